@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 /** From the lowest to the highest: a module imports the index of a lower one, never the other way round. */
 const modules = [
   'access',
+  'registries',
   'servers',
   'git-host',
   'projects',

@@ -32,6 +32,7 @@ tools    git                 git
 tools    age                 age
 tools    gh                  gh
 tools    bubblewrap          bwrap
+tools    docker-registry     docker-registry
 s3       radosgw             radosgw
 s3       ceph-mon            ceph-mon
 s3       ceph-osd            ceph-osd
@@ -107,6 +108,7 @@ GIT git
 AGE age
 GH gh
 BWRAP bwrap
+REGISTRY docker-registry
 TOOLS
   # sshd refuses to start without it, and nothing makes it where no service manager runs.
   if is_root; then mkdir -p /run/sshd; fi

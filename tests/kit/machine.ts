@@ -24,6 +24,7 @@ const settingOf = {
   gh: 'GH',
   s3: 'S3_URL',
   bwrap: 'BWRAP',
+  registry: 'REGISTRY',
 } as const
 
 export type Part = keyof typeof settingOf

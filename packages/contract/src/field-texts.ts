@@ -28,7 +28,7 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   attempts: 'How often delivery was tried',
   authentication: 'How the server is signed in to',
   author: 'Author of the commit',
-  autoDeploy: 'Whether a push deploys the project',
+  autoDeploy: 'Whether a push, or a new digest of the image, deploys the project',
   available: 'Whether a command-line login exists',
   avatarUrl: 'Address of the picture',
   beforeDeploy: 'Whether each deployment runs the policy first and goes on only when it succeeded',

@@ -8,6 +8,7 @@ import { instance } from './instance/rows.ts'
 import { migration } from './migration/rows.ts'
 import { notifications } from './notifications/rows.ts'
 import { projects } from './projects/rows.ts'
+import { registries } from './registries/rows.ts'
 import type { AnyRoute } from './route.ts'
 import { servers } from './servers/rows.ts'
 import { transfers } from './transfers/rows.ts'
@@ -23,6 +24,7 @@ export const contract = {
   notifications,
   backups,
   servers,
+  registries,
   migration,
   transfers,
   cloud,
@@ -69,6 +71,7 @@ export * from './projects/rule-shapes.ts'
 export * from './projects/shapes.ts'
 export * from './projects/upload-address.ts'
 export * from './projects/upload-shapes.ts'
+export * from './registries/shapes.ts'
 export * from './route.ts'
 export * from './servers/shapes.ts'
 export { Warnings } from './shape.ts'

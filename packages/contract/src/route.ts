@@ -23,6 +23,7 @@ export type ObjectKind =
   | 'backupRun'
   | 'backupRestore'
   | 'server'
+  | 'registryLogin'
   | 'token'
   | 'organization'
   | 'member'

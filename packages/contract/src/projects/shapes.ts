@@ -109,6 +109,15 @@ export type BuildArgs = Static<typeof BuildArgs>
 /** The stage of a Dockerfile that is the result, by its name or number. */
 const BuildTarget = Type.String({ minLength: 1, maxLength: 100, pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]*$' })
 
+/** An image by its name, such as `nginx:1.27` or `ghcr.io/acme/shop@sha256:…`; never by its id. */
+export const ImageName = Type.String({
+  minLength: 1,
+  maxLength: 300,
+  pattern:
+    '^(?!(sha256:)?[0-9a-f]{64}$)([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?(:[0-9]{1,5})?/)?[a-z0-9]+((\\.|_{1,2}|-+)[a-z0-9]+)*(/[a-z0-9]+((\\.|_{1,2}|-+)[a-z0-9]+)*)*(:[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$',
+  description: 'Image that the project runs instead of a build, such as `nginx:1.27`; null: none',
+})
+
 /** Every field a user may set with a config route; `null` makes it automatic again. */
 const configFields = {
   framework: Type.Optional(nullable(text(100))),
@@ -123,6 +132,7 @@ const configFields = {
   buildImage: Type.Optional(nullable(text(200))),
   buildArgs: Type.Optional(nullable(BuildArgs)),
   buildTarget: Type.Optional(nullable(BuildTarget)),
+  image: Type.Optional(nullable(ImageName)),
   type: Type.Optional(nullable(ProjectType)),
   port: Type.Optional(nullable(Port)),
   healthCheck: Type.Optional(nullable(HealthCheck)),
@@ -220,6 +230,7 @@ export const ProjectConfig = Type.Object({
   /** Absent in the answers of an instance that does not know it yet. */
   buildArgs: Type.Optional(nullable(BuildArgs)),
   buildTarget: Type.Optional(maybe),
+  image: Type.Optional(maybe),
   port: Type.Integer(),
   healthCheck: nullable(HealthCheck),
   volumes: Type.Array(Volume),

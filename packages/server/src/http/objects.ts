@@ -4,6 +4,7 @@ import type { DestinationRow, PolicyRow, RestoreRow, RunRow } from '../platform/
 import type { DeploymentRow, VolumeRow } from '../platform/db/tables/deployments.ts'
 import type { ChannelRow, DeliveryRow, SubscriptionRow } from '../platform/db/tables/notifications.ts'
 import type { EnvironmentRow, ProjectRow, RouteRuleRow, UploadSessionRow } from '../platform/db/tables/projects.ts'
+import type { RegistryLoginRow } from '../platform/db/tables/registries.ts'
 import type { ServerRow } from '../platform/db/tables/servers.ts'
 
 /** What a handler finds in its context for each kind that a path can name. */
@@ -23,6 +24,7 @@ export interface LoadedObjects extends Record<ObjectKind, object> {
   backupRun: RunRow
   backupRestore: RestoreRow
   server: ServerRow
+  registryLogin: RegistryLoginRow
   token: TokenRow
   organization: OrganizationRow
   member: MemberRow

@@ -14,6 +14,7 @@ const pathTexts: Record<string, string> = {
   runId: 'The id of the backup run',
   restoreId: 'The id of the restore',
   volumeId: 'The id of the volume',
+  registryId: 'The id of the registry login',
   execId: 'The id of the program that runs, from the event `started`',
   file: 'The name of the file in the bundle',
   provider: 'The git host: github, gitlab or gitea',

@@ -19,11 +19,13 @@ import { createGitHost } from '../modules/git-host/index.ts'
 import { createMigration } from '../modules/migration/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../modules/notifications/index.ts'
 import { createProjects, ownedProjects, type ProjectPorts, projectsOnServer } from '../modules/projects/index.ts'
+import { createRegistries } from '../modules/registries/index.ts'
 import type { EdgeDeps } from '../modules/routing/index.ts'
 import { createServers, type ServerPorts, type ServersDeps } from '../modules/servers/index.ts'
 import { fail } from '../platform/failure.ts'
 import { createLogStore, type LogStore } from '../platform/log-store/log-store.ts'
 import { assembleRunning } from './assemble-running.ts'
+import { allowedRegistries } from './choose-runtime.ts'
 import type { Config } from './config.ts'
 import { limitReader } from './driver-limits.ts'
 import type { Drivers } from './drivers.ts'
@@ -92,6 +94,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
         })
       : undefined
   if (cloud) projectPorts.cloud ??= cloud.projects
+  const registries = createRegistries({ ...common, settings: { registries: allowedRegistries(config) } })
   const serverPorts: ServerPorts = {}
   const readerOf = parts.serverReader
   const servers = drivers && assembleServers(drivers, { ...common, isOperator, settings: config, ports: serverPorts, readerOf })
@@ -120,7 +123,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
   const running =
     drivers &&
     assembleRunning(drivers, {
-      ...{ ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost, control },
+      ...{ ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost, control, registries },
       predecessors: migration ? { containers: migration.predecessors } : {},
       cloudBackups: cloud?.backups ?? {},
       transferDrivers: cloud ? { isDriven: cloud.isDriving, callOff: cloud.callOff } : {},
@@ -143,6 +146,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     instance: createInstance({ version, mode: config.mode, isolation, isReady: access.isReady }),
     access,
     gitHost,
+    registries,
     projects,
     ...running?.modules,
     ...(servers ? { servers } : {}),

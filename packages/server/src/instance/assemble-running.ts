@@ -5,6 +5,7 @@ import { createDeployments, type DeploymentsDeps, servedState } from '../modules
 import { createGitEvents, follow as followDeployment } from '../modules/git-events/index.ts'
 import type { createGitHost } from '../modules/git-host/index.ts'
 import { type createProjects, hostUrlsOf, type ProjectPorts } from '../modules/projects/index.ts'
+import type { createRegistries } from '../modules/registries/index.ts'
 import { createEdge, type EdgeDeps } from '../modules/routing/index.ts'
 import { createTransfers, type TransfersDeps } from '../modules/transfers/index.ts'
 import type { LogStore } from '../platform/log-store/log-store.ts'
@@ -29,6 +30,7 @@ export function assembleRunning(
     cloudBackups,
     gitHost,
     control,
+    registries,
     ...common
   }: Common & {
     config: Config
@@ -39,6 +41,7 @@ export function assembleRunning(
     version: string
     gitHost: ReturnType<typeof createGitHost>
     control: EdgeDeps['control']
+    registries: ReturnType<typeof createRegistries>
     isOperator: Gatekeeper['isOperator']
     projectPorts: ProjectPorts
     git: Git
@@ -56,6 +59,7 @@ export function assembleRunning(
     git,
     logStore,
     projects,
+    registries,
     edge: edge.switch,
     follow: followDeployment,
     settings: { ...config, hostUrls: hostUrlsOf(config) },

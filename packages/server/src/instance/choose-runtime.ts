@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { publicRegistries } from '../drivers/registry/public-registries.ts'
 import { createProcessRuntime } from '../drivers/runtime/process/process-runtime.ts'
 import { NoSandbox, openSandbox } from '../drivers/runtime/process/sandbox/open-sandbox.ts'
 import type { IsolationKind, Sandbox } from '../drivers/runtime/process/sandbox/sandbox.ts'
@@ -66,7 +67,7 @@ async function containers(config: Config, logger: Logger) {
   const { createDockerRuntime } = await import('../drivers/runtime/docker/docker-runtime.ts')
   const isCloud = mode === 'cloud'
   return createDockerRuntime({
-    ...(await imageSettings(config)),
+    ...imageSettings(config),
     addresses: { ranges: config.networkRanges },
     socketPath: dockerSocket,
     folder: join(dataDir, 'docker'),
@@ -79,14 +80,20 @@ async function containers(config: Config, logger: Logger) {
   })
 }
 
-async function imageSettings({ imageMirror, baseImages, imageRegistries, mode, buildCacheMb, allowRoot }: Config) {
-  const { publicRegistries } = await import('../drivers/runtime/docker/images.ts')
+/** Where images may be fetched from; null: from anywhere. */
+export const allowedRegistries = ({
+  imageRegistries,
+  mode,
+}: Pick<Config, 'imageRegistries' | 'mode'>): readonly string[] | null =>
+  imageRegistries ?? (mode === 'cloud' ? publicRegistries : null)
+
+function imageSettings(config: Config) {
+  const { imageMirror, baseImages, buildCacheMb, allowRoot } = config
   const given = Object.entries(baseImages).flatMap(([stack, image]) => (image === null ? [] : [[stack, image]]))
-  const registries = imageRegistries ?? (mode === 'cloud' ? publicRegistries : null)
   return {
     imageMirror,
     baseImages: Object.fromEntries(given) as Record<string, string>,
-    registries,
+    registries: allowedRegistries(config),
     buildCacheBytes: buildCacheMb === null ? null : buildCacheMb * 1024 ** 2,
     allowRoot,
   }
@@ -99,6 +106,6 @@ export function serverRuntimes(config: Config, links: ServerLinks): (serverId: s
       const { createServerRuntime } = await import('../drivers/runtime/server/server-runtime.ts')
       const folder = join(config.dataDir, 'servers', serverId)
       const addresses = { ranges: config.networkRanges }
-      return createServerRuntime({ ...(await imageSettings(config)), addresses, link: links.for(serverId), folder })
+      return createServerRuntime({ ...imageSettings(config), addresses, link: links.for(serverId), folder })
     })
 }

@@ -7,8 +7,10 @@ import type { Probe } from '../../src/drivers/probe/probe.ts'
 import {
   type Artifact,
   ArtifactGone,
+  BuildFailed,
   type BuildRequest,
   type ExecCommand,
+  type ImageRequest,
   type Instance,
   type InstanceChange,
   type Isolation,
@@ -91,8 +93,15 @@ interface Kept {
   output: OutputLine[]
 }
 
+export interface RemoteImage {
+  digest: string
+  ports: number[]
+  /** Only a login with this password may have it. */
+  password?: string
+}
+
 export class InMemoryRuntime implements Runtime {
-  readonly kind = 'process'
+  kind: Runtime['kind'] = 'process'
   readonly survivesStop = false
   isolation: Isolation = { kind: 'docker', words: 'in memory' }
   readonly running = new Map<string, Kept>()
@@ -122,6 +131,25 @@ export class InMemoryRuntime implements Runtime {
     const reference = `memory/${deploymentId}${request.service}`
     const artifact: Artifact = { kind: 'folder', reference, sizeBytes: 1, startCommand: request.plan.startCommand }
     this.artifacts.set(reference, { ...artifact, projectId, deploymentId })
+    return artifact
+  }
+
+  /** Images of registries by name; a test adds them. Absent ones are as if the runtime had them. */
+  readonly images = new Map<string, RemoteImage>()
+  readonly fetched: ImageRequest[] = []
+
+  async fetchImage(request: ImageRequest, onLine: (line: OutputLine) => void): Promise<Artifact> {
+    this.fetched.push(request)
+    const { image, owner, fresh, registryLogins = [] } = request
+    onLine({ time: new Date().toISOString(), stream: 'stdout', message: `Fetching the image ${image}` })
+    const found = this.images.get(image)
+    const login = registryLogins.find(({ host }) => image.startsWith(`${host}/`))
+    if (found?.password !== undefined && login?.password.reveal() !== found.password)
+      throw new BuildFailed('missing_tool', `The image ${image} could not be fetched: unauthorized`)
+    const reference = fresh && found ? `${image.replace(/:[^/:]*$/, '')}@${found.digest}` : image
+    const ports = fresh ? { exposedPorts: found?.ports ?? [] } : {}
+    const artifact = { kind: 'image' as const, reference, sizeBytes: fresh ? 1 : 0, startCommand: null, ...ports }
+    this.artifacts.set(reference, { ...artifact, ...owner })
     return artifact
   }
 
@@ -199,7 +227,8 @@ export class InMemoryRuntime implements Runtime {
     if (!isUsed) this.artifacts.delete(reference)
   }
 
-  listArtifacts = async () => [...this.artifacts.values()]
+  /** As an engine: a pulled image carries no label that says whose it is. */
+  listArtifacts = async () => [...this.artifacts.values()].filter(({ reference }) => !reference.includes('@sha256:'))
 
   async removeBuilds(projectId: string): Promise<void> {
     for (const artifact of this.artifacts.values()) if (artifact.projectId === projectId) await this.removeArtifact(artifact)

@@ -103,6 +103,7 @@ const fields: Record<Exclude<keyof CreateProject, 'name'>, FieldCase> = {
   buildImage: plain('buildImage', 'node:24', null, 'x'.repeat(201)),
   buildArgs: plain('buildArgs', { NODE_VERSION: '24' }, null, { NODE_VERSION: 24 }),
   buildTarget: plain('buildTarget', 'web', null, 'a stage'),
+  image: plain('image', 'nginx:1.27', null, `sha256:${'a'.repeat(64)}`),
   type: { value: 'static', shown: ({ type }) => type, automatic: 'app', refused: 'page' },
   port: plain('port', 8080, 3000, 0),
   healthCheck: plain('healthCheck', { path: '/up', timeoutSeconds: 30, intervalSeconds: 2 }, null, { timeoutSeconds: 601 }),

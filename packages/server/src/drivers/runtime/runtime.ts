@@ -1,5 +1,6 @@
 import type { ContainerSettings } from '@berth/contract'
 import type { ListenerOwner } from '../../platform/listener/listener-owner.ts'
+import type { RegistryLogin } from '../registry/registry-login.ts'
 import type { HealthProgram } from './health-program.ts'
 import type { StorageUse } from './storage-use.ts'
 
@@ -32,6 +33,13 @@ export interface Runtime {
    * environment of the build's commands, and in no layer, argv, log or file that stays.
    */
   build(request: BuildRequest, onLine: (line: OutputLine) => void, abort: AbortSignal): Promise<Artifact>
+
+  /**
+   * Has an image of a registry here for a project. Its registry decides whether the project's organisation may have it, with the
+   * login for that host, also where the engine has it already for somebody else. Rejects with `BuildFailed`. Absent where there
+   * are no containers.
+   */
+  fetchImage?(request: ImageRequest, onLine: (line: OutputLine) => void, abort: AbortSignal): Promise<Artifact>
 
   /** Starts an instance beside whatever else runs. Resolves when it was started, not when it is healthy. Rejects with `ArtifactGone` where what was built is missing. */
   start(request: StartRequest, abort: AbortSignal): Promise<Instance>
@@ -182,6 +190,18 @@ export interface BuildRequest {
   secretKeys?: readonly string[]
   allotment: Allotment
   timeoutMs: number
+  /** For images that the build is made from. */
+  registryLogins?: readonly RegistryLogin[]
+}
+
+export interface ImageRequest {
+  owner: Owner
+  /** A name with a tag or a digest. */
+  image: string
+  /** Pulled again where it is here already; the artifact then names the digest and the ports that the image declares. */
+  fresh: boolean
+  /** Of the project's organisation. Each is sent to its own host alone. */
+  registryLogins?: readonly RegistryLogin[]
 }
 
 /** What a build made. Kept in the database as it is, and good after a restart of everything. */
@@ -194,6 +214,8 @@ export interface Artifact {
   startCommand: string | null
   /** The same for two builds that made the same, where the runtime can tell. */
   content?: string
+  /** TCP ports that a pulled image declares, the lowest first. */
+  exposedPorts?: number[]
 }
 
 export interface VolumeRef {
@@ -241,6 +263,8 @@ export interface StartRequest {
   container?: ContainerSettings
   /** Instead of the health check that the image declares; null turns that one off. */
   healthProgram?: HealthProgram | null
+  /** For an image by name that is not here any more. */
+  registryLogins?: readonly RegistryLogin[]
 }
 
 export interface Instance {

@@ -8,7 +8,7 @@ import { publicNames, type Resolve, systemNames } from './resolve.ts'
 
 export interface OutgoingRequest {
   url: string
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   headers?: Record<string, string>
   body?: string | Uint8Array
   /** Over everything: looking the name up, connecting, TLS, sending and reading. */

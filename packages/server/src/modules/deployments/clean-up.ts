@@ -1,10 +1,11 @@
+import { digestIn } from '../../drivers/runtime/image-name.ts'
 import type { Artifact, Runtime } from '../../drivers/runtime/runtime.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { type JobKind, job } from '../../platform/jobs/declare.ts'
 import { allEnvironments, findAnyProject } from '../projects/index.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { artifactsOf } from './plan.ts'
-import { listPlaces, listRestartable, listUnderWay, underWay, updateDeployment } from './store.ts'
+import { isArtifactUsed, listPlaces, listRestartable, listUnderWay, underWay, updateDeployment } from './store.ts'
 import { releaseUploads } from './upload-release.ts'
 
 export const cleanUpKind: JobKind<{ projectId: string }> = { kind: 'deployments.clean-up' }
@@ -57,10 +58,18 @@ async function removeArtifacts(
   for (const row of rows) {
     const runtime = deps.runtimes.for(row.serverId)
     for (const artifact of Object.values(artifactsOf(row)))
-      if (!kept.has(artifact.reference) && artifact.sizeBytes > 0) await runtime.removeArtifact(artifact, abort)
+      if (!kept.has(artifact.reference) && artifact.sizeBytes > 0 && !(await isSharedImage(artifact, [row.id], deps)))
+        await runtime.removeArtifact(artifact, abort)
     await updateDeployment(deps.database.db, row.id, { artifacts: null })
   }
 }
+
+/** A pulled image has one name for all projects: it stays while a deployment of any of them names it. */
+export const isSharedImage = async (
+  { reference }: Pick<Artifact, 'reference'>,
+  except: readonly string[],
+  { database }: Pick<DeploymentsDeps, 'database'>,
+): Promise<boolean> => digestIn(reference) !== null && isArtifactUsed(database.db, reference, except)
 
 /** What no deployment can be started from any more; asked anew for each, as its own may have gone on meanwhile. */
 async function removeUnreferenced(

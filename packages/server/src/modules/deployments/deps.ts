@@ -1,6 +1,7 @@
 import type { Git } from '../../drivers/git/git.ts'
 import type { GitRemote } from '../../drivers/git/remote.ts'
 import type { Probe } from '../../drivers/probe/probe.ts'
+import type { RegistryLogin } from '../../drivers/registry/registry-login.ts'
 import type { Runtimes } from '../../drivers/runtime/runtimes.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
@@ -110,6 +111,8 @@ export interface DeploymentsDeps {
     /** The tarball that a session received. */
     uploadFile(sessionId: string): string
   }
+  /** What an organisation signs in with at image registries. */
+  registries: { loginsOf(organizationId: string): Promise<readonly RegistryLogin[]> }
   /** Told of a new deployment and of its end, within the transaction that makes it so. */
   follow?(bound: Bound, deployment: DeploymentRow): Promise<void>
   settings: DeploymentsSettings

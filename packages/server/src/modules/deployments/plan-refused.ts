@@ -11,5 +11,6 @@ const withoutContainers =
 /** What only containers can run, where there are none. */
 export const needsDocker = {
   dockerfile: `Its Dockerfile ${withoutContainers}; with a start command (startCommand) it runs without its Dockerfile`,
+  image: `A project of an image ${withoutContainers}`,
   services: `A project of several services ${withoutContainers}`,
 }

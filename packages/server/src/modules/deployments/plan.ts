@@ -27,6 +27,7 @@ export type DeployedConfig = Pick<
   | 'buildImage'
   | 'buildArgs'
   | 'buildTarget'
+  | 'image'
   | 'port'
   | 'healthCheck'
   | 'volumes'
@@ -54,6 +55,7 @@ export function configOf(project: ProjectRow): DeployedConfig {
     buildImage: project.buildImage,
     buildArgs: project.buildArgs === null ? null : JSON.parse(project.buildArgs),
     buildTarget: project.buildTarget,
+    image: project.image,
     port: project.port,
     portChosen: project.portChosen === 1,
     healthCheck: project.healthCheck === null ? null : JSON.parse(project.healthCheck),
@@ -123,6 +125,7 @@ export function planDeployment(
   detected: Detection | null,
   variables: readonly string[] = [],
 ): DeployPlan {
+  if (config.image) return imagePlan(config, config.image)
   const type = typeOf(config, detected)
   if (type === 'services') {
     const { services, ownVariables } = withVariables(config.services, variables)
@@ -160,6 +163,26 @@ export function planDeployment(
       },
     ],
   }
+}
+
+/** Nothing is built. The port is the image's own where nobody set one, which is known once the image is here. */
+function imagePlan(config: DeployedConfig, image: string): DeployPlan {
+  const type = config.type === 'worker' ? 'worker' : 'app'
+  const unit: Unit = {
+    service: '',
+    build: null,
+    image,
+    command: null,
+    entrypoint: null,
+    environment: {},
+    port: type === 'app' ? config.port : null,
+    exposed: type === 'app',
+    volumes: config.volumes.map(({ name, mountPath }) => ({ name, mountPath, readOnly: false })),
+    dependsOn: [],
+    allotment: config.resources.production,
+    restart: true,
+  }
+  return { type, units: [unit] }
 }
 
 /** `composePath` decides; else a start command makes an app of the project, and the source tells the rest. */

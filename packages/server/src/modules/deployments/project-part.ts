@@ -1,8 +1,11 @@
 import { basename } from 'node:path'
 import type { DeletionItem } from '@berth/contract'
+import { digestIn } from '../../drivers/runtime/image-name.ts'
+import type { Artifact, Runtime } from '../../drivers/runtime/runtime.ts'
 import type { VolumeRow } from '../../platform/db/tables/deployments.ts'
 import { type DeletionOptions, findAnyProject, findBySubject, type ProjectPart, ResumeLater } from '../projects/index.ts'
 import { cancelDeployment } from './cancel.ts'
+import { isSharedImage } from './clean-up.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { deleteLive } from './live-environments.ts'
 import { enqueueDeployment } from './request-deployment.ts'
@@ -120,6 +123,21 @@ async function removeAt(place: Place, { deleteVolumes }: DeletionOptions, deps: 
   }
 }
 
+/** Images that were pulled for a project of an image and that no other project has. */
+async function pulledBy(
+  owners: Awaited<ReturnType<typeof listArtifactOwners>>,
+  { database, runtimes }: Pick<DeploymentsDeps, 'database' | 'runtimes'>,
+) {
+  const own = owners.map(({ id }) => id)
+  const pulled = new Map<string, { runtime: Runtime; artifact: Artifact }>()
+  for (const { artifacts, serverId } of owners)
+    for (const artifact of Object.values(JSON.parse(artifacts ?? '{}') as Record<string, Artifact>))
+      if (digestIn(artifact.reference) && artifact.sizeBytes > 0 && !pulled.has(artifact.reference))
+        if (!(await isSharedImage(artifact, own, { database })))
+          pulled.set(artifact.reference, { runtime: runtimes.for(serverId), artifact })
+  return [...pulled.values()]
+}
+
 /** What was built for a project, wherever that was; of an environment: what is used by no other. */
 async function artifactsAt({ projectId, environment }: Place, { database, runtimes }: DeploymentsDeps) {
   const found = []
@@ -127,8 +145,8 @@ async function artifactsAt({ projectId, environment }: Place, { database, runtim
     const runtime = runtimes.for(serverId)
     for (const artifact of await runtime.listArtifacts()) if (artifact.projectId === projectId) found.push({ runtime, artifact })
   }
-  if (environment === undefined) return found
   const owners = await listArtifactOwners(database.db, projectId)
+  if (environment === undefined) return [...found, ...(await pulledBy(owners, { database, runtimes }))]
   const isHere = new Set(owners.filter((row) => row.environment === environment).map(({ id }) => id))
   const elsewhere = owners.filter((row) => row.environment !== environment).map(({ artifacts }) => artifacts ?? '')
   const isUsed = (reference: string) => elsewhere.some((text) => text.includes(JSON.stringify(reference)))

@@ -285,6 +285,7 @@ async function takeSource(bound: Bound, at: At, options: DeploymentOptions, deps
   if (options.basedOn) return takeAgain(bound, project, options.basedOn, deps)
   const { uploadSessionId, branch, commit, ref, fromFork } = options
   if (uploadSessionId) {
+    if (project.image) refuse('uploadSessionId', `has no effect: the project is the image ${project.image}`)
     await deps.projects.takeUpload(bound, uploadSessionId, at)
     return { kind: 'upload', sessionId: uploadSessionId }
   }
@@ -292,7 +293,8 @@ async function takeSource(bound: Bound, at: At, options: DeploymentOptions, deps
   const isOfGit = sourceKind(project) === 'git' && (branch !== undefined || commit !== undefined || ref !== undefined)
   const production = await findEnvironment(bound.db, project.id, 'production')
   const source = isOfGit ? projectSource(project, environment, hostUrls) : nextSource(project, environment, production, hostUrls)
-  if (!source) fail('nothing_to_deploy', { words: 'The project has no source yet. Link a repository, or upload a folder.' })
+  if (!source)
+    fail('nothing_to_deploy', { words: 'The project has no source yet. Link a repository, upload a folder, or set an image.' })
   if (isOfGit) await deps.projects.leaveUpload(bound, environment)
   if (source.kind !== 'git') return source
   return {

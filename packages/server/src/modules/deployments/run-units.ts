@@ -1,6 +1,7 @@
 import { type Artifact, type Instance, StartFailed, type StartRequest } from '../../drivers/runtime/runtime.ts'
 import { newId } from '../../platform/db/ids.ts'
 import type { DeploymentRow, InstanceRow } from '../../platform/db/tables/deployments.ts'
+import { findAnyProject } from '../projects/index.ts'
 import { placeOf } from './addresses.ts'
 import { DeployFailed } from './deploy-steps/step.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
@@ -57,7 +58,7 @@ async function startUnit(unit: Unit, parts: RunParts): Promise<InstanceRow> {
   const room = await handOverVolumes(unit, parts, (rows) => stopInstances(rows, deps, abort))
   if (room.shared) {
     const runtime = deps.runtimes.for(room.shared.serverId)
-    await runtime.start(requestFor(room.shared, unit, volumes, parts), abort)
+    await runtime.start(await withLogins(requestFor(room.shared, unit, volumes, parts), unit, deps), abort)
     return room.shared
   }
   const row = await instanceFor(deployment, unit, deps)
@@ -68,7 +69,8 @@ async function startUnit(unit: Unit, parts: RunParts): Promise<InstanceRow> {
   try {
     // What the runtime does not know begins with an empty output.
     if (row.logPosition !== null && !known) await updateInstance(db, row.id, { logPosition: null })
-    const instance = await runtime.start(requestFor(row, unit, volumes, parts, room.usedBy), abort)
+    const request = await withLogins(requestFor(row, unit, volumes, parts, room.usedBy), unit, deps)
+    const instance = await runtime.start(request, abort)
     const found = { state: 'running' as const, ...placeOf(instance) }
     if (!(await noteStarted(db, row.id, found))) {
       // It was stopped, or its project deleted, before the runtime knew of it.
@@ -143,6 +145,12 @@ function requestFor(
     ...(unit.container ? { container: unit.container } : {}),
     ...(unit.healthProgram === undefined ? {} : { healthProgram: unit.healthProgram }),
   }
+}
+
+/** An image by name may have gone from the engine; the organisation's logins fetch it again. */
+async function withLogins(request: StartRequest, { image }: Unit, deps: DeploymentsDeps): Promise<StartRequest> {
+  const project = image === null ? undefined : await findAnyProject(deps.database.db, request.owner.projectId)
+  return project ? { ...request, registryLogins: await deps.registries.loginsOf(project.organizationId) } : request
 }
 
 const stopGraceSeconds = 10

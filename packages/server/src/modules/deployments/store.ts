@@ -104,7 +104,19 @@ export const listUnderWay = (db: Db, projectId: string, environment?: string): P
 
 /** Which deployment of a project has built what. */
 export const listArtifactOwners = (db: Db, projectId: string) =>
-  db.selectFrom('deployments').select(['id', 'environment', 'artifacts']).where('projectId', '=', projectId).execute()
+  db.selectFrom('deployments').select(['id', 'environment', 'artifacts', 'serverId']).where('projectId', '=', projectId).execute()
+
+/** Whether a deployment other than those names the artifact, of whatever project. */
+export async function isArtifactUsed(db: Db, reference: string, except: readonly string[]): Promise<boolean> {
+  const found = await db
+    .selectFrom('deployments')
+    .select('id')
+    .where('artifacts', 'like', `%${JSON.stringify(reference)}%`)
+    .where('id', 'not in', [...except, ''])
+    .limit(1)
+    .executeTakeFirst()
+  return found !== undefined
+}
 
 /** Of an environment that is gone: what served does not any more, and what it kept is not kept. */
 export async function endDeploymentsOf(db: Db, { projectId, environment }: { projectId: string; environment: string }) {

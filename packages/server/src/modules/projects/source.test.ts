@@ -4,7 +4,7 @@ import { nextSource, type SourceRow } from './source.ts'
 const urls = { github: 'https://github.test', gitlab: 'https://gitlab.test', gitea: 'https://gitea.test' }
 const none: SourceRow = {
   ...{ gitProvider: null, gitOwner: null, gitRepo: null, gitBranch: null, gitUrl: null },
-  ...{ localPath: null, uploadSessionId: null, services: '[]' },
+  ...{ localPath: null, uploadSessionId: null, image: null, services: '[]' },
 }
 const git: SourceRow = { ...none, gitProvider: 'github', gitOwner: 'acme', gitRepo: 'shop', gitBranch: 'main' }
 const projects = {

@@ -19,16 +19,17 @@ import type { ProjectChanges } from './store.ts'
 
 export type SourceFields = Pick<
   UpdateProject,
-  'gitProvider' | 'gitOwner' | 'gitRepo' | 'gitBranch' | 'gitUrl' | 'localPath' | 'uploadSessionId' | 'serverId'
+  'gitProvider' | 'gitOwner' | 'gitRepo' | 'gitBranch' | 'gitUrl' | 'localPath' | 'uploadSessionId' | 'image' | 'serverId'
 >
 export type SourceRow = Pick<
   ProjectRow,
-  'gitProvider' | 'gitOwner' | 'gitRepo' | 'gitBranch' | 'gitUrl' | 'localPath' | 'uploadSessionId' | 'services'
+  'gitProvider' | 'gitOwner' | 'gitRepo' | 'gitBranch' | 'gitUrl' | 'localPath' | 'uploadSessionId' | 'image' | 'services'
 >
 
-/** The provider decides where one is set; fields that belong to another kind of source wait in case it is chosen again. */
+/** An image stands for itself. Else the provider decides where one is set; fields that belong to another kind of source wait in case it is chosen again. */
 export function sourceKind(row: SourceRow): ProjectSource['kind'] {
-  const { gitProvider, gitOwner, gitRepo, gitUrl, localPath, uploadSessionId, services } = row
+  const { gitProvider, gitOwner, gitRepo, gitUrl, localPath, uploadSessionId, image, services } = row
+  if (image) return 'image'
   if (gitProvider === 'upload' || (!gitProvider && uploadSessionId)) return 'upload'
   if (localPath && (gitProvider === 'local' || !gitProvider)) return 'local'
   if (gitProvider !== 'local' && (gitUrl || (gitOwner && gitRepo))) return 'git'
@@ -51,6 +52,7 @@ export function nextSource(
   production: Pick<EnvironmentRow, 'uploadSessionId'> | undefined,
   urls: HostUrls,
 ): Source | undefined {
+  if (project.image) return { kind: 'image' }
   const inherited = hasOwnBranch(project, environment) ? null : production?.uploadSessionId
   const sessionId = environment.uploadSessionId ?? inherited
   return sessionId ? { kind: 'upload', sessionId } : projectSource(project, environment, urls)
@@ -81,7 +83,7 @@ export function showSource(row: SourceRow, commit: string | null, urls: HostUrls
   const isGit = kind === 'git'
   return {
     kind,
-    provider: row.gitProvider,
+    provider: row.image ? null : row.gitProvider,
     owner: isGit ? row.gitOwner : null,
     repo: isGit ? row.gitRepo : null,
     branch: isGit ? row.gitBranch : null,
@@ -169,12 +171,22 @@ export function leavesHost(current: ProjectRow, changes: ProjectChanges, urls: H
 
 /** The columns of the source fields that are named, which have been checked. A source that is named by half is refused. */
 export function sourceColumns(fields: SourceFields, current: SourceRow | null, urls: HostUrls): ProjectChanges {
+  if (fields.image) return imageColumns(fields)
   const provider = chosenProvider(fields, current, urls)
   const columns: ProjectChanges = provider === undefined ? {} : { gitProvider: provider }
+  if (fields.image === null || (current?.image && otherFields.some((field) => fields[field]))) columns.image = null
   for (const field of ['gitBranch', 'localPath', 'uploadSessionId', 'serverId'] as const)
     if (fields[field] !== undefined) columns[field] = fields[field]
   Object.assign(columns, repositoryColumns(fields, current, provider))
   return { ...columns, ...completion(fields, { ...(current ?? noSource), ...(columns as Partial<SourceRow>) }) }
+}
+
+/** A project of an image has no other source: nothing is built, and no push deploys it. */
+function imageColumns(fields: SourceFields): ProjectChanges {
+  const other = otherFields.find((field) => fields[field])
+  if (other) refuse(other, 'has no effect: the source is an image')
+  const { services: _services, ...none } = noSource
+  return { ...none, image: fields.image ?? null, ...(fields.serverId === undefined ? {} : { serverId: fields.serverId }) }
 }
 
 /** Naming a field of one kind of source chooses that kind; a provider of null is chosen by the other fields, too. */
@@ -197,11 +209,12 @@ const fieldsOfKind = {
   upload: ['uploadSessionId'],
 } as const
 
+const otherFields = ['gitProvider', ...Object.values(fieldsOfKind).flat()] as const
+
 /** Refuses a source that lacks a field. Where nothing but nulls was named, no source is what was asked for: clears it. */
 function completion(fields: SourceFields, wanted: SourceRow): ProjectChanges {
-  const all = ['gitProvider', ...Object.values(fieldsOfKind).flat()] as const
-  if (all.every((field) => fields[field] === undefined)) return {}
-  const isNamed = all.some((field) => fields[field])
+  if (otherFields.every((field) => fields[field] === undefined)) return {}
+  const isNamed = otherFields.some((field) => fields[field])
   const kind = kindOfProvider(wanted.gitProvider)
   if (isNamed) refuseOtherKinds(fields, kind)
   const missing = missingField(wanted, fields)
@@ -232,7 +245,7 @@ function missingField(wanted: SourceRow, { gitBranch, gitProvider: named }: Sour
 
 export const noSource: SourceRow = {
   ...{ gitProvider: null, gitOwner: null, gitRepo: null, gitBranch: null, gitUrl: null },
-  ...{ localPath: null, uploadSessionId: null, services: '[]' },
+  ...{ localPath: null, uploadSessionId: null, image: null, services: '[]' },
 }
 
 /** The URL and the names say the same: what is given decides, the other follows. */

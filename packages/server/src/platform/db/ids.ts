@@ -10,6 +10,7 @@ export type IdPrefix =
   | 'dom'
   | 'rul'
   | 'srv'
+  | 'reg'
   | 'upl'
   | 'bkd'
   | 'bkp'

@@ -9,6 +9,7 @@ import type { JobsTables } from './tables/jobs.ts'
 import type { MigrationTables } from './tables/migration.ts'
 import type { NotificationsTables } from './tables/notifications.ts'
 import type { ProjectsTables } from './tables/projects.ts'
+import type { RegistriesTables } from './tables/registries.ts'
 import type { RoutingTables } from './tables/routing.ts'
 import type { ServersTables } from './tables/servers.ts'
 import type { TransfersTables } from './tables/transfers.ts'
@@ -26,6 +27,7 @@ export interface Schema
     BackupsTables,
     CloudTables,
     ServersTables,
+    RegistriesTables,
     MigrationTables,
     TransfersTables {}
 

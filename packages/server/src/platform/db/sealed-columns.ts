@@ -26,6 +26,7 @@ export const sealedFor = {
   gitCredential: (connectionId: string) => `gitConnections:credential:${connectionId}`,
   gitDeviceCode: (loginId: string) => `gitDeviceLogins:deviceCode:${loginId}`,
   transferSecrets: (transferId: string) => `transferEnds:secrets:${transferId}`,
+  registryPassword: (loginId: string, host: string) => `registryLogins:password:${loginId}@${host}`,
   gitWebhookSecret: (webhookId: string) => `gitWebhooks:secret:${webhookId}`,
 }
 
@@ -215,6 +216,23 @@ export const sealedColumns: readonly SealedColumn[] = [
         place: sealedFor.gitWebhookSecret(id),
         replace: (resealed) =>
           db.updateTable('gitWebhooks').set({ secret: resealed }).where('id', '=', id).where('secret', '=', secret).execute(),
+      }))
+    },
+  },
+  {
+    name: 'registryLogins.password',
+    async read(db) {
+      const rows = await db.selectFrom('registryLogins').select(['id', 'host', 'password']).execute()
+      return rows.map(({ id, host, password }) => ({
+        sealed: password,
+        place: sealedFor.registryPassword(id, host),
+        replace: (resealed) =>
+          db
+            .updateTable('registryLogins')
+            .set({ password: resealed })
+            .where('id', '=', id)
+            .where('password', '=', password)
+            .execute(),
       }))
     },
   },

@@ -10,9 +10,11 @@ import { BuildStages } from './build/build-stages.ts'
 import { listStaticArtifacts, removeStaticArtifact } from './build/build-static.ts'
 import { Changes } from './changes.ts'
 import { ask, type Engine, EngineAway, isElsewhere, openEngine, whyAway } from './engine.ts'
+import { ensureImage, fetchImage } from './fetch-image.ts'
 import { readIdentity } from './identity.ts'
-import { listImageArtifacts, removeImageArtifact } from './images.ts'
+import { asBuildFailure, listImageArtifacts, removeImageArtifact } from './images.ts'
 import { Labels } from './labels.ts'
+import { PrivateRepositories } from './private-repositories.ts'
 import { AddressRoom, type AddressRoomSettings } from './run/address-room.ts'
 import { execIn } from './run/exec.ts'
 import { Fence, type FenceSettings, type FenceState } from './run/fence.ts'
@@ -72,7 +74,18 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   const prefersBuildKit = settings.prefersBuildKit ?? !isStrict
   const cache = new BuildCache(engine, join(folder, 'build-cache.json'), settings.buildCacheBytes ?? null)
   const stages = new BuildStages(engine, labels)
-  const images = { imageMirror, baseImages, registries, download, cacheKey, artifactsFolder, isStrict, prefersBuildKit }
+  const privateRepositories = new PrivateRepositories(join(folder, 'private-repositories.json'))
+  const images = {
+    privateRepositories,
+    imageMirror,
+    baseImages,
+    registries,
+    download,
+    cacheKey,
+    artifactsFolder,
+    isStrict,
+    prefersBuildKit,
+  }
   const forbidsRoot = settings.allowRoot === false
   const parts = { engine, labels, networks, volumes, cache, stages, forbidsRoot, ...images }
   // What a build that died with its control plane has left; elsewhere nobody is asked before there is a need.
@@ -120,6 +133,18 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
       await swept
       await raised()
       return buildHere(request, onLine, abort, parts)
+    },
+
+    async fetchImage(request, onLine, abort) {
+      const { image, owner, registryLogins = [] } = request
+      const say = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
+      try {
+        if (request.fresh) return await fetchImage(request, parts, say, abort)
+        await ensureImage(image, parts, { projectId: owner.projectId, logins: registryLogins }, say, abort)
+        return { kind: 'image', reference: image, sizeBytes: 0, startCommand: null }
+      } catch (error) {
+        throw asBuildFailure(error)
+      }
     },
 
     async start(request, abort) {

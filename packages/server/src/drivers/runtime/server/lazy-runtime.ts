@@ -13,6 +13,11 @@ export function lazyRuntime(load: () => Promise<Runtime>): Runtime {
     isolation: { kind: 'docker', words: 'Docker on a server: each project runs in containers of its own' },
     check: async (...given) => (await loaded()).check(...given),
     build: async (...given) => (await loaded()).build(...given),
+    async fetchImage(...given) {
+      const runtime = await loaded()
+      if (!runtime.fetchImage) throw new Error('A runtime on a server fetches images')
+      return runtime.fetchImage(...given)
+    },
     start: async (...given) => (await loaded()).start(...given),
     stop: async (...given) => (await loaded()).stop(...given),
     inspect: async (...given) => (await loaded()).inspect(...given),

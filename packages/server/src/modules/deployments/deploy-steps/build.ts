@@ -19,7 +19,8 @@ export const build: DeployStep = {
   isDone: ({ deployment }) => deployment.artifacts !== null,
   async run(deploying) {
     const { deployment, deps } = deploying
-    const { units, siteRules } = JSON.parse(deployment.plan as string) as DeployPlan
+    const plan = JSON.parse(deployment.plan as string) as DeployPlan
+    const { units, siteRules } = plan
     const artifacts: Record<string, Artifact> = {}
     for (const unit of units) {
       const artifact = await buildUnit(withSecrets(unit, deploying.env), deploying)
@@ -28,10 +29,26 @@ export const build: DeployStep = {
         for (const warning of await writeSiteRules(artifact, siteRules)) deploying.log.line(`Warning: ${warning}`)
     }
     const sizeBytes = Object.values(artifacts).reduce((sum, artifact) => sum + artifact.sizeBytes, 0)
-    Object.assign(deployment, { artifacts: JSON.stringify(artifacts), sizeBytes })
-    await updateDeployment(deps.database.db, deployment.id, { artifacts: deployment.artifacts, sizeBytes })
+    const made = { artifacts: JSON.stringify(artifacts), sizeBytes, plan: JSON.stringify(withImage(plan, artifacts, deploying)) }
+    Object.assign(deployment, made)
+    await updateDeployment(deps.database.db, deployment.id, made)
   },
 }
+
+/** The plan of a project of an image, with what is known since the image is here: its digest, and the port that it declares. */
+function withImage(plan: DeployPlan, artifacts: Record<string, Artifact>, { deployment }: Deploying): DeployPlan {
+  const { image, portChosen, port } = JSON.parse(deployment.config) as DeployedConfig
+  const artifact = artifacts['']
+  if (!image || !artifact) return plan
+  const declared = artifact.exposedPorts ?? []
+  const own = usualPorts.find((usual) => declared.includes(usual)) ?? declared[0]
+  const listens = portChosen ? port : (own ?? port)
+  const units = plan.units.map((unit) => ({ ...unit, image: artifact.reference, port: unit.port === null ? null : listens }))
+  return { ...plan, units }
+}
+
+/** An image that declares several ports is reached at one of these. */
+const usualPorts = [80, 8080, 3000]
 
 async function buildUnit(unit: Unit, deploying: Deploying): Promise<Artifact> {
   const hasFiles = (unit.files ?? []).length > 0
@@ -44,7 +61,30 @@ async function buildBase(unit: Unit, name: string, deploying: Deploying): Promis
   if (unit.build) return runBuild(unit.build, name, deploying)
   if (!unit.image) throw new DeployFailed('plan_failed', `The service ${unit.service} has neither an image nor a build`)
   if (isImageId(unit.image)) await refuseId(unit.service, deploying)
-  return { kind: 'image', reference: unit.image, sizeBytes: 0, startCommand: null }
+  return isImageId(unit.image) ? namedImage(unit.image) : fetchImage(unit.image, deploying)
+}
+
+const namedImage = (reference: string): Artifact => ({ kind: 'image', reference, sizeBytes: 0, startCommand: null })
+
+/** A project of an image runs the digest that its tag stands for now; a service runs the image that is here under its name. */
+async function fetchImage(image: string, { deployment, project, deps, log, abort }: Deploying): Promise<Artifact> {
+  const runtime = deps.runtimes.for(deployment.serverId)
+  if (!runtime.fetchImage) return namedImage(image)
+  const config = JSON.parse(deployment.config) as DeployedConfig
+  const isSource = Boolean(config.image)
+  const request = {
+    owner: ownerOf({ deployment }),
+    image,
+    fresh: isSource,
+    registryLogins: await deps.registries.loginsOf(project.organizationId),
+  }
+  try {
+    const artifact = await runtime.fetchImage(request, ({ message, stream }) => log.line(message, stream), abort)
+    return isSource ? { ...artifact, startCommand: config.startCommand } : artifact
+  } catch (error) {
+    if (error instanceof BuildFailed) throw new DeployFailed('image_failed', error.message, error.logTail)
+    throw error
+  }
 }
 
 /** An id names an image of any project. Only an adopted service, on a server of its organisation, may run an image without a name. */
@@ -73,6 +113,7 @@ async function runBuild(plan: BuildPlan, service: string, deploying: Deploying):
         secretKeys: await secretKeysOf(deployment, deps),
         allotment: resources.build,
         timeoutMs: buildLimitMs,
+        registryLogins: await deps.registries.loginsOf(project.organizationId),
       },
       ({ message, stream }) => log.line(message, stream),
       abort,

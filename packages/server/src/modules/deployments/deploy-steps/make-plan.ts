@@ -65,6 +65,7 @@ export const makePlan: DeployStep = {
 /** What only containers can run is refused before anything is built. */
 function refuseWithoutDocker({ type, units }: DeployPlan): void {
   if (type === 'services') throw new PlanRefused(needsDocker.services)
+  if (units.some(({ image }) => image !== null)) throw new PlanRefused(needsDocker.image)
   if (units.some(({ build }) => build?.kind === 'dockerfile')) throw new PlanRefused(needsDocker.dockerfile)
 }
 

@@ -42,7 +42,10 @@ export async function changeProject(
   }
 }
 
-const sourceFields = ['gitProvider', 'gitOwner', 'gitRepo', 'gitBranch', 'gitUrl', 'localPath', 'uploadSessionId'] as const
+const sourceFields = [
+  ...(['gitProvider', 'gitOwner', 'gitRepo', 'gitBranch', 'gitUrl'] as const),
+  ...(['localPath', 'uploadSessionId', 'image'] as const),
+]
 
 /** The newest choice counts: a source that is chosen replaces the upload that production was deployed from. */
 async function leaveUploads(before: ProjectRow, after: ProjectRow, bound: Bound, deps: ProjectsDeps): Promise<void> {

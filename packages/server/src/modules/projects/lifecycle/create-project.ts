@@ -13,7 +13,7 @@ import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
 import { checkConfig, checkNames } from '../settings/config-rules.ts'
 import { insertSecrets } from '../settings/env.ts'
-import { configColumns, defaults, refuseUnstorable } from '../settings/fields.ts'
+import { automaticDeploy, configColumns, defaults, refuseUnstorable } from '../settings/fields.ts'
 import { detectedColumn, readScanned } from '../settings/scanned-fields.ts'
 import { withStoredValues } from '../settings/service-environment.ts'
 import { checkSource, sourceColumns } from '../source.ts'
@@ -51,6 +51,7 @@ export async function createProject(
   const row: NewProject = {
     ...emptyProject(organizationId, nowOf(deps)),
     ...configColumns(withStoredValues(body, [])),
+    ...automaticDeploy(body, body.image),
     ...source,
     name: body.name.trim(),
     ...detectedColumn(detected, null),

@@ -20,6 +20,7 @@ export const deployedColumns = [
   'buildImage',
   'buildArgs',
   'buildTarget',
+  'image',
   'healthCheck',
   'volumes',
   'services',

@@ -142,11 +142,22 @@ const routesIn = (row: ProjectRow, facts: Facts, deps: ProjectsDeps): ProjectRou
 
 function configOf(row: ProjectRow): ProjectConfig {
   const { framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory, rootDirectory } = row
-  const { dockerfilePath, composePath, buildImage, buildTarget, port, sleepMode, rollbackWindow, webhookDomain, serverId } = row
+  const {
+    dockerfilePath,
+    composePath,
+    buildImage,
+    buildTarget,
+    port,
+    sleepMode,
+    rollbackWindow,
+    webhookDomain,
+    serverId,
+    image,
+  } = row
   const { previewsMaximum, previewsMaxAgeDays } = row
   return {
     ...{ framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory, rootDirectory },
-    ...{ dockerfilePath, composePath, buildImage, buildTarget, port, sleepMode, rollbackWindow, webhookDomain, serverId },
+    ...{ dockerfilePath, composePath, buildImage, buildTarget, port, sleepMode, rollbackWindow, webhookDomain, serverId, image },
     buildArgs: row.buildArgs && JSON.parse(row.buildArgs),
     healthCheck: row.healthCheck && JSON.parse(row.healthCheck),
     volumes: JSON.parse(row.volumes),

@@ -10,7 +10,7 @@ import { hostUrlsOf } from '../git/git-remote.ts'
 import { hiddenFrom } from '../git/hidden-repositories.ts'
 import { moveRules } from '../rules/rules.ts'
 import { checkConfig, checkNames } from '../settings/config-rules.ts'
-import { configColumns, nameColumns, refuseUnstorable } from '../settings/fields.ts'
+import { automaticDeploy, configColumns, nameColumns, refuseUnstorable } from '../settings/fields.ts'
 import { detectedColumn, keepChoices, readScanned, type ScannedBody } from '../settings/scanned-fields.ts'
 import { withStoredValues } from '../settings/service-environment.ts'
 import { checkSource, leavesHost, sourceColumns } from '../source.ts'
@@ -57,6 +57,7 @@ async function applyUpdate(
       ...nameColumns({ ...body, slug }),
       ...configColumns(withStoredValues(body, JSON.parse(current.services)), current),
       ...sourceColumns(source, current, hostUrlsOf(deps.settings)),
+      ...(body.autoDeploy === null ? automaticDeploy(body, body.image === undefined ? current.image : body.image) : {}),
       ...webhookDomainColumns(slug, current, deps),
       ...detectedColumn(detected, current),
     }

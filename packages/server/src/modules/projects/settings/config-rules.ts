@@ -3,9 +3,18 @@ import { refuse } from '../../../platform/failure.ts'
 import { knownFrameworks, knownPackageManagers } from '../../../source/detection/known-names.ts'
 
 /** Rules about a project's config that no schema can tell. `stored` is what the project has already. */
-export function checkConfig(changes: Pick<ProjectOptions, 'volumes' | 'services'>, stored: readonly Service[] = []): void {
+export function checkConfig(
+  changes: Pick<ProjectOptions, 'volumes' | 'services' | 'image' | 'type'>,
+  stored: readonly Service[] = [],
+): void {
   if (changes.volumes) checkVolumes(changes.volumes)
   if (changes.services) checkServices(changes.services, stored)
+  if (changes.image) checkImage(changes)
+}
+
+function checkImage({ type, services }: Pick<ProjectOptions, 'type' | 'services'>): void {
+  if (type === 'static' || type === 'services') refuse('type', 'a project of an image is an app or a worker')
+  if (services && services.length > 0) refuse('services', 'has no effect: the source is one image')
 }
 
 /** Names that detection knows, by which a build is planned. */

@@ -31,6 +31,7 @@ const plainFields = [
   'composePath',
   'buildImage',
   'buildTarget',
+  'image',
   'type',
   'port',
   'sleepMode',
@@ -71,6 +72,13 @@ export function configColumns(body: ProjectOptions, current: Pick<ProjectRow, 'r
   if (body.resources !== undefined) columns.resources = JSON.stringify(mergedResources(body.resources, current))
   return columns
 }
+
+/**
+ * A new digest of an image is deployed by itself only where somebody asked for that: unlike a push, it is not the owner's doing.
+ * Automatic is off for a project of an image, therefore, and on for others.
+ */
+export const automaticDeploy = (body: ProjectOptions, image: string | null | undefined): ProjectChanges =>
+  body.autoDeploy == null && image ? { autoDeploy: 0 } : {}
 
 type Sides = Pick<Resources, 'production' | 'build'>
 

@@ -96,10 +96,20 @@ function sourceOf(row: ProjectRow, version: Source | undefined): ProjectBundle['
 
 function optionsOf(row: ProjectRow): ProjectOptions {
   const { framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory, rootDirectory } = row
-  const { dockerfilePath, composePath, buildImage, buildTarget, type, previewsMaximum, previewsMaxAgeDays, rollbackWindow } = row
+  const {
+    dockerfilePath,
+    composePath,
+    buildImage,
+    buildTarget,
+    image,
+    type,
+    previewsMaximum,
+    previewsMaxAgeDays,
+    rollbackWindow,
+  } = row
   return {
     ...{ framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory, rootDirectory },
-    ...{ dockerfilePath, composePath, buildImage, buildTarget, type, previewsMaximum, previewsMaxAgeDays, rollbackWindow },
+    ...{ dockerfilePath, composePath, buildImage, buildTarget, image, type, previewsMaximum, previewsMaxAgeDays, rollbackWindow },
     // A port that was detected is detected there again.
     ...(row.portChosen ? { port: row.port } : {}),
     buildArgs: row.buildArgs && JSON.parse(row.buildArgs),

@@ -61,6 +61,8 @@ export interface ProjectsTable {
   buildImage: string | null
   buildArgs: JsonText<BuildArgs> | null
   buildTarget: string | null
+  /** The project is this image and nothing is built; the other sources wait. */
+  image: string | null
   port: number
   /** Set by somebody; else the port that is found in the source counts. */
   portChosen: Generated<0 | 1>

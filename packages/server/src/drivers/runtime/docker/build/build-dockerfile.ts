@@ -5,7 +5,8 @@ import { instructionsOf, wordsOf } from '../../../../source/dockerfile/instructi
 import { readInside } from '../../../../source/read-inside.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
 import { ask } from '../engine.ts'
-import { asBuildFailure, contentOf, ensureImage, refuseId } from '../images.ts'
+import { ensureImage } from '../fetch-image.ts'
+import { asBuildFailure, contentOf, refuseId } from '../images.ts'
 import { type BuildSource, buildClassic } from './build-classic.ts'
 import { buildInBuildKit } from './build-in-buildkit.ts'
 import type { BuildParts } from './build-parts.ts'
@@ -81,9 +82,10 @@ async function judged(
   abort: AbortSignal,
 ): Promise<Judged> {
   const { projectId, environment } = request.owner
+  const user = { projectId, logins: request.registryLogins ?? [] }
   const findImage = async (image: string) => {
     refuseId(image)
-    const name = await ensureImage(image, parts, projectId, say, abort)
+    const name = await ensureImage(image, parts, user, say, abort)
     const { Config } = await ask(() => parts.engine.getImage(name).inspect(), { abort })
     for (const trigger of (Config as { OnBuild?: string[] | null })?.OnBuild ?? []) refuseTrigger(trigger)
     return name

@@ -5,7 +5,8 @@ import { Readable } from 'node:stream'
 import { readInside } from '../../../../source/read-inside.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
 import { ask, askFor } from '../engine.ts'
-import { asBuildFailure, ensureImage, refuseId, removeDependencies } from '../images.ts'
+import { ensureImage } from '../fetch-image.ts'
+import { asBuildFailure, refuseId, removeDependencies } from '../images.ts'
 import type { LabelMap } from '../labels.ts'
 import { startWords } from '../run/container-settings.ts'
 import { BuildContainer } from './build-container.ts'
@@ -65,12 +66,14 @@ export async function prepare(
   return { request, recipe, parts, onLine, abort, deadline: performance.now() + request.timeoutMs, entries }
 }
 
+const userOf = ({ owner, registryLogins = [] }: BuildRequest) => ({ projectId: owner.projectId, logins: registryLogins })
+
 /** The container, still there, with the project built in it. */
 export async function runCommands(build: Build): Promise<BuildContainer> {
   const { request, recipe, parts, onLine, abort } = build
   const say = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
   refuseId(recipe.buildImage)
-  const base = await ensureImage(recipe.buildImage, parts, request.owner.projectId, say, abort).catch((error) => {
+  const base = await ensureImage(recipe.buildImage, parts, userOf(request), say, abort).catch((error) => {
     throw asBuildFailure(error)
   })
   const manifests = await dependencyFiles(recipe.stack, request.plan, {
@@ -226,7 +229,7 @@ async function carryOver(
   abort: AbortSignal,
 ): Promise<void> {
   const { recipe, parts, request } = build
-  const image = await ensureImage(recipe.runImage, parts, request.owner.projectId, (line) => box.say('stdout', line), abort)
+  const image = await ensureImage(recipe.runImage, parts, userOf(request), (line) => box.say('stdout', line), abort)
   const labels = parts.labels.ofOwner('build', request.owner, request.service)
   const fresh = await ask(
     (abortSignal) => parts.engine.createContainer({ Image: image, Cmd: ['never'], Labels: labels, abortSignal }),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { mirrored } from '../../image-name.ts'
 import { needsBuildKit } from '../build/build-dockerfile.ts'
-import { mirrored } from '../images.ts'
 import { startWords } from './container-settings.ts'
 import { sinceOf } from './logs.ts'
 

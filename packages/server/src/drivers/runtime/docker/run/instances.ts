@@ -1,7 +1,8 @@
 import type { ContainerInspectInfo } from 'dockerode'
 import { ArtifactGone, type Instance, StartFailed, type StartRequest } from '../../runtime.ts'
 import { ask, askFor, type Engine, isElsewhere, listenerOf, statusOf, wordsOfEngine } from '../engine.ts'
-import { ensureImage, ImageMissing, type ImageParts, OwnImageGone } from '../images.ts'
+import { ensureImage } from '../fetch-image.ts'
+import { ImageMissing, type ImageParts, OwnImageGone } from '../images.ts'
 import { Labels, labelIn, ownerIn } from '../labels.ts'
 import { NoAddresses } from './address-room.ts'
 import { containerName, containerSettings } from './container-settings.ts'
@@ -54,7 +55,8 @@ async function joinNetworks({ instanceId, network, owner }: StartRequest, { netw
 async function startNew(request: StartRequest, parts: InstanceParts, abort: AbortSignal): Promise<Instance> {
   const { artifact, owner, service, instanceId, network } = request
   if (artifact.kind !== 'image') throw new StartFailed('Only images run in Docker; build the project again on this runtime')
-  const image = await ensureImage(artifact.reference, parts, owner.projectId, () => undefined, abort)
+  const imageUser = { projectId: owner.projectId, logins: request.registryLogins ?? [], isGranted: true }
+  const image = await ensureImage(artifact.reference, parts, imageUser, () => undefined, abort)
   const info = await ask(() => parts.engine.getImage(image).inspect(), { abort })
   const user = plainUserOf(info.Config?.User)
   const volumeNames = new Map<string, string>()

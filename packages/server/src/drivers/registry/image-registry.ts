@@ -1,0 +1,212 @@
+import { createHash } from 'node:crypto'
+import { digestIn, mirrored, registryOf, repositoryOf } from '../runtime/image-name.ts'
+import { WebRequestFailed, WebRequestRefused } from '../web-request/failures.ts'
+import type { OutgoingRequest, WebAnswer, WebRequest } from '../web-request/web-request.ts'
+import { challengeIn, isLoopback, mayGetPassword } from './registry-challenge.ts'
+import type { RegistryLogin } from './registry-login.ts'
+
+/** Why a registry did not say which digest an image has. The message names the host and never a credential. */
+export class RegistryFailure extends Error {
+  override readonly name = 'RegistryFailure'
+  readonly reason: 'not_allowed' | 'denied' | 'not_found' | 'unreachable' | 'invalid'
+
+  constructor(reason: RegistryFailure['reason'], message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
+
+export interface ImageRegistry {
+  /**
+   * The digest that an image's name stands for now. Asks the registry for the manifest's headers, with the login for its host
+   * where there is one. Nothing is downloaded. Rejects with `RegistryFailure`.
+   */
+  digestOf(image: string, logins: readonly RegistryLogin[], abort: AbortSignal): Promise<string>
+}
+
+export interface ImageRegistrySettings {
+  web: WebRequest
+  /** Where images may be fetched from; null: from anywhere. */
+  registries: readonly string[] | null
+  imageMirror: string | null
+  timeoutMs?: number
+}
+
+const accepted = [
+  'application/vnd.oci.image.index.v1+json',
+  'application/vnd.docker.distribution.manifest.list.v2+json',
+  'application/vnd.oci.image.manifest.v1+json',
+  'application/vnd.docker.distribution.manifest.v2+json',
+].join(', ')
+
+const requestMs = 10_000
+/** The largest manifest that registries have to take. */
+const manifestAtMost = 4 * 1024 * 1024
+const tokenAtMost = 64 * 1024
+const redirectsAtMost = 3
+
+export function createImageRegistry(settings: ImageRegistrySettings): ImageRegistry {
+  const { registries, imageMirror } = settings
+  return {
+    async digestOf(image, logins, abort) {
+      const fixed = digestIn(image)
+      if (fixed) return fixed
+      const hasLogin = logins.some(({ host }) => host === registryOf(image))
+      const fromMirror = imageMirror !== null && !hasLogin
+      if (!fromMirror && registries !== null && !registries.includes(registryOf(image)))
+        throw new RegistryFailure('not_allowed', `Images are not fetched from ${registryOf(image)} on this instance`)
+      const names = fromMirror ? mirrored(image, imageMirror) : [image]
+      let failure: unknown
+      for (const name of names) {
+        const login = logins.find(({ host }) => host === registryOf(name)) ?? null
+        try {
+          return await new ManifestRequest(name, login, settings, abort).digest()
+        } catch (error) {
+          abort.throwIfAborted()
+          failure ??= error
+        }
+      }
+      throw failure
+    },
+  }
+}
+
+/** One question to one registry. */
+class ManifestRequest {
+  readonly #name: string
+  readonly #origin: URL
+  readonly #path: string
+  readonly #url: URL
+  readonly #login: RegistryLogin | null
+  readonly #settings: ImageRegistrySettings
+  readonly #abort: AbortSignal
+  /** Sent to the registry's own origin alone. */
+  #authorization: string | null = null
+
+  constructor(image: string, login: RegistryLogin | null, settings: ImageRegistrySettings, abort: AbortSignal) {
+    this.#name = registryOf(image)
+    const host = this.#name === 'docker.io' ? 'registry-1.docker.io' : this.#name
+    const plain = URL.parse(`http://${host}`)
+    if (!plain) throw new RegistryFailure('invalid', `${this.#name} is not the name of a registry`)
+    this.#origin = isLoopback(plain.hostname) ? plain : new URL(`https://${host}`)
+    this.#path = pathOf(image)
+    this.#url = new URL(`/v2/${this.#path}/manifests/${tagOf(image)}`, this.#origin)
+    this.#login = login
+    this.#settings = settings
+    this.#abort = abort
+  }
+
+  async digest(): Promise<string> {
+    let answer = await this.#manifest('HEAD')
+    if (answer.status === 401 && (await this.#signIn(answer))) answer = await this.#manifest('HEAD')
+    if (answer.status === 200 && !answer.headers['docker-content-digest']) return this.#hashed(await this.#manifest('GET'))
+    this.#check(answer)
+    const digest = answer.headers['docker-content-digest'] ?? ''
+    if (!/^sha256:[0-9a-f]{64}$/.test(digest)) throw this.#failure('invalid', 'sent a digest that is not sha256')
+    return digest
+  }
+
+  /** Registries that do not name the digest are asked for the manifest itself. */
+  #hashed(answer: WebAnswer): string {
+    this.#check(answer)
+    if (answer.truncated)
+      throw this.#failure('invalid', `sent a manifest that is incomplete or larger than ${manifestAtMost} bytes`)
+    return `sha256:${createHash('sha256').update(answer.body).digest('hex')}`
+  }
+
+  #check({ status }: WebAnswer): void {
+    if (status === 200) return
+    if (status === 404) throw this.#failure('not_found', `has no image ${this.#path} with that tag`)
+    if (status === 401 || status === 403)
+      throw this.#failure('denied', this.#login ? 'refused the login, or it may not read this image' : 'asks for a login')
+    throw this.#failure(status >= 500 || status === 429 ? 'unreachable' : 'invalid', `answered ${status}`)
+  }
+
+  /** Redirects are followed a few times; the credential stays with the registry's own origin. */
+  async #manifest(method: 'HEAD' | 'GET'): Promise<WebAnswer> {
+    let url = this.#url
+    for (let hops = 0; hops <= redirectsAtMost; hops++) {
+      const isOwn = url.origin === this.#origin.origin
+      const headers = { accept: accepted, ...(isOwn && this.#authorization ? { authorization: this.#authorization } : {}) }
+      const answer = await this.#send({ url: url.href, method, headers, maxResponseBytes: manifestAtMost })
+      const next = answer.outcome === 'redirected' ? URL.parse(answer.headers.location ?? '', url.href) : null
+      if (!next) return answer
+      if (next.protocol !== 'https:' && next.origin !== this.#origin.origin)
+        throw this.#failure('invalid', 'sends to an address that is not https')
+      url = next
+    }
+    throw this.#failure('invalid', 'sends from one address to the next without end')
+  }
+
+  /** False where there is nothing to sign in with. */
+  async #signIn({ headers }: WebAnswer): Promise<boolean> {
+    const challenge = challengeIn(headers['www-authenticate'])
+    if (challenge?.kind === 'bearer') {
+      this.#authorization = `Bearer ${await this.#token(challenge.realm, challenge.service)}`
+      return true
+    }
+    if (challenge?.kind !== 'basic' || !this.#login) return false
+    this.#authorization = basic(this.#login)
+    return true
+  }
+
+  /** A token for this image alone, whatever the registry asks for. */
+  async #token(realm: URL, service: string | null): Promise<string> {
+    if (realm.protocol !== 'https:' && realm.origin !== this.#origin.origin)
+      throw this.#failure('invalid', 'names an address for tokens that is not https')
+    const isTrusted = mayGetPassword(realm, { name: this.#name, origin: this.#origin })
+    if (this.#login && !isTrusted)
+      throw this.#failure('denied', `names ${realm.hostname} for tokens, and its password is not sent to another host`)
+    const url = new URL(realm)
+    if (service !== null) url.searchParams.set('service', service)
+    url.searchParams.set('scope', `repository:${this.#path}:pull`)
+    const headers: Record<string, string> = this.#login ? { authorization: basic(this.#login) } : {}
+    const answer = await this.#send({ url: url.href, method: 'GET', headers, maxResponseBytes: tokenAtMost })
+    if (answer.status === 401 || answer.status === 403) this.#check(answer)
+    const token = answer.status === 200 && !answer.truncated ? tokenIn(answer.body) : null
+    if (token === null) throw this.#failure('invalid', 'gave no token')
+    return token
+  }
+
+  async #send(request: OutgoingRequest): Promise<WebAnswer> {
+    try {
+      return await this.#settings.web.send({
+        ...request,
+        timeoutMs: this.#settings.timeoutMs ?? requestMs,
+        abort: this.#abort,
+      })
+    } catch (error) {
+      this.#abort.throwIfAborted()
+      if (error instanceof WebRequestRefused) throw new RegistryFailure('not_allowed', error.message)
+      if (error instanceof WebRequestFailed) throw new RegistryFailure('unreachable', error.message)
+      throw error
+    }
+  }
+
+  #failure(reason: RegistryFailure['reason'], words: string): RegistryFailure {
+    return new RegistryFailure(reason, `The registry ${this.#name} ${words}`)
+  }
+}
+
+const basic = ({ username, password }: RegistryLogin) =>
+  `Basic ${Buffer.from(`${username}:${password.reveal()}`).toString('base64')}`
+
+function tokenIn(body: string): string | null {
+  try {
+    const { token, access_token } = JSON.parse(body) as { token?: unknown; access_token?: unknown }
+    const found = token ?? access_token
+    return typeof found === 'string' && /^[\x21-\x7e]+$/.test(found) ? found : null
+  } catch {
+    return null
+  }
+}
+
+/** The repository as the registry knows it: the hub keeps official images below `library`. */
+function pathOf(image: string): string {
+  const repository = repositoryOf(image)
+  const [first = '', ...rest] = repository.split('/')
+  if (registryOf(image) !== 'docker.io') return rest.join('/')
+  return rest.length === 0 ? `library/${first}` : repository
+}
+
+const tagOf = (image: string): string => /:([^/:@]+)(@.*)?$/.exec(image)?.[1] ?? 'latest'

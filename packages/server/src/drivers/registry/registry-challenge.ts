@@ -1,0 +1,43 @@
+import { isIP } from 'node:net'
+
+/** What a registry asks for in `WWW-Authenticate`. */
+export type Challenge = { kind: 'basic' } | { kind: 'bearer'; realm: URL; service: string | null }
+
+/** Null where the header names no way that is known here. */
+export function challengeIn(header: string | undefined): Challenge | null {
+  const bearer = /\bBearer\s+(.*)$/is.exec(header ?? '')?.[1]
+  if (bearer !== undefined) {
+    const parameters = new Map(
+      [...bearer.matchAll(/([a-z_]+)\s*=\s*"([^"]*)"/gi)].map(([, name = '', value = '']) => [name.toLowerCase(), value]),
+    )
+    const realm = URL.parse(parameters.get('realm') ?? '')
+    return realm && { kind: 'bearer', realm, service: parameters.get('service') ?? null }
+  }
+  return /\bBasic\b/i.test(header ?? '') ? { kind: 'basic' } : null
+}
+
+/** Registries whose tokens are made under a name of another domain. */
+const tokenHosts: Readonly<Record<string, string>> = { 'docker.io': 'auth.docker.io' }
+
+/**
+ * Whether a registry's password may go to the place that the registry names for tokens: the registry itself, the known one of
+ * that registry, or over https a host of the same domain (`registry.example.com` and `gitlab.example.com`). Another host gets
+ * no password, whatever the registry says.
+ */
+export function mayGetPassword(realm: URL, registry: { name: string; origin: URL }): boolean {
+  if (realm.origin === registry.origin.origin) return true
+  if (realm.protocol !== 'https:' || realm.port !== '') return false
+  if (tokenHosts[registry.name] === realm.hostname) return true
+  const domain = domainOf(registry.origin.hostname)
+  return domain !== null && (realm.hostname === domain || realm.hostname.endsWith(`.${domain}`))
+}
+
+/** The domain that a host is in; null for an address, and for a host that is right below a top-level domain. */
+function domainOf(hostname: string): string | null {
+  if (isIP(hostname) !== 0 || hostname.startsWith('[')) return null
+  const labels = hostname.split('.')
+  return labels.length < 3 ? null : labels.slice(1).join('.')
+}
+
+export const isLoopback = (hostname: string): boolean =>
+  hostname === 'localhost' || hostname.endsWith('.localhost') || /^127\./.test(hostname) || hostname === '[::1]'

@@ -1,0 +1,273 @@
+import type { AuthConfig, ImageInspectInfo } from 'dockerode'
+import type { RegistryLogin } from '../../registry/registry-login.ts'
+import { digestIn, familiarName, mirrored, registryOf, repositoryOf } from '../image-name.ts'
+import type { Artifact, ImageRequest } from '../runtime.ts'
+import { ask, askFor, type Engine, EngineAway, statusOf, wordsOfEngine } from './engine.ts'
+import { ImageMissing, type ImageParts, OwnImageGone, refuseId } from './images.ts'
+import { type Labels, labelIn } from './labels.ts'
+
+const pullMs = 15 * 60_000
+const accessMs = 30_000
+
+/** The project that wants an image, and what its organisation signs in with. */
+export interface ImageUser {
+  projectId: string
+  logins: readonly RegistryLogin[]
+  /** The project's deployment was given this image before: one that is here is used without asking its registry. */
+  isGranted?: boolean
+}
+
+/** The name under which the image is here, after a pull where it was not. */
+export async function ensureImage(
+  image: string,
+  parts: ImageParts,
+  user: ImageUser,
+  say: (line: string) => void,
+  abort: AbortSignal,
+): Promise<string> {
+  const { engine, labels } = parts
+  refuseForeign(image, user.projectId, labels)
+  if (isWholeId(image)) return ownOrNobodys(image, { engine, labels }, user.projectId, abort)
+  const isOwn = isOwnName(image, user.projectId, labels)
+  const sources = isOwn ? [image] : sourcesOf(image, parts, user)
+  for (const name of [...sources, image]) {
+    if (!(await findHere(name, image, parts, user, abort))) continue
+    if (!user.isGranted) await checkAccess(name, parts, user, abort)
+    return name
+  }
+  // Its name may belong to anyone at a registry.
+  if (isOwn) throw new OwnImageGone(`The image ${image} was built here and does not exist any more`)
+  const { name } = await pullFirst(image, sources, parts, user, say, abort)
+  return name
+}
+
+/** Pulls the image, whatever is here, and says which version of it that is. */
+export async function fetchImage(
+  { image, owner, registryLogins = [] }: ImageRequest,
+  parts: ImageParts,
+  say: (line: string) => void,
+  abort: AbortSignal,
+): Promise<Artifact> {
+  const user = { projectId: owner.projectId, logins: registryLogins }
+  refuseId(image)
+  if (isBuiltName(image)) throw notForProject(image)
+  const { name, digest } = await pullFirst(image, sourcesOf(image, parts, user), parts, user, say, abort).catch(async (error) => {
+    if (!(error instanceof ImageMissing) || error instanceof AccessDenied) throw error
+    return { name: await hereAlready(image, parts, user, error, say, abort), digest: null }
+  })
+  const pinned = digest ?? digestIn(name)
+  const reference = pinned ? `${repositoryOf(name)}@${pinned}` : name
+  const info = await findHere(reference, image, parts, user, abort)
+  if (!info) throw new ImageMissing(`The image ${image} was fetched, and the engine does not have it as ${reference}`)
+  return { kind: 'image', reference, sizeBytes: info.Size, startCommand: null, exposedPorts: exposedPortsOf(info) }
+}
+
+/** Where no registry answers, an image that was loaded into the engine by hand will do. */
+async function hereAlready(
+  image: string,
+  parts: ImageParts,
+  user: ImageUser,
+  failure: ImageMissing,
+  say: (line: string) => void,
+  abort: AbortSignal,
+): Promise<string> {
+  for (const name of [...sourcesOf(image, parts, user), image]) {
+    if (parts.privateRepositories.has(repositoryOf(name)) || !(await findHere(name, image, parts, user, abort))) continue
+    say(`Warning: ${failure.message}. The image of that name that is in the engine is used.`)
+    return name
+  }
+  throw failure
+}
+
+const exposedPortsOf = ({ Config }: ImageInspectInfo): number[] =>
+  Object.keys(Config?.ExposedPorts ?? {})
+    .flatMap((port) => (/^\d+(\/tcp)?$/.test(port) ? [Number.parseInt(port, 10)] : []))
+    .sort((left, right) => left - right)
+
+/** An image of a registry that the organisation has a login for comes from there, not from the mirror. */
+function sourcesOf(image: string, { imageMirror }: ImageParts, { logins }: ImageUser): string[] {
+  return imageMirror === null || loginFor(image, logins) ? [image] : mirrored(image, imageMirror)
+}
+
+const loginFor = (name: string, logins: readonly RegistryLogin[]): RegistryLogin | undefined =>
+  logins.find(({ host }) => host === registryOf(name))
+
+const authOf = (login: RegistryLogin): AuthConfig => ({
+  username: login.username,
+  password: login.password.reveal(),
+  // The hub goes by its old address in credentials.
+  serveraddress: login.host === 'docker.io' ? 'https://index.docker.io/v1/' : login.host,
+})
+
+/** The registry does not let this project's organisation have the image. */
+class AccessDenied extends ImageMissing {}
+
+/** Asks the registry whether the organisation may have a private image that is here. A pull by digest would not ask it. */
+async function checkAccess(name: string, parts: ImageParts, { logins }: ImageUser, abort: AbortSignal): Promise<void> {
+  if (!parts.privateRepositories.has(repositoryOf(name))) return
+  const login = loginFor(name, logins)
+  const reason = await whyNotReadable(name, login, parts.engine, abort)
+  if (reason === null) return
+  throw new AccessDenied(
+    `The image ${name} is private, and ${registryOf(name)} ${refusal(login)}: ${reason}. ${loginAdvice(name)}`,
+  )
+}
+
+const refusal = (login: RegistryLogin | undefined) =>
+  login ? `did not let ${login.username} read it` : 'was asked without a login'
+
+const loginAdvice = (name: string) => `Add a login for ${registryOf(name)} to the organisation's registries`
+
+/** Null: the registry shows the image. */
+async function whyNotReadable(
+  name: string,
+  login: RegistryLogin | undefined,
+  engine: Engine,
+  abort: AbortSignal,
+): Promise<string | null> {
+  try {
+    const distribution = () => engine.getImage(whole(name)).distribution(login ? { authconfig: authOf(login) } : {})
+    await ask(distribution, { abort, timeoutMs: accessMs })
+    return null
+  } catch (error) {
+    abort.throwIfAborted()
+    if (error instanceof EngineAway) return `no answer within ${accessMs / 1000} s`
+    if (statusOf(error) === undefined) throw error
+    return withoutPassword(wordsOfEngine(error), login)
+  }
+}
+
+interface Pulled {
+  name: string
+  digest: string | null
+}
+
+async function pullFirst(
+  image: string,
+  sources: readonly string[],
+  parts: ImageParts,
+  user: ImageUser,
+  say: (line: string) => void,
+  abort: AbortSignal,
+): Promise<Pulled> {
+  const { registries, imageMirror, engine, privateRepositories } = parts
+  const isMirrored = imageMirror !== null && !loginFor(image, user.logins)
+  if (!isMirrored && registries !== null && !registries.includes(registryOf(image)))
+    throw new ImageMissing(`The image ${image} is at ${registryOf(image)}, which is none of: ${registries.join(', ')}`)
+  const reasons: string[] = []
+  for (const name of sources) {
+    const login = loginFor(name, user.logins)
+    await checkAccess(name, parts, user, abort)
+    if (login && (await whyNotReadable(name, undefined, engine, abort)) !== null) privateRepositories.add(repositoryOf(name))
+    say(`Fetching the image ${name}`)
+    const pulled = await pull(name, login, engine, say, abort)
+    if ('digest' in pulled) return { name, ...pulled }
+    reasons.push(pulled.reason)
+  }
+  const isDenied = reasons.every((reason) => /no basic auth|unauthorized|denied|authentication required/i.test(reason))
+  throw new ImageMissing(
+    `The image ${image} is not here and could not be fetched: ${reasons.join('; ')}. ` +
+      (isDenied ? loginAdvice(image) : 'Without a public registry, set BERTH_IMAGE_MIRROR, or load the image into the engine'),
+  )
+}
+
+/** Without a tag the engine would fetch every one of them. */
+const whole = (name: string) => (/[:@][^/]*$/.test(name) ? name : `${name}:latest`)
+
+async function pull(
+  name: string,
+  login: RegistryLogin | undefined,
+  engine: Engine,
+  say: (line: string) => void,
+  abort: AbortSignal,
+): Promise<{ digest: string | null } | { reason: string }> {
+  let digest: string | null = null
+  try {
+    await ask(
+      async (signal) => {
+        // Given among the options, the client would write the password into the query too.
+        const stream = login
+          ? await engine.createImage(authOf(login), { fromImage: whole(name), abortSignal: signal })
+          : await engine.pull(whole(name), { abortSignal: signal })
+        await new Promise<void>((resolve, reject) => {
+          engine.modem.followProgress(
+            stream,
+            (error) => (error ? reject(error) : resolve()),
+            ({ status, id }: { status?: string; id?: string }) => {
+              digest = /^Digest: (sha256:[0-9a-f]{64})$/.exec(status ?? '')?.[1] ?? digest
+              if (status && /^(Pull complete|Digest|Status)/.test(status)) say([id, status].filter(Boolean).join(': '))
+            },
+          )
+        })
+      },
+      { abort, timeoutMs: pullMs },
+    )
+    return { digest }
+  } catch (error) {
+    abort.throwIfAborted()
+    return { reason: withoutPassword(wordsOfEngine(error), login) }
+  }
+}
+
+/** A registry may send back in its error what it was sent. */
+function withoutPassword(text: string, login: RegistryLogin | undefined): string {
+  if (!login) return text
+  const password = login.password.reveal()
+  const encoded = Buffer.from(`${login.username}:${password}`).toString('base64')
+  return text.replaceAll(password, '[secret]').replaceAll(encoded, '[secret]')
+}
+
+/** The image under that name, where this project may use it. */
+async function findHere(
+  name: string,
+  image: string,
+  { engine, labels }: ImageParts,
+  { projectId }: ImageUser,
+  abort: AbortSignal,
+): Promise<ImageInspectInfo | undefined> {
+  const found = await askFor(() => engine.getImage(name).inspect(), { abort })
+  if (!found || !isCalled(name, found)) return undefined
+  const marks = found.Config?.Labels
+  if (labels.isOurs(marks) && labelIn(marks, 'project') !== projectId) throw notForProject(image)
+  return found
+}
+
+const isWholeId = (image: string) => /^sha256:[0-9a-f]{64}$/.test(image)
+
+/** An adopted container may run an image that has lost its name. Nothing can be fetched by an id; another project's build has its label. */
+async function ownOrNobodys(
+  image: string,
+  { engine, labels }: Pick<ImageParts, 'engine' | 'labels'>,
+  projectId: string,
+  abort: AbortSignal,
+): Promise<string> {
+  const found = await askFor(() => engine.getImage(image).inspect(), { abort })
+  const marks = found?.Config?.Labels
+  if (found?.Id !== image || (labels.isOurs(marks) && labelIn(marks, 'project') !== projectId))
+    throw new ImageMissing(`The image ${image} is not in the engine, and none is fetched by its id: name one with a tag`)
+  return image
+}
+
+/** Images that a Berth builds belong to one project, whose own builds and instances alone may name them. */
+function refuseForeign(image: string, projectId: string, labels: Labels): void {
+  if (isBuiltName(image) && !isOwnName(image, projectId, labels)) throw notForProject(image)
+}
+
+const isBuiltName = (image: string) => /^berth-[0-9a-f]{16}\//.test(familiarName(image))
+
+const isOwnName = (image: string, projectId: string, { instance }: Labels) =>
+  familiarName(image).startsWith(`berth-${instance}/${projectId}:`)
+
+/** The same words whether there is such an image or not. */
+const notForProject = (image: string) => new ImageMissing(`The image ${image} is not one that this project may use`)
+
+/**
+ * The engine also finds an image by the first letters of its id, whosever it is: a few guesses would hit another project's.
+ * So one that is here counts only by its name.
+ */
+function isCalled(name: string, { RepoTags, RepoDigests }: ImageInspectInfo): boolean {
+  const familiar = familiarName(name)
+  const [repository = '', digest] = familiar.split('@')
+  if (digest === undefined) return (RepoTags ?? []).includes(familiar)
+  return (RepoDigests ?? []).includes(`${repository.replace(/:[^/:]*$/, '')}@${digest}`)
+}

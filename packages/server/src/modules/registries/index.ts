@@ -1,0 +1,34 @@
+import type { contract } from '@berth/contract'
+import type { Handlers } from '../../http/handler.ts'
+import { listed } from '../../platform/db/pages.ts'
+import { openLogins, openLoginsOfEach, type RegistriesDeps, saveLogin, showLogin } from './logins.ts'
+import { deleteLogin, findLoginOf, listLoginsOf } from './store.ts'
+
+export type { RegistriesDeps } from './logins.ts'
+
+/** Logins at image registries. Each belongs to an organisation and to one host, which its password is sealed for. */
+export function createRegistries(deps: RegistriesDeps) {
+  const { db } = deps.database
+  return {
+    handlers: {
+      list: async ({ query }, { caller }) => listed(await listLoginsOf(db, caller.organizationId, query), showLogin),
+      save: async ({ body }, context) => {
+        const { login, isNew } = await saveLogin(body, context.caller.organizationId, deps)
+        context.audit({ objectKind: 'registryLogin', objectId: login.id })
+        if (isNew) context.setStatus(201)
+        return { data: login }
+      },
+      remove: async (_, { registryLogin }) => {
+        await deleteLogin(db, registryLogin.id)
+        return undefined
+      },
+    } satisfies Handlers<typeof contract.registries>,
+    loaders: {
+      registryLogin: ({ registryId }: Record<string, string>, { organizationId }: { organizationId: string }) =>
+        findLoginOf(db, organizationId, registryId as string),
+    },
+    /** For the images of an organisation's projects. */
+    loginsOf: (organizationId: string) => openLogins(organizationId, deps),
+    loginsOfEach: (organizationIds: readonly string[]) => openLoginsOfEach(organizationIds, deps),
+  }
+}

@@ -1,0 +1,78 @@
+import type { RegistryLoginBody, RegistryLogin as ShownLogin } from '@berth/contract'
+import type { RegistryLogin } from '../../drivers/registry/registry-login.ts'
+import { registryName } from '../../drivers/runtime/image-name.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database } from '../../platform/database.ts'
+import { iso } from '../../platform/db/columns.ts'
+import { newId } from '../../platform/db/ids.ts'
+import { sealedFor } from '../../platform/db/sealed-columns.ts'
+import type { RegistryLoginRow } from '../../platform/db/tables/registries.ts'
+import { fail, refuse } from '../../platform/failure.ts'
+import type { Scrubber } from '../../platform/secrets/scrubber.ts'
+import type { SecretBox } from '../../platform/secrets/secret-box.ts'
+import { allLoginsOf, allLoginsOfEach, findLoginAt, insertLogin, replaceLogin } from './store.ts'
+
+export interface RegistriesDeps {
+  database: Database
+  clock: Clock
+  secretBox: SecretBox
+  /** Learns the passwords before they are used. */
+  scrubber: Pick<Scrubber, 'register'>
+  settings: {
+    /** Where images may be fetched from; null: from anywhere. */
+    registries: readonly string[] | null
+  }
+}
+
+/** Records the login for a host, or replaces the one that the organisation has for it. Nothing is contacted. */
+export async function saveLogin(
+  { host: written, username, password }: RegistryLoginBody,
+  organizationId: string,
+  deps: RegistriesDeps,
+): Promise<{ login: ShownLogin; isNew: boolean }> {
+  const host = registryName(written)
+  const { registries } = deps.settings
+  if (registries && !registries.includes(host))
+    refuse('host', `images are not fetched from ${host} on this instance; allowed are ${registries.join(', ')}`)
+  deps.scrubber.register(password)
+  const now = deps.clock.now().getTime()
+  const { db } = deps.database
+  const sealedAs = (id: string) => deps.secretBox.seal(password, sealedFor.registryPassword(id, host))
+  const known = await findLoginAt(db, organizationId, host)
+  if (known) {
+    const row = await replaceLogin(db, known.id, { username, password: sealedAs(known.id), updatedAt: now })
+    return row ? { login: showLogin(row), isNew: false } : fail('not_found')
+  }
+  const id = newId('reg')
+  const row = { id, organizationId, host, username, password: sealedAs(id), createdAt: now, updatedAt: now }
+  if (await insertLogin(db, row)) return { login: showLogin(row), isNew: true }
+  return fail('conflict', { words: `Another request added a login for ${host} a moment ago. Send it again to replace that one.` })
+}
+
+export const showLogin = ({ id, host, username, createdAt, updatedAt }: RegistryLoginRow): ShownLogin => ({
+  ...{ id, host, username },
+  createdAt: iso(createdAt),
+  updatedAt: iso(updatedAt),
+})
+
+/** The logins of an organisation, opened. They are for its own projects alone. */
+export const openLogins = async (organizationId: string, deps: RegistriesDeps): Promise<RegistryLogin[]> =>
+  (await allLoginsOf(deps.database.db, organizationId)).map((row) => opened(row, deps))
+
+/** The same of several organisations, by organisation. */
+export async function openLoginsOfEach(
+  organizationIds: readonly string[],
+  deps: RegistriesDeps,
+): Promise<ReadonlyMap<string, RegistryLogin[]>> {
+  const logins = new Map<string, RegistryLogin[]>()
+  for (const row of await allLoginsOfEach(deps.database.db, organizationIds))
+    logins.set(row.organizationId, [...(logins.get(row.organizationId) ?? []), opened(row, deps)])
+  return logins
+}
+
+/** A row whose host was changed does not open: the password is sealed for its host. */
+function opened({ id, host, username, password: sealed }: RegistryLoginRow, deps: RegistriesDeps): RegistryLogin {
+  const password = deps.secretBox.open(sealed, sealedFor.registryPassword(id, host))
+  deps.scrubber.register(password)
+  return { host, username, password }
+}
