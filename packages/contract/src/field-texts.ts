@@ -405,7 +405,7 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   trigger: 'What started it',
   type: 'The type',
   ulimits: 'Process limits of the container',
-  unseen: 'Only deliveries that were not seen',
+  unseen: 'True: only deliveries that were not seen; false, as without it: all',
   until: 'When the protection ends; null: never',
   upToDate: 'Whether the newest commit is live; null: not known',
   updatedAt: 'When it was last changed',

@@ -24,7 +24,9 @@ export const oneOf = <const V extends readonly string[]>(...values: V) =>
 export const AnyObject = Type.Record(Type.String(), Type.Unknown())
 
 /** Problems of a request that was carried out all the same. Absent when there are none. */
-export const Warnings = Type.Array(Type.String(), { description: 'Fields of the body that are unknown and were ignored' })
+export const Warnings = Type.Array(Type.String(), {
+  description: 'Fields of the body and parameters of the query that are unknown and were ignored',
+})
 
 /**
  * An object whose fields depend on the `kind` of the record that holds it. The reference shows the shape of each kind; the module

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AnsweringServer, startAnsweringServer } from './kit/answering-server.ts'
 import { call } from './kit/call.ts'
 import { sampleBodies } from './kit/sample-bodies.ts'
+import { sampleOf as sampleReply } from './kit/sample-reply.ts'
 
 /** What the conventions say of every request, for every row of the table; the handlers are stand-ins that always answer. */
 
@@ -25,6 +26,12 @@ const needsNothing = (schema?: Schema) => !schema?.required?.length
 const needsNoField = ({ row }: Place) => !row.rawBody && needsNothing(row.body) && needsNothing(row.query)
 const sampleOf = ({ at, row }: Place) => sampleBodies[at] ?? sampleBodies[row.at] ?? {}
 const paramsOf = (row: AnyRoute) => Object.fromEntries([...row.path.matchAll(/:(\w+)/g)].map(([, name]) => [name as string, 'x']))
+
+/** The parameters that a row cannot do without. */
+const queryOf = ({ query }: AnyRoute): Record<string, string> => {
+  const sample = (query ? sampleReply(query) : {}) as Record<string, string>
+  return Object.fromEntries((query?.required ?? []).map((name: string) => [name, sample[name] as string]))
+}
 
 let server: AnsweringServer
 let port: number
@@ -59,6 +66,36 @@ describe('unknown fields', () => {
   ] as const)('%s names a nested one by its dotted path', async (at, given, path) => {
     const { body } = await call(server, 'any', at, { params: { id: 'x' }, body: given })
     expect(body.warnings).toEqual([`Unknown field ignored: ${path}`])
+  })
+})
+
+describe('the query', () => {
+  const reads = places.filter(({ row }) => row.method === 'GET' && !row.stream && !row.conceal && row.returns?.properties)
+  test.each(reads)('$at names a parameter that it does not know in `warnings` beside the answer', async ({ at, row }) => {
+    const { body } = await call(server, 'any', at, { params: paramsOf(row), query: { ...queryOf(row), misspelt: '1' } })
+    expect(body.warnings).toContain('Unknown query parameter ignored: misspelt')
+    const plain = await call(server, 'any', at, { params: paramsOf(row), query: queryOf(row) })
+    expect(plain.body.warnings ?? []).not.toContainEqual(expect.stringContaining('query parameter'))
+  })
+
+  const flags = places.flatMap(({ at, row }) =>
+    Object.entries(row.query?.properties ?? {})
+      .filter(([, schema]) => (schema as { type?: string }).type === 'boolean')
+      .map(([name]) => ({ at, row, name })),
+  )
+  test.each(flags)('$at takes $name as true, false, 1 and 0, and nothing else', async ({ at, row, name }) => {
+    const ask = async (value: string) => {
+      const query = { ...queryOf(row), [name]: value }
+      const sample = row.body ? { body: sampleOf({ at, row }) } : {}
+      const { status, body } = await call(server, 'any', at, { params: paramsOf(row), query, ...sample })
+      return status === 400 ? body.field : (server.lastQuery() as Record<string, unknown>)[name]
+    }
+    const expected: [string, unknown][] = [
+      ...(['true', '1'] as const).map((value): [string, unknown] => [value, true]),
+      ...(['false', '0'] as const).map((value): [string, unknown] => [value, false]),
+      ...(['yes', '2', ''] as const).map((value): [string, unknown] => [value, name]),
+    ]
+    for (const [value, taken] of expected) expect([value, await ask(value)]).toEqual([value, taken])
   })
 })
 

@@ -21,6 +21,7 @@ import { forward } from './forward.ts'
 import type { Caller } from './handler.ts'
 import { LargeBodies } from './large-bodies.ts'
 import type { MountDeps } from './mount-deps.ts'
+import { prepareQuery } from './prepare-query.ts'
 import { type AnyHandler, notBuiltYet, run } from './run.ts'
 import { dropUnknownFields } from './unknown-fields.ts'
 import { replyOf } from './warnings.ts'
@@ -55,7 +56,11 @@ function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDep
       ...(row.returns ? { response: { '2xx': replyOf(row) } } : {}),
     },
     ...stepsOf(row, handle, deps),
-    ...(row.method === 'GET' ? {} : { preValidation: (request, _reply, done) => done(void prepareBody(row, request)) }),
+    preValidation: (request, _reply, done) => {
+      if (row.method !== 'GET') prepareBody(row, request)
+      prepareQuery(row, request)
+      done()
+    },
   }
 }
 

@@ -22,8 +22,13 @@ const mostCharacters = 200
 export function dropUnknownFields(schema: object, body: unknown): string[] {
   const paths: string[] = []
   walk([schema as Schema], body, [], paths)
-  const named = paths.slice(0, mostNamed).map((path) => `Unknown field ignored: ${path}`)
-  return paths.length > mostNamed ? [...named, `Unknown fields ignored: ${paths.length - mostNamed} more`] : named
+  return boundedWarnings('field', paths)
+}
+
+/** A warning for each unknown name, up to a bound on their number and length. */
+export function boundedWarnings(thing: 'field' | 'query parameter', names: readonly string[]): string[] {
+  const named = names.slice(0, mostNamed).map((name) => `Unknown ${thing} ignored: ${shorten(name)}`)
+  return names.length > mostNamed ? [...named, `Unknown ${thing}s ignored: ${names.length - mostNamed} more`] : named
 }
 
 function walk(given: Schema[], value: unknown, path: readonly string[], unknown: string[]): void {
@@ -42,8 +47,7 @@ function walk(given: Schema[], value: unknown, path: readonly string[], unknown:
     if (declared.length > 0) walk(declared, inner, [...path, name], unknown)
     else {
       delete fields[name]
-      if (!declaring.some((schema) => schema['x-ignored-fields']?.includes(name)))
-        unknown.push(shorten([...path, name].join('.')))
+      if (!declaring.some((schema) => schema['x-ignored-fields']?.includes(name))) unknown.push([...path, name].join('.'))
     }
   }
 }

@@ -1,9 +1,9 @@
 import type { AnyRoute } from '@berth/contract'
 import { Warnings } from '@berth/contract'
 
-/** The schema of a row's answer, with the `warnings` about its request. A read has no body to warn about. */
-export function replyOf({ method, returns }: AnyRoute): object {
-  if (method === 'GET' || !returns?.properties || returns.properties.warnings) return returns
+/** The schema of a row's answer, with the `warnings` about its request. */
+export function replyOf({ returns }: AnyRoute): object {
+  if (!returns?.properties || returns.properties.warnings) return returns
   return { ...returns, properties: { ...returns.properties, warnings: Warnings } }
 }
 

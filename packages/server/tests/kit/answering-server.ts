@@ -11,13 +11,17 @@ export interface AnsweringServer {
   app: FastifyInstance
   /** The body that the last handler was given. */
   lastBody(): unknown
+  /** The query that the last handler was given. */
+  lastQuery(): unknown
 }
 
 /** The HTTP side alone: every caller is the owner, every object exists, every handler answers the smallest reply of its row. */
 export async function startAnsweringServer(): Promise<AnsweringServer> {
   let last: unknown
-  const handlerOf = (row: AnyRoute) => async (input: { body: unknown; upload?: AsyncIterable<Uint8Array> }) => {
+  let lastQuery: unknown
+  const handlerOf = (row: AnyRoute) => async (input: { body: unknown; query: unknown; upload?: AsyncIterable<Uint8Array> }) => {
     last = input.body
+    lastQuery = input.query
     if (row.upload) for await (const _ of input.upload as AsyncIterable<Uint8Array>);
     return row.returns ? sampleOf(row.returns) : undefined
   }
@@ -29,7 +33,7 @@ export async function startAnsweringServer(): Promise<AnsweringServer> {
   )
   const logger = await createLogger({ level: 'silent', scrubber: createScrubber(), pretty: false })
   const app = createHttpServer({ version: '0', logger, trustedProxies: [], edgeKey: 'x' }, handlers, deps())
-  return { app, lastBody: () => last }
+  return { app, lastBody: () => last, lastQuery: () => lastQuery }
 }
 
 function deps(): MountDeps {
