@@ -126,7 +126,9 @@ describe('one destination', () => {
     const { id: sftpId } = await made('sftp', { ...sftp, hostKey })
     const kept = await on(sftpId, 'PATCH', people.owner.token, { body: { config: { path: 'deeper' } } })
     expect(kept.body.data.config.hostKey).toBe(hostKey)
-    const moved = await on(sftpId, 'PATCH', people.owner.token, { body: { config: { host: 'other.example.test' } } })
+    const moved = await on(sftpId, 'PATCH', people.owner.token, {
+      body: { config: { host: 'other.example.test', password: 'the word of the other host' } },
+    })
     expect(moved.body.data.config.hostKey).toBeUndefined()
   })
   test('PATCH: 400 names the field', async () => {

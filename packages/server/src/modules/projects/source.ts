@@ -162,11 +162,12 @@ function checkedRemote(gitUrl: string, { settings }: ProjectsDeps): string {
   }
 }
 
-/** Whether the changes lead git to another host than before; a project that had none has nobody to leave. */
+/** Whether the changes lead git to another host than before. No repository is a host of its own: a token does not outlast it. */
 export function leavesHost(current: ProjectRow, changes: ProjectChanges, urls: HostUrls): boolean {
   const before = remoteUrl(current, urls)
   const after = remoteUrl({ ...current, ...(changes as Partial<ProjectRow>) }, urls)
-  return before !== null && after !== null && !sameHost(before, after)
+  if (before === null || after === null) return before !== after
+  return !sameHost(before, after)
 }
 
 /** The columns of the source fields that are named, which have been checked. A source that is named by half is refused. */

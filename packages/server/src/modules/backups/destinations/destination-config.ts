@@ -15,6 +15,8 @@ interface Field {
   type: 'text' | 'port' | 'boolean'
   required?: true
   secret?: true
+  /** Where the secrets are sent, or as which user: they belong to the value that they were given with. */
+  address?: true
   /** Line breaks stay: it is a key in PEM. */
   lines?: true
   fallback?: number
@@ -23,8 +25,8 @@ interface Field {
 const fields: Record<DestinationKind, Record<string, Field>> = {
   local: { path: { type: 'text', required: true } },
   s3: {
-    endpoint: { type: 'text' },
-    region: { type: 'text' },
+    endpoint: { type: 'text', address: true },
+    region: { type: 'text', address: true },
     bucket: { type: 'text', required: true },
     prefix: { type: 'text' },
     accessKeyId: { type: 'text', required: true },
@@ -32,9 +34,9 @@ const fields: Record<DestinationKind, Record<string, Field>> = {
     forcePathStyle: { type: 'boolean' },
   },
   sftp: {
-    host: { type: 'text', required: true },
-    port: { type: 'port', fallback: 22 },
-    user: { type: 'text', required: true },
+    host: { type: 'text', required: true, address: true },
+    port: { type: 'port', fallback: 22, address: true },
+    user: { type: 'text', required: true, address: true },
     path: { type: 'text', required: true },
     password: { type: 'text', secret: true },
     privateKey: { type: 'text', secret: true, lines: true },
@@ -62,7 +64,26 @@ export function checkConfig(
     else stored.config[name] = value
   }
   if (problems.length === 0) problems.push(...ruleOf[kind](stored, settings, input, before))
+  if (problems.length === 0) problems.push(...dropSecretsOfOldAddress(kind, stored, input, before))
   return problems.length > 0 ? { ok: false, problems } : { ok: true, stored }
+}
+
+/** A stored secret is never sent to another address than the one it was given for: with a new address it is sent again. */
+function dropSecretsOfOldAddress(
+  kind: DestinationKind,
+  stored: StoredConfig,
+  input: Record<string, unknown>,
+  before: StoredConfig,
+): FieldProblem[] {
+  const names = Object.entries(fields[kind])
+  const changed = names.flatMap(([name, { address }]) => (address && stored.config[name] !== before.config[name] ? [name] : []))
+  const kept = names.flatMap(([name]) => (before.secrets[name] !== undefined && input[name] === undefined ? [name] : []))
+  const [first] = kept
+  if (changed.length === 0 || first === undefined) return []
+  for (const name of kept) delete stored.secrets[name]
+  const isReplaced = Object.keys(stored.secrets).length > 0
+  const message = `send it again: the stored one was given for another ${changed.join(', ')}`
+  return isReplaced ? [] : [{ field: `config.${first}`, message }]
 }
 
 type Value = string | number | boolean

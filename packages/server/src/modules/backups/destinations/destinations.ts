@@ -12,6 +12,8 @@ import * as store from './destination-store.ts'
 
 const mostDestinations = 200
 
+export const destinationLock = (id: string) => `backups:destination:${id}`
+
 export async function createDestination(body: DestinationBody, { organizationId }: Caller, deps: BackupsDeps) {
   const { db } = deps.database
   const stored = accepted(checkConfig(body.kind, body.config, deps.settings))
@@ -37,7 +39,7 @@ export async function changeDestination(row: DestinationRow, changes: Destinatio
   if (row.kind === 'local' && changes.config && !(await deps.isOperator(caller)))
     fail('forbidden', { field: 'config', words: 'Where a local destination is, only an operator of the instance changes' })
   return deps.database.transaction(async ({ db, lock }) => {
-    await lock(`backups:destination:${row.id}`)
+    await lock(destinationLock(row.id))
     const current = (await store.findDestinationOf(db, row.organizationId, row.id)) ?? fail('not_found')
     const before = openConfig(current, deps)
     const stored = changes.config && accepted(checkConfig(row.kind, changes.config, deps.settings, before))
@@ -54,7 +56,7 @@ export async function changeDestination(row: DestinationRow, changes: Destinatio
 export async function deleteDestination({ id }: DestinationRow, { database }: BackupsDeps): Promise<void> {
   try {
     await database.transaction(async ({ db, lock }) => {
-      await lock(`backups:destination:${id}`)
+      await lock(destinationLock(id))
       if (await store.isUsed(db, id)) fail('destination_in_use')
       if (await store.hasWork(db, id))
         fail('destination_in_use', { words: 'A run or a restore is at work on this destination: wait until it has ended' })

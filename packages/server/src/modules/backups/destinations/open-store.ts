@@ -2,11 +2,12 @@ import type { DestinationCheck } from '@berth/contract'
 import type { ArchiveStore, ArchiveStoreConfig } from '../../../drivers/archive-store/archive-store.ts'
 import type { DestinationRow } from '../../../platform/db/tables/backups.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
+import { fail } from '../../../platform/failure.ts'
 import { Secret } from '../../../platform/secrets/secret.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { localPlace, type StoredConfig } from './destination-config.ts'
-import { updateDestination } from './destination-store.ts'
-import { openConfig, sealed } from './destinations.ts'
+import { findDestinationOf, updateDestination } from './destination-store.ts'
+import { destinationLock, openConfig, sealed } from './destinations.ts'
 
 const checkMs = 60_000
 
@@ -16,14 +17,23 @@ export async function openStore(row: DestinationRow, deps: BackupsDeps, abort: A
   return deps.stores.open(driverConfig(row, stored, deps))
 }
 
-/** The first key that an sftp host shows is pinned before anything is sent to it; another one is refused from then on. */
+/**
+ * The first key that an sftp host shows is pinned before anything is sent to it; another one is refused from then on. A destination that
+ * was changed while its host was asked keeps the change, and the new host is asked.
+ */
 async function pinned(row: DestinationRow, stored: StoredConfig, deps: BackupsDeps, abort: AbortSignal): Promise<StoredConfig> {
   if (row.kind !== 'sftp' || stored.config.hostKey !== undefined) return stored
   const { host, port } = stored.config as { host: string; port: number }
   const hostKey = await deps.stores.hostKeyOf({ host, port }, abort)
   const known = { ...stored, config: { ...stored.config, hostKey } }
-  await updateDestination(deps.database.db, row.id, sealed(row.id, known, deps))
-  return known
+  const changed = await deps.database.transaction(async ({ db, lock }) => {
+    await lock(destinationLock(row.id))
+    const current = (await findDestinationOf(db, row.organizationId, row.id)) ?? fail('not_found')
+    if (current.config !== row.config || current.secrets !== row.secrets) return current
+    await updateDestination(db, row.id, sealed(row.id, known, deps))
+    return undefined
+  })
+  return changed ? pinned(changed, openConfig(changed, deps), deps, abort) : known
 }
 
 function driverConfig(
