@@ -121,6 +121,7 @@ const withoutAddress: Partial<Record<keyof typeof sealedFor, string>> = {
   gitCredential: 'bound to the host that the operator sets',
   gitDeviceCode: 'bound to the host that the operator sets',
   gitWebhookSecret: 'signs; never sent',
+  registryPassword: 'its host cannot be changed, and is part of the seal',
   channelSecrets: 'signs, or is the address itself',
   transferSecrets: 'sealed for the other end of one transfer',
 }
