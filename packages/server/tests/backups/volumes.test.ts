@@ -59,6 +59,25 @@ test('DELETE: 204 for a volume that nothing mounts, with its data; then 404', as
   expect(scene.instance.drivers.runtime.volumes.has(copy!.id)).toBe(false)
   expect((await remove(copy!.id)).status).toBe(404)
 })
+test('DELETE: a volume is gone for the project before its bytes are; bytes that cannot be removed now are removed later', async () => {
+  const { restore } = await copied()
+  const [copy] = restore.volumes
+  const { runtime } = scene.instance.drivers
+  const whole = runtime.removeVolume
+  let listed: string[] = []
+  runtime.removeVolume = async () => {
+    listed = (await list()).map(({ id }) => id)
+    throw new Error('the server is unreachable')
+  }
+  expect((await remove(copy!.id)).status).toBe(204)
+  expect(listed).toEqual([scene.volumeId])
+  runtime.removeVolume = whole
+  expect(runtime.volumes.has(copy!.id)).toBe(true)
+  const { db, signals } = scene.instance.database
+  await db.updateTable('jobs').set({ runAt: 0 }).where('kind', '=', 'deployments.remove-volume').execute()
+  signals.publish('jobs', { due: true })
+  await expect.poll(() => runtime.volumes.has(copy!.id)).toBe(false)
+})
 test('DELETE: 409 for one that is mounted, and its data stays', async () => {
   const { status, body } = await remove(scene.volumeId)
   expect([status, body.code, body.error]).toEqual([409, 'conflict', expect.stringContaining('/data')])

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type Meeting, meetings, operationKinds } from '../../src/modules/projects/operations/meetings.ts'
+import { newId } from '../../src/platform/db/ids.ts'
 import type { OperationKind, OperationPhase, ProjectOperationRow } from '../../src/platform/db/tables/projects.ts'
 import { tarOf } from '../backups/scene.ts'
 import {
@@ -239,6 +240,39 @@ test.each([
     expect(answer.body.error).toContain(underWay.row.subjectId)
   }
   await over(underWay, kind, `changes while ${kind} is ${phase}`)
+})
+
+test.each([
+  ['deploy', 'running'],
+  ['redeploy', 'running'],
+  ['rollback', 'running'],
+  ['restart', 'running'],
+  ['backup', 'running'],
+  ['restore', 'running'],
+  ['restore', 'stopped'],
+  ['move', 'running'],
+] as const)('while a %s is %s, a volume that it may use is not deleted, mounted or not', async (kind, phase) => {
+  const volumeId = newId('vol')
+  const row = { id: volumeId, projectId: subject.id, environment: 'production', service: '', name: 'unmounted' }
+  const place = { runtime: 'process', serverId: null, adopted: null, restoredFrom: null, createdAt: Date.now() } as const
+  await scene.instance.database.db
+    .insertInto('volumes')
+    .values({ ...row, ...place })
+    .execute()
+  const { runtime } = scene.instance.drivers
+  runtime.volumes.set(volumeId, await tarOf(current))
+  const remove = () => scene.send('DELETE /projects/:id/volumes/:volumeId', { params: { id: subject.id, volumeId } })
+  const underWay = await scene.begin(kind, phase, subject)
+  const { status, body } = await remove()
+  expect([status, body.code, body.error]).toEqual([
+    409,
+    'work_in_progress',
+    expect.stringContaining(underWay.row.subjectId ?? ''),
+  ])
+  expect(runtime.volumes.has(volumeId)).toBe(true)
+  await over(underWay, kind, `a volume while ${kind} is ${phase}`)
+  expect((await remove()).status).toBe(204)
+  expect(runtime.volumes.has(volumeId)).toBe(false)
 })
 
 test('a backup that a webhook asks for during a move waits, and runs when the move was cancelled', async () => {

@@ -24,6 +24,7 @@ import { putIdleToSleep, wakeJob } from './sleep.ts'
 import { findDeployment, findDeploymentOf, findNewest, findVolume } from './store.ts'
 import { deploymentReader, runningProjects } from './summary.ts'
 import { UsageSampler } from './usage-sampler.ts'
+import { removeVolumeJob } from './volumes.ts'
 import { Watch } from './watch.ts'
 
 export type { DeploymentsDeps, EdgeSwitch, PredecessorContainers } from './deps.ts'
@@ -60,7 +61,7 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
           ? findVolume(deps.database.db, id as string, volumeId as string)
           : undefined,
     },
-    jobs: [deployJob(deps), cleanUpJob(deps), wakeJob(deps)],
+    jobs: [deployJob(deps), cleanUpJob(deps), wakeJob(deps), removeVolumeJob(deps)],
     reader: deploymentReader(deps),
     allotted: allottedReader,
     running: runningProjects(deps),

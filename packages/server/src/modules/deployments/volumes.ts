@@ -2,8 +2,9 @@ import type { Service, StoredVolume, Volume } from '@berth/contract'
 import type { VolumeRow } from '../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { fail } from '../../platform/failure.ts'
+import { type JobKind, job } from '../../platform/jobs/declare.ts'
 import { findAnyProject, lockProject, refuseOperation } from '../projects/index.ts'
-import type { DeploymentsDeps } from './deps.ts'
+import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { findLive } from './live-environments.ts'
 import { planOf } from './plan.ts'
 import { deleteVolumeRow, findDeployment, findVolume, pageOfVolumes } from './store.ts'
@@ -49,13 +50,33 @@ async function mountPaths(
   return new Map([...settings, ...mounted].map(({ name, mountPath }) => [name, mountPath]))
 }
 
-/** Deletes a volume with its data, unless the project mounts it or is being restored, moved or deleted. */
+interface RemovedVolume {
+  id: string
+  serverId: string | null
+}
+
+/** Committed with the removal of the row: whatever happens to this process, the bytes go. */
+const removeBytes: JobKind<RemovedVolume> = { kind: 'deployments.remove-volume' }
+const bytesKey = (id: string) => `${removeBytes.kind}:${id}`
+const netAfterMs = 60_000
+
+export const removeVolumeJob = ({ runtimes }: DeploymentsDeps) =>
+  job<RemovedVolume, unknown>(removeBytes.kind, {
+    deadlineMs: 60 * 60_000,
+    maxAttempts: 100,
+    run: ({ id, serverId }) => runtimes.for(serverId).removeVolume(id),
+  })
+
+/**
+ * Deletes a volume with its data. Refused where the live deployment or the settings mount it, and while a deployment, backup, restore or
+ * move is under way, which may use it. The row goes first: a deployment that is requested while the bytes are removed gets a new volume.
+ */
 export async function removeVolume({ id, projectId }: VolumeRow, deps: DeploymentsDeps): Promise<void> {
-  const volume = await deps.database.transaction(async (bound) => {
+  const { serverId } = await deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
     const project = (await findAnyProject(bound.db, projectId)) ?? fail('not_found')
     const row = (await findVolume(bound.db, projectId, id)) ?? fail('not_found')
-    await refuseOperation({ projectId, environment: row.environment, kind: 'change' }, bound, deps)
+    await refuseOperation({ projectId, environment: row.environment, kind: 'delete' }, bound, deps)
     const mountPath = (await mountPaths(project, row.environment, { ...deps, database: { ...deps.database, db: bound.db } })).get(
       row.name,
     )
@@ -63,9 +84,17 @@ export async function removeVolume({ id, projectId }: VolumeRow, deps: Deploymen
       fail('conflict', {
         words: `The volume ${row.name} is mounted at ${mountPath}. Remove it from the project's settings and deploy, then delete it.`,
       })
+    await deleteVolumeRow(bound.db, id)
+    const net = { uniqueKey: bytesKey(id), runAt: new Date(nowOf(deps) + netAfterMs) }
+    await bound.enqueue(removeBytes, { id, serverId: row.serverId }, net)
     return row
   })
-  await deleteVolume(volume, deps)
+  try {
+    await deps.runtimes.for(serverId).removeVolume(id)
+  } catch (error) {
+    return deps.log.warn({ err: error, volumeId: id, serverId }, 'deployments: data of a deleted volume not removed, will retry')
+  }
+  await deps.database.transaction((bound) => bound.cancelJob({ uniqueKey: bytesKey(id) }))
 }
 
 /** The bytes first: a row that is left after a crash can be deleted again. */
