@@ -303,6 +303,14 @@ describe('what becomes of a session', () => {
       .where('key', '=', 'projects.sweep-uploads')
       .execute()
     expect(rows).toEqual([{ everySeconds: 3600 }])
+  })
+
+  test('one that another upload of the project replaced goes at once, and does not wait for the sweep', async () => {
+    const [first, second] = [await received(), await received()]
+    const project = await makeProject(instance, people.member.token, { uploadSessionId: first })
+    await callsOn(instance, people.owner.token)(project)('PATCH', '', { uploadSessionId: second })
+    await expect.poll(() => existsSync(instance.projects.uploadFile(first))).toBe(false)
+    expect([existsSync(instance.projects.uploadFile(second)), await statusOf(first)]).toEqual([true, undefined])
     await instance.jobs.stop({ graceMs: 1000 })
   })
 })

@@ -35,7 +35,7 @@ import { fetchNamed } from './uploads/stored-upload.ts'
 import { storageAddresses } from './uploads/upload-address.ts'
 import { adoptUpload, claimUpload, dropUpload, releaseUpload } from './uploads/upload-claim.ts'
 import { UploadFiles } from './uploads/upload-files.ts'
-import { sweepJob, sweepSchedule } from './uploads/upload-sweep.ts'
+import { removeUploadJob, sweepJob, sweepSchedule } from './uploads/upload-sweep.ts'
 import { findUploadSession } from './uploads/uploads.ts'
 
 export type { Source } from './deployment-source.ts'
@@ -80,7 +80,15 @@ export function createProjects(deps: ProjectsDeps) {
     /** Mounted beside the table. */
     addresses: storageAddresses(deps),
     jobs: [
-      ...[deletion.job, environmentDeletion.job, powerJob(deps), sweepJob(deps), checkJob(deps), thinJob(deps)],
+      ...[
+        deletion.job,
+        environmentDeletion.job,
+        powerJob(deps),
+        sweepJob(deps),
+        removeUploadJob(deps),
+        checkJob(deps),
+        thinJob(deps),
+      ],
       ...[hookJob(deps), moveJob(deps), removeHookJob(deps), resumeJob(deps), sweepOperationsJob(deps)],
     ],
     schedules: [sweepSchedule, checkSchedule, thinSchedule, sweepOperationsSchedule],

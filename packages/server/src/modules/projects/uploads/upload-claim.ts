@@ -1,6 +1,7 @@
 import type { Db } from '../../../platform/db/schema.ts'
 import type { EnvironmentRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
+import type { JobKind } from '../../../platform/jobs/declare.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { isMadeOfUploads } from '../source.ts'
@@ -67,16 +68,23 @@ export async function dropUpload(bound: Bound, environment: EnvironmentRow | und
   await releaseUpload(bound, environment.uploadSessionId, deps)
 }
 
-/** To be called after the reference was removed: a session that nothing names any more expires now. */
+/** Removes a session that was released, with its tarball. */
+export const removeUploadKind: JobKind<{ sessionId: string }> = { kind: 'projects.remove-upload' }
+
+/**
+ * To be called after the reference was removed: a session that nothing names any more expires now. Its tarball goes with it, not with
+ * the hourly sweep: the quota does not count it, so a client that claims one upload after the other would fill the disk.
+ */
 export async function releaseUpload(bound: Bound, sessionId: string, deps: ClaimDeps): Promise<void> {
   await bound.lock(`upload:${sessionId}`)
   if (await isNamed(bound.db, sessionId, deps)) return
-  await bound.db
+  const { numUpdatedRows } = await bound.db
     .updateTable('uploadSessions')
     .set({ expiresAt: nowOf(deps) })
     .where('id', '=', sessionId)
     .where('expiresAt', '=', never)
-    .execute()
+    .executeTakeFirst()
+  if (numUpdatedRows > 0n) await bound.enqueue(removeUploadKind, { sessionId })
 }
 
 /** Sessions that neither a project nor an environment is made of. */

@@ -3,7 +3,7 @@ import { job } from '../../../platform/jobs/declare.ts'
 import type { Schedule } from '../../../platform/jobs/schedules.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { sweepStored } from './stored-sweep.ts'
-import { isNamed, never, unnamedSessions } from './upload-claim.ts'
+import { isNamed, never, removeUploadKind, unnamedSessions } from './upload-claim.ts'
 import { UploadFiles } from './upload-files.ts'
 
 type Nothing = Record<string, never>
@@ -17,6 +17,15 @@ export const sweepJob = (deps: ProjectsDeps) =>
   job<Nothing, unknown>(kind, {
     deadlineMs,
     run: (_payload, _deps, abort) => sweepUploads(deps, abort),
+  })
+
+/** A session that was claimed again meanwhile stays. One that is left here goes with the sweep. */
+export const removeUploadJob = (deps: ProjectsDeps) =>
+  job<{ sessionId: string }, unknown>(removeUploadKind.kind, {
+    deadlineMs: 60_000,
+    async run({ sessionId }) {
+      if (await forget(sessionId, deps, nowOf(deps))) await new UploadFiles(deps).remove(sessionId)
+    },
   })
 
 export async function sweepUploads(deps: ProjectsDeps, abort = AbortSignal.timeout(deadlineMs)): Promise<void> {
