@@ -4,6 +4,8 @@ import type { ArchiveStore } from '../../src/drivers/archive-store/archive-store
 import { createArchiveStores } from '../../src/drivers/archive-store/create-archive-stores.ts'
 import type { EdgeDriver } from '../../src/drivers/edge/edge.ts'
 import type { Probe } from '../../src/drivers/probe/probe.ts'
+import type { InstanceEnd } from '../../src/drivers/runtime/instance-end.ts'
+import type { RestartPolicy } from '../../src/drivers/runtime/restart-policy.ts'
 import {
   type Artifact,
   ArtifactGone,
@@ -174,6 +176,12 @@ export class InMemoryRuntime implements Runtime {
     return instance
   }
 
+  /** By instance. */
+  readonly restartPolicies = new Map<string, RestartPolicy>()
+  async setRestart(instanceId: string, policy: RestartPolicy): Promise<void> {
+    this.restartPolicies.set(instanceId, policy)
+  }
+
   async stop(instanceId: string): Promise<void> {
     this.running.delete(instanceId)
   }
@@ -209,14 +217,31 @@ export class InMemoryRuntime implements Runtime {
     return () => this.#listeners.delete(listener)
   }
 
+  /** An instance ends by itself, and stays so. */
+  exit(instanceId: string, exitCode: number, reason: InstanceEnd['reason'] = 'exit'): void {
+    const kept = this.running.get(instanceId) as Kept
+    const lastEnd = { at: new Date(this.#endTime()).toISOString(), exitCode, reason }
+    const outOfMemory = reason === 'out_of_memory'
+    kept.instance = { ...kept.instance, state: 'exited', address: null, exitCode, outOfMemory, lastEnd }
+    for (const listener of this.#listeners) listener({ instance: kept.instance, kind: 'exited', reason: 'a test wanted it' })
+  }
+
+  #lastEnd = 0
+  /** Each end has a time of its own. */
+  #endTime(): number {
+    this.#lastEnd = Math.max(Date.now(), this.#lastEnd + 1)
+    return this.#lastEnd
+  }
+
   /** An instance crashes; it is nowhere until the test lets it come back elsewhere. */
-  crash(instanceId: string): { comeBack(): void } {
+  crash(instanceId: string, exitCode = 1, why: InstanceEnd['reason'] = 'exit'): { comeBack(): void } {
+    const lastEnd = { at: new Date(this.#endTime()).toISOString(), exitCode, reason: why }
     const kept = this.running.get(instanceId) as Kept
     const change = (changes: Partial<Instance>, kind: InstanceChange['kind']) => {
       kept.instance = { ...kept.instance, ...changes }
       for (const listener of this.#listeners) listener({ instance: kept.instance, kind, reason: 'a test wanted it' })
     }
-    change({ state: 'restarting', address: null, restarts: kept.instance.restarts + 1 }, 'restarted')
+    change({ state: 'restarting', address: null, restarts: kept.instance.restarts + 1, lastEnd }, 'restarted')
     return {
       comeBack: () => change({ state: 'running', address: { host: '127.0.0.1', port: this.#nextPort++ } }, 'moved'),
     }

@@ -2,6 +2,8 @@ import type { ContainerSettings } from '@berth/contract'
 import type { ListenerOwner } from '../../platform/listener/listener-owner.ts'
 import type { RegistryLogin } from '../registry/registry-login.ts'
 import type { HealthProgram } from './health-program.ts'
+import type { InstanceEnd } from './instance-end.ts'
+import type { RestartPolicy } from './restart-policy.ts'
 import type { StorageUse } from './storage-use.ts'
 
 export interface Reading {
@@ -43,6 +45,12 @@ export interface Runtime {
 
   /** Starts an instance beside whatever else runs. Resolves when it was started, not when it is healthy. Rejects with `ArtifactGone` where what was built is missing. */
   start(request: StartRequest, abort: AbortSignal): Promise<Instance>
+
+  /**
+   * Whether an instance that runs is started again when it ends by itself, from now on, with growing pauses. One that is gone, or has ended
+   * already, is left as it is.
+   */
+  setRestart(instanceId: string, policy: RestartPolicy, abort: AbortSignal): Promise<void>
 
   /** TERM, then KILL after the grace; bounded even when the engine hangs. Its logs have been handed out before it resolves. */
   stop(instanceId: string, options: { graceSeconds: number }, abort: AbortSignal): Promise<void>
@@ -257,7 +265,7 @@ export interface StartRequest {
    */
   network: { name: string; aliases: string[]; also?: string[]; services?: number } | null
   allotment: Allotment
-  /** Restarted with growing pauses when it ends by itself. */
+  /** Restarted with growing pauses when it ends by itself, from its start on; false: until `setRestart` says so. */
   restart: boolean
   /** How the container is set up, beyond what its image says; a runtime without containers has no use for it. */
   container?: ContainerSettings
@@ -288,6 +296,8 @@ export interface Instance {
   /** It was ended because it kept more on the disk than it may. */
   diskFull?: boolean
   restarts: number
+  /** Its last end by itself; absent: there was none. */
+  lastEnd?: InstanceEnd
   /** Volumes that are not at their mount path, with the variable that holds their folder; absent: all are. */
   volumesNotMounted?: readonly { mountPath: string; variable: string }[]
   /** Its first process is root, and the engine does not map that to another user of the machine. */
@@ -314,7 +324,7 @@ export interface InstanceAddress {
 
 export interface InstanceChange {
   instance: Instance
-  /** `moved`: it runs again after a restart, at another address. `health`: its declared health check changed its verdict. */
+  /** The first three are ends, and `instance.lastEnd` is that end. `moved`: it runs again after a restart, at another address. `health`: its declared health check changed its verdict. */
   kind: 'exited' | 'restarted' | 'crash_loop' | 'moved' | 'health'
   /** In words: exit code or signal, memory, last lines. */
   reason: string

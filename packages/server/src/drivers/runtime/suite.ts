@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { buildSuite } from './suite/build-suite.ts'
+import { endsSuite } from './suite/ends-suite.ts'
 import { instancesSuite } from './suite/instances-suite.ts'
 import { outputSuite } from './suite/output-suite.ts'
 import { type Bench, never, openSuiteBench } from './suite/suite-bench.ts'
@@ -15,6 +16,7 @@ export function runtimeSuite(prepare: () => Promise<Bench>): void {
   })
   buildSuite(suite)
   instancesSuite(suite)
+  endsSuite(suite)
   outputSuite(suite)
   volumesSuite(suite)
 }

@@ -1,4 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
+import { endReason, endText } from '../instance-end.ts'
 import type { Instance, InstanceChange } from '../runtime.ts'
 import { type Engine, eventsOf, wordsOfEngine } from './engine.ts'
 import { KnownInstances } from './known-instances.ts'
@@ -8,6 +10,9 @@ import { lastLines } from './run/logs.ts'
 
 const restartsOfALoop = 5
 const againMs = 1_000
+/** The engine may tell of the memory after it told of the end that it led to. */
+const memoryEventMs = 500
+const killed = 137
 const quotedLines = 5
 /** Events after which an instance is not what it was. */
 const changing = ['die', 'start', 'oom', 'pause', 'unpause', 'destroy', 'update', 'health_status']
@@ -27,6 +32,11 @@ export class Changes {
   readonly #listeners = new Set<(change: InstanceChange) => void>()
   readonly #seen = new Map<string, Seen>()
   readonly #expected = new Set<string>()
+  /** Those that were over their memory since they were started last, and who waits for that event. */
+  readonly #overMemory = new Set<string>()
+  readonly #memoryWaits = new Map<string, () => void>()
+  /** Ends of one instance are told one after the other. */
+  readonly #telling = new KeyedMutex()
   readonly #stop = new AbortController()
   #loop: Promise<void> | undefined
 
@@ -55,6 +65,7 @@ export class Changes {
     this.known.forget(instanceId)
     this.#seen.delete(instanceId)
     this.#expected.delete(instanceId)
+    this.#overMemory.delete(instanceId)
   }
 
   async close(): Promise<void> {
@@ -82,8 +93,14 @@ export class Changes {
       for (const instance of await listInstances(this.#parts).catch(() => [])) this.#compare(instance)
     })
     for await (const event of eventsOf(filters, engine, { abort: signal, onOpen })) {
-      this.known.forget(labelIn(event.Actor?.Attributes, 'id'))
-      if (event.Action === 'die') await this.#died(event.Actor?.Attributes)
+      const instanceId = labelIn(event.Actor?.Attributes, 'id')
+      this.known.forget(instanceId)
+      if (event.Action === 'oom') this.#noteMemory(instanceId)
+      if (event.Action === 'start') this.#overMemory.delete(instanceId)
+      if (event.Action === 'die') {
+        const isOverMemory = this.#overMemory.delete(instanceId)
+        void this.#telling.run(instanceId, () => this.#died(event.Actor?.Attributes, isOverMemory))
+      }
       if (event.Action?.startsWith('health_status')) await this.#healthChanged(event.Actor?.Attributes)
     }
   }
@@ -96,29 +113,49 @@ export class Changes {
     this.#notify({ instance, kind: 'health', reason: [`Its health check says ${status}`, output].filter(Boolean).join(': ') })
   }
 
-  async #died(attributes: Record<string, string> | undefined): Promise<void> {
-    const instanceId = labelIn(attributes, 'id')
-    const instance = await inspectInstance(instanceId, this.#parts).catch(() => undefined)
-    if (instance) this.#compare(instance, Number(attributes?.exitCode ?? instance.exitCode ?? 0))
+  #noteMemory(instanceId: string): void {
+    this.#overMemory.add(instanceId)
+    this.#memoryWaits.get(instanceId)?.()
   }
 
-  #compare(instance: Instance, exitCode = instance.exitCode ?? 0): void {
+  /** The event says how it ended: by now it may run again, and then the engine does not know any more. */
+  async #died(attributes: Record<string, string> | undefined, isOverMemory: boolean): Promise<void> {
+    const instanceId = labelIn(attributes, 'id')
+    const instance = await inspectInstance(instanceId, this.#parts).catch(() => undefined)
+    if (!instance) return
+    const exitCode = attributes?.exitCode === undefined ? instance.exitCode : Number(attributes.exitCode)
+    const outOfMemory = isOverMemory || instance.outOfMemory || (await this.#wasOverMemory(instanceId, exitCode))
+    const at = instance.lastEnd?.at ?? new Date().toISOString()
+    this.#compare({ ...instance, lastEnd: { at, exitCode, reason: endReason(exitCode, { outOfMemory }) } })
+  }
+
+  async #wasOverMemory(instanceId: string, exitCode: number | null): Promise<boolean> {
+    if (exitCode !== killed || this.#expected.has(instanceId)) return false
+    if (!this.#overMemory.has(instanceId)) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#memoryWaits.set(instanceId, resolve)
+      await Promise.race([promise, pause(memoryEventMs, undefined, { ref: false })])
+      this.#memoryWaits.delete(instanceId)
+    }
+    return this.#overMemory.delete(instanceId)
+  }
+
+  #compare(instance: Instance): void {
     const { instanceId, restarts } = instance
     const hasEnded = instance.state === 'exited'
     const before = this.#seen.get(instanceId) ?? { restarts, hasEnded: false }
     this.#seen.set(instanceId, { restarts, hasEnded })
     if (this.#expected.has(instanceId)) return
-    if (hasEnded && !before.hasEnded) void this.#tell(instance, 'exited', exitCode)
+    if (hasEnded && !before.hasEnded) void this.#tell(instance, 'exited')
     else if (restarts > before.restarts) {
       const isLoop = before.restarts < restartsOfALoop && restarts >= restartsOfALoop
-      void this.#tell(instance, isLoop ? 'crash_loop' : 'restarted', exitCode)
+      void this.#tell(instance, isLoop ? 'crash_loop' : 'restarted')
     }
   }
 
-  async #tell(instance: Instance, kind: InstanceChange['kind'], exitCode: number): Promise<void> {
+  async #tell(instance: Instance, kind: InstanceChange['kind']): Promise<void> {
     const lines = await lastLines(instance.instanceId, quotedLines, this.#parts.engine)
-    const why = instance.outOfMemory ? 'it used more memory than it may' : endOf(exitCode)
-    const reason = [`It ended: ${why}`, ...lines].join('\n')
+    const reason = [`It ${endText(instance.lastEnd ?? { exitCode: null, reason: 'unknown' })}`, ...lines].join('\n')
     this.#notify({ instance, kind, reason })
   }
 
@@ -131,7 +168,3 @@ export class Changes {
       }
   }
 }
-
-const signals: Record<number, string> = { 130: 'SIGINT', 134: 'SIGABRT', 137: 'SIGKILL', 139: 'SIGSEGV', 143: 'SIGTERM' }
-
-const endOf = (exitCode: number) => (signals[exitCode] ? `killed by ${signals[exitCode]}` : `exit code ${exitCode}`)

@@ -19,7 +19,7 @@ import { AddressRoom, type AddressRoomSettings } from './run/address-room.ts'
 import { execIn } from './run/exec.ts'
 import { Fence, type FenceSettings, type FenceState } from './run/fence.ts'
 import { foreignContainers } from './run/foreign-containers.ts'
-import { endInstance, inspectInstance, listInstances, removeContainer, startInstance } from './run/instances.ts'
+import { endInstance, inspectInstance, listInstances, removeContainer, setRestart, startInstance } from './run/instances.ts'
 import { readLogs } from './run/logs.ts'
 import { Networks } from './run/networks.ts'
 import { mapsRoot, noteUserNamespaces } from './run/root-user.ts'
@@ -153,6 +153,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
       changes.started(started)
       return started
     },
+    setRestart: (instanceId, policy, abort) => setRestart(instanceId, policy, engine, abort),
     async stop(instanceId, { graceSeconds }, abort) {
       changes.expectEnd(instanceId)
       const ended = await endInstance(instanceId, graceSeconds, parts, abort)

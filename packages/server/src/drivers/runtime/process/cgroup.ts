@@ -26,6 +26,8 @@ export interface ControlGroup {
   /** Folders whose `cgroup.procs` a process writes itself into before it becomes the program. */
   readonly folders: readonly string[]
   readonly outOfMemory: boolean
+  /** How many of its processes were killed for their memory so far. */
+  readonly memoryKills: number
   readonly hitProcessLimit: boolean
   /** Those that are in it now. */
   pids(): number[]
@@ -54,7 +56,7 @@ export function foldersOfGroup(name: string): string[] {
 export function endControlGroup(name: string): void {
   const folders = foldersOfGroup(name)
   if (folders.length === 0) return
-  const left = group(folders, { outOfMemory: () => false, hitProcessLimit: () => false })
+  const left = group(folders, { memoryKills: () => 0, hitProcessLimit: () => false })
   left.kill()
   left.remove()
 }
@@ -74,7 +76,7 @@ function unified(name: string, { cpuCores, memoryMb, processes, yields, cores }:
   if (yields) writeIfThere(folder, 'cpu.idle', 1)
   if (cores) confine(folder, cores, [root, parent])
   return group([folder], {
-    outOfMemory: () => counter(folder, 'memory.events', 'oom_kill') > 0,
+    memoryKills: () => counter(folder, 'memory.events', 'oom_kill'),
     hitProcessLimit: () => counter(folder, 'pids.events', 'max') > 0,
   })
 }
@@ -96,7 +98,7 @@ function separate(name: string, { cpuCores, memoryMb, processes, yields, cores }
   write(pids, 'pids.max', processes)
   const cpuset = cores ? confinedTo(cores, name) : null
   return group([memory, cpu, pids, ...(cpuset ? [cpuset] : []), ...accountOf(name)], {
-    outOfMemory: () => counter(memory, 'memory.oom_control', 'oom_kill') > 0,
+    memoryKills: () => counter(memory, 'memory.oom_control', 'oom_kill'),
     hitProcessLimit: () => counter(pids, 'pids.events', 'max') > 0,
   })
 }
@@ -139,11 +141,14 @@ function confinedTo(cores: string, name: string): string | null {
   }
 }
 
-function group(folders: readonly string[], signs: { outOfMemory(): boolean; hitProcessLimit(): boolean }): ControlGroup {
+function group(folders: readonly string[], signs: { memoryKills(): number; hitProcessLimit(): boolean }): ControlGroup {
   return {
     folders,
     get outOfMemory() {
-      return signs.outOfMemory()
+      return signs.memoryKills() > 0
+    },
+    get memoryKills() {
+      return signs.memoryKills()
     },
     get hitProcessLimit() {
       return signs.hitProcessLimit()

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { InstanceEnd } from '../instance-end.ts'
 import type { Owner } from '../runtime.ts'
 import type { Places } from './places.ts'
 import type { ProcessIdentity } from './process-table.ts'
@@ -28,6 +29,8 @@ export interface InstanceRecord {
   restarts: number
   exitCode: number | null
   outOfMemory: boolean
+  /** Its last end by itself. */
+  lastEnd?: InstanceEnd
   /** It was ended because it kept more on the disk than it may. */
   diskFull?: boolean
   /** How much that is. */

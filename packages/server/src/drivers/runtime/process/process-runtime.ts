@@ -149,6 +149,7 @@ export function createProcessRuntime({
       places.make()
       return turns.run(request.instanceId, () => startInTurn(request, abort), abort)
     },
+    setRestart: async (instanceId, policy) => supervised.get(instanceId)?.setRestart(policy),
     stop: (instanceId, { graceSeconds }) => turns.run(instanceId, () => stopInTurn(instanceId, graceSeconds)),
     inspect,
     glance: inspect,
@@ -263,6 +264,7 @@ function show(one: Supervised, places: Places, sockets: ListeningSockets): Insta
     outOfMemory: record.outOfMemory,
     ...(record.diskFull ? { diskFull: true } : {}),
     restarts: record.restarts,
+    ...(record.lastEnd ? { lastEnd: record.lastEnd } : {}),
     ...notMounted(record),
   }
 }

@@ -2,6 +2,8 @@ import type { ChildProcess } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ListeningSockets } from '../../../platform/listener/listening-sockets.ts'
+import { endReason } from '../instance-end.ts'
+import { isRestarted, type RestartPolicy } from '../restart-policy.ts'
 import type { InstanceChange, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
 import { askToEnd } from './ask-to-end.ts'
@@ -49,7 +51,11 @@ export class Supervised {
   #child: ChildProcess | null = null
   #program: Program | null = null
   #request: StartRequest | null = null
+  #policy: RestartPolicy = { name: 'no' }
   #group: ControlGroup | null = null
+  /** What the group had counted when the process was started. */
+  #memoryKills = 0
+  #endedAt: string | null = null
   #stopping = false
   /** It was asked to end, and something of it may still be at it. */
   #isEnding = false
@@ -127,6 +133,7 @@ export class Supervised {
 
   async start(request: StartRequest, program: Program): Promise<void> {
     this.#request = request
+    if (request.restart) this.#policy = { name: 'always' }
     this.#program = program
     this.#stopping = false
     const { cpuCores, memoryMb } = request.allotment
@@ -135,6 +142,11 @@ export class Supervised {
     this.#disk?.lookAgain()
     await this.#spawn()
     this.#watching ??= this.#watch()
+  }
+
+  /** A process that an earlier control plane started is not restarted here: its variables are not known. */
+  setRestart(policy: RestartPolicy): void {
+    this.#policy = policy
   }
 
   async #spawn(): Promise<void> {
@@ -151,6 +163,8 @@ export class Supervised {
     })
     rmSync(this.#note, { force: true })
     this.#programPorts.begin()
+    this.#memoryKills = this.#group?.memoryKills ?? 0
+    this.#endedAt = null
     const { instanceId } = this.record
     const file = (stream: 'stdout' | 'stderr') => this.#records.outputFile(instanceId, stream)
     const child = await startDetached(launched, { stdout: file('stdout'), stderr: file('stderr') }).catch((error: Error) => {
@@ -164,6 +178,7 @@ export class Supervised {
     this.#exit = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
         this.record.exitCode = exitCodeOf(code, signal)
+        this.#endedAt = new Date().toISOString()
         if (port !== null && !this.#stopping) this.#judge()
         resolve()
       })
@@ -215,9 +230,9 @@ export class Supervised {
       if (this.#stopping) break
       if (this.isAlive) continue
       await this.#endLeft()
-      this.record.outOfMemory = this.#group?.outOfMemory ?? false
-      this.#records.save(this.record)
-      const willRestart = this.#request?.restart === true && this.#program !== null && !this.record.diskFull
+      this.#noteEnd()
+      const { exitCode, restarts, diskFull } = this.record
+      const willRestart = isRestarted(this.#policy, exitCode, restarts) && this.#program !== null && !diskFull
       if (!willRestart) {
         this.#tell('exited', this.#words(), this)
         break
@@ -225,6 +240,16 @@ export class Supervised {
       await this.#restart()
     }
     this.#watching = null
+  }
+
+  /** On disk before anybody is told: a control plane that is killed in between finds it. */
+  #noteEnd(): void {
+    const { record } = this
+    record.outOfMemory = (this.#group?.memoryKills ?? 0) > this.#memoryKills
+    const { exitCode, outOfMemory, diskFull = false } = record
+    const reason = endReason(exitCode, { outOfMemory, diskFull })
+    record.lastEnd = { at: this.#endedAt ?? new Date().toISOString(), exitCode, reason }
+    this.#records.save(record)
   }
 
   async #untilEnded(): Promise<void> {

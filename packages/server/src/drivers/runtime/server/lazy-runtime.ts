@@ -19,6 +19,7 @@ export function lazyRuntime(load: () => Promise<Runtime>): Runtime {
       return runtime.fetchImage(...given)
     },
     start: async (...given) => (await loaded()).start(...given),
+    setRestart: async (...given) => (await loaded()).setRestart(...given),
     stop: async (...given) => (await loaded()).stop(...given),
     inspect: async (...given) => (await loaded()).inspect(...given),
     glance: async (...given) => (await loaded()).glance(...given),

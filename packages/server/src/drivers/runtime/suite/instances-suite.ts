@@ -84,15 +84,16 @@ export function instancesSuite(suite: SuiteBench): void {
     })
 
     test('one that ends by itself is told with its exit code and stays exited', async () => {
-      const told = Promise.withResolvers<string>()
+      const told = Promise.withResolvers<{ reason: string; lastEnd: Instance['lastEnd'] }>()
       const wanted = request({ command: ['node', 'program.cjs', 'exit', '7'], port: null })
       const unlisten = suite.runtime.onChange(({ instance, kind, reason }) => {
-        if (instance.instanceId === wanted.instanceId && kind === 'exited') told.resolve(reason)
+        if (instance.instanceId === wanted.instanceId && kind === 'exited') told.resolve({ reason, lastEnd: instance.lastEnd })
       })
       await suite.runtime.start(wanted, never)
       await suite.runtime.glance(wanted.instanceId)
-      expect(await told.promise).toContain('7')
-      expect(await suite.runtime.inspect(wanted.instanceId)).toMatchObject({ state: 'exited', exitCode: 7 })
+      const end = { exitCode: 7, reason: 'exit', at: expect.any(String) }
+      expect(await told.promise).toEqual({ reason: expect.stringContaining('7'), lastEnd: end })
+      expect(await suite.runtime.inspect(wanted.instanceId)).toMatchObject({ state: 'exited', exitCode: 7, lastEnd: end })
       await until(async () => (await suite.runtime.glance(wanted.instanceId))?.state === 'exited')
       unlisten()
       await stop(wanted.instanceId)

@@ -25,7 +25,10 @@ if (mode === 'serve') {
 }
 if (mode === 'deaf') { process.on('SIGTERM', () => {}); console.log('deaf'); setInterval(() => {}, 1000) }
 if (mode === 'exit') { console.log('leaving'); setTimeout(() => process.exit(Number(argument)), 100) }
-if (mode === 'eat') { const kept = []; setInterval(() => kept.push(Buffer.alloc(8 * 1024 * 1024, 1)), 5) }
+const eatsNow = mode === 'eat' || (mode === 'eat-once' && !fs.existsSync(volume()))
+if (mode === 'eat-once' && !eatsNow) setTimeout(() => process.exit(4), 100)
+if (mode === 'eat-once' && eatsNow) fs.writeFileSync(volume(), 'eaten')
+if (eatsNow) { const kept = []; setInterval(() => kept.push(Buffer.alloc(8 * 1024 * 1024, 1)), 5) }
 if (mode === 'fork') {
   const { spawn } = require('node:child_process')
   for (let at = 0; at < 700; at++) spawn('sleep', ['60'], { stdio: 'ignore' }).on('error', () => {})

@@ -1,4 +1,6 @@
 import type { ContainerInspectInfo } from 'dockerode'
+import { endReason, type InstanceEnd } from '../../instance-end.ts'
+import type { RestartPolicy } from '../../restart-policy.ts'
 import { ArtifactGone, type Instance, StartFailed, type StartRequest } from '../../runtime.ts'
 import { ask, askFor, type Engine, isElsewhere, listenerOf, statusOf, wordsOfEngine } from '../engine.ts'
 import { ensureImage } from '../fetch-image.ts'
@@ -128,6 +130,21 @@ async function startAgain(instanceId: string, { engine }: InstanceParts, abort: 
   }
 }
 
+/** Only what the engine does at its next end; one that is gone needs none. */
+export async function setRestart(
+  instanceId: string,
+  { name, maxRetries }: RestartPolicy,
+  engine: Engine,
+  abort: AbortSignal,
+): Promise<void> {
+  const RestartPolicy = {
+    Name: name === 'always' ? 'unless-stopped' : name,
+    ...(name === 'on-failure' && maxRetries != null ? { MaximumRetryCount: maxRetries } : {}),
+  }
+  const container = engine.getContainer(containerName(instanceId))
+  await askFor((abortSignal) => container.update({ RestartPolicy, abortSignal }), { abort })
+}
+
 const killMs = 20_000
 
 /** Ends it: asked first, then by force. The container stays, with its output. */
@@ -185,11 +202,22 @@ const states: Record<string, Instance['state']> = {
   restarting: 'restarting',
 }
 
+/** While it runs again the engine tells when it ended last, and no longer how. */
+function lastEndIn(
+  { FinishedAt, ExitCode, OOMKilled }: ContainerInspectInfo['State'],
+  hasEnded: boolean,
+): { lastEnd?: InstanceEnd } {
+  if (!FinishedAt || FinishedAt.startsWith('0001-')) return {}
+  const exitCode = hasEnded ? ExitCode : null
+  return { lastEnd: { at: FinishedAt, exitCode, reason: endReason(exitCode, { outOfMemory: hasEnded && OOMKilled }) } }
+}
+
 export function showInstance({ Config, State, HostConfig, RestartCount }: ContainerInspectInfo, engine: Engine): Instance {
   const owner = listenerOf(engine)
   const state = states[State.Status] ?? 'exited'
   const bound = Object.values((HostConfig.PortBindings ?? {}) as Record<string, { HostPort?: string }[]>)[0]?.[0]?.HostPort
   const hasStarted = !State.StartedAt.startsWith('0001-')
+  const hasEnded = state === 'exited' || state === 'restarting'
   return {
     instanceId: labelIn(Config.Labels, 'id'),
     owner: ownerIn(Config.Labels),
@@ -197,9 +225,10 @@ export function showInstance({ Config, State, HostConfig, RestartCount }: Contai
     state,
     address: bound ? { host: '127.0.0.1', port: Number(bound), ...owner } : null,
     startedAt: hasStarted ? State.StartedAt : null,
-    exitCode: state === 'exited' || state === 'restarting' ? State.ExitCode : null,
+    exitCode: hasEnded ? State.ExitCode : null,
     outOfMemory: State.OOMKilled,
     restarts: RestartCount,
+    ...lastEndIn(State, hasEnded),
     ...(isRoot(Config.User) && !mapsRoot(engine) ? { runsAsRoot: true } : {}),
     ...engineHealth({ Config, State }),
   }

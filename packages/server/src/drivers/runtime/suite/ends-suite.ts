@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest'
+import type { Instance } from '../runtime.ts'
+import { allotment, call, never, type SuiteBench, until } from './suite-bench.ts'
+
+/** What a runtime promises about instances that end by themselves. */
+export function endsSuite(suite: SuiteBench): void {
+  const { request, start, stop } = suite
+  /** The ends of an instance, as they are told. */
+  const listen = (instanceId: string) => {
+    const ends: Instance['lastEnd'][] = []
+    const unlisten = suite.runtime.onChange(({ instance, kind }) => {
+      if (instance.instanceId === instanceId && kind !== 'moved' && kind !== 'health') ends.push(instance.lastEnd)
+    })
+    return { ends, unlisten }
+  }
+  /** As soon as it answers. */
+  const exit = (instanceId: string, code: number) =>
+    until(async () => (await call((await suite.runtime.inspect(instanceId)) as Instance, 'exit', String(code))) !== '')
+
+  describe('ends', () => {
+    test('it is restarted from the moment on in which that is asked for, and as often as that', async () => {
+      const { instanceId } = await start()
+      const { ends, unlisten } = listen(instanceId)
+      await suite.runtime.setRestart(instanceId, { name: 'on-failure', maxRetries: 1 }, never)
+      await exit(instanceId, 3)
+      await until(async () => ends.length === 1)
+      await exit(instanceId, 5)
+      await until(async () => ends.length === 2)
+      expect(ends).toMatchObject([
+        { exitCode: 3, reason: 'exit' },
+        { exitCode: 5, reason: 'exit' },
+      ])
+      expect(ends[0]?.at).not.toBe(ends[1]?.at)
+      expect(await suite.runtime.inspect(instanceId)).toMatchObject({ state: 'exited', restarts: 1, lastEnd: ends[1] })
+      unlisten()
+      await stop(instanceId)
+      await suite.runtime.setRestart(instanceId, { name: 'always' }, never)
+      expect(await suite.runtime.inspect(instanceId)).toBeUndefined()
+    })
+
+    test('one that is restarted only after a failure stays ended after a success', async () => {
+      const { instanceId } = await start()
+      await suite.runtime.setRestart(instanceId, { name: 'on-failure' }, never)
+      await exit(instanceId, 0)
+      await until(async () => (await suite.runtime.inspect(instanceId))?.state === 'exited')
+      expect(await suite.runtime.inspect(instanceId)).toMatchObject({ exitCode: 0, restarts: 0 })
+      await stop(instanceId)
+    })
+
+    test('one that is restarted after it was over its memory is told with that, and its later ends with theirs', async (context) => {
+      if (suite.noLimits) context.skip(suite.noLimits)
+      const volumeId = suite.newId('vol')
+      await suite.runtime.createVolume({ id: volumeId, projectId: suite.projectId, name: 'my-data' })
+      const wanted = request({
+        command: ['node', 'program.cjs', 'eat-once'],
+        volumes: [{ id: volumeId, name: 'my-data', mountPath: '/data', readOnly: false }],
+        port: null,
+        restart: true,
+        allotment: { ...allotment, memoryMb: 96 },
+      })
+      const { ends, unlisten } = listen(wanted.instanceId)
+      await suite.runtime.start(wanted, never)
+      await until(async () => ends.length >= 2)
+      expect(ends[0]).toMatchObject({ reason: 'out_of_memory' })
+      expect(ends[1]).toMatchObject({ reason: 'exit', exitCode: 4 })
+      unlisten()
+      await stop(wanted.instanceId)
+      await suite.runtime.removeVolume(volumeId)
+    })
+  })
+}
