@@ -14,6 +14,7 @@ export const MetricPoint = Type.Object({
   p50Ms: number('Half of the requests were answered within'),
   p99Ms: number('99 of 100 requests were answered within'),
   bytesOut: Type.Integer({ description: "Of the answers' bodies" }),
+  restarts: Type.Integer({ description: 'How often a service ended by itself' }),
 })
 
 export const Metrics = Type.Object({

@@ -256,6 +256,21 @@ export type ProjectConfig = Static<typeof ProjectConfig>
 export const PendingChange = oneOf('source', 'config', 'env', 'resources')
 export type PendingChange = Static<typeof PendingChange>
 
+export const LastExit = Type.Object({
+  code: nullable(Type.Integer({ description: 'As a shell tells it; null where nobody saw it' })),
+  reason: oneOf('exit', 'signal', 'out_of_memory', 'disk_full', 'unknown'),
+  at: Time,
+})
+
+/** How a service is doing. `completed`: it ended well and is not to be restarted. `exited`: it ended and stays so. */
+export const ServiceStatus = Type.Object({
+  name: Type.String(),
+  status: oneOf('starting', 'running', 'restarting', 'unhealthy', 'exited', 'completed', 'sleeping', 'stopped'),
+  restarts: Type.Integer({ description: 'How often it was restarted since this version is live' }),
+  lastExit: nullable(LastExit),
+})
+export type ServiceStatus = Static<typeof ServiceStatus>
+
 export const Project = Type.Object({
   id: Id,
   organizationId: Id,
@@ -281,6 +296,9 @@ export const Project = Type.Object({
   ),
   status: oneOf(...projectStatuses),
   statusReason: maybe,
+  services: Type.Optional(
+    Type.Array(ServiceStatus, { description: 'The services of production, where the project has more than one' }),
+  ),
   enabled: Type.Boolean(),
   createdAt: Time,
   updatedAt: Time,
@@ -298,6 +316,8 @@ export const ProjectInfo = Type.Object({
     port: nullable(Type.Integer({ description: 'The port that the live deployment listens on' })),
     startedAt: nullable(Time),
     instances: Type.Integer(),
+    restarts: Type.Integer({ description: 'Of everything that runs, since this version is live' }),
+    lastExit: nullable(LastExit),
   }),
   build: Type.Object({
     framework: maybe,

@@ -83,7 +83,6 @@ export const deploymentFacts = (facts: Partial<DeploymentFacts> = {}): Deploymen
   status: 'live',
   error: null,
   commit: null,
-  image: null,
   sizeBytes: null,
   builtAt: null,
   settings: { configHash: null, resourcesHash: null, sourceHash: null, envVersion: null },

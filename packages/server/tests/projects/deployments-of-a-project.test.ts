@@ -29,7 +29,6 @@ const live = deploymentFacts({
   id: 'dep_live',
   number: 3,
   commit: 'abc123',
-  image: 'shop:3',
   sizeBytes: 99,
   builtAt: '2026-01-01T00:00:00.000Z',
 })
@@ -121,7 +120,7 @@ describe('GET /projects/:id and /info of a project that was deployed', () => {
         instances: 1,
         url: `http://${project.slug}.localhost:4080`,
       },
-      build: { image: 'shop:3', sizeBytes: 99, builtAt: '2026-01-01T00:00:00.000Z' },
+      build: { sizeBytes: 99, builtAt: '2026-01-01T00:00:00.000Z' },
     })
   })
 

@@ -7,11 +7,14 @@ import type { Instance } from '../../drivers/runtime/runtime.ts'
 import type { InstanceRow } from '../../platform/db/tables/deployments.ts'
 import { noteAddress } from './addresses.ts'
 import { DeployFailed, PortTaken } from './deploy-steps/step.ts'
+import { crashText } from './crash-text.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { adviceFor } from './health-advice.ts'
 import { whereAsked } from './health-words.ts'
 import { listeningInside } from './listening-inside.ts'
 import type { Unit } from './plan.ts'
+import { policyOf } from './restart-policy.ts'
+import { updateInstance } from './store.ts'
 
 const defaultTimeoutSeconds = 60
 const probeMs = 5_000
@@ -28,25 +31,38 @@ interface Parts {
   abort: AbortSignal
 }
 
-/** Resolves when the instance serves. Rejects with why it does not: last status, exit code, last log lines. */
-export async function waitUntilHealthy(
+/**
+ * Resolves when the instance serves, or has completed its work. From then on it is restarted as its policy says. Rejects with why it
+ * does not: last status, exit code, last log lines.
+ */
+export async function waitUntilHealthy(row: InstanceRow, unit: Unit, check: HealthCheck | null, parts: Parts): Promise<void> {
+  const { deps, abort } = parts
+  const outcome = await untilHealthy(row, unit, check, parts)
+  if (outcome === 'serves') await deps.runtimes.for(row.serverId).setRestart(row.id, policyOf(unit), abort)
+  else if (row.completed === 0) await updateInstance(deps.database.db, row.id, { completed: 1 })
+}
+
+async function untilHealthy(
   row: InstanceRow,
   unit: Unit,
   check: HealthCheck | null,
   { deps, abort }: Parts,
-): Promise<void> {
+): Promise<'serves' | 'completed'> {
   let timeoutMs: number
   let failing: HealthProgram | undefined
   let lastReason = 'it did not answer'
   let lastStatus: number | null = null
   let answerMs = probeMs
   let seen: Instance | undefined
+  let before: Instance | undefined
   const began = performance.now()
   for (;;) {
     abort.throwIfAborted()
     const instance = await deps.runtimes.for(row.serverId).inspect(row.id)
-    if (instance && hasDoneItsWork(instance, unit)) return
-    if (!instance || instance.state === 'exited' || instance.restarts > 0) throw await ended(row, instance, deps)
+    if (instance && hasDoneItsWork(instance, unit)) return 'completed'
+    if (!instance || instance.state === 'exited' || instance.state === 'restarting' || hasRestarted(instance, before))
+      throw await ended(row, unit, instance, deps)
+    before ??= instance
     if (instance.portTaken && instance.state === 'running')
       throw new PortTaken(instance.portTaken, named(row), await lastLines(row, deps))
     seen = instance
@@ -54,14 +70,14 @@ export async function waitUntilHealthy(
     timeoutMs = timeoutSecondsFor(unit, check, program) * 1000
     const deadline = began + timeoutMs
     // One that is not to be restarted has work to end, which others may wait for.
-    const settlesMs = unit.restart ? workerSettlesMs : timeoutMs - pauseMs * 2
+    const settlesMs = unit.restart || unit.staysUp ? workerSettlesMs : timeoutMs - pauseMs * 2
     if (program && !unit.exposed) {
       const reason = await askProgram(row, program, { deps, abort })
-      if (reason === null) return
+      if (reason === null) return 'serves'
       failing = program
       lastReason = reason
     } else if (unit.port === null || !instance.address) {
-      if (unit.port === null && performance.now() - began >= settlesMs) return
+      if (unit.port === null && performance.now() - began >= settlesMs) return 'serves'
     } else {
       const asked = performance.now()
       const limitMs = Math.min(answerMs, Math.max(250, Math.round(deadline - asked)))
@@ -70,7 +86,7 @@ export async function waitUntilHealthy(
       if (answer.healthy && reason === null) {
         // A program may listen elsewhere than it was told to: whoever routes to it has to know.
         await noteAddress(row, instance, deps)
-        return
+        return 'serves'
       }
       // An answer that came says more than a last question that had no time left.
       if (answer.healthy) {
@@ -143,9 +159,15 @@ export function questionFor(unit: Pick<Unit, 'exposed'>, check: HealthCheck | nu
   return unit.exposed ? { path: '/', healthyBelow: 500, anyProtocol: true, ...below } : {}
 }
 
-/** A service that is not to be restarted, such as a migration, is well when it has ended well. */
-export const hasDoneItsWork = ({ state, exitCode }: Pick<Instance, 'state' | 'exitCode'>, { restart }: Pick<Unit, 'restart'>) =>
-  !restart && state === 'exited' && exitCode === 0
+/** A service that is not to be restarted, such as a migration, is well when it has ended well; never the one that requests go to. */
+export const hasDoneItsWork = (
+  { state, exitCode }: Pick<Instance, 'state' | 'exitCode'>,
+  { restart, exposed = false }: Pick<Unit, 'restart'> & Partial<Pick<Unit, 'exposed'>>,
+) => !restart && !exposed && state === 'exited' && exitCode === 0
+
+/** Restarts from before the wait count for nothing: a database that serves two versions may have had some. */
+const hasRestarted = (instance: Instance, before: Instance | undefined): boolean =>
+  instance.restarts > (before?.restarts ?? instance.restarts)
 
 /** Null when it says that all is well, else why not. */
 async function askProgram({ id, serverId }: InstanceRow, { argv, timeoutSeconds }: HealthProgram, { deps, abort }: Parts) {
@@ -160,7 +182,7 @@ async function askProgram({ id, serverId }: InstanceRow, { argv, timeoutSeconds 
   }
 }
 
-async function ended(row: InstanceRow, seen: Instance | undefined, deps: DeploymentsDeps): Promise<DeployFailed> {
+async function ended(row: InstanceRow, unit: Unit, seen: Instance | undefined, deps: DeploymentsDeps): Promise<DeployFailed> {
   const lines = await lastLines(row, deps)
   const instance = await withExitCode(row, seen, deps)
   if (!instance) return new DeployFailed('crashed', `${named(row)} is gone`, lines)
@@ -168,12 +190,7 @@ async function ended(row: InstanceRow, seen: Instance | undefined, deps: Deploym
     return new PortTaken(instance.portTaken, named(row), lines)
   const missing = row.runtime === 'process' ? missingTool(instance.exitCode, lines) : null
   if (missing) return new DeployFailed('crashed', missing, lines)
-  const how = instance.outOfMemory
-    ? 'was ended because it used more memory than it may'
-    : instance.diskFull
-      ? 'was ended because it wrote more than it may keep on the disk'
-      : `ended with exit code ${instance.exitCode ?? 'unknown'}`
-  return new DeployFailed('crashed', `${named(row)} ${how} before it was healthy`, lines)
+  return new DeployFailed('crashed', crashText(named(row), instance, unit, lines), lines)
 }
 
 /** One that was restarted a moment ago runs, and tells no exit code until it has ended once more. */

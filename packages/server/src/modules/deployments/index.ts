@@ -12,6 +12,7 @@ import { deployJob } from './deploy-job.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { deploymentsHandlers } from './handlers.ts'
 import { readHistory, writeHistory } from './history.ts'
+import { followEnds } from './instance-ends.ts'
 import { LogFollower } from './log-follower.ts'
 import { projectPower } from './power.ts'
 import { projectData } from './project-data.ts'
@@ -90,10 +91,10 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
       await markDownAsWaking(deps)
     },
     async start(abort: AbortSignal): Promise<void> {
-      const endFollowing = followAddresses(deps)
+      const endings = [followAddresses(deps), followEnds(deps)]
       const endHearing = deps.runtimes.onBack((serverId) => void recoverServer(serverId, deps, abort))
       unfollow = () => {
-        endFollowing()
+        for (const end of endings) end()
         endHearing()
       }
       const tidy = await recover(deps, abort)

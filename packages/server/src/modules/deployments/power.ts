@@ -5,8 +5,10 @@ import { cancelDeployment } from './cancel.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { waitUntilHealthy } from './health.ts'
 import { findLive, listLive, transitionLive } from './live-environments.ts'
+import type { Unit } from './plan.ts'
 import { startOrRebuild } from './rebuild.ts'
 import { healthOf, runningUnits, startUnits, stopInstances } from './run-units.ts'
+import { sideBySide } from './side-by-side.ts'
 import { envOf, withSecrets } from './snapshot.ts'
 import { findDeployment, listInstances, listUnderWay } from './store.ts'
 
@@ -107,9 +109,18 @@ async function runAndCheck(deployment: DeploymentRow, deps: DeploymentsDeps, abo
   const say = (message: string) => deps.log.debug({ deploymentId: deployment.id }, message)
   const start = () => startUnits({ deployment, env, deps, abort, say })
   const rows = await startOrRebuild(deployment, start, { deps, abort })
-  const units = new Map(runningUnits(deployment).map((unit) => [unit.service, unit]))
-  for (const row of rows) {
-    const unit = units.get(row.service)
-    if (unit) await waitUntilHealthy(row, withSecrets(unit, env), healthOf(deployment, unit), { deps, abort })
+  const units = runningUnits(deployment)
+  const isServed = units.some(({ exposed }) => exposed)
+  await sideBySide(units, abort, async (unit, signal) => {
+    const row = rows.find(({ service }) => service === unit.service)
+    if (!row) return
+    const healthy = waitUntilHealthy(row, withSecrets(unit, env), healthOf(deployment, unit), { deps, abort: signal })
+    // A service beside the one that requests go to takes it not offline: its own status says that it failed.
+    await (isServed && !unit.exposed ? healthy.catch((error: unknown) => leave(unit, error)) : healthy)
+  })
+
+  function leave({ service }: Unit, error: unknown): void {
+    abort.throwIfAborted()
+    deps.log.warn({ err: error, deploymentId: deployment.id, service }, 'deployments: a service did not come up, the others serve')
   }
 }

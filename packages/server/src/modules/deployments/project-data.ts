@@ -88,7 +88,7 @@ async function unitsOf(projectId: string, deps: DeploymentsDeps): Promise<DataUn
     const own = rows.filter((row) => row.service === service)
     const row = own.find(({ deploymentId }) => deploymentId === deployment.id) ?? own[0]
     const instance = row ? { id: row.id, serverId: row.serverId } : null
-    return { service, image, env: { ...environment, ...env }, volumes, restart: unit.restart, instance }
+    return { service, image, env: { ...environment, ...env }, volumes, restart: unit.restart || unit.staysUp === true, instance }
   })
 }
 

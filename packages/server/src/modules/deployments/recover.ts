@@ -106,7 +106,7 @@ async function allUp(deployment: DeploymentRow, rows: readonly InstanceRow[], de
       const row = rows.find(({ service }) => service === unit.service)
       const instance = row && (await deps.runtimes.for(row.serverId).inspect(row.id))
       if (row) await noteAddress(row, instance, deps)
-      return isUp(instance, unit)
+      return isUp(instance, unit, row)
     }),
   )
   return !areUp.includes(false)

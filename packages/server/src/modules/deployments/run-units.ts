@@ -6,6 +6,7 @@ import { placeOf } from './addresses.ts'
 import { DeployFailed } from './deploy-steps/step.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { hasDoneItsWork, waitUntilHealthy } from './health.ts'
+import { inDependencyOrder } from './side-by-side.ts'
 import { artifactsOf, type DeployedConfig, planOf, type Unit } from './plan.ts'
 import { makeWay } from './predecessor-turns.ts'
 import type { RunParts } from './run-parts.ts'
@@ -25,22 +26,19 @@ export const runningUnits = (deployment: DeploymentRow): Unit[] => {
 }
 
 /**
- * Starts the units of a deployment beside whatever else runs. Each is written down before the runtime is asked, and one
+ * Starts the units of a deployment beside whatever else runs, each as soon as what it depends on is healthy. Each is written down before the runtime is asked, and one
  * that was asked for already is taken up again: after a crash nothing runs that is not known, and nothing runs twice.
  */
 export async function startUnits(parts: RunParts, only?: ReadonlySet<string>): Promise<InstanceRow[]> {
-  const { deployment, deps, abort } = parts
+  const { deployment, deps } = parts
   const units = runningUnits(deployment).filter(({ service }) => only?.has(service) ?? true)
-  const started: InstanceRow[] = []
-  for (const unit of units) {
-    abort.throwIfAborted()
-    const row = await startUnit(withSecrets(unit, parts.env), parts)
-    started.push(row)
+  return inDependencyOrder(units, parts.abort, async (unit, abort) => {
+    const row = await startUnit(withSecrets(unit, parts.env), { ...parts, abort })
     const isNeeded = units.some(({ dependsOn }) => dependsOn.includes(unit.service))
     if (isNeeded && !unit.exposed)
       await waitUntilHealthy(row, withSecrets(unit, parts.env), healthOf(deployment, unit), { deps, abort })
-  }
-  return started
+    return row
+  })
 }
 
 /** The project's own health check is about what is exposed; other services only have to answer on their port. */
@@ -64,7 +62,7 @@ async function startUnit(unit: Unit, parts: RunParts): Promise<InstanceRow> {
   const row = await instanceFor(deployment, unit, deps)
   const runtime = deps.runtimes.for(row.serverId)
   const known = await runtime.inspect(row.id)
-  if (known && hasDoneItsWork(known, unit)) return row
+  if (known && isSettled(known, unit, row)) return row
   say(unit.service ? `Starting ${unit.service}` : 'Starting')
   try {
     // What the runtime does not know begins with an empty output.
@@ -103,6 +101,7 @@ async function instanceFor(deployment: DeploymentRow, unit: Unit, deps: Deployme
     port: null,
     listener: null,
     logPosition: null,
+    completed: 0,
     createdAt: nowOf(deps),
   }
   await insertInstance(deps.database.db, row)
@@ -141,7 +140,8 @@ function requestFor(
         }
       : null,
     allotment: unit.allotment,
-    restart: unit.restart,
+    // Its policy holds from the moment on in which it was healthy: a version that crashes at its start is not started twice.
+    restart: false,
     ...(unit.container ? { container: unit.container } : {}),
     ...(unit.healthProgram === undefined ? {} : { healthProgram: unit.healthProgram }),
   }
@@ -168,6 +168,15 @@ export async function stopInstances(rows: readonly InstanceRow[], deps: Deployme
   )
 }
 
+/**
+ * It has nothing left to do. One that nobody called a task has not because it ended well: that is how a database ends when its machine
+ * is shut down.
+ */
+const isSettled = (instance: Instance, unit: Unit, { completed }: InstanceRow): boolean =>
+  hasDoneItsWork(instance, unit) && (!unit.staysUp || completed === 1)
+
 /** It runs, or has nothing left to do. */
-export const isUp = (instance: Instance | undefined, unit: Unit): boolean =>
-  instance !== undefined && (instance.state === 'running' || instance.state === 'starting' || hasDoneItsWork(instance, unit))
+export const isUp = (instance: Instance | undefined, unit: Unit, row: InstanceRow | undefined): boolean =>
+  instance !== undefined &&
+  row !== undefined &&
+  (instance.state === 'running' || instance.state === 'starting' || isSettled(instance, unit, row))

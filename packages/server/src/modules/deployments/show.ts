@@ -67,8 +67,11 @@ export function showPlan({ plan, branch }: Pick<DeploymentRow, 'plan' | 'branch'
   }
 }
 
-/** The image, where one was built; a folder is nobody's business. */
-export function imageOf({ artifacts }: Pick<DeploymentRow, 'artifacts'>): string | null {
-  const all = Object.values(JSON.parse(artifacts ?? '{}') as Record<string, Artifact>)
-  return all.find(({ kind }) => kind === 'image')?.reference ?? null
+/** The image that runs. Of several services: that of the one that requests go to, if any. A folder is nobody's business. */
+export function imageOf({ artifacts, plan }: Pick<DeploymentRow, 'artifacts' | 'plan'>): string | null {
+  const all = JSON.parse(artifacts ?? '{}') as Record<string, Artifact>
+  const units = plan === null ? [] : planOf({ plan }).units
+  const unit = units.find(({ exposed }) => exposed) ?? (units.length === 1 ? units[0] : undefined)
+  const artifact = unit && all[unit.service]
+  return artifact?.kind === 'image' ? artifact.reference : null
 }

@@ -1,6 +1,7 @@
 import type { LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { job } from '../../platform/jobs/declare.ts'
+import type { Bound } from '../../platform/transaction.ts'
 import { findAnyProject, holdOperation } from '../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { listLive, transitionLive } from './live-environments.ts'
@@ -47,7 +48,9 @@ async function sleepInTurn(live: LiveEnvironmentRow, deps: DeploymentsDeps, abor
   const rows = await listInstances(deps.database.db, { deploymentId })
   await Promise.all(rows.map(({ id }) => deps.edge.drain(id, 10_000, abort).catch(() => undefined)))
   await stopInstances(rows, deps, abort)
-  await tell('project.slept', projectId, 'went to sleep', 'It had no requests; the next one wakes it.', deps)
+  await deps.database.transaction((bound) =>
+    announceHealth(bound, 'project.slept', projectId, 'It had no requests; the next one wakes it.'),
+  )
 }
 
 /** Wakes every sleeping environment of a project; held requests go through as soon as it is healthy. */
@@ -66,17 +69,21 @@ export const wakeJob = (deps: DeploymentsDeps) =>
     },
   })
 
-export async function tell(
-  category: 'project.slept' | 'project.unhealthy' | 'project.recovered',
+const happenings = {
+  'project.slept': 'went to sleep',
+  'project.unhealthy': 'is not healthy',
+  'project.recovered': 'is healthy again',
+}
+
+/** Told with the transaction that makes it so. */
+export async function announceHealth(
+  { db, announce }: Bound,
+  category: keyof typeof happenings,
   projectId: string,
-  what: string,
   text: string,
-  deps: DeploymentsDeps,
 ): Promise<void> {
-  await deps.database.transaction(async ({ db, announce }) => {
-    const project = await findAnyProject(db, projectId)
-    if (!project) return
-    const { organizationId, name } = project
-    await announce(category, { organizationId, projectId, subject: `${name} ${what}`, text })
-  })
+  const project = await findAnyProject(db, projectId)
+  if (!project) return
+  const { organizationId, name } = project
+  await announce(category, { organizationId, projectId, subject: `${name} ${happenings[category]}`, text })
 }

@@ -200,7 +200,7 @@ export const listRestartable = (db: Db, projectId: string, environment: string):
 export const findLiveVersion = (db: Db, projectId: string) =>
   db
     .selectFrom('deployments')
-    .select(['id', 'source', 'plan', 'branch', 'commitSha'])
+    .select(['id', 'source', 'plan', 'artifacts', 'branch', 'commitSha'])
     .where('projectId', '=', projectId)
     .where('environment', '=', 'production')
     .where('status', '=', 'live')

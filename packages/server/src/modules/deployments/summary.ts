@@ -6,6 +6,7 @@ import type { DeploymentRow, LiveEnvironmentRow } from '../../platform/db/tables
 import type { DeploymentFacts, DeploymentReader, DeploymentSummary, RunningProjects, RunningState } from '../projects/index.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { planOf } from './plan.ts'
+import { reasonIn, statesOf as servicesIn, showStates } from './service-states.ts'
 import { imageOf, showDeployment, showPlan } from './show.ts'
 import { findLiveVersion, findPlan, keptUploads, listDeployments } from './store.ts'
 
@@ -26,7 +27,7 @@ export const deploymentReader = ({ database: { db } }: DeploymentsDeps): Deploym
     const row = await findLiveVersion(db, projectId)
     if (!row) return undefined
     const { id, commitSha } = row
-    return { deploymentId: id, source: JSON.parse(row.source), commit: commitSha, plan: showPlan(row) }
+    return { deploymentId: id, source: JSON.parse(row.source), commit: commitSha, image: imageOf(row), plan: showPlan(row) }
   },
   keptUploads,
   async exposedService(projectId, deploymentId) {
@@ -106,7 +107,6 @@ function facts(row: StandingRow): DeploymentFacts {
     status: row.status,
     error: row.errorMessage,
     commit: row.commitSha,
-    image: imageOf(row),
     sizeBytes: row.sizeBytes,
     builtAt: row.artifacts && row.finishedAt !== null ? new Date(row.finishedAt).toISOString() : null,
     settings: {
@@ -135,6 +135,7 @@ const stateRows = (db: Db) =>
       'healthReason',
       'changedAt',
       'serviceRoutes',
+      'services',
       eb
         .selectFrom('instances')
         .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -157,18 +158,22 @@ function statesOf(db: Db, projectIds: readonly string[]): Awaitable<readonly Sta
     .execute()
 }
 
-type StateRow = Pick<LiveEnvironmentRow, 'projectId' | 'state' | 'health' | 'healthReason' | 'changedAt' | 'serviceRoutes'> & {
-  instances: number | null
-}
+type StateRow = Pick<
+  LiveEnvironmentRow,
+  'projectId' | 'state' | 'health' | 'healthReason' | 'changedAt' | 'serviceRoutes' | 'services'
+> & { instances: number | null }
 
 const statesIn = memoizeByRows((rows: readonly StateRow[]) => new Map(rows.map((row) => [row.projectId, runningState(row)])))
 
-function runningState({ state, health, healthReason, changedAt, instances, serviceRoutes }: StateRow): RunningState {
+function runningState(row: StateRow): RunningState {
+  const { state, health, healthReason, changedAt, instances, serviceRoutes } = row
+  const states = servicesIn(row)
   const shown =
     state === 'live' ? (health === 'unhealthy' ? 'unhealthy' : 'running') : state === 'stopped' ? 'stopped' : 'sleeping'
   return {
     state: shown,
-    reason: healthReason,
+    reason: healthReason ?? (state === 'live' ? reasonIn(states) : null),
+    services: showStates(states, state),
     startedAt: new Date(changedAt).toISOString(),
     instances: Number(instances ?? 0),
     ...(serviceRoutes === null ? {} : { serviceRoutes: JSON.parse(serviceRoutes) }),

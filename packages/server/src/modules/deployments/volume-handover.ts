@@ -65,5 +65,8 @@ async function keep(service: string, other: DeploymentRow, { deployment, deps, s
   const theirs = artifactsOf(other)[service]
   if (!theirs || artifacts[service]?.reference === theirs.reference) return
   deployment.artifacts = JSON.stringify({ ...artifacts, [service]: theirs })
-  await updateDeployment(deps.database.db, deployment.id, { artifacts: deployment.artifacts })
+  // Services are started side by side: the last write has to be the one with all of them.
+  await deps.turns.run(`artifacts:${deployment.id}`, () =>
+    updateDeployment(deps.database.db, deployment.id, { artifacts: deployment.artifacts }),
+  )
 }

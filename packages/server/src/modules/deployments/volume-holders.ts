@@ -47,8 +47,11 @@ export function runsTheSame(service: string, one: Running, other: Running): bool
 }
 
 function asOneText(unit: Unit, artifact: Artifact, plan: DeployPlan, env: Readonly<Record<string, string>>): string {
-  // How it is built and what it waits for say nothing about what then runs.
+  // How it is built, what it waits for and whether it is restarted say nothing about what then runs.
   const {
+    restart: _restart,
+    onFailure: _onFailure,
+    staysUp: _staysUp,
     build: _build,
     image: _image,
     dependsOn: _dependsOn,

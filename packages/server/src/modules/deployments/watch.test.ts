@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Instance } from '../../drivers/runtime/runtime.ts'
-import { pauseAmong, problemIn, verdictOn } from './watch.ts'
+import { problemIn } from './instance-problems.ts'
+import { pauseAmong, verdictOn } from './watch.ts'
 
 const instance = (changes: Partial<Instance> = {}): Instance => ({
   instanceId: 'ins_a',
@@ -14,8 +15,8 @@ const instance = (changes: Partial<Instance> = {}): Instance => ({
   restarts: 0,
   ...changes,
 })
-const kept = { restart: true }
-const once = { restart: false }
+const kept = { restart: true, exposed: false }
+const once = { restart: false, exposed: false }
 
 test('one that runs as it did at the last look is well, however often it was restarted before', () => {
   expect(problemIn(instance(), kept, undefined)).toBeNull()
@@ -43,7 +44,7 @@ test('one that is gone or was ended from outside is started again', () => {
 test('one that is not to be restarted may end well; when it ended badly it is not started again', () => {
   expect(problemIn(instance({ state: 'exited', exitCode: 0 }), once, 0)).toBeNull()
   expect(problemIn(instance({ state: 'exited', exitCode: 1 }), once, 0)).toEqual({
-    reason: 'it ended (exit code 1)',
+    reason: 'ended (exit code 1). It is not restarted: its restart policy is "no".',
     isGone: false,
   })
   // The same end of one that should run is no good end.

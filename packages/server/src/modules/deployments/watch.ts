@@ -1,19 +1,25 @@
 import type { Instance } from '../../drivers/runtime/runtime.ts'
 import { ServerAway } from '../../drivers/shell/ssh/server-away.ts'
-import type { DeploymentRow, InstanceRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
+import type { DeploymentRow, InstanceRow, LiveEnvironmentRow, ServiceState } from '../../platform/db/tables/deployments.ts'
 import { errorMessage } from '../../platform/error-message.ts'
 import { noteAddress } from './addresses.ts'
-import type { DeploymentsDeps } from './deps.ts'
-import { hasDoneItsWork, questionFor } from './health.ts'
+import { type DeploymentsDeps, nowOf } from './deps.ts'
+import { questionFor } from './health.ts'
 import { HealthRounds } from './health-rounds.ts'
+import { noteEnd, servicesLock } from './instance-ends.ts'
+import { type Problem, problemIn } from './instance-problems.ts'
 import { findLive, listLive, updateLive } from './live-environments.ts'
 import type { DeployedConfig, Unit } from './plan.ts'
 import { startByItself } from './power.ts'
 import { healthOf, runningUnits, stopInstances } from './run-units.ts'
-import { tell } from './sleep.ts'
+import { saveStatuses, type Statuses } from './save-statuses.ts'
+import { isLooping, isNoted, loopText, newState, statesOf, statusIn } from './service-states.ts'
+import { announceHealth } from './sleep.ts'
 import { findDeployment, listInstances } from './store.ts'
 
 const failuresBeforeAlarm = 3
+/** The runtime tells of an end with its exit code; after this long it has not, and the end is recorded without. */
+const unseenEndMs = 5_000
 
 const listMs = 5_000
 const pauses = { firstMs: 5_000, longestMs: 30_000 }
@@ -109,7 +115,7 @@ async function look(live: LiveEnvironmentRow, memory: Memory, deps: DeploymentsD
   const key = keyOf(live)
   const deployment = live.deploymentId ? await findDeployment(deps.database.db, live.deploymentId) : undefined
   if (!deployment?.artifacts) return { isWell: true }
-  const problem = await problemOf(deployment, memory, deps, abort).catch((error: unknown): Problem => {
+  const problem = await problemOf(live, deployment, memory, deps, abort).catch((error: unknown): Problem => {
     if (error instanceof ServerAway) return { reason: error.message }
     throw error
   })
@@ -187,36 +193,45 @@ export function verdictOn(
 ): 'start again' | 'unhealthy' | 'healthy' | null {
   if (!problem) return health === 'unhealthy' ? 'healthy' : null
   if (problem.isGone) return 'start again'
+  if (problem.isLooping) return health === 'unhealthy' ? null : 'unhealthy'
   return count >= failuresBeforeAlarm && health !== 'unhealthy' ? 'unhealthy' : null
 }
 
-export interface Problem {
-  reason: string
-  /** The runtime knows nothing of it: it is started again from its artifact. */
-  isGone?: boolean
-  /** The runtime ended it because it reached its disk limit. */
-  isDiskFull?: boolean
-}
-
 async function problemOf(
+  live: LiveEnvironmentRow,
   deployment: DeploymentRow,
   memory: Memory,
   deps: DeploymentsDeps,
   abort: AbortSignal,
 ): Promise<Problem | null> {
   const rows = await listInstances(deps.database.db, { deploymentId: deployment.id, state: 'running' })
-  for (const unit of runningUnits(deployment)) {
+  const units = runningUnits(deployment)
+  const states = new Map(statesOf(live).map((state) => [state.name, state]))
+  const statuses: Statuses = new Map()
+  let first: Problem | null = null
+  for (const unit of units) {
     const row = rows.find(({ service }) => service === unit.service)
     const instance = row && (await glanceAt(row))
-    if (instance instanceof Error) return { reason: `it could not be looked at: ${instance.message}` }
+    if (instance instanceof Error) {
+      first ??= { reason: `it could not be looked at: ${instance.message}` }
+      continue
+    }
     // News of a move that was lost is made up for here.
     if (row && (await noteAddress(row, instance, deps))) await deps.edge.sync()
     const limit = { diskMb: unit.allotment.diskMb }
-    const problem = problemIn(instance, unit, memory.restarts.get(row?.id ?? ''), limit) ?? (await silence(instance, unit))
+    const own = problemIn(instance, unit, memory.restarts.get(row?.id ?? ''), limit)
+    // With one problem found, the others only have to tell how they are.
+    const quiet: Problem | null = own || first ? null : await silence(instance, unit)
     if (instance) memory.restarts.set(instance.instanceId, instance.restarts)
-    if (problem) return { ...problem, reason: unit.service ? `${unit.service}: ${problem.reason}` : problem.reason }
+    const status = statusIn(instance, unit)
+    statuses.set(unit.service, quiet && status === 'running' ? 'unhealthy' : status)
+    if (instance && isUnseen(instance, states.get(unit.service) ?? newState(unit))) await noteEnd(instance, deps)
+    const problem: Problem | null = own ?? quiet
+    if (problem) first ??= { ...problem, reason: unit.service ? `${unit.service}: ${problem.reason}` : problem.reason }
   }
-  return null
+  const saved = await saveStatuses(live, units, statuses, deps)
+  const looping = saved.find((state) => isLooping(state, nowOf(deps)))
+  return looping && !first?.isGone && !first?.isDiskFull ? { reason: loopText(looping), isLooping: true } : first
 
   /** Where the runtime itself does not answer, what ran in it most likely does not either. */
   async function glanceAt({ id, serverId }: InstanceRow): Promise<Instance | undefined | Error> {
@@ -239,38 +254,24 @@ async function problemOf(
   }
 }
 
-/** What is wrong with an instance, by what the runtime knows of it. One that was restarted since the last look runs in vain. */
-export function problemIn(
-  instance: Instance | undefined,
-  unit: Pick<Unit, 'restart'>,
-  restartsBefore: number | undefined,
-  { diskMb }: { diskMb?: number | undefined } = {},
-): Problem | null {
-  if (!instance) return { reason: 'it is gone', isGone: true }
-  if (hasDoneItsWork(instance, unit)) return null
-  const { state, exitCode, outOfMemory, restarts, health } = instance
-  if (state === 'exited' && instance.diskFull) return { reason: diskWords(diskMb), isDiskFull: true }
-  if (state === 'exited') return { reason: `it ended (exit code ${exitCode ?? 'unknown'})`, isGone: unit.restart }
-  if (state !== 'restarting' && restarts <= (restartsBefore ?? restarts))
-    return health?.status === 'unhealthy' ? { reason: healthText(health) } : null
-  const why = outOfMemory ? 'it used more memory than it may, ' : exitCode === null ? '' : `exit code ${exitCode}, `
-  return { reason: `it keeps ending (${why}${restarts} restarts)` }
-}
+/** An end that nobody told of: the control plane was not there, or the runtime lost it. */
+const isUnseen = ({ lastEnd }: Instance, state: ServiceState): boolean =>
+  lastEnd !== undefined && !isNoted(state, lastEnd) && Date.now() - Date.parse(lastEnd.at) > unseenEndMs
 
-const healthText = ({ program, output }: NonNullable<Instance['health']>): string =>
-  `its own health check fails (${program.argv.join(' ')})${output ? `: ${output}` : ''}`
-
-const diskWords = (diskMb: number | undefined): string =>
-  `it was stopped because it kept more on the disk than ${diskMb ? `the ${diskMb} MB of ` : ''}its limit. ` +
-  'Raise resources.production.diskMb and restart it. Or deploy it again: ' +
-  'a new version starts without the files that this one wrote outside its volumes.'
-
+/** Told once: an end of an instance may have made it unhealthy since the look began. */
 async function record(live: LiveEnvironmentRow, health: 'healthy' | 'unhealthy', why: string | null, deps: DeploymentsDeps) {
   const reason = why === null ? null : (await deps.scrubbers.of(live.projectId)).scrub(why)
-  await updateLive(deps.database.db, live, { health, healthReason: reason })
-  if (health === 'unhealthy') await tell('project.unhealthy', live.projectId, 'is not healthy', reason ?? '', deps)
-  else await tellRecovered(live, deps)
+  await deps.database.transaction(async (bound) => {
+    await bound.lock(servicesLock(live))
+    const now = await findLive(bound.db, live.projectId, live.environment)
+    if (!now || now.health === health) return
+    await updateLive(bound.db, live, { health, healthReason: reason })
+    if (health === 'unhealthy') await announceHealth(bound, 'project.unhealthy', live.projectId, reason ?? '')
+    else await announceHealth(bound, 'project.recovered', live.projectId, recoveredText)
+  })
 }
 
-const tellRecovered = ({ projectId }: LiveEnvironmentRow, deps: DeploymentsDeps) =>
-  tell('project.recovered', projectId, 'is healthy again', 'It answers as it should.', deps)
+const recoveredText = 'It answers as it should.'
+
+const tellRecovered = ({ projectId }: LiveEnvironmentRow, { database }: DeploymentsDeps) =>
+  database.transaction((bound) => announceHealth(bound, 'project.recovered', projectId, recoveredText))

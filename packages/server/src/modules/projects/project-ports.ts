@@ -1,4 +1,4 @@
-import type { Deployment, DeploymentPlan, DeploymentStatus, Project, ProjectRoute, Role } from '@berth/contract'
+import type { Deployment, DeploymentPlan, DeploymentStatus, Project, ProjectRoute, Role, ServiceStatus } from '@berth/contract'
 import type { GitRemote } from '../../drivers/git/remote.ts'
 import type { Caller } from '../../http/handler.ts'
 import type { Awaitable } from '../../platform/awaitable.ts'
@@ -37,7 +37,6 @@ export interface DeploymentFacts {
   /** Why it failed, in words. */
   error: string | null
   commit: string | null
-  image: string | null
   sizeBytes: number | null
   /** ISO 8601. */
   builtAt: string | null
@@ -55,6 +54,8 @@ export interface LiveVersion {
   deploymentId: string
   source: Source
   commit: string | null
+  /** The image that runs; of several services, that of the one that requests go to. */
+  image: string | null
   plan: DeploymentPlan | null
 }
 
@@ -86,6 +87,8 @@ export interface RunningState {
   /** ISO 8601. */
   startedAt: string | null
   instances: number
+  /** How each service is doing; one without a name is the project itself. Empty: not recorded. */
+  services?: readonly ServiceStatus[]
   /** Services that have an address of their own, with what stands in front of the project's. */
   serviceRoutes?: readonly ServiceRoute[]
 }

@@ -8,6 +8,7 @@ import { deleteLive, findLive, pointLive, transitionLive } from '../live-environ
 import { artifactsOf, planOf } from '../plan.ts'
 import { runningUnits } from '../run-units.ts'
 import { servedRoutes } from '../service-routes.ts'
+import { newState, statesOf, statusIn } from '../service-states.ts'
 import { listInstances, listLiveDeployments, transitionDeployment, updateInstance } from '../store.ts'
 import { rowsThatStay } from '../volume-holders.ts'
 import { DeployFailed, type Deploying, type DeployStep } from './step.ts'
@@ -63,11 +64,28 @@ export async function point(
     state,
     staticFolder: staticFolderOf(deployment),
     serviceRoutes: await routesText(deployment, deps),
+    services: await servicesText(deployment, deps),
     health: 'healthy',
     healthReason: null,
     lastRequestAt: nowOf(deps),
     changedAt: nowOf(deps),
   })
+}
+
+/** A new version begins without ends; what it takes over from the one before keeps its own. */
+async function servicesText(deployment: DeploymentRow, deps: Deploying['deps']): Promise<string> {
+  const { id: deploymentId, projectId, environment } = deployment
+  const { db } = deps.database
+  const live = await findLive(db, projectId, environment)
+  const before = live ? statesOf(live) : []
+  const rows = await listInstances(db, { deploymentId })
+  const states = runningUnits(deployment).map(async (unit) => {
+    const row = rows.find(({ service }) => service === unit.service)
+    const kept = row ? undefined : before.find(({ name }) => name === unit.service)
+    const instance = row && (await deps.runtimes.for(row.serverId).glance(row.id).catch(() => undefined))
+    return kept ?? { ...newState(unit), status: statusIn(instance, unit) }
+  })
+  return JSON.stringify(await Promise.all(states))
 }
 
 async function routesText(deployment: DeploymentRow, { projects }: Deploying['deps']): Promise<string | null> {

@@ -1,4 +1,4 @@
-import type { Project, ProjectConfig, ProjectInfo, ProjectRoute } from '@berth/contract'
+import type { Project, ProjectConfig, ProjectInfo, ProjectRoute, ServiceStatus } from '@berth/contract'
 import { type Awaitable, after, together } from '../../../platform/awaitable.ts'
 import { iso } from '../../../platform/db/columns.ts'
 import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
@@ -54,6 +54,7 @@ export async function showInfo(row: ProjectRow, deps: ProjectsDeps): Promise<Pro
   const { type, config, source, url = null, pendingChanges: pending = [], status, statusReason } = recordOf(row, facts, deps)
   const live = facts.deployments.get(row.id)?.live
   const running = facts.running.get(row.id)
+  const services = running?.services ?? []
   const version = await deps.projectPorts.deployments?.liveVersion(row.id)
   const plan = version?.plan ?? null
   return {
@@ -67,6 +68,8 @@ export async function showInfo(row: ProjectRow, deps: ProjectsDeps): Promise<Pro
       port: plan?.port ?? null,
       startedAt: running?.startedAt ?? null,
       instances: running?.instances ?? 0,
+      restarts: services.reduce((total, { restarts }) => total + restarts, 0),
+      lastExit: newestExit(services),
     },
     build: {
       framework: plan?.framework ?? null,
@@ -75,7 +78,7 @@ export async function showInfo(row: ProjectRow, deps: ProjectsDeps): Promise<Pro
       buildCommand: plan?.buildCommand ?? null,
       startCommand: plan?.startCommand ?? null,
       outputDirectory: plan?.outputDirectory ?? null,
-      image: live?.image ?? null,
+      image: version?.image ?? null,
       sizeBytes: live?.sizeBytes ?? null,
       builtAt: live?.builtAt ?? null,
     },
@@ -85,6 +88,12 @@ export async function showInfo(row: ProjectRow, deps: ProjectsDeps): Promise<Pro
     pendingChanges: pending,
   }
 }
+
+const newestExit = (services: readonly ServiceStatus[]): ServiceStatus['lastExit'] =>
+  services.reduce<ServiceStatus['lastExit']>(
+    (newest, { lastExit }) => (lastExit && (!newest || lastExit.at > newest.at) ? lastExit : newest),
+    null,
+  )
 
 interface Facts {
   domains: ReadonlyMap<string, DomainRow[]>
@@ -110,6 +119,7 @@ function recordOf(row: ProjectRow, facts: Facts, deps: ProjectsDeps): Project {
   const deployments = facts.deployments.get(row.id)
   const { id, organizationId, name, slug, type } = row
   const routes = routesIn(row, facts, deps)
+  const services = facts.running.get(id)?.services ?? []
   return {
     ...{ id, organizationId, name, slug, type },
     location: deps.settings.mode === 'cloud' ? 'cloud' : 'local',
@@ -125,6 +135,7 @@ function recordOf(row: ProjectRow, facts: Facts, deps: ProjectsDeps): Project {
       deployments,
       running: facts.running.get(id),
     }),
+    ...(services.length > 1 ? { services: [...services] } : {}),
     enabled: row.enabled === 1,
     createdAt: iso(row.createdAt),
     updatedAt: iso(row.updatedAt),

@@ -8,7 +8,6 @@ const deployment = (number: number, facts: Partial<DeploymentFacts> = {}): Deplo
   status: 'live',
   error: null,
   commit: null,
-  image: null,
   sizeBytes: null,
   builtAt: null,
   settings: { configHash: null, resourcesHash: null, sourceHash: null, envVersion: null },

@@ -1,6 +1,7 @@
 import type { TrafficMinute } from '../../../edge-proxy/protocol/traffic.ts'
 import type { Database } from '../../../platform/database.ts'
-import { environmentIds, type MetricRow, minuteSeconds, upsertMetrics } from './metric-rows.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import { addRestarts, environmentIds, type MetricRow, minuteSeconds, upsertMetrics } from './metric-rows.ts'
 
 /** What everything that ran of an environment has used in a minute, as far as one control plane has looked. */
 export interface UsageMinute {
@@ -15,7 +16,7 @@ export interface UsageMinute {
 }
 
 const nothingAsked = { requests: 0, errors4xx: 0, errors5xx: 0, bytesOut: 0, latency: null }
-const nothingRan = { cpuMs: 0, observedMs: 0, memoryKb: 0 }
+const nothingRan = { cpuMs: 0, observedMs: 0, memoryKb: 0, restarts: 0 }
 
 export const keepTraffic = (minutes: readonly TrafficMinute[], database: Database): Promise<void> =>
   keep(
@@ -28,7 +29,21 @@ export const keepTraffic = (minutes: readonly TrafficMinute[], database: Databas
   )
 
 export const keepUsage = (minutes: readonly UsageMinute[], database: Database): Promise<void> =>
-  keep(minutes, ({ cpuMs, observedMs, memoryKb }) => ({ ...nothingAsked, cpuMs, observedMs, memoryKb }), database)
+  keep(minutes, ({ cpuMs, observedMs, memoryKb }) => ({ ...nothingAsked, ...nothingRan, cpuMs, observedMs, memoryKb }), database)
+
+const minuteMs = minuteSeconds * 1000
+
+/** Services of an environment ended by themselves; counted within the transaction that records it. */
+export async function keepRestarts(
+  db: Db,
+  { projectId, environment, at, count }: { projectId: string; environment: string; at: number; count: number },
+): Promise<void> {
+  const environmentId = (await environmentIds(db, [projectId])).get(`${projectId}/${environment}`)
+  if (!environmentId) return
+  const minute = Math.floor(at / minuteMs) * minuteMs
+  const key = { environmentId, spanSeconds: minuteSeconds, at: minute, counter: 'restarts' }
+  await addRestarts(db, { ...key, ...nothingAsked, ...nothingRan, restarts: count })
+}
 
 type Key = Pick<UsageMinute, 'counter' | 'projectId' | 'environment' | 'at'>
 

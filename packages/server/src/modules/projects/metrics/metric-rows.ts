@@ -28,10 +28,23 @@ export async function upsertMetrics(db: Db, rows: readonly MetricRow[]): Promise
           cpuMs: ref('excluded.cpuMs'),
           observedMs: ref('excluded.observedMs'),
           memoryKb: ref('excluded.memoryKb'),
+          restarts: ref('excluded.restarts'),
         })),
       )
       .execute()
 }
+
+/** Adds to what the counter wrote of the minute before. */
+export const addRestarts = (db: Db, row: MetricRow): Promise<unknown> =>
+  db
+    .insertInto('metrics')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['environmentId', 'spanSeconds', 'at', 'counter'])
+        .doUpdateSet(({ eb, ref }) => ({ restarts: eb(ref('metrics.restarts'), '+', row.restarts) })),
+    )
+    .execute()
 
 /** By `project/slug`; those that are not there, or are going, are left out. */
 export async function environmentIds(db: Db, projectIds: readonly string[]): Promise<Map<string, string>> {
@@ -129,14 +142,14 @@ const oldestMinutes = (db: Db, environmentId: string, before: number): Promise<M
 export const deleteMetricsBefore = (db: Db, spanSeconds: number, before: number) =>
   db.deleteFrom('metrics').where('spanSeconds', '=', spanSeconds).where('at', '<', before).execute()
 
-type Sums = Pick<MetricRow, 'requests' | 'errors4xx' | 'errors5xx' | 'bytesOut' | 'latency' | 'cpuMs' | 'observedMs' | 'memoryKb'>
+type Summed = 'requests' | 'errors4xx' | 'errors5xx' | 'bytesOut' | 'cpuMs' | 'observedMs' | 'restarts'
+type Sums = Pick<MetricRow, Summed | 'latency' | 'memoryKb'>
 
 function sumOf(rows: readonly MetricRow[]): Sums {
   const latency = new Float64Array(latencyBuckets)
   for (const row of rows) if (row.latency) addLatency(latency, JSON.parse(row.latency))
   const packed = packLatency(latency)
-  const sum = (name: 'requests' | 'errors4xx' | 'errors5xx' | 'bytesOut' | 'cpuMs' | 'observedMs') =>
-    rows.reduce((total, row) => total + row[name], 0)
+  const sum = (name: Summed) => rows.reduce((total, row) => total + row[name], 0)
   return {
     requests: sum('requests'),
     errors4xx: sum('errors4xx'),
@@ -146,5 +159,6 @@ function sumOf(rows: readonly MetricRow[]): Sums {
     cpuMs: sum('cpuMs'),
     observedMs: sum('observedMs'),
     memoryKb: Math.max(...rows.map(({ memoryKb }) => memoryKb)),
+    restarts: sum('restarts'),
   }
 }

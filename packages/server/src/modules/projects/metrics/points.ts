@@ -47,17 +47,18 @@ export async function pointsOf(rows: AsyncIterable<MetricRow>, { from, to, stepS
   for await (const row of rows) {
     const at = Math.floor((row.at - from) / stepMs)
     if (at < 0 || at >= steps.length) continue
-    steps[at] ??= { requests: 0, errors4xx: 0, errors5xx: 0, bytesOut: 0, cpuMs: 0, observedMs: 0, memoryKb: 0, latency: null }
+    steps[at] ??= { requests: 0, errors4xx: 0, errors5xx: 0, bytesOut: 0, cpuMs: 0, observedMs: 0, memoryKb: 0, restarts: 0, latency: null }
     add(steps[at], row)
   }
   return steps.map((step, at) => ({ at: new Date(from + at * stepMs).toISOString(), ...shown(step) }))
 }
 
-type Sums = Pick<MetricRow, 'requests' | 'errors4xx' | 'errors5xx' | 'bytesOut' | 'cpuMs' | 'observedMs' | 'memoryKb'>
+const summed = ['requests', 'errors4xx', 'errors5xx', 'bytesOut', 'cpuMs', 'observedMs', 'restarts'] as const
+type Sums = Pick<MetricRow, (typeof summed)[number] | 'memoryKb'>
 type Step = Sums & { latency: Float64Array | null }
 
 function add(step: Step, row: MetricRow): void {
-  for (const name of ['requests', 'errors4xx', 'errors5xx', 'bytesOut', 'cpuMs', 'observedMs'] as const) step[name] += row[name]
+  for (const name of summed) step[name] += row[name]
   step.memoryKb = Math.max(step.memoryKb, row.memoryKb)
   if (!row.latency) return
   step.latency ??= new Float64Array(latencyBuckets)
@@ -74,6 +75,7 @@ function shown(step: Step | undefined): Omit<MetricPoint, 'at'> {
     p50Ms: step?.latency ? latencyAt(step.latency, 0.5) : null,
     p99Ms: step?.latency ? latencyAt(step.latency, 0.99) : null,
     bytesOut: step?.bytesOut ?? 0,
+    restarts: step?.restarts ?? 0,
   }
 }
 

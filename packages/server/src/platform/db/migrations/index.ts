@@ -36,6 +36,7 @@ import { migration as backupRecords } from './038-backup-records.ts'
 import { migration as moves } from './039-moves.ts'
 import { migration as userChannels } from './041-user-channels.ts'
 import { migration as buildSettings } from './043-build-settings.ts'
+import { migration as serviceStates } from './044-service-states.ts'
 import { migration as registries } from './047-registries.ts'
 import { migration as detectedFields } from './049-detected-fields.ts'
 
@@ -84,6 +85,7 @@ export const migrations: readonly Migration[] = [
   moves,
   userChannels,
   buildSettings,
+  serviceStates,
   registries,
   detectedFields,
 ]

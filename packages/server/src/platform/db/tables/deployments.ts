@@ -1,4 +1,4 @@
-import type { DeploymentStatus, EnvironmentState } from '@berth/contract'
+import type { DeploymentStatus, EnvironmentState, ServiceStatus } from '@berth/contract'
 import type { Selectable } from 'kysely'
 import type { Flag, JsonText, Millis } from '../columns.ts'
 
@@ -67,6 +67,18 @@ export interface ServiceRoute {
   label: string
 }
 
+/** How a service is doing, as its environment keeps it. */
+export interface ServiceState extends Omit<ServiceStatus, 'status'> {
+  /** As it is while its environment is live. */
+  status: Exclude<ServiceStatus['status'], 'sleeping' | 'stopped'>
+  /** Whether it is started again when it ends; `on-failure` only after a failure. */
+  policy: 'no' | 'always' | 'on-failure'
+  /** The last ends within ten minutes that are no completion, milliseconds since 1970. */
+  ends: Millis[]
+  /** The instance that ended last, and how many restarts the runtime had counted of it. */
+  counted: { instanceId: string; restarts: number } | null
+}
+
 /** What an environment is doing now; one row an environment that was ever deployed. */
 export interface LiveEnvironmentsTable {
   projectId: string
@@ -79,6 +91,8 @@ export interface LiveEnvironmentsTable {
   staticFolder: string | null
   /** Services that have an address of their own, with what stands in front of the environment's; null: none. */
   serviceRoutes: JsonText<ServiceRoute[]> | null
+  /** Of everything that runs of it, '' being the project itself; null: not recorded yet. Written by `deployments/service-states.ts`. */
+  services: JsonText<ServiceState[]> | null
   health: 'healthy' | 'unhealthy' | 'unknown'
   healthReason: string | null
   lastRequestAt: Millis | null
@@ -105,6 +119,8 @@ export interface ReplicasTable {
   listener: JsonText | null
   /** Output up to here is in the log store. */
   logPosition: string | null
+  /** It ended well before its version was live, and is not started again. */
+  completed: Flag
   createdAt: Millis
 }
 

@@ -204,6 +204,8 @@ export interface MetricsTable {
   observedMs: number
   /** The most at once. */
   memoryKb: number
+  /** How often a service ended by itself. */
+  restarts: number
 }
 
 export type OperationKind =

@@ -1,4 +1,4 @@
-import type { ContainerInspectInfo } from 'dockerode'
+import type { Container, ContainerInspectInfo } from 'dockerode'
 import { endReason, type InstanceEnd } from '../../instance-end.ts'
 import type { RestartPolicy } from '../../restart-policy.ts'
 import { ArtifactGone, type Instance, StartFailed, type StartRequest } from '../../runtime.ts'
@@ -67,14 +67,19 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
   const more = { id: instanceId, ...(network ? { network: network.name } : {}) }
   const place = { image, volumeNames, isUnprivileged: parts.labels.isOurs(info.Config?.Labels) && user !== null }
   for (let tries = 1; ; tries++) {
-    const hostPort =
-      request.port === null ? null : await freeHostPort(await reservedPorts(parts, abort), isElsewhere(parts.engine))
-    const port = hostPort === null ? {} : { port: String(hostPort) }
-    const labels = parts.labels.ofOwner('instance', owner, service, { ...more, ...port })
     try {
-      await parts.networks.use(network && { ...owner, name: network.name, containers: network.services }, async (networkName) => {
-        await createAndStart(request, { ...place, labels, hostPort, network: networkName }, user, parts, abort)
-      })
+      // Made in turn: nobody removes the network in between, or takes the port. Started beside others, for that takes long.
+      const container = await parts.networks.use(
+        network && { ...owner, name: network.name, containers: network.services },
+        async (networkName) => {
+          const hostPort =
+            request.port === null ? null : await freeHostPort(await reservedPorts(parts, abort), isElsewhere(parts.engine))
+          const port = hostPort === null ? {} : { port: String(hostPort) }
+          const labels = parts.labels.ofOwner('instance', owner, service, { ...more, ...port })
+          return create(request, { ...place, labels, hostPort, network: networkName }, parts, abort)
+        },
+      )
+      await startContainer(container, request, { user, volumeNames }, parts, abort)
       break
     } catch (error) {
       await removeContainer(instanceId, parts.engine).catch(() => undefined)
@@ -94,20 +99,28 @@ async function reservedPorts({ engine }: InstanceParts, abort: AbortSignal): Pro
   return new Set(rows.map(({ Labels: marks }) => Number(labelIn(marks, 'port'))))
 }
 
-async function createAndStart(
+function create(
   request: StartRequest,
   place: Parameters<typeof containerSettings>[1],
-  user: number | null,
+  { engine }: InstanceParts,
+  abort: AbortSignal,
+): Promise<Container> {
+  const settings = containerSettings(request, place)
+  return ask((abortSignal) => engine.createContainer({ ...settings, abortSignal }), { abort })
+}
+
+async function startContainer(
+  container: Container,
+  request: StartRequest,
+  { user, volumeNames }: { user: number | null; volumeNames: ReadonlyMap<string, string> },
   { engine, volumes, forbidsRoot }: InstanceParts,
   abort: AbortSignal,
 ): Promise<void> {
-  const settings = containerSettings(request, place)
-  const container = await ask((abortSignal) => engine.createContainer({ ...settings, abortSignal }), { abort })
   if (forbidsRoot) await refuseRoot(container, engine, abort)
   if (user !== null)
     // What was adopted keeps its owner.
     for (const { id, mountPath, readOnly } of request.volumes)
-      if (!readOnly && place.volumeNames.get(id)?.startsWith(id)) await volumes.giveTo(container, mountPath, user, abort)
+      if (!readOnly && volumeNames.get(id)?.startsWith(id)) await volumes.giveTo(container, mountPath, user, abort)
   await ask((abortSignal) => container.start({ abortSignal }), { abort, timeoutMs: startMs })
 }
 
@@ -209,7 +222,7 @@ function lastEndIn(
 ): { lastEnd?: InstanceEnd } {
   if (!FinishedAt || FinishedAt.startsWith('0001-')) return {}
   const exitCode = hasEnded ? ExitCode : null
-  return { lastEnd: { at: FinishedAt, exitCode, reason: endReason(exitCode, { outOfMemory: hasEnded && OOMKilled }) } }
+  return { lastEnd: { at: new Date(FinishedAt).toISOString(), exitCode, reason: endReason(exitCode, { outOfMemory: hasEnded && OOMKilled }) } }
 }
 
 export function showInstance({ Config, State, HostConfig, RestartCount }: ContainerInspectInfo, engine: Engine): Instance {

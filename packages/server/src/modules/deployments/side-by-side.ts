@@ -1,0 +1,76 @@
+import type { Unit } from './plan.ts'
+
+/** How many units are started or asked at once; more would only wait for the machine. */
+const atOnce = 8
+
+/**
+ * Works on units side by side, each once the work on those that it depends on is done. After the first failure nothing more is begun and
+ * what is under way is aborted; it rejects with that failure when all of it has ended. The results are in the order of the units.
+ */
+export async function inDependencyOrder<Result>(
+  units: readonly Unit[],
+  abort: AbortSignal,
+  work: (unit: Unit, abort: AbortSignal) => Promise<Result>,
+): Promise<Result[]> {
+  const failed = new AbortController()
+  const signal = AbortSignal.any([abort, failed.signal])
+  const turns = new Turns(atOnce)
+  const done = new Map<string, Promise<Result>>()
+  const isReady = new Map(units.map(({ service }) => [service, Promise.withResolvers<void>()]))
+  for (const unit of units) {
+    const run = async () => {
+      // A unit that is not among these runs already.
+      await Promise.all(unit.dependsOn.map((name) => isReady.get(name)?.promise))
+      const result = await turns.run(() => {
+        signal.throwIfAborted()
+        return work(unit, signal)
+      })
+      isReady.get(unit.service)?.resolve()
+      return result
+    }
+    const running = run()
+    running.catch((error: unknown) => {
+      failed.abort(error)
+      isReady.get(unit.service)?.resolve()
+    })
+    done.set(unit.service, running)
+  }
+  await Promise.allSettled(done.values())
+  abort.throwIfAborted()
+  if (failed.signal.aborted) throw failed.signal.reason
+  return Promise.all(done.values())
+}
+
+/** As `inDependencyOrder`, whatever depends on what. */
+export const sideBySide = <Result>(
+  units: readonly Unit[],
+  abort: AbortSignal,
+  work: (unit: Unit, abort: AbortSignal) => Promise<Result>,
+): Promise<Result[]> =>
+  inDependencyOrder(
+    units.map((unit) => ({ ...unit, dependsOn: [] })),
+    abort,
+    work,
+  )
+
+/** So many at a time, in the order in which they came. */
+class Turns {
+  #free: number
+  readonly #waiting: (() => void)[] = []
+
+  constructor(count: number) {
+    this.#free = count
+  }
+
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#free > 0) this.#free -= 1
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next) next()
+      else this.#free += 1
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import type { Kysely } from 'kysely'
+
+/** How each service of an environment is doing, which instances have completed their work, and how often services ended by themselves. */
+export const migration = {
+  name: '044-service-states',
+  async up(db: Kysely<unknown>): Promise<void> {
+    await db.schema.alterTable('liveEnvironments').addColumn('services', 'text').execute()
+    await db.schema
+      .alterTable('instances')
+      .addColumn('completed', 'integer', (column) => column.notNull().defaultTo(0))
+      .execute()
+    await db.schema
+      .alterTable('metrics')
+      .addColumn('restarts', 'integer', (column) => column.notNull().defaultTo(0))
+      .execute()
+  },
+}
