@@ -1,4 +1,4 @@
-import { contract, type DeploymentPlan, type Project } from '@berth/contract'
+import { contract, type DeploymentPlan, type Project, type ServiceStatus } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../credentials.ts'
 import { columns, minute, output } from '../output.ts'
@@ -26,6 +26,7 @@ export function addStatus(program: Command): void {
       const lines = [
         ['project', `${project.name} (${project.id})`],
         ['status', project.status + (project.statusReason ? `: ${project.statusReason}` : '')],
+        ...(project.services ?? []).map((service, at) => [at === 0 ? 'services' : '', serviceOf(service)]),
         ['address', addressOf(project)],
         ['source', sourceOf(project.source)],
         ['deployed', last ? `number ${last.number}, ${last.status}, ${minute(last.createdAt)}` : 'never'],
@@ -34,6 +35,16 @@ export function addStatus(program: Command): void {
       ]
       output(command).result({ ...project, lastDeployment: last ?? null }, () => columns(lines))
     })
+}
+
+function serviceOf({ name, status, restarts, lastExit }: ServiceStatus): string {
+  const times = restarts === 0 ? null : restarts === 1 ? '1 restart' : `${restarts} restarts`
+  return `${name}: ${[status, times, lastExit && exitOf(lastExit)].filter(Boolean).join(', ')}`
+}
+
+function exitOf({ code, reason, at }: NonNullable<ServiceStatus['lastExit']>): string {
+  const why = reason === 'exit' ? '' : ` (${reason.replaceAll('_', ' ')})`
+  return `last exit ${code === null ? '' : `code ${code}`}${why} at ${minute(at)}`.replace('  ', ' ')
 }
 
 /** How the live deployment was built and runs. */

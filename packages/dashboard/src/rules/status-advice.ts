@@ -31,7 +31,7 @@ const advice: Partial<Record<Project['status'], Advice>> = {
     isBad: true,
   },
   unhealthy: {
-    title: 'It does not answer its health check',
+    title: 'It is not healthy',
     text: 'Look at the logs, or roll back to a version that worked.',
     isBad: true,
   },

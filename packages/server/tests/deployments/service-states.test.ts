@@ -39,8 +39,9 @@ const project = async (id: string): Promise<Project> => (await scene.ask('GET /p
 const service = async (id: string, name: string): Promise<ServiceStatus> =>
   (await project(id)).services?.find((one) => one.name === name) as ServiceStatus
 const instanceOf = (projectId: string, name: string) =>
-  [...drivers.runtime.running.values()].find(({ instance: { owner, service } }) => owner.projectId === projectId && service === name)!
-    .instance
+  [...drivers.runtime.running.values()].find(
+    ({ instance: { owner, service } }) => owner.projectId === projectId && service === name,
+  )!.instance
 const told = async (projectId: string) => {
   const rows = await scene.instance.database.db
     .selectFrom('jobs')
@@ -73,7 +74,11 @@ describe('the record of a project of several services', () => {
     expect(await told(id)).toEqual([])
     for (const code of [1, 1]) drivers.runtime.crash(instanceId, code).comeBack()
     await expect.poll(async () => (await project(id)).status).toBe('unhealthy')
-    expect(await service(id, 'worker')).toMatchObject({ status: 'restarting', restarts: 3, lastExit: { code: 1, reason: 'exit' } })
+    expect(await service(id, 'worker')).toMatchObject({
+      status: 'restarting',
+      restarts: 3,
+      lastExit: { code: 1, reason: 'exit' },
+    })
     expect(await service(id, 'web')).toMatchObject({ status: 'running', restarts: 0, lastExit: null })
     const reason = 'worker exited with code 1, restarted (3 times)'
     expect((await project(id)).statusReason).toContain(reason)

@@ -4,9 +4,9 @@ import type { Bound } from '../../platform/transaction.ts'
 import { keepRestarts } from '../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { findLive, updateLive } from './live-environments.ts'
+import { runningUnits } from './run-units.ts'
 import { afterEnd, exitText, isLooping, isNoted, loopText, newState, statesOf } from './service-states.ts'
 import { announceHealth } from './sleep.ts'
-import { runningUnits } from './run-units.ts'
 import { findDeployment, findInstance } from './store.ts'
 
 /** Records every end that a runtime tells of, ends of one instance one after the other. Gives the end of it. */

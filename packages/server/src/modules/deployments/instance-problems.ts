@@ -25,8 +25,10 @@ export function problemIn(
   const { state, exitCode, outOfMemory, restarts, health, lastEnd } = instance
   const ended = lastEnd ? endText(lastEnd) : null
   if (state === 'exited' && instance.diskFull) return { reason: diskWords(diskMb), isDiskFull: true }
-  if (state === 'exited' && unit.restart) return { reason: ended ?? `it ended (exit code ${exitCode ?? 'unknown'})`, isGone: true }
-  if (state === 'exited') return { reason: `${ended ?? `ended (exit code ${exitCode ?? 'unknown'})`}. ${notRestarted(unit)}`, isGone: false }
+  if (state === 'exited' && unit.restart)
+    return { reason: ended ?? `it ended (exit code ${exitCode ?? 'unknown'})`, isGone: true }
+  if (state === 'exited')
+    return { reason: `${ended ?? `ended (exit code ${exitCode ?? 'unknown'})`}. ${notRestarted(unit)}`, isGone: false }
   if (state !== 'restarting' && restarts <= (restartsBefore ?? restarts))
     return health?.status === 'unhealthy' ? { reason: healthText(health) } : null
   const why = outOfMemory ? 'it used more memory than it may, ' : exitCode === null ? '' : `exit code ${exitCode}, `
@@ -47,4 +49,3 @@ const diskWords = (diskMb: number | undefined): string =>
   `it was stopped because it kept more on the disk than ${diskMb ? `the ${diskMb} MB of ` : ''}its limit. ` +
   'Raise resources.production.diskMb and restart it. Or deploy it again: ' +
   'a new version starts without the files that this one wrote outside its volumes.'
-

@@ -121,6 +121,9 @@ async function runAndCheck(deployment: DeploymentRow, deps: DeploymentsDeps, abo
 
   function leave({ service }: Unit, error: unknown): void {
     abort.throwIfAborted()
-    deps.log.warn({ err: error, deploymentId: deployment.id, service }, 'deployments: a service did not come up, the others serve')
+    deps.log.warn(
+      { err: error, deploymentId: deployment.id, service },
+      'deployments: a service did not come up, the others serve',
+    )
   }
 }

@@ -43,7 +43,8 @@ export function adoptService(named: NamedService, { image, dependsOn, volumes, t
     volumes: adoptMounts(container, volumes, warn),
     dependsOn,
     healthcheck: healthCheckOf(container.healthCheck),
-    restart: container.restart,
+    // The engine's own word for no policy: nothing says that it is a task.
+    restart: container.restart === 'no' ? null : container.restart,
     cpuCores: bounded(container.limits.nanoCpus / 1e9, 0.1, limits.cpuCoresMaximum),
     memoryMb: bounded(Math.round(container.limits.memoryBytes / 1024 ** 2), 16, 65536),
   }

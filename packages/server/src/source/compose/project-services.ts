@@ -10,6 +10,7 @@ import type { ComposeCommand, ComposeFile, ComposeService, Problem } from './mod
 export function toProjectServices(file: ComposeFile): { services: Service[]; warnings: Problem[] } {
   const warnings: Problem[] = []
   const marked = serviceToMark(file.services)
+  const tasks = tasksIn(file.services)
   const services = startedByDefault(file.services).map((service) => {
     const warn = (field: string, message: string) => warnings.push({ path: `services.${service.name}.${field}`, message })
     warnOfWhatIsNotFollowed(service, warn)
@@ -26,7 +27,7 @@ export function toProjectServices(file: ComposeFile): { services: Service[]; war
       volumes: service.volumes.map(({ type, source, target, readOnly }) => ({ type, source, target, readOnly })),
       dependsOn: service.dependsOn.map((dependency) => dependency.service),
       healthcheck: service.healthcheck && { ...service.healthcheck },
-      restart: service.restart && [service.restart.policy, service.restart.maxRetries].filter((part) => part !== null).join(':'),
+      restart: restartOf(service, tasks),
       cpuCores: bounded(service.cpuCores, 0.1, limits.cpuCoresMaximum, (message) => warn('cpus', message)),
       memoryMb: bounded(service.memoryMb, 16, 65536, (message) => warn('mem_limit', message)),
       labels: service.labels,
@@ -41,6 +42,20 @@ export function toProjectServices(file: ComposeFile): { services: Service[]; war
       })
   const names = new Set(services.map(({ name }) => name))
   return { services: services.map((one) => ({ ...one, dependsOn: one.dependsOn.filter((name) => names.has(name)) })), warnings }
+}
+
+/** Services that another one waits for until they have ended well. */
+const tasksIn = (services: readonly ComposeService[]): ReadonlySet<string> =>
+  new Set(
+    services.flatMap(({ dependsOn }) =>
+      dependsOn.flatMap(({ service, condition }) => (condition === 'service_completed_successfully' ? [service] : [])),
+    ),
+  )
+
+/** Compose restarts nothing without a policy; `no` is written for what is known to end. */
+function restartOf({ name, restart }: ComposeService, tasks: ReadonlySet<string>): string | null {
+  if (!restart) return tasks.has(name) ? 'no' : null
+  return restart.maxRetries === null ? restart.policy : `${restart.policy}:${restart.maxRetries}`
 }
 
 const startedByDefault = (services: readonly ComposeService[]) => services.filter(({ profiles }) => profiles.length === 0)

@@ -15,6 +15,7 @@ import { DeployButton } from './deploy-button.tsx'
 import { LiveFacts } from './live-facts.tsx'
 import { MetricsSection } from './metrics-section.tsx'
 import { PendingChanges } from './pending-changes.tsx'
+import { ServicesSection } from './services-section.tsx'
 import { SwitchReport } from './switch-report.tsx'
 
 export function OverviewPage() {
@@ -36,6 +37,7 @@ export function OverviewPage() {
             <Loaded query={deployments} skeleton={<SkeletonRows rows={1} height={96} />}>
               {(rows) => <LiveFacts project={project} deployments={rows} />}
             </Loaded>
+            {project.services && <ServicesSection services={project.services} />}
             <MetricsSection projectId={id} />
             <Stack gap="lg">
               <Section

@@ -82,7 +82,12 @@ async function servicesText(deployment: DeploymentRow, deps: Deploying['deps']):
   const states = runningUnits(deployment).map(async (unit) => {
     const row = rows.find(({ service }) => service === unit.service)
     const kept = row ? undefined : before.find(({ name }) => name === unit.service)
-    const instance = row && (await deps.runtimes.for(row.serverId).glance(row.id).catch(() => undefined))
+    const instance =
+      row &&
+      (await deps.runtimes
+        .for(row.serverId)
+        .glance(row.id)
+        .catch(() => undefined))
     return kept ?? { ...newState(unit), status: statusIn(instance, unit) }
   })
   return JSON.stringify(await Promise.all(states))

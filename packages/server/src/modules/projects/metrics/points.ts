@@ -47,7 +47,17 @@ export async function pointsOf(rows: AsyncIterable<MetricRow>, { from, to, stepS
   for await (const row of rows) {
     const at = Math.floor((row.at - from) / stepMs)
     if (at < 0 || at >= steps.length) continue
-    steps[at] ??= { requests: 0, errors4xx: 0, errors5xx: 0, bytesOut: 0, cpuMs: 0, observedMs: 0, memoryKb: 0, restarts: 0, latency: null }
+    steps[at] ??= {
+      requests: 0,
+      errors4xx: 0,
+      errors5xx: 0,
+      bytesOut: 0,
+      cpuMs: 0,
+      observedMs: 0,
+      memoryKb: 0,
+      restarts: 0,
+      latency: null,
+    }
     add(steps[at], row)
   }
   return steps.map((step, at) => ({ at: new Date(from + at * stepMs).toISOString(), ...shown(step) }))

@@ -222,7 +222,13 @@ function lastEndIn(
 ): { lastEnd?: InstanceEnd } {
   if (!FinishedAt || FinishedAt.startsWith('0001-')) return {}
   const exitCode = hasEnded ? ExitCode : null
-  return { lastEnd: { at: new Date(FinishedAt).toISOString(), exitCode, reason: endReason(exitCode, { outOfMemory: hasEnded && OOMKilled }) } }
+  return {
+    lastEnd: {
+      at: new Date(FinishedAt).toISOString(),
+      exitCode,
+      reason: endReason(exitCode, { outOfMemory: hasEnded && OOMKilled }),
+    },
+  }
 }
 
 export function showInstance({ Config, State, HostConfig, RestartCount }: ContainerInspectInfo, engine: Engine): Instance {

@@ -1,0 +1,14 @@
+import type { ServiceStatus } from '@berth/contract'
+
+const reasons: Partial<Record<NonNullable<ServiceStatus['lastExit']>['reason'], string>> = {
+  out_of_memory: 'out of memory',
+  disk_full: 'over its disk limit',
+  signal: 'killed',
+}
+
+/** How a service ended last: `Code 137, out of memory`. */
+export function exitWords({ code, reason }: Pick<NonNullable<ServiceStatus['lastExit']>, 'code' | 'reason'>): string {
+  const why = reasons[reason]
+  if (code === null) return why ? `${why[0]?.toUpperCase()}${why.slice(1)}` : 'Not seen'
+  return why ? `Code ${code}, ${why}` : `Code ${code}`
+}
