@@ -44,7 +44,17 @@ const used = (at: number, more = {}) => ({
 })
 const keep = (...minutes: TrafficMinute[]) => keepTraffic(minutes, scene.instance.database)
 const use = (...minutes: ReturnType<typeof used>[]) => keepUsage(minutes, scene.instance.database)
-const nothing = { cpuCores: null, memoryMb: null, requests: 0, errors4xx: 0, errors5xx: 0, p50Ms: null, p99Ms: null, bytesOut: 0 }
+const nothing = {
+  cpuCores: null,
+  memoryMb: null,
+  requests: 0,
+  errors4xx: 0,
+  errors5xx: 0,
+  p50Ms: null,
+  p99Ms: null,
+  bytesOut: 0,
+  restarts: 0,
+}
 const thin = (now: number) => thinMetrics({ database: scene.instance.database, clock: { now: () => new Date(now) } })
 const rowCount = async () =>
   (

@@ -26,9 +26,10 @@ export function followEnds(deps: DeploymentsDeps): () => void {
  */
 export async function noteEnd(instance: Instance, deps: DeploymentsDeps): Promise<void> {
   const { lastEnd } = instance
-  const row = lastEnd && (await findInstance(deps.database.db, instance.instanceId))
+  if (!lastEnd) return
+  const row = await findInstance(deps.database.db, instance.instanceId)
   // One that is being stopped, or belongs to a version that does not serve yet: its deployment tells how it ended.
-  if (!row || row.state !== 'running') return
+  if (row?.state !== 'running') return
   const noted = await deps.database.transaction(async (bound) => {
     await bound.lock(servicesLock(row))
     const live = await findLive(bound.db, row.projectId, row.environment)

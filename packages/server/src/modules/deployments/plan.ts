@@ -9,7 +9,7 @@ import type { Detection } from '../../source/detection/index.ts'
 import { exposedService } from '../../source/exposed-service.ts'
 import { healthProgramOf } from './health-program.ts'
 import { needsDocker, nothingStartsIt, PlanRefused } from './plan-refused.ts'
-import { restartOf } from './restart-policy.ts'
+import { type Restarts, restartOf } from './restart-policy.ts'
 import { routeLabels } from './service-routes.ts'
 import { withVariables } from './service-variables.ts'
 
@@ -68,7 +68,7 @@ export function configOf(project: ProjectRow): DeployedConfig {
 }
 
 /** One thing that is built and run: the project itself, or a service of it. */
-export interface Unit {
+export interface Unit extends Restarts {
   /** '' for the project itself. */
   service: string
   build: BuildPlan | null
@@ -87,12 +87,6 @@ export interface Unit {
   volumes: { name: string; mountPath: string; readOnly: boolean }[]
   dependsOn: string[]
   allotment: Allotment
-  /** Started again whenever it ends by itself. */
-  restart: boolean
-  /** Started again when it failed, so often at most; null: without limit. */
-  onFailure?: { maxRetries: number | null }
-  /** Nothing says that it is a task: it counts as started once it stays up, and is started with its environment even if it ended well. */
-  staysUp?: true
   /** Files of the project that it finds at a path inside. */
   files?: ProjectFiles[]
   /** How its container is set up, beyond what its image says. */
