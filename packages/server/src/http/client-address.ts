@@ -3,10 +3,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whom the edge has passed the request on for. */
-    passedOnFor: string | null
+    /** The address of the client, read while the connection is open: a client that has gone away has none. */
+    clientAddress: string
   }
 }
+
+/** A connection that was reset before its request was read. */
+const unknownAddress = 'unknown'
 
 /**
  * Deliveries of git hosts may come by the edge, which is a program on this machine, as projects are: only who knows the key
@@ -14,10 +17,11 @@ declare module 'fastify' {
  */
 export function believeTheEdge(app: FastifyInstance, key: string): void {
   const known = Buffer.from(key)
-  app.decorateRequest('passedOnFor', null)
+  app.decorateRequest('clientAddress', unknownAddress)
   app.addHook('onRequest', (request, _reply, done) => {
     const said = request.headers['berth-edge']
-    if (typeof said === 'string') request.passedOnFor = clientIn(said, known)
+    const client = typeof said === 'string' ? clientIn(said, known) : null
+    request.clientAddress = client ?? request.ip ?? unknownAddress
     done()
   })
 }
@@ -29,5 +33,5 @@ function clientIn(said: string, known: Buffer): string | null {
   return given.length === known.length && timingSafeEqual(given, known) && client ? client : null
 }
 
-/** Who asks: the other end of the connection, or whom a trusted proxy or our edge names. */
-export const addressOf = (request: FastifyRequest): string => request.passedOnFor ?? request.ip
+/** The client: the other end of the connection, or the address that a trusted proxy or our edge names. */
+export const addressOf = (request: FastifyRequest): string => request.clientAddress

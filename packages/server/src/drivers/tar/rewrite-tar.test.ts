@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { pack } from 'tar-stream'
 import { expect, test } from 'vitest'
 import { harmless, withoutTop } from '../runtime/docker/build/tar-names.ts'
@@ -71,3 +73,37 @@ test('a header that was changed, and one that asks for more memory than any need
 })
 
 const sumOf = (header: Buffer) => header.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 32 : byte), 0)
+
+test('global headers with records that are not read fill no memory', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const count = 60
+  async function* globalHeaders(): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < count; at++) {
+      const key = `k${String(at).padStart(4, '0')}`
+      const size = 1024 * 1024 - 512
+      const record = `${size} ${key}=`
+      const header = encodeHeader({ ...usual, name: 'pax', type: 'file', size })
+      header.write('g', 156)
+      header.fill(' ', 148, 156)
+      header.write(
+        `${header
+          .reduce((sum, byte) => sum + byte, 0)
+          .toString(8)
+          .padStart(6, '0')}\0 `,
+        148,
+      )
+      yield header
+      yield Buffer.concat([Buffer.from(record), Buffer.alloc(size - record.length - 1, 'x'), Buffer.from('\n')])
+    }
+    collect()
+    grown = process.memoryUsage().heapUsed - before
+    yield tarEnd
+  }
+  collect()
+  const before = process.memoryUsage().heapUsed
+  let grown = 0
+  expect(await entriesOf(globalHeaders())).toEqual([])
+  expect(grown).toBeGreaterThan(0 - count * 1024 * 1024)
+  expect(grown).toBeLessThan((count * 1024 * 1024) / 4)
+})

@@ -68,6 +68,12 @@ export function encodeHeader(header: TarHeader): Buffer {
   return Buffer.concat([extended, filled, ustar({ ...header, name: 'PaxHeader', linkname: linkname && 'PaxHeader' })])
 }
 
+/** Only records that are read are kept: an archive may have any number of others, and global ones last until its end. */
+const readKeys = new Set([
+  ...['path', 'linkpath', 'size', 'uid', 'gid'],
+  ...['GNU.sparse.major', 'GNU.sparse.minor', 'GNU.sparse.realsize', 'GNU.sparse.name'],
+])
+
 /** `key=value` lines, each with its own length in front. */
 export function decodeRecords(bytes: Buffer): Map<string, string> {
   const records = new Map<string, string>()
@@ -78,7 +84,8 @@ export function decodeRecords(bytes: Buffer): Map<string, string> {
     if (!Number.isSafeInteger(length) || end <= space || end > bytes.length) break
     const text = bytes.toString('latin1', space + 1, end - 1)
     const equals = text.indexOf('=')
-    if (equals > 0) records.set(text.slice(0, equals), text.slice(equals + 1))
+    const key = text.slice(0, Math.max(0, equals))
+    if (readKeys.has(key)) records.set(key, text.slice(equals + 1))
     at = end
   }
   return records
