@@ -24,7 +24,7 @@ const pathsOf = (batch: ReturnType<typeof taken>) => batch?.records.map((record:
 describe('request records', () => {
   test('have the fields of the contract', () => {
     const records = new RequestRecords()
-    records.add(fields('/a?b="c"\\', 'x"y\\z\u00e9'))
+    records.add(fields('/a"b"\\', 'x"y\\z\u00e9'))
     expect(taken(records)?.records).toEqual([
       {
         id: 'a1',
@@ -32,7 +32,7 @@ describe('request records', () => {
         ip: '192.0.2.1',
         method: 'GET',
         host: 'app.example',
-        path: '/a?b="c"\\',
+        path: '/a"b"\\',
         status: 200,
         durationMs: 1.23,
         bytesIn: 1,
@@ -44,6 +44,17 @@ describe('request records', () => {
         projectId: null,
       },
     ])
+  })
+
+  test.each([
+    ['/reset?token=secret', '/reset'],
+    ['/?a=1&b=2', '/'],
+    ['/plain', '/plain'],
+    [`/${'x'.repeat(5_000)}?token=secret`, `/${'x'.repeat(2_047)}`],
+  ])('leave the query out, which may hold secrets: %s', (target, path) => {
+    const records = new RequestRecords()
+    records.add(fields(target))
+    expect(pathsOf(taken(records))).toEqual([path])
   })
 
   test('cut the path at 2 KiB and the user agent', () => {

@@ -126,8 +126,14 @@ function durationText(durationMs: number): string {
   return `${(hundredths - part) / 100}.${part < 10 ? '0' : ''}${part}`
 }
 
+/** Without the query, which may hold tokens and passwords. */
+function pathOf(target: string): string {
+  const end = target.indexOf('?')
+  return target.slice(0, end === -1 ? pathAtMost : Math.min(end, pathAtMost))
+}
+
 /** Id, address, method and host are of characters that JSON takes as they are: the parsers let no others through. */
 function recordText(fields: RecordFields): string {
-  const path = fields.path.length > pathAtMost ? fields.path.slice(0, pathAtMost) : fields.path
+  const path = pathOf(fields.path)
   return `{"id":"${fields.id}","time":"${isoTime(fields.timeMs)}","ip":"${fields.ip}","method":"${fields.method}","host":"${fields.host}","path":${JSON.stringify(path)},"status":${fields.status},"durationMs":${durationText(fields.durationMs)},"bytesIn":${fields.bytesIn},"bytesOut":${fields.bytesOut},"userAgent":${agentText(fields.userAgent)}${fields.tail}`
 }

@@ -44,6 +44,18 @@ describe('POST /backup-destinations', () => {
     const stored = await instance.database.db.selectFrom('backupDestinations').selectAll().where('id', '=', data.id).execute()
     expect(JSON.stringify(stored)).not.toContain('very secret key')
   })
+  const places: [string, object, object, boolean][] = [
+    ['s3', { ...s3, bucket: 'same' }, { accessKeyId: 'AKIAOTHER' }, true],
+    ['s3', { ...s3, bucket: 'other' }, { prefix: 'nightly' }, false],
+    ['sftp', { ...sftp, host: 'same.example.test' }, { user: 'another' }, true],
+    ['sftp', { ...sftp, host: 'other.example.test' }, { path: 'elsewhere' }, false],
+  ]
+  test.each(places)('a second %s destination is taken, and a warning names one in the same place: %j, %j', async (...place) => {
+    const [kind, config, changes, isSame] = place
+    const first = await made(kind, config)
+    const { status, body } = await create(people.owner.token, kind, { ...config, ...changes })
+    expect([status, body.warnings]).toEqual([201, isSame ? [expect.stringContaining(first.id)] : undefined])
+  })
   test('201: sftp; the port is 22 unless it is said, and the password is not shown', async () => {
     const { config } = await made('sftp', sftp)
     expect(config).toEqual({

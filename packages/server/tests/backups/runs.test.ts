@@ -144,17 +144,18 @@ describe('a run', () => {
     expect(await scene.backUp(policyId)).toMatchObject({ status: 'failed', error: { code: 'nothing_found' } })
   })
 
-  test('409: a second one of the policy while one is under way', async () => {
+  test('202: while one of the policy is under way one more is queued, and only one', async () => {
     const held = gate()
     holdPut(held)
     const { id: policyId } = await scene.makePolicy()
     await scene.fill({ 'another.txt': `${policyId}` })
     const runId = await scene.start(policyId)
     await held.begun
-    const { status, body } = await scene.as(owner(), 'POST /backup-policies/:policyId/run', { params: { policyId } })
-    expect([status, body.code]).toEqual([409, 'work_in_progress'])
+    const second = await scene.start(policyId)
+    expect([second === runId, (await scene.run(second)).status]).toEqual([false, 'queued'])
+    expect(await scene.start(policyId)).toBe(second)
     held.release()
-    expect((await scene.ended(runId)).status).toBe('succeeded')
+    for (const id of [runId, second]) expect((await scene.ended(id)).status).toBe('succeeded')
   })
 
   test('is announced when it succeeded and when it failed', async () => {
@@ -344,8 +345,7 @@ describe('the webhook', () => {
     expect(second).not.toBe(runId)
     expect((await scene.run(second)).status).toBe('queued')
     expect((await hook(webhookToken)).json().data.runId).toBe(second)
-    const manual = await scene.as(owner(), 'POST /backup-policies/:policyId/run', { params: { policyId } })
-    expect([manual.status, manual.body.code]).toEqual([409, 'work_in_progress'])
+    expect(await scene.start(policyId)).toBe(second)
     held.release()
     for (const id of [runId, second])
       expect(await scene.ended(id)).toMatchObject({ status: 'succeeded', trigger: 'webhook', policyId })

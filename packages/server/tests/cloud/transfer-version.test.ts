@@ -25,7 +25,7 @@ const ask = (at: `${'GET' | 'POST' | 'PATCH'} /${string}`, id: string, body?: ob
 const manifest = JSON.stringify({ name: 'shop', scripts: { start: 'node server.js' } })
 const textOf = (version: string) => `// ${version}\nrequire('http').createServer(() => {}).listen(4567)`
 
-async function deployVersion(projectId: string, version?: string): Promise<string> {
+async function deployVersion(projectId: string, version?: string, environment = 'production'): Promise<string> {
   const { here, people } = scene
   const { token } = people.owner
   let uploadSessionId: string | undefined
@@ -38,7 +38,7 @@ async function deployVersion(projectId: string, version?: string): Promise<strin
     })
     expect(statusCode).toBe(200)
   }
-  const body = { projectId, ...(uploadSessionId ? { uploadSessionId } : {}) }
+  const body = { projectId, environment, ...(uploadSessionId ? { uploadSessionId } : {}) }
   return settled((await call(here, token, 'POST /deployments/build/access', { body })).body.data.deploymentId)
 }
 async function settled(id: string): Promise<string> {
@@ -85,6 +85,17 @@ test('a move carries the version that is live, not a newer one that failed or wa
   await settled((await ask('POST /deployments/:id/rollback', first)).body.data.deploymentId)
   await moved(id, 'to-cloud')
   expect((await live('cloud', id)).version).toBe('v1')
+})
+
+test('an upload of another environment stays behind, and a warning names the environment', async () => {
+  const { id } = await makeProject(scene.here, scene.people.owner.token, { gitProvider: 'upload' })
+  for (const name of ['staging', 'quiet']) expect((await ask('POST /projects/:id/environments', id, { name })).status).toBe(201)
+  await deployVersion(id, 'v1')
+  await deployVersion(id, 'v2', 'staging')
+  await deployVersion(id, undefined, 'quiet')
+  const { status, body } = await scene.move(id, 'to-cloud')
+  const named = body.warnings.filter((warning: string) => warning.includes('upload'))
+  expect([status, named]).toEqual([200, [expect.stringContaining('the environment staging was deployed from was left behind')]])
 })
 
 test('a detected port stays detected and a chosen one chosen', async () => {

@@ -137,7 +137,9 @@ describe('PATCH /notifications/channels/:id (States)', () => {
   })
   test.each(outside)('channel verified, config changed: verified=false, the destination may have moved (%s)', async (kind) => {
     const id = await verified(kind)
-    expect((await me.change(id, { config: moved[kind] })).body.data.verified).toBe(false)
+    const { body } = await me.change(id, { config: moved[kind] })
+    expect([body.data.verified, body.warnings]).toEqual([false, [expect.stringContaining('not verified any more')]])
+    expect((await me.change(id, { config: moved[kind], label: 'Moved' })).body.warnings).toBeUndefined()
     expect(await me.channel(id)).toMatchObject({ verified: false })
   })
   test.each(outside)('a changed config unverifies even when the same PATCH also sends verified: true (%s)', async (kind) => {

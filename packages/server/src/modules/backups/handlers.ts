@@ -1,10 +1,17 @@
 import type { contract } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
 import { listed } from '../../platform/db/pages.ts'
+import type { DestinationRow } from '../../platform/db/tables/backups.ts'
 import { ownedProjects } from '../projects/index.ts'
 import type { BackupsDeps } from './deps.ts'
 import { listDestinations } from './destinations/destination-store.ts'
-import { changeDestination, createDestination, deleteDestination, showDestination } from './destinations/destinations.ts'
+import {
+  changeDestination,
+  createDestination,
+  deleteDestination,
+  samePlaceWarnings,
+  showDestination,
+} from './destinations/destinations.ts'
 import { checkDestination } from './destinations/open-store.ts'
 import { changePolicy, createPolicy, deletePolicy, showPolicies, showPolicy } from './policies/policies.ts'
 import { listPolicies } from './policies/policy-store.ts'
@@ -55,6 +62,10 @@ type DestinationRows =
   | 'checkDestination'
 
 function destinationHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, DestinationRows> {
+  const withSamePlace = async (row: DestinationRow) => {
+    const warnings = await samePlaceWarnings(row, deps)
+    return { data: showDestination(row, deps), ...(warnings.length > 0 ? { warnings } : {}) }
+  }
   return {
     listDestinations: async ({ query: { projectId, ...query } }, { caller: { organizationId } }) => {
       const { db } = deps.database
@@ -65,12 +76,11 @@ function destinationHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, Destinatio
     createDestination: async ({ body }, { caller, audit }) => {
       const row = await createDestination(body, caller, deps)
       audit({ objectKind: 'backupDestination', objectId: row.id })
-      return { data: showDestination(row, deps) }
+      return withSamePlace(row)
     },
     getDestination: (_, { backupDestination }) => ({ data: showDestination(backupDestination, deps) }),
-    updateDestination: async ({ body }, { backupDestination, caller }) => ({
-      data: showDestination(await changeDestination(backupDestination, body, caller, deps), deps),
-    }),
+    updateDestination: async ({ body }, { backupDestination, caller }) =>
+      withSamePlace(await changeDestination(backupDestination, body, caller, deps)),
     deleteDestination: async (_, { backupDestination }) => {
       await deleteDestination(backupDestination, deps)
       return undefined

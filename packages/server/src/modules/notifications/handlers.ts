@@ -22,7 +22,7 @@ export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof 
       context.audit({ objectKind: 'channel', objectId: data.id })
       return { data }
     },
-    updateChannel: async ({ body }, { channel }) => ({ data: await changeChannel(channel, body, deps) }),
+    updateChannel: async ({ body }, { channel }) => changeChannel(channel, body, deps),
     deleteChannel: async (_, { channel }) => {
       await deleteChannel(channel, deps)
       return undefined

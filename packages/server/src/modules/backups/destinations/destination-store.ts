@@ -12,6 +12,9 @@ const ofOrganization = (db: Db, organizationId: string) =>
 export const listDestinations = (db: Db, organizationId: string, { limit = 100, cursor }: { limit?: number; cursor?: string }) =>
   page(ofOrganization(db, organizationId), { limit, cursor, by: ['createdAt', 'id'], direction: 'asc' })
 
+export const allDestinations = (db: Db, organizationId: string): Promise<DestinationRow[]> =>
+  ofOrganization(db, organizationId).orderBy('createdAt').orderBy('id').execute()
+
 export const findDestinationOf = (db: Db, organizationId: string, id: string): Promise<DestinationRow | undefined> =>
   ofOrganization(db, organizationId).where('id', '=', id).executeTakeFirst()
 

@@ -34,6 +34,28 @@ export async function createDestination(body: DestinationBody, { organizationId 
   })
 }
 
+/** Names the other destinations of the organisation that store in the same place: runs in both are no second copy. */
+export async function samePlaceWarnings(
+  { id, organizationId, kind, config }: DestinationRow,
+  deps: BackupsDeps,
+): Promise<string[]> {
+  const others = (await store.allDestinations(deps.database.db, organizationId)).filter((other) => other.id !== id)
+  const place = placeOf(kind, config)
+  return others
+    .filter((other) => placeOf(other.kind, other.config) === place)
+    .map(
+      ({ id: otherId, name }) => `The destination "${name}" (${otherId}) stores in the same place: this one is no second copy.`,
+    )
+}
+
+/** Fields of a config that say where the data goes; the others say how it is reached. */
+const placeFields = ['path', 'endpoint', 'bucket', 'prefix', 'host', 'port'] as const
+
+function placeOf(kind: string, config: string): string {
+  const fields = JSON.parse(config) as Record<string, unknown>
+  return JSON.stringify([kind, ...placeFields.map((name) => fields[name] ?? null)])
+}
+
 /** Judged by the row as it is inside the transaction. A local one reads and writes the machine: only operators move it. */
 export async function changeDestination(row: DestinationRow, changes: DestinationChanges, caller: Caller, deps: BackupsDeps) {
   if (row.kind === 'local' && changes.config && !(await deps.isOperator(caller)))

@@ -2,7 +2,7 @@ import type { RequestContext } from '../../../http/handler.ts'
 import { fail } from '../../../platform/failure.ts'
 import { hashToken } from '../../../platform/secrets/token.ts'
 import type { BackupsDeps } from '../deps.ts'
-import { startOrQueue } from '../runs/start-run.ts'
+import { startRun } from '../runs/start-run.ts'
 import { findByWebhook } from './policy-store.ts'
 
 /**
@@ -15,8 +15,6 @@ export async function runByWebhook({ headers }: Pick<RequestContext, 'headers'>,
   const policy = await findByWebhook(deps.database.db, hashToken(token))
   if (!policy) return (await deps.ports.runInCloud?.(token).catch(() => null)) ?? fail('not_found')
   if (!policy.enabled) return fail('not_found')
-  const run = await deps.database.transaction((bound) =>
-    startOrQueue(policy.id, { trigger: 'webhook', createdBy: null }, bound, deps),
-  )
+  const run = await startRun(policy.id, { trigger: 'webhook', createdBy: null }, deps)
   return run.id
 }

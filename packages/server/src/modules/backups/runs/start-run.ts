@@ -21,16 +21,9 @@ export const runJobKey = (runId: string) => `${backUp.kind}:${runId}`
 
 export const runTopic = (runId: string) => `backup-run:${runId}`
 
-/** Queues a run of the policy. Refuses while one of it is under way, and on a project that is being deleted. */
-export async function startRun(policyId: string, request: RunRequest, deps: BackupsDeps): Promise<RunRow> {
-  const { run, isNew } = await deps.database.transaction((bound) => startOrJoin(policyId, request, bound, deps))
-  // What waited goes first now: that is written, whatever is answered.
-  if (!isNew)
-    fail('work_in_progress', {
-      words: `The run ${run.id} of this policy is under way (${run.status}): wait until it has ended`,
-    })
-  return run
-}
+/** Queues a run of the policy, behind one that is under way. Refuses on a project that is restored, moved or deleted. */
+export const startRun = (policyId: string, request: RunRequest, deps: BackupsDeps): Promise<RunRow> =>
+  deps.database.transaction((bound) => startOrQueue(policyId, request, bound, deps))
 
 /** The run that is under way, where there is one; else a new one. */
 export async function startOrJoin(

@@ -51,7 +51,7 @@ export function changeChannel({ id, ...owner }: ChannelRow, changes: ChannelChan
     const label = changes.label?.trim() ?? row.label
     const enabled = changes.enabled ?? row.enabled === 1
     const isSame = !config && label === row.label && enabled === (row.enabled === 1) && verified === (row.verified === 1)
-    if (isSame) return show(row, deps)
+    if (isSame) return { data: show(row, deps) }
     const changed = await store.updateChannel(db, id, {
       label,
       enabled,
@@ -59,9 +59,13 @@ export function changeChannel({ id, ...owner }: ChannelRow, changes: ChannelChan
       ...(config ? { ...sealed(id, config, deps), configRevision: row.configRevision + 1 } : {}),
       updatedAt: nowOf(deps),
     })
-    return show(changed, deps)
+    const isLost = row.verified === 1 && !verified && config !== undefined
+    return { data: show(changed, deps), ...(isLost ? { warnings: [unverifiedWarning] } : {}) }
   })
 }
+
+const unverifiedWarning =
+  'The destination of the channel changed, so the channel is not verified any more and delivers nothing. Verify it with POST /notifications/channels/:id/test.'
 
 /** In-app is always verified. A changed config unverifies a verified channel, whatever `verified` the same change sends. */
 export function verifiedAfter(

@@ -19,6 +19,8 @@ export interface DescribedProject {
   organizationId: string
   bundle: Omit<ProjectBundle, 'deployed'>
   files: SourceFiles
+  /** Environments beside production that have an upload of their own, which does not travel. */
+  uploadsLeftBehind: string[]
 }
 
 /** Everything of a project that travels. What was made for a pull request does not: the next push makes it again. */
@@ -29,10 +31,12 @@ export async function describeProject(projectId: string, deps: ProjectsDeps): Pr
   const version = await versionOf(row, deps)
   const source = sourceOf(row, version)
   const environments = []
-  for (const { name, slug, type, branch, pullRequest, deletingSince } of await allEnvironments(db, projectId)) {
+  const uploadsLeftBehind: string[] = []
+  for (const { name, slug, type, branch, pullRequest, deletingSince, uploadSessionId } of await allEnvironments(db, projectId)) {
     if (pullRequest !== null || deletingSince !== null) continue
     const variables = (await listVariables(db, projectId, slug)).map((variable) => openVariable(variable, deps))
     environments.push({ name, slug, type, branch, variables })
+    if (uploadSessionId !== null && slug !== 'production') uploadsLeftBehind.push(slug)
   }
   const domains = (await domainsOf(db, [projectId])).get(projectId) ?? []
   const carried = carriedParts(row)
@@ -41,6 +45,7 @@ export async function describeProject(projectId: string, deps: ProjectsDeps): Pr
   )
   return {
     organizationId: row.organizationId,
+    uploadsLeftBehind,
     files: filesOf(version) ?? (source.kind === 'upload' ? filesOf(await nextVersion(row, deps)) : null),
     bundle: {
       ...{ name: row.name, slug: row.slug, enabled: row.enabled === 1, createdAt: iso(row.createdAt) },

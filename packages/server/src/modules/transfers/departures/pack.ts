@@ -69,11 +69,15 @@ async function packAll(packing: Packing): Promise<Omit<BundleBody, 'contentKey'>
     ...(end.withData
       ? []
       : existing.map(({ name }) => `The volume ${name} was left behind: it is empty there, or as it was before`)),
+    ...described.uploadsLeftBehind.map(uploadLeftBehind),
     ...(await deps.leftBehind(end.projectId)),
   ]
   await updateEnd(deps.database.db, end.id, { warnings: JSON.stringify(warnings) })
   return { project, source, volumes, history: await deps.history.read(end.projectId) }
 }
+
+const uploadLeftBehind = (slug: string): string =>
+  `The upload that the environment ${slug} was deployed from was left behind: deploy the folder to ${slug} again there`
 
 async function readFiles(files: Parameters<TransfersDeps['projects']['readFiles']>[0], { deps, abort }: Packing) {
   try {
