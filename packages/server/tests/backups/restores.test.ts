@@ -376,6 +376,17 @@ describe('the stream of a staged restore', () => {
   })
 })
 
+test('a restore whose writes all fail leaves the data as it was, and the project runs again', async () => {
+  const { runtime } = scene.instance.drivers
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+  runtime.writeVolume = () => Promise.reject(full)
+  expect(await restored()).toMatchObject({ status: 'failed', dataState: 'untouched', error: { code: 'disk_full' } })
+  expect(volume()).toEqual(Buffer.from(await tarOf(after)))
+  const { data } = (await scene.as(owner(), 'GET /projects/:id', { params: { id: scene.projectId } })).body
+  expect(data.status).toBe('live')
+  expect([...runtime.running.values()].filter(({ instance }) => instance.owner.projectId === scene.projectId)).toHaveLength(1)
+})
+
 test('the undo point of a restore outlives the safety runs of later restores that failed or were cancelled', async () => {
   const { runtime } = scene.instance.drivers
   const applied = await restored()

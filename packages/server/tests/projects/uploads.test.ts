@@ -7,6 +7,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hostileCorpus, type TarEntry, tarball, tarEnd, tarEntry } from '../../src/drivers/tarball/hostile-corpus.ts'
 import { sweepUploads } from '../../src/modules/projects/uploads/upload-sweep.ts'
+import { receiveUpload } from '../../src/modules/projects/uploads/uploads.ts'
 import { beforeSql } from '../kit/before-sql.ts'
 import { call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
@@ -250,13 +251,31 @@ describe('POST /projects/folder/scan/:sessionId', () => {
 })
 
 describe('what becomes of a session', () => {
-  const sweep = () =>
-    sweepUploads({
+  const deps = () =>
+    ({
       database: instance.database,
       clock: { now: () => new Date() },
       settings: { dataDir: base },
       projectPorts: {},
-    } as unknown as Parameters<typeof sweepUploads>[0])
+    }) as unknown as Parameters<typeof sweepUploads>[0]
+  const sweep = () => sweepUploads(deps())
+
+  test('a full disk is 503 that names it; nothing of the upload is kept, and the session takes it afterwards', async () => {
+    const { sessionId } = await open()
+    const session = await instance.database.db
+      .selectFrom('uploadSessions')
+      .selectAll()
+      .where('id', '=', sessionId)
+      .executeTakeFirstOrThrow()
+    async function* full() {
+      yield good.subarray(0, 20)
+      throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+    }
+    const failed = receiveUpload(session, full(), deps())
+    await expect(failed).rejects.toMatchObject({ code: 'unavailable', status: 503, message: expect.stringContaining('disk') })
+    expect(files().filter((name) => name.startsWith(sessionId))).toEqual([])
+    expect((await send(sessionId, good)).status).toBe(200)
+  })
 
   test('a project made of it keeps it for as long as the project is there', async () => {
     const id = await received()

@@ -1,6 +1,7 @@
 import { KeyUnusable } from '../../drivers/archive/instance-key.ts'
 import { StoreFailure } from '../../drivers/archive-store/store-failure.ts'
 import { StartFailed, VolumeUnreadable } from '../../drivers/runtime/runtime.ts'
+import { isDiskFull } from '../../platform/disk-full.ts'
 import { errorMessage } from '../../platform/error-message.ts'
 
 /** Something that a person can act on ended a run or a restore; the words say what. */
@@ -21,6 +22,7 @@ export function failureOf(error: unknown): { code: string; message: string } | u
   if (error instanceof KeyUnusable) return { code: 'key_unusable', message: error.message }
   if (error instanceof VolumeUnreadable) return { code: 'volume_unreadable', message: error.message }
   if (error instanceof StartFailed) return { code: 'not_running', message: error.message }
+  if (isDiskFull(error)) return { code: 'disk_full', message: 'The disk is full. Free some space, then try again.' }
   return undefined
 }
 

@@ -136,10 +136,15 @@ async function inPlace(
     await stopOthers(restore, deps, abort)
     // A project that is disabled is not started.
     note.wasOnline ??= (await deps.data.state(restore.projectId)) !== null
+    const isFirst = !note.touched
     note.touched = true
     await recordProgress(deps.database.db, restore.id, note)
+    // Recorded with a failure only: after a crash nothing is known of the data.
+    note.isUnwritten = isFirst
     await deps.data.takeOffline(restore.projectId)
-    await writeBack(restore, opened, deps, abort)
+    await writeBack(restore, opened, deps, abort, () => {
+      note.isUnwritten = false
+    })
   })
   if (note.wasOnline) await online(restore, deps)
 }
@@ -216,7 +221,10 @@ async function giveUp(
     deps.log.error({ err: error, restoreId: restore.id }, 'what was there before a restore could not be put back')
     return false
   })
-  await endRestore(restore.id, { ...ending, dataState: undone ? 'undone' : 'partly_written' }, deps)
+  const isWhole = !undone && note.isUnwritten === true
+  if (isWhole) await startAgain(restore, note, deps, abort)
+  const dataState = isWhole ? 'untouched' : 'partly_written'
+  await endRestore(restore.id, { ...ending, dataState: undone ? 'undone' : dataState }, deps)
 }
 
 /** Writes the data of the safety run back and starts a project that was online. A start that fails does not undo the data. */
@@ -226,12 +234,17 @@ async function putBack(restore: RestoreRow, note: ProgressNote, deps: BackupsDep
   if (safety?.status !== 'succeeded') return false
   await deps.data.takeOffline(restore.projectId)
   await withArchive(safety, deps, abort, (opened) => writeBack(restore, opened, deps, abort))
-  if (note.wasOnline)
-    await deps.data.bringOnline(restore.projectId).catch((error: unknown) => {
-      abort.throwIfAborted()
-      deps.log.warn({ err: error, restoreId: restore.id }, 'backups: project not started after its old data was put back')
-    })
+  await startAgain(restore, note, deps, abort)
   return true
+}
+
+/** Starts a project that was online before the restore, on the data that it had then. */
+async function startAgain({ id, projectId }: RestoreRow, { wasOnline }: ProgressNote, deps: BackupsDeps, abort: AbortSignal) {
+  if (!wasOnline) return
+  await deps.data.bringOnline(projectId).catch((error: unknown) => {
+    abort.throwIfAborted()
+    deps.log.warn({ err: error, restoreId: id }, 'backups: project not started on the data that it had before a restore')
+  })
 }
 
 /** Says which parts of a project that exists were not restored. */

@@ -121,6 +121,8 @@ export interface ProgressNote {
   wasOnline?: boolean
   /** From here on something may be stopped or replaced. */
   touched?: true
+  /** It failed before any volume was replaced and any database loaded. Unknown after a crash. */
+  isUnwritten?: boolean
   /** It failed, and what was there before is being put back. */
   failure?: { code: string; message: string }
 }

@@ -20,6 +20,8 @@ interface Writing {
   progress: RowProgress
   deps: BackupsDeps
   abort: AbortSignal
+  /** Called once data of the project was replaced, or may have been. */
+  onWritten?: () => void
 }
 
 /** Everything of the archive in its own place, while the project is stopped: files first, then databases by their own tools. */
@@ -28,9 +30,10 @@ export async function writeBack(
   opened: OpenedArchive,
   deps: BackupsDeps,
   abort: AbortSignal,
+  onWritten?: () => void,
 ): Promise<void> {
   const { artifacts } = opened.manifest
-  const writing = await begin(restore, opened, deps, abort)
+  const writing: Writing = { ...(await begin(restore, opened, deps, abort)), ...(onWritten ? { onWritten } : {}) }
   for (const artifact of artifacts) {
     if (artifact.kind === 'volume') await writeVolume((artifact.details as { volume: string }).volume, artifact, writing)
     else if ((artifact.details as DumpDetails).file) await writeFile(artifact, writing)
@@ -81,14 +84,15 @@ function contentOf({ index }: ManifestArtifact, { opened, progress, abort }: Wri
 const writeVolume = (name: string, artifact: ManifestArtifact, writing: Writing) =>
   put(name, contentOf(artifact, writing), writing)
 
-/** The runtime writes beside the volume and swaps the two. */
-async function put(name: string, tar: AsyncIterable<Uint8Array>, { restore, deps, abort }: Writing): Promise<void> {
+/** The runtime writes beside the volume and swaps the two: a write that fails leaves the volume as it was. */
+async function put(name: string, tar: AsyncIterable<Uint8Array>, { restore, deps, abort, onWritten }: Writing): Promise<void> {
   const project = await deps.data.volumes(restore.projectId)
   const serverId = project[0]?.serverId ?? null
   const isCopy = restore.target === 'copy'
   const volume = await deps.data.volume(restore.projectId, name, serverId, isCopy ? restore.runId : undefined)
   if (isCopy) await recordCopy(restore.id, volume, deps)
   await deps.data.runtimeFor(volume.serverId).writeVolume(volume.id, tar, abort)
+  onWritten?.()
 }
 
 async function writeFile(artifact: ManifestArtifact, writing: Writing): Promise<void> {
@@ -110,7 +114,8 @@ async function* asFile(name: string, artifact: ManifestArtifact, writing: Writin
 
 /** Only the services with databases run meanwhile. */
 async function loadDatabases(artifacts: readonly ManifestArtifact[], writing: Writing): Promise<void> {
-  const { restore, deps, abort } = writing
+  const { restore, deps, abort, onWritten } = writing
+  onWritten?.()
   const services = new Set(artifacts.map(({ details }) => (details as DumpDetails).service))
   await deps.data.startServices(restore.projectId, services, abort)
   const units = await deps.data.units(restore.projectId)
