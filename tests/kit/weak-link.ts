@@ -21,8 +21,8 @@ export async function startWeakLink(port: number): Promise<WeakLink> {
     near.once('close', () => far.destroy())
     far.once('close', () => near.destroy())
     far.once('close', () => pairs.delete(pair))
-    join(pair)
-    if (manner === 'silent') part(pair)
+    joinPair(pair)
+    if (manner === 'silent') partPair(pair)
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   return {
@@ -30,12 +30,12 @@ export async function startWeakLink(port: number): Promise<WeakLink> {
     cut(how) {
       manner = how
       for (const pair of pairs) {
-        if (how === 'silent') part(pair)
+        if (how === 'silent') partPair(pair)
         else for (const socket of pair) socket.resetAndDestroy()
       }
     },
     mend() {
-      if (manner === 'silent') for (const pair of pairs) join(pair)
+      if (manner === 'silent') for (const pair of pairs) joinPair(pair)
       manner = null
     },
     async [Symbol.asyncDispose]() {
@@ -48,11 +48,11 @@ export async function startWeakLink(port: number): Promise<WeakLink> {
   }
 }
 
-const join = ([near, far]: [Socket, Socket]) => {
+export const joinPair = ([near, far]: [Socket, Socket]) => {
   near.pipe(far)
   far.pipe(near)
 }
 
-const part = (pair: [Socket, Socket]) => {
+export const partPair = (pair: [Socket, Socket]) => {
   for (const socket of pair) socket.unpipe().pause()
 }

@@ -6,6 +6,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { readIdentity, readOrMakeIdentity } from '../drivers/archive/instance-key.ts'
 import { openedFile, sealedFile } from '../drivers/archive/sealed-file.ts'
+import { operatorText } from '../drivers/runtime/engine-away.ts'
 import { createRunCommand } from '../drivers/shell/run-command.ts'
 import { backupKeyFile } from './backup-key.ts'
 import { InstanceBackupRefused } from './backup-refused.ts'
@@ -69,7 +70,7 @@ async function engineFor(config: Config) {
   try {
     return await openEngineOf(config)
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error)
+    const words = operatorText(error)
     throw new InstanceBackupRefused(`Volumes of this instance are in Docker, but: ${words}. --without-docker leaves them out`, {
       cause: error,
     })

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { publicRegistries } from '../drivers/registry/public-registries.ts'
+import { operatorText } from '../drivers/runtime/engine-away.ts'
 import { createProcessRuntime } from '../drivers/runtime/process/process-runtime.ts'
 import { NoSandbox, openSandbox } from '../drivers/runtime/process/sandbox/open-sandbox.ts'
 import type { IsolationKind, Sandbox } from '../drivers/runtime/process/sandbox/sandbox.ts'
@@ -9,7 +10,6 @@ import { lazyRuntime } from '../drivers/runtime/server/lazy-runtime.ts'
 import { createRunCommand } from '../drivers/shell/run-command.ts'
 import type { ServerLinks } from '../drivers/shell/ssh/server-link.ts'
 import { ConfigError } from '../platform/config-error.ts'
-import { errorMessage } from '../platform/error-message.ts'
 import type { Config } from './config.ts'
 import type { Logger } from './logger.ts'
 
@@ -27,7 +27,7 @@ export async function chooseRuntime(config: Config, logger: Logger): Promise<Run
     return docker
   } catch (error) {
     await docker.close()
-    const words = errorMessage(error)
+    const words = operatorText(error)
     if (runtime === 'docker') throw new ConfigError('BERTH_RUNTIME', `BERTH_RUNTIME is "docker", but: ${words}`)
     logger.warn({ words }, 'the Docker engine does not answer: projects run as plain processes')
     return processes(config, logger)

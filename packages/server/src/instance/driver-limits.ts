@@ -43,6 +43,9 @@ const limitRuntime = (runtime: Runtime, serverId: string | null): Runtime =>
     limits: {
       check: { ms: 15_000, abortAt: 0 },
       usage: { ms: 30_000, abortAt: 0 },
+      // A preview of a deletion waits for both; a size that takes longer is not shown.
+      listArtifacts: { ms: 15_000, abortAt: null },
+      volumeSizeBytes: { ms: 15_000, abortAt: null },
       removeArtifact: { ms: 60_000, abortAt: 1 },
       removeBuilds: { ms: 120_000, abortAt: 1 },
     },

@@ -143,7 +143,7 @@ export const mainSettings = {
     'BERTH_SERVER_WAIT_SECONDS',
     wholeNumber(0, 86_400),
     300,
-    'How long a deployment waits for a server that does not answer',
+    'How long a deployment waits for a server, or for the Docker engine of this machine, that does not answer',
   ),
   jobLeaseSeconds: setting('BERTH_JOB_LEASE_SECONDS', wholeNumber(1, 3600), 30, 'How long a silent worker keeps its job'),
   secretKey: setting(

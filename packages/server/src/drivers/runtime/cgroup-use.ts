@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { fieldIn, isUnified, cgroupRoot as root, textIn } from './cgroup-files.ts'
+import { fieldIn, isUnified, membersOf, cgroupRoot as root, textIn } from './cgroup-files.ts'
 
 export interface GroupUse {
   /** Since the group was made. */
@@ -11,6 +11,12 @@ export interface GroupUse {
 /** What a control group of this machine has used, by the first of the names that there is; null where there is none. */
 export function groupUse(names: readonly string[]): GroupUse | null {
   return isUnified() ? unified(names) : separate(names)
+}
+
+/** The processes of a control group of this machine, by the first of the names that there is. */
+export function groupMembers(names: readonly string[]): number[] {
+  const top = isUnified() ? root : join(root, 'memory')
+  return names.map((name) => membersOf(join(top, name))).find((pids) => pids.length > 0) ?? []
 }
 
 function unified(names: readonly string[]): GroupUse | null {

@@ -81,6 +81,11 @@ export interface Runtime {
   /** Called when an instance ended by itself, restarted, moved, or was killed for its memory; also for what happened unseen. */
   onChange(listener: (change: InstanceChange) => void): () => void
 
+  /** Counts lost connections to the engine. A call that saw the number rise may have been cut short. Absent where there is no engine. */
+  disconnects?(): number
+  /** Called when the engine answers again after a lost connection. */
+  onReconnect?(listener: () => void): () => void
+
   /** Removing what is not there succeeds. Never removes one that an instance uses. */
   removeArtifact(artifact: Artifact, abort: AbortSignal): Promise<void>
   listArtifacts(): Promise<(Artifact & { deploymentId: string; projectId: string })[]>
@@ -298,6 +303,8 @@ export interface Instance {
   restarts: number
   /** Its last end by itself; absent: there was none. */
   lastEnd?: InstanceEnd
+  /** It runs and is not on its Docker network any more: nothing reaches it until it is started again. */
+  networkLost?: boolean
   /** Volumes that are not at their mount path, with the variable that holds their folder; absent: all are. */
   volumesNotMounted?: readonly { mountPath: string; variable: string }[]
   /** Its first process is root, and the engine does not map that to another user of the machine. */
@@ -324,8 +331,11 @@ export interface InstanceAddress {
 
 export interface InstanceChange {
   instance: Instance
-  /** The first three are ends, and `instance.lastEnd` is that end. `moved`: it runs again after a restart, at another address. `health`: its declared health check changed its verdict. */
-  kind: 'exited' | 'restarted' | 'crash_loop' | 'moved' | 'health'
+  /**
+   * The first three are ends, and `instance.lastEnd` is that end. `moved`: it runs again after a restart, at another address.
+   * `health`: its declared health check changed its verdict. `network`: its Docker network was removed.
+   */
+  kind: 'exited' | 'restarted' | 'crash_loop' | 'moved' | 'health' | 'network'
   /** In words: exit code or signal, memory, last lines. */
   reason: string
 }

@@ -19,12 +19,12 @@ export interface Runtimes {
   /** What happens to instances anywhere, also in places that come later. Gives the end of it. */
   onChange(listener: (change: InstanceChange, serverId: string | null) => void): () => void
   /**
-   * How often the way to a server was lost or could not be found: one that is higher after a call than before it was cut
-   * meanwhile, whatever the call says. Always 0 for this machine.
+   * How often the way to a server or to an engine was lost or could not be found: one that is higher after a call than before
+   * it was cut meanwhile, whatever the call says. Always 0 for plain processes.
    */
   losses(serverId: string | null): number
-  /** A server answers again after it was away. Gives the end of it. */
-  onBack(listener: (serverId: string) => void): () => void
+  /** A server, or for null the engine of this machine, answers again after it was away. Gives the end of it. */
+  onBack(listener: (serverId: string | null) => void): () => void
   /** Stops watching everywhere; what runs goes on running. */
   close(): Promise<void>
 }
@@ -37,7 +37,7 @@ export const onlyHere = (runtime: Runtime): Runtimes => ({
   },
   all: async () => [{ serverId: null, runtime }],
   onChange: (listener) => runtime.onChange((change) => listener(change, null)),
-  losses: () => 0,
-  onBack: () => () => undefined,
+  losses: () => runtime.disconnects?.() ?? 0,
+  onBack: (listener) => runtime.onReconnect?.(() => listener(null)) ?? (() => undefined),
   close: () => runtime.close(),
 })

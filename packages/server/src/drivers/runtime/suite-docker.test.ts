@@ -11,7 +11,8 @@ describeNeeding(['docker', 'nodeImage'], 'the docker runtime', () => {
   runtimeSuite(async () => {
     const folder = await mkdtemp(join(tmpdir(), 'berth-docker-'))
     const socketPath = partOf('docker')
-    const open = () => createDockerRuntime({ socketPath, folder, imageMirror: null, baseImages: { node: partOf('nodeImage') } })
+    const open = () =>
+      createDockerRuntime({ socketPath, folder, imageMirror: null, diskPollMs: 1_000, baseImages: { node: partOf('nodeImage') } })
     return {
       open,
       noLimits: null,

@@ -15,7 +15,8 @@ describeNeeding(['docker', 'nodeImage', 'sshd'], 'the docker runtime on a server
     const sshd = await startSshd(partOf('sshd'))
     const { links, link } = linksTo(sshd, partOf('docker'))
     return {
-      open: () => createServerRuntime({ link, folder, imageMirror: null, baseImages: { node: partOf('nodeImage') } }),
+      open: () =>
+        createServerRuntime({ link, folder, imageMirror: null, diskPollMs: 1_000, baseImages: { node: partOf('nodeImage') } }),
       noLimits: null,
       async cleanUp() {
         await links.close()

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { buildSuite } from './suite/build-suite.ts'
+import { diskSuite } from './suite/disk-suite.ts'
 import { endsSuite } from './suite/ends-suite.ts'
 import { instancesSuite } from './suite/instances-suite.ts'
 import { outputSuite } from './suite/output-suite.ts'
@@ -19,4 +20,5 @@ export function runtimeSuite(prepare: () => Promise<Bench>): void {
   endsSuite(suite)
   outputSuite(suite)
   volumesSuite(suite)
+  diskSuite(suite)
 }

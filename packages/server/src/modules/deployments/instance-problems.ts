@@ -21,6 +21,7 @@ export function problemIn(
   { diskMb }: { diskMb?: number | undefined } = {},
 ): Problem | null {
   if (!instance) return { reason: 'it is gone', isGone: true }
+  if (instance.networkLost) return { reason: 'its Docker network was removed', isGone: true }
   if (hasDoneItsWork(instance, unit)) return null
   const { state, exitCode, outOfMemory, restarts, health, lastEnd } = instance
   const ended = lastEnd ? endText(lastEnd) : null

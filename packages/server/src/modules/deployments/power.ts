@@ -18,6 +18,7 @@ type LiveState = LiveEnvironmentRow['state']
 const stopAllMs = 60_000
 const startAllMs = 10 * 60_000
 const bringBackMs = 5 * 60_000
+const checkMs = 15_000
 
 /** What the projects module asks for when a project is disabled or enabled (`projects/lifecycle/power.ts`). */
 export const projectPower = (deps: DeploymentsDeps): ProjectPower => ({
@@ -34,6 +35,7 @@ export const wakeKind: JobKind<{ projectId: string }> = { kind: 'deployments.wak
 /** Routes away from everything of the project, then stops it. The edge answers for it meanwhile. */
 async function takeOffline(projectId: string, cancelWith: string | undefined, deps: DeploymentsDeps): Promise<void> {
   const { db } = deps.database
+  await refuseAway(await listInstances(db, { projectId }), deps)
   if (cancelWith !== undefined)
     for (const deployment of await listUnderWay(db, projectId))
       await cancelDeployment(deployment, deps, cancelWith).catch(() => undefined)
@@ -42,6 +44,12 @@ async function takeOffline(projectId: string, cancelWith: string | undefined, de
   // It ends all the same: the edge is told until it listens, and finds nobody there meanwhile.
   await deps.edge.sync().catch((error: unknown) => deps.log.warn({ err: error, projectId }, 'the edge still routes to a project'))
   await stopInstances(await listInstances(db, { projectId }), deps, AbortSignal.timeout(stopAllMs))
+}
+
+/** Rejects at once where an engine is away, instead of when the time for stopping or starting instances is over. */
+async function refuseAway(places: readonly { serverId: string | null }[], deps: DeploymentsDeps): Promise<void> {
+  const serverIds = [...new Set(places.map(({ serverId }) => serverId))]
+  await Promise.all(serverIds.map((serverId) => deps.runtimes.for(serverId).check(AbortSignal.timeout(checkMs))))
 }
 
 /** Starts what was live last and routes to it. */
@@ -105,6 +113,7 @@ async function startInTurn(live: LiveEnvironmentRow, from: readonly LiveState[],
 }
 
 async function runAndCheck(deployment: DeploymentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+  await refuseAway([deployment], deps)
   const env = await envOf(deployment, deps)
   const say = (message: string) => deps.log.debug({ deploymentId: deployment.id }, message)
   const start = () => startUnits({ deployment, env, deps, abort, say })

@@ -8,6 +8,7 @@ import { cancelDeployment } from './cancel.ts'
 import { isSharedImage } from './clean-up.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { deleteLive } from './live-environments.ts'
+import { artifactsOf } from './plan.ts'
 import { enqueueDeployment } from './request-deployment.ts'
 import { stopInstances } from './run-units.ts'
 import {
@@ -68,24 +69,35 @@ async function itemsAt(place: Place, { deleteVolumes }: DeletionOptions, deps: D
   const items: DeletionItem[] = []
   for (const row of await listInstances(db, place))
     items.push({ kind: 'instance', id: row.id, name: row.service || 'app', sizeBytes: null, kept: false })
-  for (const { artifact } of await artifactsAt(place, deps)) {
+  const artifacts = await artifactsAt(place, deps).catch((error: unknown) => {
+    deps.log.warn({ err: error, projectId: place.projectId }, 'deployments: artifacts not listed, showing the recorded ones')
+    return recordedArtifacts(place, deps)
+  })
+  for (const { artifact } of artifacts) {
     const { kind, sizeBytes } = artifact
     // A plain process runs from a folder: where it lies on the machine is for operators.
     const name = artifact.reference.startsWith('/') ? basename(artifact.reference.replace(/\/static$/, '')) : artifact.reference
     items.push({ kind, id: name, name, sizeBytes, kept: false })
   }
-  for (const volume of await listVolumes(db, place))
-    items.push({
-      kind: 'volume',
-      id: volume.id,
-      name: volume.name,
-      sizeBytes: await deps.runtimes
-        .for(volume.serverId)
-        .volumeSizeBytes(volume.id)
-        .catch(() => null),
-      ...fateOf(volume, deleteVolumes),
-    })
-  return items
+  const volumes = (await listVolumes(db, place)).map(async (volume) => ({
+    kind: 'volume',
+    id: volume.id,
+    name: volume.name,
+    sizeBytes: await deps.runtimes
+      .for(volume.serverId)
+      .volumeSizeBytes(volume.id)
+      .catch(() => null),
+    ...fateOf(volume, deleteVolumes),
+  }))
+  return [...items, ...(await Promise.all(volumes))]
+}
+
+/** As the deployments were recorded: an engine or a server that is away lists nothing. */
+async function recordedArtifacts({ projectId, environment }: Place, { database }: DeploymentsDeps) {
+  const owners = (await listArtifactOwners(database.db, projectId)).filter(
+    (row) => row.artifacts !== null && row.environment === (environment ?? row.environment),
+  )
+  return owners.flatMap((row) => Object.values(artifactsOf(row)).map((artifact) => ({ artifact })))
 }
 
 /** Bytes that were on the server before the project are never removed with it. */
@@ -140,11 +152,12 @@ async function pulledBy(
 
 /** What was built for a project, wherever that was; of an environment: what is used by no other. */
 async function artifactsAt({ projectId, environment }: Place, { database, runtimes }: DeploymentsDeps) {
-  const found = []
-  for (const serverId of await listPlaces(database.db, projectId)) {
+  const places = (await listPlaces(database.db, projectId)).map(async (serverId) => {
     const runtime = runtimes.for(serverId)
-    for (const artifact of await runtime.listArtifacts()) if (artifact.projectId === projectId) found.push({ runtime, artifact })
-  }
+    const artifacts = await runtime.listArtifacts()
+    return artifacts.flatMap((artifact) => (artifact.projectId === projectId ? [{ runtime, artifact }] : []))
+  })
+  const found = (await Promise.all(places)).flat()
   const owners = await listArtifactOwners(database.db, projectId)
   if (environment === undefined) return [...found, ...(await pulledBy(owners, { database, runtimes }))]
   const isHere = new Set(owners.filter((row) => row.environment === environment).map(({ id }) => id))

@@ -27,12 +27,12 @@ export async function recover(deps: DeploymentsDeps, abort: AbortSignal): Promis
   return leftoversOn(null, deps, abort)
 }
 
-/** The same for a server, which may be away: then it is done when it is back. */
-export async function recoverServer(serverId: string, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+/** The same for a server, or for the engine of this machine, which may be away: then it is done when it is back. */
+export async function recoverServer(serverId: string | null, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   try {
     const tidy = await leftoversOn(serverId, deps, abort)
     await tidy()
-    await settlePredecessors(serverId, deps, abort)
+    if (serverId !== null) await settlePredecessors(serverId, deps, abort)
   } catch (error) {
     if (!abort.aborted) deps.log.warn({ err: error, serverId }, 'what is left on a server could not be taken away yet')
   }

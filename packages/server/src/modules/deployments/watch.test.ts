@@ -39,6 +39,7 @@ test('one that is gone or was ended from outside is started again', () => {
     reason: 'it ended (exit code 137)',
     isGone: true,
   })
+  expect(problemIn(instance({ networkLost: true }), kept, 0)).toEqual({ reason: 'its Docker network was removed', isGone: true })
 })
 
 test('one that is not to be restarted may end well; when it ended badly it is not started again', () => {

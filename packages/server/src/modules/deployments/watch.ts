@@ -164,6 +164,7 @@ async function bringBack(
   deps: DeploymentsDeps,
   abort: AbortSignal,
 ): Promise<void> {
+  deps.log.warn({ projectId: live.projectId, environment: live.environment, reason }, 'deployments: starting instances again')
   try {
     await startByItself('recover', live, ['live'], deps, abort)
   } catch (error) {

@@ -2,11 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import { endReason, endText } from '../instance-end.ts'
 import type { Instance, InstanceChange } from '../runtime.ts'
-import { type Engine, eventsOf, wordsOfEngine } from './engine.ts'
+import { eventsOf, wordsOfEngine } from './engine.ts'
 import { KnownInstances } from './known-instances.ts'
-import { type Labels, labelIn } from './labels.ts'
-import { inspectInstance, listInstances } from './run/instances.ts'
+import { labelIn } from './labels.ts'
+import { type InspectParts, inspectContainer, inspectInstance, listInstances } from './run/instances.ts'
 import { lastLines } from './run/logs.ts'
+import { isOwnNetwork } from './run/networks.ts'
 
 const restartsOfALoop = 5
 const againMs = 1_000
@@ -14,8 +15,8 @@ const againMs = 1_000
 const memoryEventMs = 500
 const killed = 137
 const quotedLines = 5
-/** Events after which an instance is not what it was. */
-const changing = ['die', 'start', 'oom', 'pause', 'unpause', 'destroy', 'update', 'health_status']
+/** Events after which an instance is not what it was; `disconnect` is an event of the network that it was on. */
+const changing = ['die', 'start', 'oom', 'pause', 'unpause', 'destroy', 'update', 'health_status', 'disconnect']
 
 interface Seen {
   restarts: number
@@ -27,7 +28,7 @@ interface Seen {
  * last: so an end that fell into a gap of the events is told as well, and none is told twice.
  */
 export class Changes {
-  readonly #parts: { engine: Engine; labels: Labels }
+  readonly #parts: InspectParts
   readonly known = new KnownInstances()
   readonly #listeners = new Set<(change: InstanceChange) => void>()
   readonly #seen = new Map<string, Seen>()
@@ -37,10 +38,14 @@ export class Changes {
   readonly #memoryWaits = new Map<string, () => void>()
   /** Ends of one instance are told one after the other. */
   readonly #telling = new KeyedMutex()
+  readonly #reconnectListeners = new Set<() => void>()
   readonly #stop = new AbortController()
   #loop: Promise<void> | undefined
+  #isOpen = false
+  /** How often the events broke off. */
+  disconnects = 0
 
-  constructor(parts: { engine: Engine; labels: Labels }) {
+  constructor(parts: InspectParts) {
     this.#parts = parts
   }
 
@@ -48,6 +53,11 @@ export class Changes {
     this.#listeners.add(listener)
     this.#loop ??= this.#watch()
     return () => this.#listeners.delete(listener)
+  }
+
+  onReconnect(listener: () => void): () => void {
+    this.#reconnectListeners.add(listener)
+    return () => this.#reconnectListeners.delete(listener)
   }
 
   started({ instanceId, restarts }: Instance): void {
@@ -78,6 +88,8 @@ export class Changes {
     const { signal } = this.#stop
     while (!signal.aborted) {
       await this.#follow(signal).catch(() => undefined)
+      if (this.#isOpen) this.disconnects += 1
+      this.#isOpen = false
       this.known.isFollowing = false
       await pause(againMs, undefined, { signal, ref: false }).catch(() => undefined)
     }
@@ -85,14 +97,20 @@ export class Changes {
 
   async #follow(signal: AbortSignal): Promise<void> {
     const { engine, labels } = this.#parts
-    const filters = { ...labels.filter('instance'), type: ['container'], event: [...changing] }
+    // Events of networks carry no labels, so a filter by label would drop them.
+    const filters = { type: ['container', 'network'], event: [...changing] }
     const { promise: opened, resolve: onOpen } = Promise.withResolvers<void>()
     // Compared only once events come, so that nothing falls between.
     void opened.then(async () => {
       this.known.isFollowing = true
+      this.#isOpen = true
+      if (this.disconnects > 0) for (const listener of this.#reconnectListeners) listener()
       for (const instance of await listInstances(this.#parts).catch(() => [])) this.#compare(instance)
     })
     for await (const event of eventsOf(filters, engine, { abort: signal, onOpen })) {
+      const attributes = event.Actor?.Attributes
+      if (event.Type === 'network') await this.#networkChanged(attributes)
+      if (!labels.isOurs(attributes) || labelIn(attributes, 'kind') !== 'instance') continue
       const instanceId = labelIn(event.Actor?.Attributes, 'id')
       this.known.forget(instanceId)
       if (event.Action === 'oom') this.#noteMemory(instanceId)
@@ -113,6 +131,16 @@ export class Changes {
     this.#notify({ instance, kind: 'health', reason: [`Its health check says ${status}`, output].filter(Boolean).join(': ') })
   }
 
+  /** A container that ends leaves its network as well, which is no news. */
+  async #networkChanged({ name = '', container = '' }: Record<string, string> = {}): Promise<void> {
+    if (!isOwnNetwork(name) || !container) return
+    const instance = await inspectContainer(container, this.#parts).catch(() => undefined)
+    if (!instance?.networkLost) return
+    this.known.forget(instance.instanceId)
+    if (!this.#expected.has(instance.instanceId))
+      this.#notify({ instance, kind: 'network', reason: 'Its Docker network was removed' })
+  }
+
   #noteMemory(instanceId: string): void {
     this.#overMemory.add(instanceId)
     this.#memoryWaits.get(instanceId)?.()
@@ -124,9 +152,13 @@ export class Changes {
     const instance = await inspectInstance(instanceId, this.#parts).catch(() => undefined)
     if (!instance) return
     const exitCode = attributes?.exitCode === undefined ? instance.exitCode : Number(attributes.exitCode)
-    const outOfMemory = isOverMemory || instance.outOfMemory || (await this.#wasOverMemory(instanceId, exitCode))
+    const outOfMemory =
+      isOverMemory || instance.outOfMemory || (!instance.diskFull && (await this.#wasOverMemory(instanceId, exitCode)))
     const at = instance.lastEnd?.at ?? new Date().toISOString()
-    this.#compare({ ...instance, lastEnd: { at, exitCode, reason: endReason(exitCode, { outOfMemory }) } })
+    this.#compare({
+      ...instance,
+      lastEnd: { at, exitCode, reason: endReason(exitCode, { outOfMemory, diskFull: instance.diskFull === true }) },
+    })
   }
 
   async #wasOverMemory(instanceId: string, exitCode: number | null): Promise<boolean> {

@@ -97,9 +97,13 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     for (const one of [folder, source]) await rm(one, { recursive: true, force: true })
   })
 
-  test('an engine that is not there is named with what to do', async () => {
+  test('an engine that is not there is named to operators with what to do, and to tenants without a path', async () => {
     const none = createDockerRuntime({ socketPath: '/nowhere/docker.sock', folder, imageMirror: null })
-    await expect(none.check(never)).rejects.toThrow(/no Docker engine at \/nowhere\/docker\.sock.*BERTH_DOCKER_SOCKET/)
+    const operatorMessage = expect.stringMatching(/no Docker engine at \/nowhere\/docker\.sock.*BERTH_DOCKER_SOCKET/)
+    const message = expect.not.stringContaining('/nowhere')
+    for (const call of [none.check(never), none.inspect('ins_none'), none.list()])
+      await expect(call).rejects.toMatchObject({ name: 'EngineAway', message })
+    await expect(none.check(never)).rejects.toMatchObject({ operatorMessage })
     await none.close()
   })
 

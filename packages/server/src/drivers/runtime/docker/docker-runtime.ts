@@ -9,13 +9,15 @@ import { BuildCache } from './build/build-cache.ts'
 import { BuildStages } from './build/build-stages.ts'
 import { listStaticArtifacts, removeStaticArtifact } from './build/build-static.ts'
 import { Changes } from './changes.ts'
-import { ask, type Engine, EngineAway, isElsewhere, openEngine, whyAway } from './engine.ts'
+import { ask, type Engine, engineAwayAt, isElsewhere, openEngine } from './engine.ts'
 import { ensureImage, fetchImage } from './fetch-image.ts'
 import { readIdentity } from './identity.ts'
 import { asBuildFailure, listImageArtifacts, removeImageArtifact } from './images.ts'
 import { Labels } from './labels.ts'
 import { PrivateRepositories } from './private-repositories.ts'
 import { AddressRoom, type AddressRoomSettings } from './run/address-room.ts'
+import { DiskLimits } from './run/disk-limits.ts'
+import { DiskMarks } from './run/disk-marks.ts'
 import { execIn } from './run/exec.ts'
 import { Fence, type FenceSettings, type FenceState } from './run/fence.ts'
 import { foreignContainers } from './run/foreign-containers.ts'
@@ -47,6 +49,8 @@ export interface DockerRuntimeSettings {
   buildCacheBytes?: number | null
   /** Whether containers may run as root; so it is unless told otherwise. */
   allowRoot?: boolean
+  /** Between two measurements of what instances keep on the disk; a minute unless told otherwise. */
+  diskPollMs?: number
   /** false: BuildKit builds only the Dockerfiles that need it. */
   prefersBuildKit?: boolean
 }
@@ -65,7 +69,9 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   const fence = settings.fence ? new Fence({ ...settings.fence, instance }) : null
   const networks = new Networks(engine, labels, fence, new AddressRoom(engine, settings.addresses))
   const volumes = new Volumes(engine, labels, folder)
-  const changes = new Changes({ engine, labels })
+  const marks = new DiskMarks(folder)
+  const changes = new Changes({ engine, labels, marks })
+  const disks = new DiskLimits({ engine, labels, marks, pollMs: settings.diskPollMs })
   const readers = new Map<string, Set<Promise<void>>>()
   const artifactsFolder = join(folder, 'artifacts')
   mkdirSync(artifactsFolder, { recursive: true })
@@ -87,7 +93,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
     prefersBuildKit,
   }
   const forbidsRoot = settings.allowRoot === false
-  const parts = { engine, labels, networks, volumes, cache, stages, forbidsRoot, ...images }
+  const parts = { engine, labels, networks, volumes, cache, stages, forbidsRoot, marks, ...images }
   // What a build that died with its control plane has left; elsewhere nobody is asked before there is a need.
   let swept = isElsewhere(engine) ? undefined : sweep(parts).catch(() => undefined)
 
@@ -125,7 +131,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
       } catch (error) {
         abort.throwIfAborted()
         if (isElsewhere(engine)) throw error
-        throw new EngineAway(whyAway(error, socketPath), { cause: error })
+        throw engineAwayAt(socketPath, error)
       }
     },
     async build(request, onLine, abort) {
@@ -151,6 +157,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
       await raised()
       const started = await startInstance(request, parts, abort)
       changes.started(started)
+      disks.started(request.allotment.diskMb)
       return started
     },
     setRestart: (instanceId, policy, abort) => setRestart(instanceId, policy, engine, abort),
@@ -158,8 +165,9 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
       changes.expectEnd(instanceId)
       const ended = await endInstance(instanceId, graceSeconds, parts, abort)
       await Promise.race([Promise.allSettled(readers.get(instanceId) ?? []), pause(lastLinesMs, undefined, { ref: false })])
+      if (ended) await removeContainer(instanceId, engine, abort)
+      marks.delete(instanceId)
       if (!ended) return changes.forget(instanceId)
-      await removeContainer(instanceId, engine)
       changes.forget(instanceId)
       const network = ended.Config.Labels['berth.network']
       if (network) await networks.removeUnused(network)
@@ -185,7 +193,12 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
         finish()
       }
     },
-    onChange: (listener) => changes.listen(listener),
+    onChange(listener) {
+      disks.watch()
+      return changes.listen(listener)
+    },
+    disconnects: () => changes.disconnects,
+    onReconnect: (listener) => changes.onReconnect(listener),
 
     removeArtifact: (artifact, abort) =>
       artifact.kind === 'static' ? removeStaticArtifact(artifact, artifactsFolder) : removeImageArtifact(artifact, parts, abort),
@@ -211,6 +224,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
     },
     async close() {
       clearInterval(raising)
+      disks.close()
       await changes.close()
     },
   }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { VolumeRef } from '../runtime.ts'
-import { ask, askFor, EngineAway, openEngine, whyAway } from './engine.ts'
+import { ask, askFor, engineAwayAt, openEngine } from './engine.ts'
 import { readIdentity } from './identity.ts'
 import { Labels } from './labels.ts'
 import { Volumes } from './run/volumes.ts'
@@ -24,7 +24,7 @@ export interface EngineCopy {
 export async function openEngineCopy({ socketPath, folder }: { socketPath: string; folder: string }): Promise<EngineCopy> {
   const engine = openEngine(socketPath)
   await ask(() => engine.version(), { timeoutMs: checkMs }).catch((error: unknown) => {
-    throw new EngineAway(whyAway(error, socketPath), { cause: error })
+    throw engineAwayAt(socketPath, error)
   })
   const labels = new Labels(readIdentity(folder).instance)
   const volumes = new Volumes(engine, labels, folder)

@@ -4,6 +4,7 @@ import { inspect } from 'node:util'
 import Docker from 'dockerode'
 import { errorMessage } from '../../../platform/error-message.ts'
 import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts'
+import { EngineAway } from '../engine-away.ts'
 
 export type Engine = Docker
 
@@ -14,18 +15,39 @@ export function openEngine(socketPath: string): Engine {
   return quiet(new Docker({ socketPath, agent: new Agent({ keepAlive: false }), ...nowhereElse } as Docker.DockerOptions))
 }
 
+type Answer = (error: unknown, ...rest: unknown[]) => void
+
+interface Modem {
+  buildRequest(options: object, context: unknown, data: unknown, answer: Answer): void
+}
+
 /**
  * The client writes each request out in full, agent and open sockets included, for a debug line that nobody reads: most of what a call
- * costs. What it is given says so little of itself.
+ * costs. What it is given says so little of itself. A connection that fails is an `EngineAway`.
  */
 function quiet(engine: Docker): Engine {
-  const modem = engine.modem as unknown as { buildRequest(options: object, ...others: unknown[]): void }
+  const modem = engine.modem as unknown as Modem
   const build = modem.buildRequest.bind(modem)
-  modem.buildRequest = (options, ...others) => {
+  modem.buildRequest = (options, context, data, answer) => {
     Object.defineProperty(options, inspect.custom, { value: () => 'a request' })
-    build(options, ...others)
+    build(options, context, data, (error, ...rest) => answer(error ? asEngineAway(error) : error, ...rest))
   }
   return engine
+}
+
+const lostCodes = new Set(['ECONNRESET', 'EPIPE'])
+
+function asEngineAway(error: unknown): unknown {
+  const { code = '', syscall } = error as NodeJS.ErrnoException
+  if (syscall !== 'connect' && !lostCodes.has(code)) return error
+  return new EngineAway(awayMessage(code), { cause: error })
+}
+
+function awayMessage(code: string): string {
+  if (code === 'EACCES' || code === 'EPERM')
+    return 'The Docker engine refuses the connection: an operator has to give Berth access to it'
+  if (lostCodes.has(code)) return 'The connection to the Docker engine was lost'
+  return 'The Docker engine does not run: an operator has to start it'
 }
 
 const elsewhere = new WeakSet<Engine>()
@@ -51,11 +73,6 @@ export function listenerOf(engine: Engine): { listener?: ListenerOwner } {
   const { socketPath } = engine.modem as { socketPath?: string }
   const uid = socketPath === undefined ? undefined : statSync(socketPath, { throwIfNoEntry: false })?.uid
   return { listener: uid ? { uid, orRoot: true } : { uid: 0 } }
-}
-
-/** The engine gave no answer: it is away, hangs, or lets us not in. */
-export class EngineAway extends Error {
-  override readonly name = 'EngineAway'
 }
 
 const usualMs = 60_000
@@ -107,7 +124,7 @@ export async function* eventsOf(
   filters: Record<string, string[]>,
   engine: Engine,
   { abort, onOpen }: { abort: AbortSignal; onOpen?: () => void },
-): AsyncGenerator<{ id?: string; Action?: string; Actor?: { Attributes?: Record<string, string> } }> {
+): AsyncGenerator<{ id?: string; Type?: string; Action?: string; Actor?: { Attributes?: Record<string, string> } }> {
   // The client's types know no signal here, the client does.
   const options = { filters, abortSignal: abort } as { filters: Record<string, string[]> }
   const stream = (await engine.getEvents(options)) as unknown as AsyncIterable<Uint8Array>
@@ -131,9 +148,14 @@ export function wordsOfEngine(error: unknown): string {
   return message.replace(/^\(HTTP code \d+\) [^-]*- /, '').trim()
 }
 
-/** Why there is no talking to the engine, and what to do about it. */
-export function whyAway(error: unknown, socketPath: string): string {
-  const code = (error as NodeJS.ErrnoException | null)?.code
+/** An `EngineAway` that tells operators which socket was tried, and what to do about it. */
+export function engineAwayAt(socketPath: string, error: unknown): EngineAway {
+  const message = error instanceof EngineAway ? error.message : 'The Docker engine does not answer'
+  return new EngineAway(message, { operatorMessage: operatorMessage(error, socketPath), cause: error })
+}
+
+function operatorMessage(error: unknown, socketPath: string): string {
+  const { code } = ((error as Error | null)?.cause ?? error ?? {}) as NodeJS.ErrnoException
   if (code === 'ENOENT') return `There is no Docker engine at ${socketPath}: start it, or set BERTH_DOCKER_SOCKET to its socket`
   if (code === 'ECONNREFUSED') return `The Docker engine at ${socketPath} does not run: start it`
   if (code === 'EACCES' || code === 'EPERM')

@@ -1,8 +1,9 @@
 import type { AuthConfig, ImageInspectInfo } from 'dockerode'
 import type { RegistryLogin } from '../../registry/registry-login.ts'
+import { EngineAway } from '../engine-away.ts'
 import { digestIn, familiarName, mirrored, registryOf, repositoryOf } from '../image-name.ts'
 import type { Artifact, ImageRequest } from '../runtime.ts'
-import { ask, askFor, type Engine, EngineAway, statusOf, wordsOfEngine } from './engine.ts'
+import { ask, askFor, type Engine, statusOf, wordsOfEngine } from './engine.ts'
 import { ImageMissing, type ImageParts, OwnImageGone, refuseId } from './images.ts'
 import { type Labels, labelIn } from './labels.ts'
 

@@ -16,6 +16,7 @@ const names = {
   key: 'berth.key',
   run: 'berth.run',
   port: 'berth.port',
+  disk: 'berth.disk',
 } as const
 
 export type LabelName = keyof typeof names

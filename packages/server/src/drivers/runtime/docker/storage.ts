@@ -1,12 +1,12 @@
 import { statfs } from 'node:fs/promises'
-import { setTimeout as pause } from 'node:timers/promises'
 import { BuildsUse, type StorageUse } from '../storage-use.ts'
 import type { BuildCache } from './build/build-cache.ts'
 import type { BuildStages } from './build/build-stages.ts'
 import { listStaticArtifacts, removeStaticArtifact } from './build/build-static.ts'
-import { ask, type Engine, isElsewhere, wordsOfEngine } from './engine.ts'
+import { ask, type Engine, isElsewhere } from './engine.ts'
 import { listImageArtifacts, removeDependencies, removeImageArtifact } from './images.ts'
 import { type Labels, labelIn } from './labels.ts'
+import { measureAlone } from './run/volume-sizes.ts'
 
 interface StorageParts {
   engine: Engine
@@ -20,18 +20,13 @@ interface EngineUse {
   Images?: { Labels?: Record<string, string> | null; Size: number; SharedSize: number }[] | null
 }
 
-/** The engine measures for one caller at a time. */
-const measureTries = 20
-const measurePauseMs = 500
-const measureMs = 5 * 60_000
-
 /** Disk usage of this instance's builds on the engine. Layers that an image shares with others are not counted. */
 export async function storageOf(
   { engine, labels, cache, artifactsFolder }: StorageParts,
   abort: AbortSignal,
 ): Promise<StorageUse> {
   const use = new BuildsUse()
-  for (const { Labels: marks, Size, SharedSize } of (await measured(engine, abort)).Images ?? []) {
+  for (const { Labels: marks, Size, SharedSize } of ((await measureAlone(() => engine.df(), abort)) as EngineUse).Images ?? []) {
     if (!labels.isOurs(marks ?? undefined)) continue
     const kind = labelIn(marks, 'kind') === 'artifact' ? 'artifact' : 'cache'
     use.add(kind, labelIn(marks, 'project'), Size - Math.max(0, SharedSize))
@@ -41,16 +36,6 @@ export async function storageOf(
   for (const [projectId, ofProject] of byProject) use.addTo('cache', projectId, ofProject)
   use.cacheBytes += bytes
   return { ...use.show(), cacheMaxBytes: maxBytes, disk: await diskOf(engine, abort) }
-}
-
-async function measured(engine: Engine, abort: AbortSignal): Promise<EngineUse> {
-  for (let tries = 1; ; tries += 1)
-    try {
-      return (await ask(() => engine.df(), { abort, timeoutMs: measureMs })) as EngineUse
-    } catch (error) {
-      if (tries >= measureTries || !/already running/i.test(wordsOfEngine(error))) throw error
-      await pause(measurePauseMs, undefined, { signal: abort })
-    }
 }
 
 async function diskOf(engine: Engine, abort: AbortSignal): Promise<StorageUse['disk']> {

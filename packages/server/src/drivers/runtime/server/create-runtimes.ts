@@ -30,8 +30,16 @@ export function createRuntimes(here: Runtime, links: ServerLinks, open: (serverI
         listeners.delete(listener)
       }
     },
-    losses: (serverId) => (serverId === null ? 0 : links.for(serverId).losses()),
-    onBack: (listener) => links.onBack(listener),
+    losses: (serverId) => {
+      const engine = (serverId === null ? here : opened.get(serverId))?.disconnects?.() ?? 0
+      return serverId === null ? engine : engine + links.for(serverId).losses()
+    },
+    onBack(listener) {
+      const ends = [links.onBack(listener), here.onReconnect?.(() => listener(null))]
+      return () => {
+        for (const end of ends) end?.()
+      }
+    },
     async close() {
       await Promise.all([here, ...opened.values()].map((runtime) => runtime.close()))
     },

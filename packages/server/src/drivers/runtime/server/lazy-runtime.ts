@@ -3,8 +3,12 @@ import type { Runtime } from '../runtime.ts'
 /** A docker runtime elsewhere whose code is loaded with the first thing that is asked of it. */
 export function lazyRuntime(load: () => Promise<Runtime>): Runtime {
   let loading: Promise<Runtime> | undefined
+  let engine: Runtime | undefined
   const loaded = () => {
-    loading ??= load()
+    loading ??= load().then((runtime) => {
+      engine = runtime
+      return runtime
+    })
     return loading
   }
   return {
@@ -39,6 +43,7 @@ export function lazyRuntime(load: () => Promise<Runtime>): Runtime {
         end()
       }
     },
+    disconnects: () => engine?.disconnects?.() ?? 0,
     removeArtifact: async (...given) => (await loaded()).removeArtifact(...given),
     listArtifacts: async () => (await loaded()).listArtifacts(),
     removeBuilds: async (...given) => (await loaded()).removeBuilds(...given),

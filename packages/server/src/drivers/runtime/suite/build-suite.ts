@@ -49,13 +49,13 @@ export function buildSuite(suite: SuiteBench): void {
 
     test('one over its memory is ended and says so', async (context) => {
       if (suite.noLimits) context.skip(suite.noLimits)
-      const eats = build('eats', { buildCommand: 'node program.cjs eat' }, { memoryMb: 96 })
+      const eats = build('eats', { buildCommand: 'node program.cjs eat' }, { allotment: { ...allotment, memoryMb: 96 } })
       await expect(eats).rejects.toMatchObject({ code: 'out_of_memory', message: expect.stringContaining('96 MB') })
     })
 
     test('one that starts processes without end is ended and says so', async (context) => {
       if (suite.noLimits) context.skip(suite.noLimits)
-      const forks = build('forks', { buildCommand: 'node program.cjs fork' }, { timeoutMs: 150_000, memoryMb: 1024 })
+      const forks = build('forks', { buildCommand: 'node program.cjs fork' }, { allotment: { ...allotment, memoryMb: 1024 } })
       await expect(forks).rejects.toMatchObject({ code: 'too_many_processes' })
     })
 

@@ -7,6 +7,7 @@ import { afterAll, beforeAll } from 'vitest'
 import {
   type Artifact,
   type BuildPlan,
+  type BuildRequest,
   emptyPlan,
   type Instance,
   type OutputLine,
@@ -54,7 +55,7 @@ export function openSuiteBench(prepare: () => Promise<Bench>) {
   const build = (
     deployment: string,
     changes: Partial<BuildPlan>,
-    more: { timeoutMs?: number; secrets?: Record<string, string>; memoryMb?: number; environment?: string } = {},
+    more: Partial<Pick<BuildRequest, 'timeoutMs' | 'secrets' | 'allotment'>> & { environment?: string } = {},
   ) =>
     runtime.build(
       {
@@ -63,7 +64,7 @@ export function openSuiteBench(prepare: () => Promise<Bench>) {
         sourceFolder: source,
         plan: { ...plan, ...changes },
         secrets: more.secrets ?? {},
-        allotment: { ...allotment, memoryMb: more.memoryMb ?? allotment.memoryMb },
+        allotment: more.allotment ?? allotment,
         timeoutMs: more.timeoutMs ?? 150_000,
       },
       (line) => lines.push(line),

@@ -13,6 +13,12 @@ const answers = {
   read: () => fs.readFileSync(volume(), 'utf8'),
   file: (path) => fs.readFileSync(path, 'utf8'),
   spin: () => { const end = Date.now() + 100; while (Date.now() < end); return 'spun' },
+  fill: (where) => {
+    const file = fs.openSync(where === 'volume' ? volume() : 'big', 'w')
+    if (where === 'file without a name') fs.rmSync('big')
+    for (let at = 0; at < 48; at++) fs.writeSync(file, Buffer.alloc(1024 * 1024, 1))
+    return 'filled'
+  },
   exit: (code) => { setTimeout(() => process.exit(Number(code)), 50); return 'going' },
 }
 if (mode === 'serve') {

@@ -1,3 +1,5 @@
+import { EngineAway } from '../../../drivers/runtime/engine-away.ts'
+import { ServerAway } from '../../../drivers/shell/ssh/server-away.ts'
 import type { ProjectOperationRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import { type JobKind, job } from '../../../platform/jobs/declare.ts'
@@ -27,7 +29,10 @@ export async function disableProject(project: ProjectRow, deps: ProjectsDeps): P
       deps.log.error({ err: error, projectId: project.id }, 'a project could not be taken offline')
       // The net stays in the queue: part of the project may have stopped, and is to be as it is recorded.
       if (wasEnabled) await changeProject(project, deps, () => ({ enabled: true }), { kind: 'enable' })
-      fail('unavailable', { words: `The project could not be stopped${wasEnabled ? ', so it stays enabled' : ''}: try again` })
+      const why = error instanceof EngineAway || error instanceof ServerAway ? `. ${error.message}` : ''
+      fail('unavailable', {
+        words: `The project could not be stopped${wasEnabled ? ', so it stays enabled' : ''}: try again${why}`,
+      })
     }
     await settled(project.id, false, deps)
   })

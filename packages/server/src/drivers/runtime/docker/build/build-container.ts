@@ -8,6 +8,7 @@ import { ask, askFor, type Engine, eventsOf, isElsewhere, statusOf, wordsOfEngin
 import type { LabelMap } from '../labels.ts'
 import { limitsOf, safety, wayGiving } from '../run/container-settings.ts'
 import { runIn } from '../run/run-in.ts'
+import { BuildDisk, diskFullText } from './build-disk.ts'
 import { makeIdle } from './idle-group.ts'
 
 export const buildProcesses = 512
@@ -49,6 +50,7 @@ export class BuildContainer {
   #reason: string | null = null
   /** What runs now, for the words of a limit that it hits. */
   #running = 'The build'
+  readonly #disk: BuildDisk
   #look: NodeJS.Timeout | undefined
   #clock: NodeJS.Timeout | undefined
 
@@ -97,7 +99,13 @@ export class BuildContainer {
     this.#engine = parts.engine
     this.#onLine = parts.onLine
     this.#abort = AbortSignal.any([parts.abort, this.#end.signal])
-    this.#look = setInterval(() => void this.#lookAtLimits(), lookMs)
+    const { diskMb } = parts.setting.allotment
+    const onOver = () => this.#stopFor('disk_full', diskFullText(this.#running, diskMb))
+    this.#disk = new BuildDisk(diskMb, () => this.sizeBytes(), onOver)
+    this.#look = setInterval(() => {
+      void this.#lookAtLimits()
+      void this.#disk.look()
+    }, lookMs)
     const minutes = Math.max(1, Math.round(parts.setting.timeoutMs / 60_000))
     const left = Math.max(0, parts.setting.deadline - performance.now())
     this.#clock = setTimeout(() => this.#stopFor('timed_out', `The build took longer than ${minutes} min`), left)

@@ -1,13 +1,15 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { dirname, join, posix, relative, sep } from 'node:path'
+import type { ImageInspectInfo } from 'dockerode'
 import { errorMessage } from '../../../../platform/error-message.ts'
 import { instructionsOf, wordsOf } from '../../../../source/dockerfile/instructions.ts'
 import { readInside } from '../../../../source/read-inside.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
 import { ask } from '../engine.ts'
 import { ensureImage } from '../fetch-image.ts'
-import { asBuildFailure, contentOf, refuseId } from '../images.ts'
+import { asBuildFailure, contentOf, refuseId, removeQuietly } from '../images.ts'
 import { type BuildSource, buildClassic } from './build-classic.ts'
+import { diskFullText } from './build-disk.ts'
 import { buildInBuildKit } from './build-in-buildkit.ts'
 import type { BuildParts } from './build-parts.ts'
 import { BuildKitSteps } from './buildkit-steps.ts'
@@ -63,7 +65,18 @@ export async function buildDockerfile(
     await fetched.remove()
   }
   const image = await ask(() => parts.engine.getImage(reference).inspect(), { abort })
+  if (image.Size - sizeOfBase(image, guarded.bases) > request.allotment.diskMb * 1024 * 1024) {
+    await removeQuietly(reference, parts.engine)
+    throw new BuildFailed('disk_full', diskFullText('The build', request.allotment.diskMb))
+  }
   return { kind: 'image', reference, sizeBytes: image.Size, startCommand: plan.startCommand, content: contentOf(image) }
+}
+
+/** Layers of an image that was there before are not written by the build. */
+function sizeOfBase({ RootFS }: ImageInspectInfo, bases: readonly ImageInspectInfo[]): number {
+  const layers = RootFS?.Layers ?? []
+  const below = bases.filter((base) => (base.RootFS?.Layers ?? []).every((layer, at) => layer === layers[at]))
+  return Math.max(0, ...below.map(({ Size }) => Size))
 }
 
 interface Judged extends GuardedDockerfile {
@@ -71,6 +84,7 @@ interface Judged extends GuardedDockerfile {
   /** Why BuildKit is held to no limit but time here; null where it is. */
   limitedByTime: string | null
   buildArguments: Record<string, string>
+  bases: ImageInspectInfo[]
 }
 
 /** The Dockerfile as it may be built: without stages that are not needed, and with its images under the names that they have here. */
@@ -83,11 +97,13 @@ async function judged(
 ): Promise<Judged> {
   const { projectId, environment } = request.owner
   const user = { projectId, logins: request.registryLogins ?? [] }
+  const bases: ImageInspectInfo[] = []
   const findImage = async (image: string) => {
     refuseId(image)
     const name = await ensureImage(image, parts, user, say, abort)
-    const { Config } = await ask(() => parts.engine.getImage(name).inspect(), { abort })
-    for (const trigger of (Config as { OnBuild?: string[] | null })?.OnBuild ?? []) refuseTrigger(trigger)
+    const base = await ask(() => parts.engine.getImage(name).inspect(), { abort })
+    bases.push(base)
+    for (const trigger of (base.Config as { OnBuild?: string[] | null })?.OnBuild ?? []) refuseTrigger(trigger)
     return name
   }
   try {
@@ -109,10 +125,10 @@ async function judged(
     const isNeeded = guarded.hasHeredocs || needsBuildKit(text)
     const limitedByTime = await BuildKitSteps.whyNot(parts.engine)
     const usesBuildKit = isNeeded || (parts.prefersBuildKit && limitedByTime === null && hasBuildKit(Os))
-    if (!usesBuildKit) return { ...guarded, text, buildArguments, limitedByTime, builder: 'classic' }
+    if (!usesBuildKit) return { ...guarded, text, buildArguments, bases, limitedByTime, builder: 'classic' }
     const hasToRead = guarded.hasHeredocs && !knowsHeredocs
     const readHere = await withSyntaxHere(text, { findImage, isNeeded: hasToRead, say })
-    return { ...guarded, text: readHere, buildArguments, limitedByTime, builder: 'buildkit' }
+    return { ...guarded, text: readHere, buildArguments, bases, limitedByTime, builder: 'buildkit' }
   } catch (error) {
     if (error instanceof DockerfileRefused) throw new BuildFailed('bad_plan', `The Dockerfile is not built: ${error.message}`)
     throw asBuildFailure(error)

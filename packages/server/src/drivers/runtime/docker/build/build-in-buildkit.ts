@@ -48,6 +48,7 @@ export async function buildInBuildKit(
   let steps: BuildKitSteps | null = null
   try {
     if (limitedByTime === null) steps = await BuildKitSteps.watch(engine, { mark, limits, onBreach })
+    builder.writtenBytes = async () => steps?.writtenBytes() ?? 0
     // As a number: told so by a text, the client would open a session of its own.
     const more = { version: 2, session: session.id, remote: fromSession, dockerfile: 'Dockerfile' }
     const hosts = steps ? { extrahosts: `${mark}:127.0.0.1` } : {}

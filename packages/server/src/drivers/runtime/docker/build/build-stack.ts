@@ -10,6 +10,7 @@ import { asBuildFailure, refuseId, removeDependencies } from '../images.ts'
 import type { LabelMap } from '../labels.ts'
 import { startWords } from '../run/container-settings.ts'
 import { BuildContainer } from './build-container.ts'
+import { diskFullText } from './build-disk.ts'
 import type { BuildParts } from './build-parts.ts'
 import { dependencyFiles } from './dependency-layer.ts'
 import { appFolder, appUser, homeFolder, type Recipe, recipeFor } from './recipe-for.ts'
@@ -199,11 +200,7 @@ export const workFolder = ({ plan }: BuildRequest) => posix.join(appFolder, plan
 async function refuseTooLarge(box: BuildContainer, { allotment }: BuildRequest): Promise<void> {
   const sizeBytes = await box.guarded(() => box.sizeBytes())
   if (sizeBytes > allotment.diskMb * 1024 * 1024)
-    throw new BuildFailed(
-      'disk_full',
-      `What was built is ${Math.ceil(sizeBytes / 1024 / 1024)} MB, more than the ${allotment.diskMb} MB allowed`,
-      [...box.tail],
-    )
+    throw new BuildFailed('disk_full', diskFullText('The build', allotment.diskMb), [...box.tail])
 }
 
 async function makeImage(box: BuildContainer, build: Build, abort: AbortSignal): Promise<Artifact> {

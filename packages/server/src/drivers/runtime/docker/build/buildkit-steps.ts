@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { measureFolders } from '../../../folder/measure-folder.ts'
 import { ask, type Engine, isElsewhere } from '../engine.ts'
 import { StepGroup, type StepLimits } from './step-group.ts'
 
@@ -17,6 +18,10 @@ export type Breach = 'out_of_memory' | 'too_many_processes'
  */
 export class BuildKitSteps {
   readonly #hosts: string
+  /** Where the engine's driver has the layers, for those that are named without it. */
+  readonly #layersFolder: string
+  /** The layer that each step writes to, by its group; it stays when the step has ended. */
+  readonly #layers = new Map<string, string>()
   readonly #mark: string
   readonly #limits: StepLimits
   readonly #onBreach: (breach: Breach) => void
@@ -38,11 +43,12 @@ export class BuildKitSteps {
     engine: Engine,
     options: { mark: string; limits: StepLimits; onBreach: (breach: Breach) => void },
   ): Promise<BuildKitSteps> {
-    return new BuildKitSteps(join(await folderOf(engine), 'executor'), options)
+    return new BuildKitSteps(await folderOf(engine), options)
   }
 
-  private constructor(hosts: string, { mark, limits, onBreach }: Parameters<typeof BuildKitSteps.watch>[1]) {
-    this.#hosts = hosts
+  private constructor(folder: string, { mark, limits, onBreach }: Parameters<typeof BuildKitSteps.watch>[1]) {
+    this.#hosts = join(folder, 'executor')
+    this.#layersFolder = join(folder, '..', 'overlay2')
     this.#mark = mark
     this.#limits = limits
     this.#onBreach = onBreach
@@ -68,6 +74,7 @@ export class BuildKitSteps {
     for (const pid of now) if (!this.#old.has(pid)) this.#judge(pid)
     for (const group of this.#groups.values()) {
       if (!group.isThere) continue
+      if (!this.#layers.has(group.key)) this.#noteLayer(group)
       if (group.isOutOfMemory(this.#limits)) this.#breach('out_of_memory', group)
       else if (group.processes >= this.#limits.processes) this.#breach('too_many_processes', group)
     }
@@ -90,6 +97,20 @@ export class BuildKitSteps {
     } else if (!isKnown && looks < youngLooks) return
     this.#young.delete(pid)
     this.#old.add(pid)
+  }
+
+  async writtenBytes(): Promise<number> {
+    const sizes = await measureFolders([...this.#layers.values()].filter((folder) => existsSync(folder)))
+    return sizes.reduce((sum, { diskBytes }) => sum + diskBytes, 0)
+  }
+
+  /** A step that begins still has this machine's own root. Caches that a step mounts are bounded by themselves. */
+  #noteLayer({ key, pids }: StepGroup): void {
+    for (const pid of pids) {
+      const upper = / \/ \/ .* - overlay .*\bupperdir=([^, ]+)/.exec(read(`/proc/${pid}/mountinfo`))?.[1]
+      const layer = upper === undefined ? '' : resolve(this.#layersFolder, upper)
+      if (layer.startsWith(`${this.#layersFolder}/`)) return void this.#layers.set(key, layer)
+    }
   }
 
   #isMarked(pid: string): boolean {

@@ -3,8 +3,10 @@ import { BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.t
 import { type Engine, eventsOf, wordsOfEngine } from '../engine.ts'
 import { limitsOf, wayGiving } from '../run/container-settings.ts'
 import { buildProcesses, killedSettleMs, lookMs, processesIn } from './build-container.ts'
+import { BuildDisk, diskFullText } from './build-disk.ts'
 import type { BuildParts } from './build-parts.ts'
 import { type BuildEvent, followBuild } from './build-progress.ts'
+import { ClassicLayers } from './classic-layers.ts'
 
 const tailLines = 30
 const period = 100_000
@@ -22,16 +24,27 @@ export class DockerfileBuild {
   readonly #end = new AbortController()
   /** By the first letters of their ids, which is what the builder tells; the last one runs. */
   readonly #containers = new Set<string>()
+  readonly #layers: ClassicLayers
+  readonly #disk: BuildDisk
   #failure: BuildFailed | undefined
   #isOwnStep = false
   /** Called with the first 12 characters of the id of each image that the classic builder makes or finds again. */
   onImage: (shortId: string) => void = () => undefined
+  /** Bytes that the build has written so far; as the classic builder tells, unless it is another one. */
+  writtenBytes: () => Promise<number>
 
   constructor(request: BuildRequest, onLine: (line: OutputLine) => void, abort: AbortSignal, { engine }: BuildParts) {
     this.#request = request
     this.#onLine = onLine
     this.#abort = abort
     this.#engine = engine
+    this.#layers = new ClassicLayers(engine)
+    this.writtenBytes = () => this.#layers.bytes()
+    this.#disk = new BuildDisk(
+      request.allotment.diskMb,
+      () => this.writtenBytes(),
+      () => this.breach('disk_full'),
+    )
   }
 
   /** `wasKilledForMemory` is asked where a step was killed and nobody has said yet why. */
@@ -51,7 +64,10 @@ export class DockerfileBuild {
       ...(cpusetcpus ? { cpusetcpus } : {}),
     }
     void this.#watchMemory()
-    const looking = setInterval(() => void this.#lookAtProcesses(), lookMs)
+    const looking = setInterval(() => {
+      void this.#lookAtProcesses()
+      void this.#disk.look()
+    }, lookMs)
     try {
       const abortSignal = AbortSignal.any([this.#abort, this.#end.signal])
       const stream = await this.#engine.buildImage(tar, { ...limits, rm: true, forcerm: true, ...options, abortSignal } as object)
@@ -79,6 +95,7 @@ export class DockerfileBuild {
       const message = line.trimEnd()
       if (message === '') continue
       if (stepOrEnd.test(message)) this.#isOwnStep = ownStep.test(message)
+      this.#layers.take(message)
       const image = /^ ---> ([0-9a-f]{12})$/.exec(message)?.[1]
       if (image) this.onImage(image)
       const running = /^ ---> Running in ([0-9a-f]{12})/.exec(message)?.[1]
@@ -106,13 +123,14 @@ export class DockerfileBuild {
   }
 
   /** It wanted more than it may. */
-  breach(code: 'out_of_memory' | 'too_many_processes'): void {
-    const { memoryMb } = this.#request.allotment
-    const words =
-      code === 'out_of_memory'
-        ? `The build used more than the ${memoryMb} MB that a build may use`
-        : `The build started more than ${buildProcesses} processes`
-    this.#stopFor(code, words)
+  breach(code: 'out_of_memory' | 'too_many_processes' | 'disk_full'): void {
+    const { memoryMb, diskMb } = this.#request.allotment
+    const texts = {
+      out_of_memory: `The build used more than the ${memoryMb} MB that a build may use`,
+      too_many_processes: `The build started more than ${buildProcesses} processes`,
+      disk_full: diskFullText('The build', diskMb),
+    }
+    this.#stopFor(code, texts[code])
   }
 
   async #watchMemory(): Promise<void> {

@@ -111,6 +111,33 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
     expect(lines.join('\n')).not.toMatch(/LABEL|berth\.instance/)
   })
 
+  test.each(
+    builders.flatMap((builder) => [
+      { builder, what: 'one step', steps: ['write /one 48 && sleep 600'] },
+      { builder, what: 'several steps together', steps: ['write /one 20', 'write /two 20 && sleep 600'] },
+    ]),
+  )('$builder: a build that writes more than it may is ended while it writes: $what', async ({ builder, steps }) => {
+    const write = (step: string) => step.replace(/write (\S+) (\d+)/, 'dd if=/dev/zero of=$1 bs=1048576 count=$2')
+    const text = [`FROM ${base}`, ...steps.map((step) => `RUN : ${seed} && ${write(step)}`)].join('\n')
+    const failed = build(builder, text, { request: { allotment: { cpuCores: 1, memoryMb: 256, diskMb: 32 } } })
+    await expect(failed).rejects.toMatchObject({
+      code: 'disk_full',
+      message: 'The build wrote more than the 32 MB that a build may use',
+    })
+  })
+
+  test.each(builders)(
+    '%s: a result that is larger than a build may write is refused, however fast it was written',
+    async (builder) => {
+      const text = `FROM ${base}\nRUN : ${seed} && dd if=/dev/zero of=/big bs=1048576 count=40\n`
+      const request = { allotment: { cpuCores: 1, memoryMb: 256, diskMb: 32 } }
+      await expect(build(builder, text, { request })).rejects.toMatchObject({ code: 'disk_full' })
+      expect(await build(builder, text, { request: { allotment: { ...request.allotment, diskMb: 64 } } })).toMatchObject({
+        kind: 'image',
+      })
+    },
+  )
+
   test.each(builders)('%s: a stage that the result does not need is not built; the target is the result', async (builder) => {
     const text = [
       `FROM ${base} AS build`,

@@ -4,6 +4,7 @@ import {
   fieldIn,
   isUnified,
   killMembers,
+  membersOf,
   cgroupPeriod as period,
   cgroupRoot as root,
   textIn,
@@ -80,6 +81,10 @@ export class StepGroup {
 
   get isThere(): boolean {
     return existsSync(this.key)
+  }
+
+  get pids(): number[] {
+    return membersOf(this.key)
   }
 
   get processes(): number {

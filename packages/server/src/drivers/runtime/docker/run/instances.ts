@@ -8,9 +8,10 @@ import { ImageMissing, type ImageParts, OwnImageGone } from '../images.ts'
 import { Labels, labelIn, ownerIn } from '../labels.ts'
 import { NoAddresses } from './address-room.ts'
 import { containerName, containerSettings } from './container-settings.ts'
+import type { DiskMarks } from './disk-marks.ts'
 import { engineHealth } from './engine-health.ts'
 import { freeHostPort } from './free-port.ts'
-import type { Networks } from './networks.ts'
+import { isOwnNetwork, type Networks } from './networks.ts'
 import { isRoot, mapsRoot, noteUserNamespaces, refuseRoot } from './root-user.ts'
 import type { Volumes } from './volumes.ts'
 
@@ -19,6 +20,14 @@ export interface InstanceParts extends ImageParts {
   volumes: Volumes
   /** Whether the operators let no container run as root. */
   forbidsRoot: boolean
+  marks: DiskMarks
+}
+
+/** What an instance is shown by. */
+export interface InspectParts {
+  engine: Engine
+  labels: Labels
+  marks: DiskMarks
 }
 
 const startMs = 120_000
@@ -29,10 +38,11 @@ export async function startInstance(request: StartRequest, parts: InstanceParts,
   await noteUserNamespaces(parts.engine)
   const known = await inspectInstance(request.instanceId, parts)
   try {
-    if (known?.state === 'running' || known?.state === 'restarting') {
+    if ((known?.state === 'running' || known?.state === 'restarting') && !known.networkLost) {
       await joinNetworks(request, parts)
       return known
     }
+    parts.marks.delete(request.instanceId)
     if (known?.state === 'exited' && (await startAgain(request.instanceId, parts, abort)))
       return (await inspectInstance(request.instanceId, parts)) ?? known
     if (known) await removeContainer(request.instanceId, parts.engine)
@@ -64,7 +74,7 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
   const volumeNames = new Map<string, string>()
   for (const { id, name } of request.volumes)
     volumeNames.set(id, await parts.volumes.create({ id, name, projectId: owner.projectId }))
-  const more = { id: instanceId, ...(network ? { network: network.name } : {}) }
+  const more = { id: instanceId, disk: String(request.allotment.diskMb), ...(network ? { network: network.name } : {}) }
   const place = { image, volumeNames, isUnprivileged: parts.labels.isOurs(info.Config?.Labels) && user !== null }
   for (let tries = 1; ; tries++) {
     try {
@@ -183,30 +193,37 @@ export async function endInstance(
 }
 
 /** With what the image's own text calls a volume and nobody named; named ones stay. */
-export async function removeContainer(instanceId: string, engine: Engine): Promise<void> {
+export async function removeContainer(instanceId: string, engine: Engine, abort?: AbortSignal): Promise<void> {
+  const container = engine.getContainer(containerName(instanceId))
   try {
-    await ask((abortSignal) => engine.getContainer(containerName(instanceId)).remove({ force: true, v: true, abortSignal }))
+    await ask((abortSignal) => container.remove({ force: true, v: true, abortSignal }), abort ? { abort } : {})
   } catch (error) {
     // Gone, or going.
     if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error
   }
 }
 
-export async function inspectInstance(
-  instanceId: string,
-  { engine, labels }: { engine: Engine; labels: Labels },
-): Promise<Instance | undefined> {
-  const container = engine.getContainer(containerName(instanceId))
+export const inspectInstance = (instanceId: string, parts: InspectParts): Promise<Instance | undefined> =>
+  inspectContainer(containerName(instanceId), parts)
+
+/** By the engine's name or id of its container. */
+export async function inspectContainer(nameOrId: string, { engine, labels, marks }: InspectParts): Promise<Instance | undefined> {
+  const container = engine.getContainer(nameOrId)
   const found = await askFor((abortSignal) => container.inspect({ abortSignal }))
-  return found && labels.isOurs(found.Config.Labels) ? showInstance(found, engine) : undefined
+  return found && labels.isOurs(found.Config.Labels) ? showInstance(found, engine, marks) : undefined
 }
 
-export async function listInstances({ engine, labels }: { engine: Engine; labels: Labels }): Promise<Instance[]> {
+export async function listInstances(parts: InspectParts): Promise<Instance[]> {
+  const { engine, labels } = parts
   const filters = labels.filter('instance')
   const rows = await ask((abortSignal) => engine.listContainers({ all: true, filters, abortSignal }))
-  const all = await Promise.all(rows.map(({ Labels: marks }) => inspectInstance(labelIn(marks, 'id'), { engine, labels })))
+  const all = await Promise.all(rows.map(({ Labels: marks }) => inspectInstance(labelIn(marks, 'id'), parts)))
   return all.filter((instance) => instance !== undefined)
 }
+
+/** The network that it was made on was removed, or the container was disconnected from it: its published port leads nowhere. */
+const hasLostNetwork = ({ HostConfig: { NetworkMode = '' }, NetworkSettings }: ContainerInspectInfo): boolean =>
+  isOwnNetwork(NetworkMode) && !Object.hasOwn(NetworkSettings?.Networks ?? {}, NetworkMode)
 
 const states: Record<string, Instance['state']> = {
   created: 'starting',
@@ -218,7 +235,7 @@ const states: Record<string, Instance['state']> = {
 /** While it runs again the engine tells when it ended last, and no longer how. */
 function lastEndIn(
   { FinishedAt, ExitCode, OOMKilled }: ContainerInspectInfo['State'],
-  hasEnded: boolean,
+  { hasEnded, diskFull }: { hasEnded: boolean; diskFull: boolean },
 ): { lastEnd?: InstanceEnd } {
   if (!FinishedAt || FinishedAt.startsWith('0001-')) return {}
   const exitCode = hasEnded ? ExitCode : null
@@ -226,14 +243,16 @@ function lastEndIn(
     lastEnd: {
       at: new Date(FinishedAt).toISOString(),
       exitCode,
-      reason: endReason(exitCode, { outOfMemory: hasEnded && OOMKilled }),
+      reason: endReason(exitCode, { outOfMemory: hasEnded && OOMKilled, diskFull }),
     },
   }
 }
 
-export function showInstance({ Config, State, HostConfig, RestartCount }: ContainerInspectInfo, engine: Engine): Instance {
+export function showInstance(found: ContainerInspectInfo, engine: Engine, marks: DiskMarks): Instance {
+  const { Config, State, HostConfig, RestartCount } = found
   const owner = listenerOf(engine)
   const state = states[State.Status] ?? 'exited'
+  const diskFull = state === 'exited' && marks.has(labelIn(Config.Labels, 'id'))
   const bound = Object.values((HostConfig.PortBindings ?? {}) as Record<string, { HostPort?: string }[]>)[0]?.[0]?.HostPort
   const hasStarted = !State.StartedAt.startsWith('0001-')
   const hasEnded = state === 'exited' || state === 'restarting'
@@ -246,8 +265,10 @@ export function showInstance({ Config, State, HostConfig, RestartCount }: Contai
     startedAt: hasStarted ? State.StartedAt : null,
     exitCode: hasEnded ? State.ExitCode : null,
     outOfMemory: State.OOMKilled,
+    ...(diskFull ? { diskFull } : {}),
     restarts: RestartCount,
-    ...lastEndIn(State, hasEnded),
+    ...lastEndIn(State, { hasEnded, diskFull }),
+    ...(state === 'running' && hasLostNetwork(found) ? { networkLost: true } : {}),
     ...(isRoot(Config.User) && !mapsRoot(engine) ? { runsAsRoot: true } : {}),
     ...engineHealth({ Config, State }),
   }

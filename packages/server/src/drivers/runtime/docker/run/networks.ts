@@ -25,6 +25,11 @@ const smallest = 28
 const small = (containers: number): NetworkSize => ({ bits: [Math.min(smallest, bitsFor(containers))], from: 'end' })
 const bridgeName = 'com.docker.network.bridge.name'
 
+const namePrefix = 'berth-'
+
+/** Whether a Berth made the network, by its name: events tell nothing else. */
+export const isOwnNetwork = (name: string): boolean => name.startsWith(namePrefix)
+
 /**
  * Networks of this Berth. A container's label names the network that it was made on; on others it is a *guest*. A network
  * goes with the last container that was made on it, and its guests leave it. Making and removing take turns, so that none is
@@ -189,8 +194,8 @@ export class Networks {
   }
 
   #nameOf(name: string | null): string {
-    if (name === null) return `berth-${this.#labels.instance}`
-    return `berth-${createHash('sha256').update(`${this.#labels.instance}/${name}`).digest('hex').slice(0, 20)}`
+    if (name === null) return `${namePrefix}${this.#labels.instance}`
+    return `${namePrefix}${createHash('sha256').update(`${this.#labels.instance}/${name}`).digest('hex').slice(0, 20)}`
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -8,7 +8,7 @@ import type { Labels } from '../labels.ts'
 const emptyImage = 'berth/empty:1'
 /** Where a helper has its volume. */
 export const mountPoint = '/volume'
-export const longMs = 6 * 60 * 60_000
+const longMs = 6 * 60 * 60_000
 
 /** What was adopted may be a file or folder of the engine's machine: the engine refuses one that is not there. */
 export const mountOf = (name: string) => ({ Type: isPath(name) ? ('bind' as const) : ('volume' as const), Source: name })

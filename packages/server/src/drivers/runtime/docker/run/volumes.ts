@@ -14,13 +14,13 @@ import {
   folderEntry,
   isAsNew,
   isPath,
-  longMs,
   makeHelper,
   mountPoint,
   put,
   removeHelper,
   topEntry,
 } from './volume-helper.ts'
+import { volumeSizes } from './volume-sizes.ts'
 
 /**
  * Volumes by their stored ids. An engine cannot rename a volume, so replacing its content is a new one beside the old, and a
@@ -75,11 +75,7 @@ export class Volumes {
     return held !== undefined
   }
 
-  async #sizes(): Promise<Map<string, number>> {
-    const usage = await ask(() => this.#engine.df(), { timeoutMs: longMs })
-    const volumes = (usage as { Volumes?: { Name: string; UsageData?: { Size: number } }[] }).Volumes ?? []
-    return new Map(volumes.flatMap(({ Name, UsageData }) => (UsageData ? [[Name, UsageData.Size] as const] : [])))
-  }
+  #sizes = () => volumeSizes(this.#engine)
 
   /** Every one that ever stood for the id; nothing of another Berth, nothing foreign. */
   async remove(id: string): Promise<void> {

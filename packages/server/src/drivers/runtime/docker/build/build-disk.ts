@@ -1,0 +1,34 @@
+import { restsUntil } from '../../process/share-of-time.ts'
+
+const megabyte = 1024 * 1024
+/** Measuring takes at most this part of the time. */
+const shareOfTime = 1 / 5
+const shortestPauseMs = 500
+
+/** Watches how much a build has written. */
+export class BuildDisk {
+  readonly #limitMb: number
+  readonly #measure: () => Promise<number>
+  readonly #onOver: () => void
+  #isMeasuring = false
+  #restsUntil = 0
+
+  constructor(limitMb: number, measure: () => Promise<number>, onOver: () => void) {
+    this.#limitMb = limitMb
+    this.#measure = measure
+    this.#onOver = onOver
+  }
+
+  /** Called often; measures when it is time to. What cannot be measured now is measured at the next look. */
+  async look(): Promise<void> {
+    const began = performance.now()
+    if (this.#isMeasuring || began < this.#restsUntil) return
+    this.#isMeasuring = true
+    const bytes = await this.#measure().catch(() => 0)
+    this.#restsUntil = Math.max(restsUntil(began, shareOfTime), began + shortestPauseMs)
+    this.#isMeasuring = false
+    if (bytes > this.#limitMb * megabyte) this.#onOver()
+  }
+}
+
+export const diskFullText = (who: string, limitMb: number) => `${who} wrote more than the ${limitMb} MB that a build may use`

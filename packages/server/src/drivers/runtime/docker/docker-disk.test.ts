@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { describeNeeding, partOf } from '../../../../../../tests/kit/machine.ts'
+import type { Runtime, StartRequest } from '../runtime.ts'
+import { createDockerRuntime } from './docker-runtime.ts'
+import { type Engine, openEngine } from './engine.ts'
+import { readIdentity } from './identity.ts'
+import { removeEverythingOf } from './remove-everything.ts'
+
+const never = new AbortController().signal
+
+/** What the suite cannot ask of every runtime. */
+describeNeeding(['docker', 'busyboxImage'], 'The disk limit of a container', () => {
+  const seed = randomBytes(6).toString('hex')
+  const projectId = `prj_${seed}`
+  const adopted = `adopted-${seed}`
+  let folder: string
+  let engine: Engine
+  let runtime: Runtime
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'berth-docker-disk-'))
+    engine = openEngine(partOf('docker'))
+    runtime = createDockerRuntime({ socketPath: partOf('docker'), folder, imageMirror: null, diskPollMs: 1_000 })
+    await engine.createVolume({ Name: adopted })
+  })
+  afterAll(async () => {
+    await runtime?.close()
+    await removeEverythingOf(readIdentity(folder).instance, partOf('docker'), folder)
+    await engine.getVolume(adopted).remove()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const start = (name: string, script: string, more: Partial<StartRequest> = {}) =>
+    runtime.start(
+      {
+        ...{ instanceId: `ins_${seed}${name}`, service: '', command: null, env: {}, port: null, volumes: [], network: null },
+        owner: { projectId, deploymentId: `dep_${seed}`, environment: 'production' },
+        artifact: { kind: 'image', reference: partOf('busyboxImage'), sizeBytes: 0, startCommand: null },
+        entrypoint: ['sh', '-c', `${script}; while true; do sleep 1; done`],
+        allotment: { cpuCores: 1, memoryMb: 64, diskMb: 32 },
+        restart: true,
+        ...more,
+      },
+      never,
+    )
+  const write = (file: string) => `dd if=/dev/zero of=${file} bs=1048576 count=48`
+  const state = (name: string) => runtime.inspect(`ins_${seed}${name}`)
+
+  test('counts a file that is open and has no name any more, and not what was there before the project', async () => {
+    const volume = { id: `vol_${seed}`, name: 'data', projectId }
+    await runtime.createVolume({ ...volume, adopted: { volume: adopted } })
+    const volumes = [{ id: volume.id, name: 'data', mountPath: '/data', readOnly: false }]
+    await start('adopted', write('/data/big'), { volumes })
+    await start('nameless', 'exec 3>/big; rm /big; dd if=/dev/zero bs=1048576 count=48 >&3')
+    await expect.poll(() => state('nameless')).toMatchObject({ state: 'exited', diskFull: true })
+    await start('named', write('/big'))
+    await expect.poll(() => state('named')).toMatchObject({ state: 'exited', diskFull: true })
+    expect(await state('adopted')).toMatchObject({ state: 'running' })
+    await runtime.stop(`ins_${seed}adopted`, { graceSeconds: 0 }, never)
+  })
+
+  test('is for the time of one start', async () => {
+    await start('full', write('/big'))
+    await expect.poll(() => state('full')).toMatchObject({ state: 'exited', diskFull: true })
+    await runtime.stop(`ins_${seed}full`, { graceSeconds: 0 }, never)
+    expect(await state('full')).toBeUndefined()
+    expect((await start('full', 'true')).diskFull).toBeUndefined()
+  })
+})

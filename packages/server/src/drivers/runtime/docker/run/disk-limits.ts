@@ -1,0 +1,173 @@
+import { access, constants } from 'node:fs/promises'
+import type { ContainerInfo } from 'dockerode'
+import { bytesOfAName } from '../../../folder/folder-size.ts'
+import { measureFolders } from '../../../folder/measure-folder.ts'
+import { type Room, roomAt } from '../../process/disk-room.ts'
+import { ask, askFor, type Engine, isElsewhere, statusOf } from '../engine.ts'
+import { type Labels, labelIn } from '../labels.ts'
+import type { DiskMarks } from './disk-marks.ts'
+import { namelessBytesIn } from './nameless-files.ts'
+import { volumeSizes } from './volume-sizes.ts'
+
+const megabyte = 1024 * 1024
+const tickMs = 1_000
+const usualPollMs = 60_000
+/** The disk has filled up by so much since the last measurement: it is time for the next one. */
+const worthMeasuringBytes = 64 * megabyte
+/** Measuring takes at most this part of the time. */
+const shareOfTime = { filling: 1 / 5, quiet: 1 / 20 }
+const measureMs = 5 * 60_000
+
+interface Parts {
+  engine: Engine
+  labels: Labels
+  marks: DiskMarks
+  /** Between two measurements that nothing gives cause for. */
+  pollMs?: number | undefined
+}
+
+/**
+ * Ends instances that keep more on the disk than they may: writable layer and volumes together, except adopted volumes. The
+ * engine is asked once a minute, and on its own machine also when the disk has filled up noticeably. A hundred containers and
+ * volumes of 500 files each take it 0.4 s.
+ */
+export class DiskLimits {
+  readonly #parts: Parts
+  #timer: NodeJS.Timeout | undefined
+  #rootFolder: Promise<string | null> | undefined
+  #isMeasuring = false
+  #hasInstances = true
+  #smallestMb = Number.POSITIVE_INFINITY
+  /** The most that there was since the last measurement. */
+  #room: Room | null = null
+  #nextAt = performance.now()
+  /** When the last measurement began and ended. */
+  #last = { began: 0, ended: 0 }
+  /** Whether a volume is this Berth's own, by its name; that does not change. */
+  readonly #ownVolumes = new Map<string, boolean>()
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  watch(): void {
+    this.#timer ??= setInterval(() => void this.#tick().catch(() => undefined), tickMs).unref()
+  }
+
+  started(diskMb: number): void {
+    this.#hasInstances = true
+    this.#smallestMb = Math.min(this.#smallestMb, diskMb)
+    this.watch()
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#isMeasuring || !this.#hasInstances) return
+    this.#isMeasuring = true
+    try {
+      const room = await this.#currentRoom()
+      const isFilling = room !== null && this.#isFilledBy(room)
+      const began = performance.now()
+      if (began < this.#restsUntil(isFilling) || !(isFilling || began >= this.#nextAt)) return
+      this.#nextAt = began + (this.#parts.pollMs ?? usualPollMs)
+      this.#room = room
+      await this.#measure().finally(() => {
+        this.#last = { began, ended: performance.now() }
+      })
+    } finally {
+      this.#isMeasuring = false
+    }
+  }
+
+  #restsUntil(isFilling: boolean): number {
+    const { began, ended } = this.#last
+    return ended + (ended - began) * (1 / (isFilling ? shareOfTime.filling : shareOfTime.quiet) - 1)
+  }
+
+  /** Null where the engine's folder is not on this machine. */
+  async #currentRoom(): Promise<Room | null> {
+    const { engine } = this.#parts
+    if (isElsewhere(engine)) return null
+    this.#rootFolder ??= ask(() => engine.info()).then(
+      ({ DockerRootDir }: { DockerRootDir?: string }) => DockerRootDir ?? null,
+      () => {
+        this.#rootFolder = undefined
+        return null
+      },
+    )
+    const folder = await this.#rootFolder
+    return folder === null ? null : roomAt(folder).catch(() => null)
+  }
+
+  #isFilledBy(room: Room): boolean {
+    const most = this.#room ?? room
+    this.#room = { bytes: Math.max(most.bytes, room.bytes), names: Math.max(most.names, room.names) }
+    const noticed = Math.min(worthMeasuringBytes, (this.#smallestMb * megabyte) / 4)
+    return this.#room.bytes - room.bytes > noticed || (this.#room.names - room.names) * bytesOfAName > noticed
+  }
+
+  async #measure(): Promise<void> {
+    const { engine, labels } = this.#parts
+    const filters = { ...labels.filter('instance'), status: ['running'] }
+    const rows = await ask((abortSignal) => engine.listContainers({ size: true, filters, abortSignal }), { timeoutMs: measureMs })
+    const limits = rows.map(({ Labels: marks }) => Number(labelIn(marks, 'disk')) || Number.POSITIVE_INFINITY)
+    this.#hasInstances = rows.length > 0
+    this.#smallestMb = Math.min(...limits)
+    const volumes = await this.#volumeBytes(rows)
+    for (const [at, row] of rows.entries()) {
+      const kept = volumesOf(row).map(({ Name = '' }) => volumes.get(Name) ?? 0)
+      const nameless = isElsewhere(engine) ? 0 : await namelessBytesIn(row)
+      const bytes = kept.reduce((sum, size) => sum + size, ((row as { SizeRw?: number }).SizeRw ?? 0) + nameless)
+      if (bytes > (limits[at] ?? 0) * megabyte) await this.#end(row)
+    }
+  }
+
+  /** By the engine's name. Adopted volumes were there before the project, and are not in it. */
+  async #volumeBytes(rows: readonly ContainerInfo[]): Promise<ReadonlyMap<string, number>> {
+    const { engine } = this.#parts
+    const mounts = new Map(rows.flatMap(volumesOf).map((mount) => [mount.Name ?? '', mount.Source]))
+    if (mounts.size === 0) return new Map()
+    for (const name of mounts.keys())
+      if (!this.#ownVolumes.has(name)) this.#ownVolumes.set(name, isUnnamed(name) || (await this.#isOwn(name)))
+    const counted = [...mounts].filter(([name]) => this.#ownVolumes.get(name))
+    const folders = counted.map(([, folder]) => folder)
+    if (isElsewhere(engine) || !(await canRead(folders))) {
+      const all = await volumeSizes(engine)
+      return new Map(counted.map(([name]) => [name, all.get(name) ?? 0]))
+    }
+    const sizes = await measureFolders(folders)
+    return new Map(counted.map(([name], at) => [name, sizes[at]?.diskBytes ?? 0]))
+  }
+
+  async #isOwn(name: string): Promise<boolean> {
+    const { engine, labels } = this.#parts
+    const found = await askFor((abortSignal) => engine.getVolume(name).inspect({ abortSignal }))
+    return labels.isOurs(found?.Labels)
+  }
+
+  async #end(row: ContainerInfo): Promise<void> {
+    const { engine, marks } = this.#parts
+    const instanceId = labelIn(row.Labels, 'id')
+    marks.add(instanceId)
+    try {
+      await ask((abortSignal) => engine.getContainer(row.Id).kill({ signal: 'SIGKILL', abortSignal }))
+    } catch (error) {
+      // Without an answer it may have been ended all the same.
+      if (statusOf(error) !== undefined) marks.delete(instanceId)
+    }
+  }
+}
+
+const volumesOf = ({ Mounts }: ContainerInfo) => Mounts.filter(({ Type, RW }) => Type === 'volume' && RW)
+
+/** The engine makes one for each VOLUME of an image that the project does not name. */
+const isUnnamed = (name: string) => /^[0-9a-f]{64}$/.test(name)
+
+const canRead = (folders: readonly string[]): Promise<boolean> =>
+  Promise.all(folders.map((folder) => access(folder, constants.R_OK | constants.X_OK))).then(
+    () => true,
+    () => false,
+  )

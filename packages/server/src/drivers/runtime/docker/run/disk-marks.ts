@@ -1,0 +1,24 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Which instances were ended for their disk limit. Kept as files, because a container takes no label after it was made. */
+export class DiskMarks {
+  readonly #folder: string
+
+  constructor(folder: string) {
+    this.#folder = join(folder, 'disk-full')
+    mkdirSync(this.#folder, { recursive: true })
+  }
+
+  has = (instanceId: string): boolean => existsSync(this.#file(instanceId))
+
+  add(instanceId: string): void {
+    writeFileSync(this.#file(instanceId), '')
+  }
+
+  delete(instanceId: string): void {
+    rmSync(this.#file(instanceId), { force: true })
+  }
+
+  #file = (instanceId: string) => join(this.#folder, encodeURIComponent(instanceId))
+}

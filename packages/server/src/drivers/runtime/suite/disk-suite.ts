@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest'
+import { BuildFailed, type InstanceChange } from '../runtime.ts'
+import { allotment, call, type SuiteBench } from './suite-bench.ts'
+
+/** Less than what the program writes when it is told to fill its disk. */
+const small = { ...allotment, diskMb: 32 }
+
+/** What `diskMb` promises, of instances and of builds. */
+export function diskSuite(suite: SuiteBench): void {
+  const { projectId, newId, start, stop, build } = suite
+  describe('an instance that keeps more on the disk than it may', () => {
+    test.each(['volume', 'folder'])('is ended and stays so, after a restart of the control plane too: %s', async (where) => {
+      const id = newId('vol')
+      await suite.runtime.createVolume({ id, projectId, name: 'my-data' })
+      const volumes = [{ id, name: 'my-data', mountPath: '/data', readOnly: false }]
+      const changes: InstanceChange[] = []
+      const end = suite.runtime.onChange((change) => changes.push(change))
+      const one = await start({ volumes, allotment: small, restart: true })
+      await call(one, 'fill', where).catch(() => 'it was ended before it could answer')
+      const found = () => suite.runtime.inspect(one.instanceId)
+      await expect.poll(found).toMatchObject({ state: 'exited', diskFull: true, restarts: 0 })
+      const told = () => changes.find(({ instance, kind }) => kind === 'exited' && instance.instanceId === one.instanceId)
+      await expect.poll(told).toMatchObject({ instance: { diskFull: true }, reason: expect.stringContaining('disk') })
+      end()
+      await suite.reopen()
+      expect(await found()).toMatchObject({ state: 'exited', diskFull: true })
+      await stop(one.instanceId)
+      await suite.runtime.removeVolume(id)
+    })
+
+    test('and one that keeps to it runs on', async () => {
+      const one = await start({ allotment: { ...allotment, diskMb: 64 }, restart: true })
+      const full = await start({ allotment: small, restart: true })
+      expect(await call(one, 'fill', 'folder')).toBe('filled')
+      await call(full, 'fill', 'folder').catch(() => 'it was ended before it could answer')
+      // By then the other one was looked at as well.
+      await expect.poll(() => suite.runtime.inspect(full.instanceId)).toMatchObject({ diskFull: true })
+      expect(await suite.runtime.inspect(one.instanceId)).toMatchObject({ state: 'running' })
+      for (const { instanceId } of [one, full]) await stop(instanceId)
+    })
+  })
+
+  test('a build that writes more than it may is ended while it writes', async () => {
+    const write = "require('fs').writeFileSync('big', Buffer.alloc(48 << 20, 1)); setInterval(() => {}, 1000)"
+    const failure = await build('full', { buildCommand: `node -e "${write}"` }, { allotment: small }).catch(
+      (error: unknown) => error,
+    )
+    expect(failure).toBeInstanceOf(BuildFailed)
+    expect(failure).toMatchObject({ code: 'disk_full', message: expect.stringContaining('32 MB that a build may use') })
+  })
+}
