@@ -19,13 +19,11 @@ export async function carryFiles(
   for (const { name, sizeBytes } of files) if (there.has(name)) onFile(sizeBytes)
   const missing = files.filter(({ name }) => !there.has(name)).values()
   const stop = new AbortController()
+  const ended = AbortSignal.any([abort, stop.signal])
   const carry = async () => {
     for (const file of missing) {
-      await retryWhileUnreachable(
-        () => carryOne(file, { departure, arrival }, AbortSignal.any([abort, stop.signal])),
-        retryLimits,
-        abort,
-      )
+      // A call that was stopped looks like a cloud that is away: it is not tried again.
+      await retryWhileUnreachable(() => carryOne(file, { departure, arrival }, ended), retryLimits, ended)
       onFile(file.sizeBytes)
     }
   }

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { Failure } from '../../../platform/failure.ts'
+import { carryFiles } from './carry-files.ts'
+import type { Sides } from './sides.ts'
+
+test('a file that the other side refuses ends the whole carrying at once, also files that are on their way', async () => {
+  const files = ['refused', 'slow', 'slower'].map((name) => ({ name, sizeBytes: 1, sha256: '' }))
+  const retryLimits = { giveUpMs: 500, pollMs: 5 }
+  const underWay = Promise.withResolvers<void>()
+  let begun = 0
+  const write: Sides['arrival']['write'] = async ({ name }, _, signal) => {
+    begun += 1
+    if (begun === files.length) underWay.resolve()
+    await underWay.promise
+    if (name === 'refused') throw new Failure('conflict', { words: 'The arrival is aborted' })
+    // As the client of the cloud does with a connection that was ended.
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    throw new Failure('cloud_unreachable', { words: 'The connection was ended' })
+  }
+  const sides = { departure: { read: async () => [] }, arrival: { write } } as unknown as Sides
+  const carried = carryFiles(files, [], sides, retryLimits, new AbortController().signal, () => undefined)
+  await expect(carried).rejects.toMatchObject({ code: 'conflict', message: 'The arrival is aborted' })
+  // Each file was sent once, and none again after the refusal.
+  expect(begun).toBe(files.length)
+})
