@@ -15,6 +15,7 @@ export type ObjectKind =
   | 'uploadSession'
   | 'deployment'
   | 'volume'
+  | 'deployHook'
   | 'channel'
   | 'subscription'
   | 'delivery'
@@ -39,6 +40,7 @@ export const projectScoped: ReadonlySet<ObjectKind> = new Set<ObjectKind>([
   'uploadSession',
   'deployment',
   'volume',
+  'deployHook',
   'backupPolicy',
   'backupRun',
   'backupRestore',

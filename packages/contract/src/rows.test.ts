@@ -148,6 +148,10 @@ const extra: Partial<Record<ModuleName, string>> = {
     POST /deployments/:id/redeploy | project:write
     POST /deployments/:id/rollback | project:write
     POST /projects/:id/exec | project:admin
+    GET /projects/:id/deploy-hooks | project:read
+    POST /projects/:id/deploy-hooks | project:write
+    DELETE /projects/:id/deploy-hooks/:hookId | project:write
+    POST /hooks/deploy/:token | public
     POST /projects/:id/exec/:execId/input | project:admin
     POST /projects/:id/restart | project:write
     GET /instance/storage | organization:read
@@ -179,6 +183,11 @@ const extra: Partial<Record<ModuleName, string>> = {
     PATCH /backup-destinations/:id | backup_destination:write
     DELETE /backup-destinations/:id | backup_destination:admin
     POST /backup-destinations/:id/check | backup_destination:write
+  `,
+  registries: `
+    GET /registries | organization:write
+    POST /registries | organization:write
+    DELETE /registries/:registryId | organization:write
   `,
   servers: `
     GET /servers | server:list
@@ -245,6 +254,7 @@ describe('the table against the spec', () => {
       'notifications',
       'backups',
       'servers',
+      'registries',
       'migration',
       'transfers',
       'cloud',

@@ -19,6 +19,7 @@ import { addLogs } from './logs.ts'
 import { addMigrate } from './migrate/commands.ts'
 import { addOpen } from './open.ts'
 import { addProject } from './project/commands.ts'
+import { addRegistries } from './registries/commands.ts'
 import { addRestore } from './restore.ts'
 import { addRollback } from './rollback.ts'
 import { addRun } from './run.ts'
@@ -59,6 +60,7 @@ export function addCommands(program: Command): void {
   addTokenList(token)
   addTokenRevoke(token)
   addServers(program)
+  addRegistries(program)
   addStorage(program)
   addAdminCreate(program.command('admin').description('people, on the machine that holds the data folder'))
   addSecretsRotate(program.command('secrets').description('the keys that secrets are stored under'))

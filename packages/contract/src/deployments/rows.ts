@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { route } from '../route.ts'
 import { data, list, PageQuery, text } from '../shape.ts'
 import { ExecBody, execEvents, execInput } from './exec-shapes.ts'
+import { DeployHook, DeployHookBody, HookDeployment, NewDeployHook } from './hook-shapes.ts'
 import {
   BuildBody,
   Deployment,
@@ -123,6 +124,37 @@ export const deployments = {
     on: 'project',
     query: PageQuery,
     returns: list(StoredVolume),
+  }),
+  listHooks: route('GET /projects/:id/deploy-hooks', {
+    summary: 'Addresses that deploy the project, without their secret part',
+    permission: 'project:read',
+    on: 'project',
+    query: PageQuery,
+    returns: list(DeployHook),
+  }),
+  createHook: route('POST /projects/:id/deploy-hooks', {
+    summary: 'Make an address that deploys the project when it is called; it is shown once',
+    permission: 'project:write',
+    on: 'project',
+    body: DeployHookBody,
+    returns: data(NewDeployHook),
+    status: 201,
+    errors: ['conflict'],
+  }),
+  removeHook: route('DELETE /projects/:id/deploy-hooks/:hookId', {
+    summary: 'Delete a deploy hook; its address stops working at once',
+    permission: 'project:write',
+    on: 'deployHook',
+    status: 204,
+  }),
+  receiveHook: route('POST /hooks/deploy/:token', {
+    summary: 'Deploy the project of a deploy hook; every failure is the same 404',
+    public: true,
+    conceal: true,
+    ignoresBody: true,
+    rateLimit: 'publicWebhook',
+    returns: data(HookDeployment),
+    status: 202,
   }),
   removeVolume: route('DELETE /projects/:id/volumes/:volumeId', {
     summary: 'Delete a volume that nothing mounts, with its data',

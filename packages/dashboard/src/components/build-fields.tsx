@@ -11,6 +11,7 @@ const fields = [
   ['dockerfilePath', 'Dockerfile', 'detected'],
   ['composePath', 'Compose file', 'detected'],
   ['buildTarget', 'Dockerfile stage', 'the last one'],
+  ['image', 'Image instead of a build', 'none'],
 ] as const
 
 export type BuildValues = { [K in (typeof fields)[number][0]]?: string } & { port?: number }

@@ -17,7 +17,7 @@ export const addressOf = ({ url, routes }: Pick<Project, 'routes' | 'url'>): str
   url ?? (routes.find(({ primary }) => primary) ?? routes[0])?.url
 
 /** Where the code comes from, in a few words. */
-export function sourceWords({ source }: Pick<Project, 'source'>): string {
+export function sourceWords({ source, config }: Pick<Project, 'source'> & { config?: Pick<Project['config'], 'image'> }): string {
   if (source.kind === 'git') {
     const name =
       source.owner && source.repo ? `${source.owner}/${source.repo}` : (source.url ?? 'a repository').replace(/^\w+:\/\//, '')
@@ -25,5 +25,5 @@ export function sourceWords({ source }: Pick<Project, 'source'>): string {
   }
   if (source.kind === 'local') return source.path ?? 'A folder of the server'
   if (source.kind === 'upload') return 'An uploaded folder'
-  return source.kind === 'image' ? 'An image' : 'No source yet'
+  return source.kind === 'image' ? (config?.image ?? 'Images') : 'No source yet'
 }

@@ -9,5 +9,5 @@ export function deployRefusal(project: Pick<Project, 'enabled' | 'status' | 'sta
   const operation = operationUnderWay(project)
   if (operation) return `It is being ${operation}: deploy it when that has ended.`
   if (!enabled) return 'The project is disabled: enable it in its settings first.'
-  return source.kind === 'none' ? 'It has no source yet: link a repository or upload a folder.' : undefined
+  return source.kind === 'none' ? 'It has no source yet: link a repository, upload a folder or set an image.' : undefined
 }

@@ -1,7 +1,7 @@
 import type { ObjectKind } from '@berth/contract'
 import type { InvitationRow, MemberRow, OrganizationRow, TokenRow } from '../platform/db/tables/access.ts'
 import type { DestinationRow, PolicyRow, RestoreRow, RunRow } from '../platform/db/tables/backups.ts'
-import type { DeploymentRow, VolumeRow } from '../platform/db/tables/deployments.ts'
+import type { DeployHookRow, DeploymentRow, VolumeRow } from '../platform/db/tables/deployments.ts'
 import type { ChannelRow, DeliveryRow, SubscriptionRow } from '../platform/db/tables/notifications.ts'
 import type { EnvironmentRow, ProjectRow, RouteRuleRow, UploadSessionRow } from '../platform/db/tables/projects.ts'
 import type { RegistryLoginRow } from '../platform/db/tables/registries.ts'
@@ -16,6 +16,7 @@ export interface LoadedObjects extends Record<ObjectKind, object> {
   uploadSession: UploadSessionRow
   deployment: DeploymentRow
   volume: VolumeRow
+  deployHook: DeployHookRow
   channel: ChannelRow
   subscription: SubscriptionRow
   delivery: DeliveryRow

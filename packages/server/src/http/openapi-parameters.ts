@@ -14,6 +14,8 @@ const pathTexts: Record<string, string> = {
   runId: 'The id of the backup run',
   restoreId: 'The id of the restore',
   volumeId: 'The id of the volume',
+  hookId: 'The id of the deploy hook',
+  token: 'The secret part of the address',
   registryId: 'The id of the registry login',
   execId: 'The id of the program that runs, from the event `started`',
   file: 'The name of the file in the bundle',

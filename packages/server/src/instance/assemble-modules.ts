@@ -5,11 +5,13 @@ import { createNameServers } from '../drivers/dns/name-servers.ts'
 import { createGit, type Git } from '../drivers/git/git.ts'
 import { publicAddresses } from '../drivers/git/public-addresses.ts'
 import { folderReader } from '../drivers/reader/folder-reader.ts'
+import { createImageRegistry, type ImageRegistry } from '../drivers/registry/image-registry.ts'
 import { createServerReader } from '../drivers/runtime/server/read-server.ts'
 import { createRunCommand } from '../drivers/shell/run-command.ts'
 import { s3UploadStore } from '../drivers/upload-store/s3-upload-store.ts'
 import type { UploadStore } from '../drivers/upload-store/upload-store.ts'
 import { publicNames, type Resolve } from '../drivers/web-request/resolve.ts'
+import { createWebRequest } from '../drivers/web-request/web-request.ts'
 import { createInstance, type InstanceFacts } from '../http/health.ts'
 import type { RateLimiter } from '../http/rate-limit.ts'
 import { createAccess } from '../modules/access/index.ts'
@@ -124,6 +126,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     drivers &&
     assembleRunning(drivers, {
       ...{ ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost, control, registries },
+      imageRegistry: parts.imageRegistry ?? imageRegistryOf(config),
       predecessors: migration ? { containers: migration.predecessors } : {},
       cloudBackups: cloud?.backups ?? {},
       transferDrivers: cloud ? { isDriven: cloud.isDriving, callOff: cloud.callOff } : {},
@@ -179,6 +182,14 @@ const gitOf = ({ dataDir, environment, mode }: Config, resolve: Resolve = public
     shell: createRunCommand(environment),
     workFolder: join(dataDir, 'git'),
     ...(mode === 'cloud' ? { permittedAddresses: publicAddresses(resolve) } : {}),
+  })
+
+/** As for repositories: on the cloud service a registry opens no way into the service's own networks. */
+const imageRegistryOf = (config: Config): ImageRegistry =>
+  createImageRegistry({
+    web: createWebRequest({ allowPrivate: config.mode === 'self-hosted' }),
+    registries: allowedRegistries(config),
+    imageMirror: config.imageMirror,
   })
 
 /** Only a cloud has senders who cannot be told to come to the instance itself. */

@@ -1,4 +1,5 @@
 import type { Git } from '../drivers/git/git.ts'
+import type { ImageRegistry } from '../drivers/registry/image-registry.ts'
 import type { Gatekeeper } from '../http/guard.ts'
 import { type BackupsDeps, createBackups } from '../modules/backups/index.ts'
 import { createDeployments, type DeploymentsDeps, servedState } from '../modules/deployments/index.ts'
@@ -31,6 +32,7 @@ export function assembleRunning(
     gitHost,
     control,
     registries,
+    imageRegistry,
     ...common
   }: Common & {
     config: Config
@@ -42,6 +44,7 @@ export function assembleRunning(
     gitHost: ReturnType<typeof createGitHost>
     control: EdgeDeps['control']
     registries: ReturnType<typeof createRegistries>
+    imageRegistry: ImageRegistry
     isOperator: Gatekeeper['isOperator']
     projectPorts: ProjectPorts
     git: Git
@@ -60,6 +63,7 @@ export function assembleRunning(
     logStore,
     projects,
     registries,
+    imageRegistry,
     edge: edge.switch,
     follow: followDeployment,
     settings: { ...config, hostUrls: hostUrlsOf(config) },
@@ -100,7 +104,7 @@ export function assembleRunning(
           await backups.history.write(db, project, saved)
         }),
     },
-    leftBehind: (projectId) => leftBehind(projectId, { database: common.database, backups }),
+    leftBehind: (projectId) => leftBehind(projectId, { database: common.database, backups, registries }),
     syncRoutes: (projectId) => edge.routes.sync(projectId),
   })
   backupPorts.hasLeft = transfers.hasLeft

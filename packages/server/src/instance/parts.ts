@@ -2,6 +2,7 @@ import type { RateLimitName } from '@berth/contract'
 import type { CloudApi } from '../drivers/cloud-api/cloud-api.ts'
 import type { Dns } from '../drivers/dns/dns.ts'
 import type { Git } from '../drivers/git/git.ts'
+import type { ImageRegistry } from '../drivers/registry/image-registry.ts'
 import type { UploadStore } from '../drivers/upload-store/upload-store.ts'
 import type { Resolve } from '../drivers/web-request/resolve.ts'
 import type { Loaders } from '../http/handler.ts'
@@ -40,6 +41,8 @@ export interface Parts {
   /** What a test puts in the place of the modules above projects. */
   projectPorts?: ProjectPorts
   git?: Git
+  /** What says which digest an image has; a test brings its own. */
+  imageRegistry?: ImageRegistry
   dns?: Dns
   /** Where uploads are sent to instead of what the settings say. */
   uploadStore?: UploadStore

@@ -132,6 +132,12 @@ export const mainSettings = {
     null,
     'Registries that images may be fetched from; absent: any, and in cloud mode the large public ones',
   ),
+  imageCheckSeconds: setting(
+    'BERTH_IMAGE_CHECK_SECONDS',
+    wholeNumber(60, 604_800),
+    300,
+    'How often the image of a project that deploys by itself is compared with its registry',
+  ),
   maxBuilds: setting('BERTH_MAX_BUILDS', wholeNumber(1, 64), 2, 'How many builds may run at once'),
   sleepAfterSeconds: setting(
     'BERTH_SLEEP_AFTER_SECONDS',

@@ -51,6 +51,7 @@ export const sampleBodies: Record<string, object> = {
   'PATCH /projects/:id/route-rules/:ruleId': { enabled: false },
   'POST /projects/folder/session': { name: 'Shop', stack: 'node', packageManager: 'npm' },
   'POST /deployments/build/access': { projectId: 'prj_x' },
+  'POST /projects/:id/deploy-hooks': { name: 'CI' },
   'POST /projects/:id/exec': { argv: ['true'] },
   'POST /gitprovider/repos': { name: 'shop', private: true },
   'POST /gitprovider/handoffs': {

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
-import { contract } from '@berth/contract'
+import { contract, type ProjectFile } from '@berth/contract'
 import type { Command } from 'commander'
 import { type Connection, connect } from '../../credentials.ts'
 import { Plain } from '../../exit-codes.ts'
@@ -42,15 +42,47 @@ export function addDeploy(program: Command): void {
     const settings = settingsOf(place, command)
     const { projectId, source } = options.git
       ? await fromGit(client, linked, options)
-      : await fromFolder(client, place, linked, { ...options, ...settings }, say, command)
+      : (await isOfImage(client, linked, settings))
+        ? await fromImage(client, place, linked, settings, options, say)
+        : await fromFolder(client, place, linked, { ...options, ...settings }, say, command)
     await applySettings(client, projectId, settings)
     const { data } = await client.call(contract.deployments.build, {
       body: { projectId, ...source, ...(options.environment ? { environment: options.environment } : {}) },
     })
     const deployment = await watchDeployment(client, data.deploymentId, say)
     say.result(deployment, () => `live at ${deployment.url}`)
-    if (!linked && isAtTerminal(command)) await offerLink(client, place, projectId, say)
+    if (!linked && !settings.image && isAtTerminal(command)) await offerLink(client, place, projectId, say)
   })
+}
+
+/** A linked project of an image stays one until another source is named. */
+async function isOfImage(client: Connection, linked: string | undefined, { image }: ProjectFile): Promise<boolean> {
+  if (image !== undefined || !linked) return Boolean(image)
+  return Boolean((await client.call(contract.projects.get, { params: { id: linked } })).data.config.image)
+}
+
+/** Nothing is uploaded. The folder remembers the project. */
+async function fromImage(
+  client: Connection,
+  place: string,
+  linked: string | undefined,
+  { image }: ProjectFile,
+  options: Options,
+  say: Output,
+) {
+  if (options.branch || options.commit) throw new Plain('--branch and --commit need --git: an image has neither', 2)
+  if (linked) return { projectId: linked, source: {} }
+  const name =
+    options.name ??
+    image
+      ?.replace(/[:@].*$/, '')
+      .split('/')
+      .at(-1) ??
+    basename(place)
+  const { data } = await client.call(contract.projects.ensure, { body: { name, image } })
+  writeLink(place, { projectId: data.id, url: client.url })
+  say.note(`made the project ${data.name} (${data.id}); .berth/project.json remembers it`)
+  return { projectId: data.id, source: {} }
 }
 
 /** Naming the branch asks for the repository, also after a folder was deployed to the project. */

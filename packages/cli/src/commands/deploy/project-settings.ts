@@ -17,6 +17,7 @@ const options: readonly [flags: string, description: string][] = [
   ['--root-directory <folder>', "the app's folder in the project"],
   ['--dockerfile-path <file>', 'its Dockerfile'],
   ['--compose-path <file>', 'its Compose file'],
+  ['--image <name>', 'run this image of a registry instead of a folder, such as nginx:1.27'],
   ['--port <number>', 'where it listens'],
   ['--health-path <path>', 'a path that answers 200 when it is healthy'],
 ]

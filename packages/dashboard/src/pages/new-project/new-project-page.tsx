@@ -9,6 +9,7 @@ import { useRefusal } from '../../data/may.ts'
 import { ConfigureProject } from './configure-project.tsx'
 import { ExampleSource } from './example-source.tsx'
 import { FolderSource } from './folder-source.tsx'
+import { ImageSource } from './image-source.tsx'
 import { PathSource } from './path-source.tsx'
 import { RepositorySource } from './repository-source.tsx'
 import { ServerSource } from './server-source.tsx'
@@ -17,6 +18,7 @@ import type { ChosenSource } from './source.ts'
 const ways = [
   { value: 'folder', label: 'Folder' },
   { value: 'repository', label: 'Repository' },
+  { value: 'image', label: 'Image' },
   { value: 'path', label: 'Path' },
   { value: 'server', label: 'Server' },
   { value: 'example', label: 'Example' },
@@ -24,6 +26,7 @@ const ways = [
 const choosers = {
   folder: FolderSource,
   repository: RepositorySource,
+  image: ImageSource,
   path: PathSource,
   server: ServerSource,
   example: ExampleSource,
@@ -51,7 +54,7 @@ export function NewProjectPage() {
         <Section title="Where does it come from?">
           <SegmentedControl
             fullWidth
-            // Five words do not fit beside each other on a phone.
+            // Six words do not fit beside each other on a phone.
             orientation={isNarrow ? 'vertical' : 'horizontal'}
             mb="lg"
             aria-label="Source"

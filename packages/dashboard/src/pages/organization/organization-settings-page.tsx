@@ -14,6 +14,7 @@ import { activeOrganization } from '../../data/active-organization.ts'
 import { useChange } from '../../data/change.ts'
 import { useRefusal } from '../../data/may.ts'
 import { useSession } from '../../data/session.ts'
+import { RegistrySection } from './registry-section.tsx'
 import { StorageSection } from './storage-section.tsx'
 
 export function OrganizationSettingsPage() {
@@ -29,6 +30,7 @@ export function OrganizationSettingsPage() {
               id={organization.id}
               patterns={organization.memberRepositories}
             />
+            <RegistrySection />
             <StorageSection />
             <AnotherOrganization />
             <DeleteOrganization id={organization.id} name={organization.name} />

@@ -1,6 +1,7 @@
 import type { Git } from '../../drivers/git/git.ts'
 import type { GitRemote } from '../../drivers/git/remote.ts'
 import type { Probe } from '../../drivers/probe/probe.ts'
+import type { ImageRegistry } from '../../drivers/registry/image-registry.ts'
 import type { RegistryLogin } from '../../drivers/registry/registry-login.ts'
 import type { Runtimes } from '../../drivers/runtime/runtimes.ts'
 import type { Clock } from '../../platform/clock.ts'
@@ -33,6 +34,8 @@ export interface DeploymentsSettings {
   maxBuilds: number
   baseDomain: string
   sleepAfterSeconds: number
+  /** Between two comparisons of an image with its registry. */
+  imageCheckSeconds: number
   /** How long a deployment waits for a server that is away. */
   serverWaitSeconds: number
   hostUrls: HostUrls
@@ -112,7 +115,12 @@ export interface DeploymentsDeps {
     uploadFile(sessionId: string): string
   }
   /** What an organisation signs in with at image registries. */
-  registries: { loginsOf(organizationId: string): Promise<readonly RegistryLogin[]> }
+  registries: {
+    loginsOf(organizationId: string): Promise<readonly RegistryLogin[]>
+    loginsOfEach(organizationIds: readonly string[]): Promise<ReadonlyMap<string, readonly RegistryLogin[]>>
+  }
+  imageRegistry: ImageRegistry
+  publicUrl(): string
   /** Told of a new deployment and of its end, within the transaction that makes it so. */
   follow?(bound: Bound, deployment: DeploymentRow): Promise<void>
   settings: DeploymentsSettings

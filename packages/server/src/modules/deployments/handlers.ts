@@ -1,11 +1,12 @@
 import type { contract } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
-import { BadCursor } from '../../platform/db/pages.ts'
+import { BadCursor, listed } from '../../platform/db/pages.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { fail } from '../../platform/failure.ts'
 import { isLogId } from '../../platform/log-store/log-entry.ts'
 import { namedEnvironment, namedInOrganization } from '../projects/index.ts'
 import { cancelDeployment } from './cancel.ts'
+import { createHook, deleteHook, deployByHook, listHooks, showHook } from './deploy-hooks.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { execHandlers } from './exec/handlers.ts'
 import { requestDeployment } from './request-deployment.ts'
@@ -26,6 +27,17 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
       : namedInOrganization(db, organizationId, environment)
   return {
     ...execHandlers(deps),
+    listHooks: async ({ query }, { project }) => listed(await listHooks(db, project.id, query), showHook),
+    createHook: async ({ body }, context) => {
+      const data = await createHook(context.project, body, deps)
+      context.audit({ objectKind: 'deployHook', objectId: data.id })
+      return { data }
+    },
+    removeHook: async (_, { deployHook }) => {
+      await deleteHook(db, deployHook.id)
+      return undefined
+    },
+    receiveHook: async ({ params }) => ({ data: { deploymentId: await deployByHook(params.token, deps) } }),
     listVolumes: ({ query }, { project }) => showVolumes(project, query, deps),
     removeVolume: async (_, { volume }) => {
       await removeVolume(volume, deps)

@@ -7,7 +7,9 @@ import { ownedProjects } from '../projects/index.ts'
 import { followAddresses, noteAllAddresses } from './addresses.ts'
 import { allottedReader } from './allotted.ts'
 import { cancelDeployment } from './cancel.ts'
+import { checkImagesJob, checkImagesSchedule } from './check-images.ts'
 import { cleanUpJob } from './clean-up.ts'
+import { findHook } from './deploy-hooks.ts'
 import { deployJob } from './deploy-job.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { deploymentsHandlers } from './handlers.ts'
@@ -28,6 +30,7 @@ import { UsageSampler } from './usage-sampler.ts'
 import { removeVolumeJob } from './volumes.ts'
 import { Watch } from './watch.ts'
 
+export { hooksOf } from './deploy-hooks.ts'
 export type { DeploymentsDeps, EdgeSwitch, PredecessorContainers } from './deps.ts'
 export { hasDoneItsWork } from './health.ts'
 export { heldByEngine } from './held-by-engine.ts'
@@ -57,12 +60,17 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     loaders: {
       deployment: ({ id }: Record<string, string>, { organizationId }: { organizationId: string }) =>
         findDeploymentOf(deps.database.db, organizationId, id as string),
+      deployHook: async ({ id, hookId }: Record<string, string>, { organizationId }: { organizationId: string }) =>
+        (await ownedProjects(deps.database.db, organizationId, [id as string])).has(id as string)
+          ? findHook(deps.database.db, id as string, hookId as string)
+          : undefined,
       volume: async ({ id, volumeId }: Record<string, string>, { organizationId }: { organizationId: string }) =>
         (await ownedProjects(deps.database.db, organizationId, [id as string])).has(id as string)
           ? findVolume(deps.database.db, id as string, volumeId as string)
           : undefined,
     },
-    jobs: [deployJob(deps), cleanUpJob(deps), wakeJob(deps), removeVolumeJob(deps)],
+    jobs: [deployJob(deps), cleanUpJob(deps), wakeJob(deps), removeVolumeJob(deps), checkImagesJob(deps)],
+    schedules: [checkImagesSchedule],
     reader: deploymentReader(deps),
     allotted: allottedReader,
     running: runningProjects(deps),

@@ -106,6 +106,16 @@ export const listUnderWay = (db: Db, projectId: string, environment?: string): P
 export const listArtifactOwners = (db: Db, projectId: string) =>
   db.selectFrom('deployments').select(['id', 'environment', 'artifacts', 'serverId']).where('projectId', '=', projectId).execute()
 
+/** The deployments of production that are live or under way. */
+export const listNow = (db: Db, projectIds: readonly string[]) =>
+  db
+    .selectFrom('deployments')
+    .select(['projectId', 'status', 'artifacts'])
+    .where('projectId', 'in', projectIds)
+    .where('environment', '=', 'production')
+    .where('status', 'in', ['live', ...underWay])
+    .execute()
+
 /** Whether a deployment other than those names the artifact, of whatever project. */
 export async function isArtifactUsed(db: Db, reference: string, except: readonly string[]): Promise<boolean> {
   const found = await db

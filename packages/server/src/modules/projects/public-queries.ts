@@ -67,6 +67,25 @@ export async function isFollowed(
   return found !== undefined
 }
 
+export interface ImageProject {
+  id: string
+  organizationId: string
+  image: string
+}
+
+/** Projects of an image that a new digest is deployed to by itself. */
+export const imageProjects = (db: Db): Promise<ImageProject[]> =>
+  db
+    .selectFrom('projects')
+    .select(['id', 'organizationId', 'image'])
+    .where('image', 'is not', null)
+    .where('autoDeploy', '=', 1)
+    .where('enabled', '=', 1)
+    .where('deletingSince', 'is', null)
+    .where('presence', '=', 'here')
+    .$narrowType<{ image: string }>()
+    .execute()
+
 const inMotion: readonly Presence[] = ['departing', 'arriving', 'landing']
 
 /** Whether a project of that repository is being moved: a push waits until it is known where the project lives. */

@@ -2,7 +2,7 @@ import type { contract } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
 import { listed } from '../../platform/db/pages.ts'
 import { openLogins, openLoginsOfEach, type RegistriesDeps, saveLogin, showLogin } from './logins.ts'
-import { deleteLogin, findLoginOf, listLoginsOf } from './store.ts'
+import { allLoginsOf, deleteLogin, findLoginOf, listLoginsOf } from './store.ts'
 
 export type { RegistriesDeps } from './logins.ts'
 
@@ -29,6 +29,9 @@ export function createRegistries(deps: RegistriesDeps) {
     },
     /** For the images of an organisation's projects. */
     loginsOf: (organizationId: string) => openLogins(organizationId, deps),
+    /** Without the passwords. */
+    hostsOf: async (organizationId: string) =>
+      (await allLoginsOf(db, organizationId)).map(({ host, username }) => ({ host, username })),
     loginsOfEach: (organizationIds: readonly string[]) => openLoginsOfEach(organizationIds, deps),
   }
 }

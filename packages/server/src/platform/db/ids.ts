@@ -11,6 +11,7 @@ export type IdPrefix =
   | 'rul'
   | 'srv'
   | 'reg'
+  | 'hok'
   | 'upl'
   | 'bkd'
   | 'bkp'

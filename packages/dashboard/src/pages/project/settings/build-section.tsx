@@ -1,5 +1,5 @@
 import { contract, type Project } from '@berth/contract'
-import { NumberInput } from '@mantine/core'
+import { NumberInput, Switch, Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { BuildFields, type BuildValues, buildChanges } from '../../../components/build-fields.tsx'
 import { SaveFooter } from '../../../components/save-footer.tsx'
@@ -8,6 +8,7 @@ import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
 import { projectReads } from '../../../data/project.ts'
+import { buildArgsText, readBuildArgs } from '../../../rules/build-args.ts'
 
 export function BuildSection({ project }: { project: Project }) {
   const { config, id } = project
@@ -20,15 +21,24 @@ export function BuildSection({ project }: { project: Project }) {
     dockerfilePath: config.dockerfilePath ?? '',
     composePath: config.composePath ?? '',
     buildTarget: config.buildTarget ?? '',
+    image: config.image ?? '',
     port: config.port,
   }))
+  const [args, setArgs] = useState(() => buildArgsText(config.buildArgs))
+  const { buildArgs, problems } = readBuildArgs(args)
+  const [autoDeploy, setAutoDeploy] = useState(config.autoDeploy)
   const [rollbackWindow, setWindow] = useState(config.rollbackWindow)
   const refusal = useProjectRefusal(id, 'write')
   const save = useChange(contract.projects.setOptions, {
     refreshes: projectReads,
     says: 'Saved; in force with the next deployment.',
   })
-  const submit = () => save.mutate({ params: { id }, body: { ...buildChanges(values, config.port), rollbackWindow } })
+  const submit = () =>
+    problems.length === 0 &&
+    save.mutate({
+      params: { id },
+      body: { ...buildChanges(values, config.port), buildArgs, rollbackWindow, ...(values.image ? { autoDeploy } : {}) },
+    })
   return (
     <form onSubmit={submitting(() => submit())}>
       <Section
@@ -51,6 +61,31 @@ export function BuildSection({ project }: { project: Project }) {
             onChange={(value) => setWindow(Number(value))}
           />
         </BuildFields>
+        {values.image && (
+          <Switch
+            mt="md"
+            label="Deploy a new version of the image by itself"
+            description="The registry is asked every few minutes whether the tag stands for another digest."
+            checked={autoDeploy}
+            disabled={!!refusal}
+            onChange={(event) => setAutoDeploy(event.currentTarget.checked)}
+          />
+        )}
+        <Textarea
+          mt="md"
+          label="Build arguments"
+          description="One per line, as NAME=value. They stay readable in the image: secrets belong in the variables."
+          placeholder="NODE_VERSION=24"
+          autosize
+          minRows={2}
+          maxRows={14}
+          classNames={{ input: 'mono' }}
+          spellCheck={false}
+          readOnly={!!refusal}
+          value={args}
+          error={problems.length > 0 ? problems.join(' · ') : undefined}
+          onChange={(event) => setArgs(event.currentTarget.value)}
+        />
       </Section>
     </form>
   )

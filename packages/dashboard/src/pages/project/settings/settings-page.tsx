@@ -3,6 +3,7 @@ import { BuildSection } from './build-section.tsx'
 import { DeleteSection } from './delete-section.tsx'
 import { GrantSection } from './grant-section.tsx'
 import { HealthSection } from './health-section.tsx'
+import { HooksSection } from './hooks-section.tsx'
 import { MoveSection } from './move-section.tsx'
 import { NameSection } from './name-section.tsx'
 import { PowerSection } from './power-section.tsx'
@@ -17,6 +18,7 @@ export function SettingsPage() {
           <BuildSection key={`build ${project.id}`} project={project} />
           <HealthSection key={`health ${project.id}`} project={project} />
           {project.config.services.length === 0 && <VolumeSection key={`volumes ${project.id}`} project={project} />}
+          <HooksSection project={project} />
           <GrantSection project={project} />
           <PowerSection project={project} />
           <MoveSection project={project} />

@@ -38,6 +38,7 @@ import { migration as userChannels } from './041-user-channels.ts'
 import { migration as buildSettings } from './043-build-settings.ts'
 import { migration as serviceStates } from './044-service-states.ts'
 import { migration as registries } from './047-registries.ts'
+import { migration as imageChecks } from './048-image-checks.ts'
 import { migration as detectedFields } from './049-detected-fields.ts'
 
 export interface Migration {
@@ -87,5 +88,6 @@ export const migrations: readonly Migration[] = [
   buildSettings,
   serviceStates,
   registries,
+  imageChecks,
   detectedFields,
 ]

@@ -141,14 +141,38 @@ export interface VolumesTable {
   createdAt: Millis
 }
 
+/** When the image of a project is compared with its registry next. */
+export interface ImageChecksTable {
+  projectId: string
+  nextAt: Millis
+  /** The newest digest that a deployment was made for by itself; it is not tried again. */
+  digest: string | null
+}
+
+/** A secret address that deploys a project when it is called. */
+export interface DeployHooksTable {
+  id: string
+  projectId: string
+  name: string
+  branch: string | null
+  environment: string
+  tokenHash: string
+  lastUsedAt: Millis | null
+  createdAt: Millis
+}
+
 export interface DeploymentsTables {
   deployments: DeploymentsTable
   liveEnvironments: LiveEnvironmentsTable
   instances: ReplicasTable
   volumes: VolumesTable
+  imageChecks: ImageChecksTable
+  deployHooks: DeployHooksTable
 }
 
 export type DeploymentRow = Selectable<DeploymentsTable>
 export type LiveEnvironmentRow = Selectable<LiveEnvironmentsTable>
 export type InstanceRow = Selectable<ReplicasTable>
 export type VolumeRow = Selectable<VolumesTable>
+export type ImageCheckRow = Selectable<ImageChecksTable>
+export type DeployHookRow = Selectable<DeployHooksTable>

@@ -1,0 +1,85 @@
+import { contract, type DeployHook, type Project } from '@berth/contract'
+import { Alert, Code, Stack, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { ActionButton } from '../../../components/action-button.tsx'
+import { type Column, DataTable } from '../../../components/data-table.tsx'
+import { SaveFooter } from '../../../components/save-footer.tsx'
+import { Section } from '../../../components/section.tsx'
+import { submitting } from '../../../components/submitting.ts'
+import { useChange } from '../../../data/change.ts'
+import { useProjectRefusal } from '../../../data/may.ts'
+import { useRead } from '../../../data/read.ts'
+
+/** Addresses that deploy the project, for a CI or a registry. */
+export function HooksSection({ project: { id } }: { project: Project }) {
+  const params = { id }
+  const [name, setName] = useState('')
+  const [made, setMade] = useState<string>()
+  const refusal = useProjectRefusal(id, 'write')
+  const hooks = useRead(contract.deployments.listHooks, { params })
+  const refreshes = [contract.deployments.listHooks]
+  const create = useChange(contract.deployments.createHook, { refreshes })
+  const remove = useChange(contract.deployments.removeHook, { refreshes, says: 'Deleted. Its address no longer works.' })
+  const rows = hooks.data ?? []
+  const columns: Column<DeployHook>[] = [
+    { title: 'Name', isHeading: true, cell: (hook) => hook.name },
+    { title: 'Environment', cell: (hook) => hook.environment },
+    { title: 'Last used', cell: ({ lastUsedAt }) => (lastUsedAt ? new Date(lastUsedAt).toLocaleString() : 'never') },
+    {
+      title: '',
+      cell: (hook) => (
+        <ActionButton
+          size="xs"
+          variant="default"
+          refusal={refusal}
+          aria-label={`Delete the hook ${hook.name}`}
+          onClick={() => remove.mutate({ params: { id, hookId: hook.id } })}
+        >
+          Delete
+        </ActionButton>
+      ),
+    },
+  ]
+  const add = () =>
+    create.mutate(
+      { params, body: { name } },
+      {
+        onSuccess: ({ data }) => {
+          setMade(data.url)
+          setName('')
+        },
+      },
+    )
+  return (
+    <form onSubmit={submitting(add)}>
+      <Section
+        title="Deploy hooks"
+        description="A POST to a hook's address deploys the project, for example when a CI has pushed a new image."
+        footer={<SaveFooter refusal={refusal} isPending={create.isPending} label="Create hook" />}
+      >
+        <Stack>
+          {made && (
+            <Alert
+              color="green"
+              title="Copy the address now. It is not shown again."
+              withCloseButton
+              onClose={() => setMade(undefined)}
+            >
+              <Code className="wrap-anywhere">{made}</Code>
+            </Alert>
+          )}
+          {rows.length > 0 && <DataTable label="Deploy hooks" rows={rows} columns={columns} keyOf={(hook) => hook.id} />}
+          <TextInput
+            label="Name of a new hook"
+            placeholder="CI"
+            required
+            maxLength={100}
+            readOnly={!!refusal}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+        </Stack>
+      </Section>
+    </form>
+  )
+}
