@@ -1,6 +1,7 @@
 import { RegistryFailure } from '../../drivers/registry/image-registry.ts'
 import type { RegistryLogin } from '../../drivers/registry/registry-login.ts'
 import { digestIn, registryOf } from '../../drivers/runtime/image-name.ts'
+import type { Artifact } from '../../drivers/runtime/runtime.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { ImageCheckRow } from '../../platform/db/tables/deployments.ts'
 import { Failure } from '../../platform/failure.ts'
@@ -9,7 +10,6 @@ import type { Schedule } from '../../platform/jobs/schedules.ts'
 import { type ImageProject, imageProjects } from '../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { requestDeployment } from './request-deployment.ts'
-import { imageOf } from './show.ts'
 import { listNow } from './store.ts'
 
 const kind = 'deployments.check-images'
@@ -83,7 +83,8 @@ async function liveDigests(db: Db, due: readonly Due[]): Promise<ReadonlyMap<str
     db,
     due.map(({ project }) => project.id),
   )) {
-    const digest = digestIn(imageOf(row) ?? '')
+    const artifacts = JSON.parse(row.artifacts ?? '{}') as Record<string, Artifact>
+    const digest = digestIn(artifacts['']?.reference ?? '')
     if (row.status !== 'live') busy.add(row.projectId)
     else if (digest) digests.set(row.projectId, digest)
   }
