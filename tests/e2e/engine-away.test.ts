@@ -1,10 +1,9 @@
 import { join } from 'node:path'
 import type { Deployment, Project } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openEngine } from '../../packages/server/src/drivers/runtime/docker/engine.ts'
 import { type Hosting, serving, startHosting, writeApp } from '../kit/hosting.ts'
 import { partOf } from '../kit/machine.ts'
-import { describeOnDocker } from '../kit/runtimes.ts'
+import { describeOnDocker, removeNetworkOf } from '../kit/runtimes.ts'
 import { startWeakSocket, type WeakSocket } from '../kit/weak-socket.ts'
 
 /** Longer than a check of an engine that is silent. */
@@ -80,11 +79,7 @@ describeOnDocker('a Docker engine that is away', () => {
   }
 
   test('a network that was removed by hand: the project is started again on a new one', async () => {
-    const engine = openEngine(partOf('docker'))
-    const [row] = await engine.listContainers({ filters: { label: [`berth.project=${project.id}`, 'berth.kind=instance'] } })
-    const network = engine.getNetwork(row?.HostConfig.NetworkMode ?? '')
-    await network.disconnect({ Container: row?.Id, Force: true })
-    await network.remove()
+    await removeNetworkOf(project.id)
     await expect.poll(page).toMatch(/^after /)
     expect(await record()).toMatchObject({ enabled: true, status: 'live' })
   })

@@ -4,7 +4,7 @@ import type { Project } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Hosting, keepAsking, ownerSignIn, serving, startHosting, writeApp } from '../kit/hosting.ts'
 import { partOf } from '../kit/machine.ts'
-import { describeOnDocker, listOnServer, serverRemover } from '../kit/runtimes.ts'
+import { describeOnDocker, listOnServer, removeNetworkOf, serverRemover } from '../kit/runtimes.ts'
 import { type Sshd, startSshd } from '../kit/sshd.ts'
 
 const startCommand = 'node server.js'
@@ -111,6 +111,13 @@ describeOnDocker('a project on a server over SSH', () => {
     const { failures, requests, bodies } = await asking.stop()
     expect({ failures, hasNewest: bodies.has('version 3') }).toEqual({ failures: [], hasNewest: true })
     expect(requests).toBeGreaterThan(20)
+  })
+
+  test('a network that was removed by hand on the server: the project is started again on a new one', async () => {
+    const project = await make('unplugged', serving('plugged in'))
+    await goLive(project.id)
+    await removeNetworkOf(project.id)
+    await expect.poll(async () => (await hosting.get(`${project.slug}.localhost`)).text).toBe('plugged in')
   })
 
   test('kill -9 of the control plane: it serves again from the same containers', async () => {

@@ -62,6 +62,17 @@ export async function subnetsOnDocker(dataFolder: string): Promise<string[]> {
   return networks.flatMap(({ IPAM }) => (IPAM?.Config ?? []).flatMap(({ Subnet }) => Subnet ?? []))
 }
 
+/** As an operator would by hand: every container of the project leaves its network first. Containers of other projects keep it. */
+export async function removeNetworkOf(projectId: string): Promise<void> {
+  const engine = openEngine(partOf('docker'))
+  const filters = { label: [`berth.project=${projectId}`, 'berth.kind=instance'] }
+  for (const { Id, HostConfig } of await engine.listContainers({ filters })) {
+    const network = engine.getNetwork(HostConfig.NetworkMode ?? '')
+    await network.disconnect({ Container: Id, Force: true })
+    await network.remove().catch(() => undefined)
+  }
+}
+
 async function listMarked(identity: string): Promise<string[]> {
   const engine = openEngine(partOf('docker'))
   const filters = { label: [`berth.instance=${identity}`] }
