@@ -301,6 +301,8 @@ export interface Instance {
   /** It was ended because it kept more on the disk than it may. */
   diskFull?: boolean
   restarts: number
+  /** What it was started with, where an image may say that; absent where nobody can tell. */
+  program?: string
   /** Its last end by itself; absent: there was none. */
   lastEnd?: InstanceEnd
   /** It runs and is not on its Docker network any more: nothing reaches it until it is started again. */

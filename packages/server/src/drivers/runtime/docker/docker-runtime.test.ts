@@ -245,8 +245,17 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     const unlisten = runtime.onChange(({ kind, reason }) => kind === 'crash_loop' && told.resolve(reason))
     await pause(500)
     const { instanceId } = await start(busybox(), { command: ['sh', '-c', 'echo lost the database; exit 6'], restart: true })
-    expect(await told.promise).toMatch(/exit code 6[\s\S]*lost the database/)
+    expect(await told.promise).toMatch(/exited with code 6[\s\S]*lost the database/)
     unlisten()
+    await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+  })
+
+  test('a command that its image does not have is named: by the failure to start, or once it has ended with 127', async () => {
+    const wanted = { entrypoint: ['no-such-program'], command: ['--serve'] }
+    const started = await start(busybox(), wanted).catch((error: Error) => error)
+    if (started instanceof Error) return expect(started.message).toMatch(/^The command `no-such-program` does not exist/)
+    const { instanceId } = started
+    await expect.poll(() => runtime.inspect(instanceId)).toMatchObject({ exitCode: 127, program: 'no-such-program' })
     await runtime.stop(instanceId, { graceSeconds: 0 }, never)
   })
 

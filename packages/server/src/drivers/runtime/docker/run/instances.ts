@@ -14,6 +14,7 @@ import { freeHostPort } from './free-port.ts'
 import { isOwnNetwork, type Networks } from './networks.ts'
 import { isRoot, mapsRoot, noteUserNamespaces, refuseRoot } from './root-user.ts'
 import type { Volumes } from './volumes.ts'
+import { whyNotStarted } from './why-not-started.ts'
 
 export interface InstanceParts extends ImageParts {
   networks: Networks
@@ -51,7 +52,7 @@ export async function startInstance(request: StartRequest, parts: InstanceParts,
     abort.throwIfAborted()
     if (error instanceof OwnImageGone) throw new ArtifactGone(error.message)
     if (error instanceof ImageMissing || error instanceof NoAddresses) throw new StartFailed(error.message)
-    if (statusOf(error) !== undefined) throw new StartFailed(`It could not be started: ${wordsOfEngine(error)}`)
+    if (statusOf(error) !== undefined) throw new StartFailed(whyNotStarted(wordsOfEngine(error)))
     throw error
   }
 }
@@ -249,7 +250,7 @@ function lastEndIn(
 }
 
 export function showInstance(found: ContainerInspectInfo, engine: Engine, marks: DiskMarks): Instance {
-  const { Config, State, HostConfig, RestartCount } = found
+  const { Config, State, HostConfig, RestartCount, Path } = found
   const owner = listenerOf(engine)
   const state = states[State.Status] ?? 'exited'
   const diskFull = state === 'exited' && marks.has(labelIn(Config.Labels, 'id'))
@@ -267,6 +268,7 @@ export function showInstance(found: ContainerInspectInfo, engine: Engine, marks:
     outOfMemory: State.OOMKilled,
     ...(diskFull ? { diskFull } : {}),
     restarts: RestartCount,
+    ...(Path ? { program: Path } : {}),
     ...lastEndIn(State, { hasEnded, diskFull }),
     ...(state === 'running' && hasLostNetwork(found) ? { networkLost: true } : {}),
     ...(isRoot(Config.User) && !mapsRoot(engine) ? { runsAsRoot: true } : {}),

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import type { Unit } from './plan.ts'
+import { inDependencyOrder } from './side-by-side.ts'
+
+const unit = (service: string, ...dependsOn: string[]) => ({ service, dependsOn }) as unknown as Unit
+const never = new AbortController().signal
+const moment = () => new Promise((resolve) => setImmediate(resolve))
+
+test('each begins once those that it depends on are done, and the others beside it', async () => {
+  const begun: string[] = []
+  const ends = new Map(['db', 'cache', 'web', 'worker'].map((name) => [name, Promise.withResolvers<void>()]))
+  const units = [unit('db'), unit('cache'), unit('web', 'db', 'cache'), unit('worker', 'db', 'elsewhere')]
+  const all = inDependencyOrder(units, never, async ({ service }) => {
+    begun.push(service)
+    await ends.get(service)?.promise
+    return service
+  })
+  await moment()
+  expect(begun).toEqual(['db', 'cache'])
+  ends.get('db')?.resolve()
+  await moment()
+  expect(begun).toEqual(['db', 'cache', 'worker'])
+  for (const { resolve } of ends.values()) resolve()
+  expect(await all).toEqual(['db', 'cache', 'web', 'worker'])
+})
+
+test('after a failure nothing more begins, and it rejects with it once all have ended', async () => {
+  const begun: string[] = []
+  let hasEnded = false
+  const all = inDependencyOrder([unit('bad'), unit('slow'), unit('after', 'slow')], never, async ({ service }, abort) => {
+    begun.push(service)
+    if (service === 'bad') throw new Error('it crashed')
+    await new Promise((resolve) => abort.addEventListener('abort', resolve, { once: true }))
+    await moment()
+    hasEnded = true
+  })
+  await expect(all).rejects.toThrow('it crashed')
+  expect([begun, hasEnded]).toEqual([['bad', 'slow'], true])
+})
+
+test('no more than eight at once', async () => {
+  let [now, most] = [0, 0]
+  await inDependencyOrder(
+    Array.from({ length: 30 }, (_, at) => unit(`s${at}`)),
+    never,
+    async () => {
+      most = Math.max(most, ++now)
+      await moment()
+      now -= 1
+    },
+  )
+  expect(most).toBe(8)
+})
