@@ -8,15 +8,15 @@ const notExecutable = 126
 /** Why a version ended before it was healthy, and what to do about it. `name` begins the sentence. */
 export function crashText(
   name: string,
-  { exitCode, outOfMemory, diskFull, program = null }: Pick<Instance, 'exitCode' | 'outOfMemory' | 'diskFull' | 'program'>,
+  { exitCode, outOfMemory, diskFull, program }: Pick<Instance, 'exitCode' | 'outOfMemory' | 'diskFull' | 'program'>,
   unit: Pick<Unit, 'command' | 'entrypoint' | 'build' | 'exposed' | 'restart'>,
   lines: readonly string[],
 ): string {
   if (outOfMemory) return `${name} was ended because it used more memory than it may before it was healthy`
   if (diskFull) return `${name} was ended because it wrote more than it may keep on the disk before it was healthy`
   const ended = `${name} ended with exit code ${exitCode ?? 'unknown'} before it was healthy`
-  if (exitCode === notFound) return `${ended}: ${missingText(missingProgramIn(lines) ?? firstWord(unit) ?? program)}`
-  if (exitCode === notExecutable) return `${ended}: ${deniedText(firstWord(unit) ?? program)}`
+  if (exitCode === notFound) return `${ended}: ${missingText(missingProgramIn(lines) ?? firstWord(unit) ?? program ?? null)}`
+  if (exitCode === notExecutable) return `${ended}: ${deniedText(firstWord(unit) ?? program ?? null)}`
   return lines.some((line) => line.trim() !== '') ? ended : `${ended}, and wrote nothing. ${silentAdvice(exitCode)}`
 }
 
