@@ -22,15 +22,17 @@ interface Props {
   /** What would be used where a field is left empty. */
   detected?: Partial<Record<string, unknown>> | null
   isReadOnly?: boolean
+  /** With the field for an image, which is a source of its own. */
+  hasImage?: boolean
   /** Fields that belong beside them. */
   children?: ReactNode
 }
 
 /** How it is built; an empty field is found out at each build. */
-export function BuildFields({ values, onChange, detected, isReadOnly, children }: Props) {
+export function BuildFields({ values, onChange, detected, isReadOnly, hasImage, children }: Props) {
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }}>
-      {fields.map(([name, label, otherwise]) => (
+      {shownFields(hasImage).map(([name, label, otherwise]) => (
         <TextInput
           key={name}
           label={label}
@@ -55,6 +57,8 @@ export function BuildFields({ values, onChange, detected, isReadOnly, children }
     </SimpleGrid>
   )
 }
+
+const shownFields = (hasImage = false) => fields.filter(([name]) => hasImage || name !== 'image')
 
 /** The fields that were filled in, as the API takes them. */
 export const buildBody = (values: BuildValues): UpdateProject =>

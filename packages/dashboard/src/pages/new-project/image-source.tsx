@@ -32,7 +32,7 @@ export function ImageSource({ onChosen }: ChooserProps) {
       </Group>
       <Text size="sm" c="dimmed" mt="sm">
         A private image needs a login for its registry in the{' '}
-        <Anchor component={Link} to="/organization">
+        <Anchor component={Link} to="/organization/settings">
           organisation's settings
         </Anchor>
         .

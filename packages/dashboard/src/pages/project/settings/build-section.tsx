@@ -50,7 +50,7 @@ export function BuildSection({ project }: { project: Project }) {
           </SaveFooter>
         }
       >
-        <BuildFields values={values} onChange={setValues} isReadOnly={!!refusal}>
+        <BuildFields hasImage values={values} onChange={setValues} isReadOnly={!!refusal}>
           <NumberInput
             label="Versions kept"
             description="Those one can roll back to"
