@@ -23,7 +23,8 @@ try {
   for (let at = 0; at < Math.min(Number(count), 1000) && !isStopped; at++) {
     const began = performance.now()
     const name = `bench-${at}`
-    await networks.use({ name, projectId: name, environment: 'production', containers: 4 }, async () => undefined)
+    const part = { name: '', internal: false, aliases: [], containers: 4 }
+    await networks.use({ name, projectId: name, environment: 'production' }, [part], async () => undefined)
     times.push(performance.now() - began)
   }
   const made = await engine.listNetworks({ filters: labels.filter('network') })

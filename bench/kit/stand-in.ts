@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { PassThrough } from 'node:stream'
 import { pack } from 'tar-stream'
 import { openEngine } from '../../packages/server/src/drivers/runtime/docker/engine.ts'
@@ -5,13 +6,16 @@ import { partOf } from '../../tests/kit/machine.ts'
 
 /** Ports that well-known programs listen on: whoever asks one of them is answered. */
 const ports = [
-  80, 443, 1111, 2283, 3000, 4000, 5000, 5054, 5601, 5678, 5679, 6060, 8000, 8080, 8123, 9000, 9090, 9200, 9998, 51820,
+  80, 443, 1111, 2283, 3000, 3030, 4000, 5000, 5054, 5601, 5678, 5679, 6060, 8000, 8065, 8080, 8123, 9000, 9090, 9200, 9998,
+  51820,
 ]
 const program = `process.on('SIGTERM',()=>process.exit());process.on('SIGINT',()=>process.exit())
 for(const port of ${JSON.stringify(ports)})require('http').createServer((q,r)=>r.end('OK')).listen(port).on('error',()=>{})
 setInterval(()=>{},1e6)`
 /** What health checks call. */
-const tools = ['curl', 'wget', 'clickhouse-client', 'mongosh', 'dig']
+const tools = ['curl', 'wget', 'clickhouse-client', 'mongosh', 'dig', 'mc']
+/** What commands start in the place of the image's own program. */
+const servers = ['minio']
 
 const real: [RegExp, Parameters<typeof partOf>[0]][] = [
   [/(^|\/)postgres/, 'postgresImage'],
@@ -49,6 +53,12 @@ export class StandIns {
     const container = await this.#engine.createContainer({ Image: partOf('nodeImage'), Cmd: ['node'] })
     const archive = pack()
     archive.entry({ name: 'stand-in.js' }, program)
+    // The image's own shell prefers its built-in tools to those of the path.
+    archive.entry({ name: 'bin/dash', mode: 0o755 }, await readFile('/bin/dash'))
+    archive.entry({ name: 'bin/sh', type: 'symlink', linkname: 'dash' })
+    for (const server of servers) archive.entry({ name: `bin/${server}`, mode: 0o755 }, '#!/bin/sh\nexec node /stand-in.js\n')
+    // A health check of Mastodon's looks for its worker in the list of processes.
+    archive.entry({ name: 'bin/ps', mode: 0o755 }, "#!/bin/sh\necho 'sidekiq 6 sidekiq 7 sidekiq 8'\n")
     for (const tool of tools) archive.entry({ name: `bin/${tool}`, mode: 0o755 }, '#!/bin/sh\necho OK\n')
     archive.finalize()
     await container.putArchive(archive.pipe(new PassThrough()), { path: '/' })

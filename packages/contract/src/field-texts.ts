@@ -72,6 +72,7 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   commit: 'The commit',
   committedAt: 'When the commit was made',
   composePath: 'Path of the Compose file below the root directory; null: detected',
+  composeProfiles: 'Profiles of the Compose file whose services run; null: none, services without a profile run',
   composeProjects: 'Compose projects on the server',
   config: 'Settings; which fields there are depends on the kind',
   'projects:config': 'Settings of the project, or of the rule by its kind',

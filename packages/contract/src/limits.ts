@@ -6,6 +6,8 @@ export const limits = {
   unpackedBytes: 2 * 1000 * 1000 * 1000,
   uploadSessionSeconds: 60 * 60,
   cpuCoresMaximum: 4,
+  /** Instances of one service. */
+  replicasMaximum: 20,
   listDefault: 100,
   listMaximum: 500,
   deliveriesDefault: 50,

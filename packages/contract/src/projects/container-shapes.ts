@@ -13,12 +13,33 @@ export const containerPatterns = {
   withheldAddress: '^(?:127\\.|0\\.|169\\.254\\.|::1$|::$|[fF][eE][89aAbB][0-9a-fA-F]:|::[fF]{4}:)',
   stopSignal: '^((SIG)?[A-Z0-9+]{1,12}|\\d{1,2})$',
   capability: '^[A-Z_]{1,40}$',
+  group: '^[a-zA-Z0-9_][\\w.-]{0,62}$',
+  /** A network of the project, by its name in the Compose file. */
+  network: '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$',
+  /** A name that a service has on a network. */
+  alias: '^[a-zA-Z0-9_]([a-zA-Z0-9_.-]{0,61}[a-zA-Z0-9_])?$',
+  platform: '^[a-z0-9]+/[a-z0-9_]+(/[a-z0-9]+)?$',
+  dnsOption: '^[a-z0-9-]{1,40}(:\\d{1,5})?$',
+  /** Options of mount(8) for a tmpfs; its size is a field of its own. */
+  tmpfsOption: '^(rw|ro|exec|noexec|nosuid|nodev|(mode|uid|gid|nr_inodes)=[0-9]{1,10})$',
   sysctl: '^[\\d ]{1,40}$',
 } as const
 
-/** The most of each limit that a container is given. */
-export const mostOfUlimit = { nofile: 1_048_576, nproc: 65_536, core: 0, stack: 67_108_864, memlock: 67_108_864 } as const
+/** The most of each limit that a container is given. Locked memory counts as the container's memory, so it may be unlimited (-1). */
+export const mostOfUlimit = {
+  nofile: 1_048_576,
+  nproc: 65_536,
+  core: 0,
+  stack: 67_108_864,
+  memlock: Number.MAX_SAFE_INTEGER,
+} as const
 export type UlimitName = keyof typeof mostOfUlimit
+
+/** Files of the machine that a container may read: its time zone. */
+export const timeFiles = ['/etc/localtime', '/etc/timezone'] as const
+
+/** Rights that Docker gives a container by itself and Berth only on request: none of them reaches outside of it. */
+export const addableCapabilities = ['AUDIT_WRITE', 'SETFCAP', 'SETPCAP', 'SYS_CHROOT'] as const
 
 /** Settings of the container's own network namespace: nobody else's connections feel them. */
 export const harmlessSysctls = [
@@ -36,11 +57,17 @@ export const harmlessSysctls = [
   'net.ipv6.conf.default.disable_ipv6',
 ] as const
 
+/** Processes and threads of one container. */
+export const mostProcesses = 1024
+
 /** Nobody waits longer for a project to end. */
 export const longestStopSeconds = 300
 
 const matching = (pattern: string) => Type.String({ pattern })
 const some = <T extends Parameters<typeof Type.Array>[0]>(item: T) => nullable(Type.Array(item, { maxItems: 100 }))
+
+/** -1 is Docker's word for unlimited. */
+export const leastOfUlimit = (name: string) => (name === 'memlock' ? -1 : 0)
 
 interface Ulimit {
   name: UlimitName
@@ -51,8 +78,8 @@ const Ulimit = Type.Unsafe<Ulimit>({
   anyOf: Object.entries(mostOfUlimit).map(([name, maximum]) =>
     Type.Object({
       name: Type.Unsafe<string>({ type: 'string', enum: [name] }),
-      soft: Type.Integer({ minimum: 0, maximum }),
-      hard: Type.Integer({ minimum: 0, maximum }),
+      soft: Type.Integer({ minimum: leastOfUlimit(name), maximum }),
+      hard: Type.Integer({ minimum: leastOfUlimit(name), maximum }),
     }),
   ),
 })
@@ -80,10 +107,33 @@ export const ContainerSettings = Type.Partial(
     pidsLimit: nullable(Type.Integer({ minimum: 1, maximum: 4_194_304 })),
     readOnly: nullable(Type.Boolean()),
     capDrop: some(matching(containerPatterns.capability)),
-    aliases: some(matching(containerPatterns.hostname)),
-    tmpfs: some(
-      Type.Object({ target: matching(containerPatterns.path), sizeMb: Type.Optional(nullable(Type.Number({ minimum: 0 }))) }),
+    capAdd: some(Type.Unsafe<(typeof addableCapabilities)[number]>({ type: 'string', enum: [...addableCapabilities] })),
+    aliases: some(matching(containerPatterns.alias)),
+    networks: some(
+      Type.Object({
+        name: matching(containerPatterns.network),
+        aliases: Type.Optional(Type.Array(matching(containerPatterns.alias), { maxItems: 100 })),
+        internal: Type.Optional(Type.Boolean()),
+      }),
     ),
+    groups: some(matching(containerPatterns.group)),
+    dns: some(matching(containerPatterns.address)),
+    dnsSearch: some(matching(containerPatterns.hostOfAddress)),
+    dnsOptions: some(matching(containerPatterns.dnsOption)),
+    domainname: nullable(matching(containerPatterns.hostOfAddress)),
+    init: nullable(Type.Boolean()),
+    tty: nullable(Type.Boolean()),
+    stdinOpen: nullable(Type.Boolean()),
+    platform: nullable(matching(containerPatterns.platform)),
+    memoryReservationMb: nullable(Type.Integer({ minimum: 6, maximum: 65536 })),
+    tmpfs: some(
+      Type.Object({
+        target: matching(containerPatterns.path),
+        sizeMb: Type.Optional(nullable(Type.Number({ minimum: 0 }))),
+        options: Type.Optional(Type.Array(matching(containerPatterns.tmpfsOption), { maxItems: 20 })),
+      }),
+    ),
+    timeFiles: some(Type.Unsafe<(typeof timeFiles)[number]>({ type: 'string', enum: [...timeFiles] })),
     extraHosts: some(ExtraHost),
     ulimits: some(Ulimit),
     sysctls: nullable(Sysctls),

@@ -39,6 +39,7 @@ export const Service = Type.Object({
       Type.Object({
         context: relativePath(300),
         dockerfile: Type.Optional(nullable(relativePath(300))),
+        dockerfileInline: Type.Optional(nullable(text(65_536))),
         target: Type.Optional(nullable(text(100))),
         args: Type.Optional(Type.Record(Type.String(), Type.String())),
       }),
@@ -64,6 +65,7 @@ export const Service = Type.Object({
   dependsOn: Type.Optional(Type.Array(text(63), { maxItems: 50 })),
   healthcheck: Type.Optional(nullable(AnyObject)),
   restart: Type.Optional(nullable(text(40))),
+  replicas: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: limits.replicasMaximum }))),
   cpuCores: Type.Optional(nullable(Type.Number({ minimum: 0.1, maximum: limits.cpuCoresMaximum }))),
   memoryMb: Type.Optional(nullable(Type.Integer({ minimum: 16, maximum: 65536 }))),
   labels: Type.Optional(Type.Record(Type.String(), Type.String())),
@@ -118,6 +120,11 @@ export const ImageName = Type.String({
   description: 'Image that the project runs instead of a build, such as `nginx:1.27`; null: none',
 })
 
+/** Profiles of the Compose file whose services run; services without a profile always do. */
+const ComposeProfiles = Type.Array(Type.String({ minLength: 1, maxLength: 63, pattern: '^(\\*|[a-zA-Z0-9][a-zA-Z0-9_.-]*)$' }), {
+  maxItems: 50,
+})
+
 /** Every field a user may set with a config route; `null` makes it automatic again. */
 const configFields = {
   framework: Type.Optional(nullable(text(100))),
@@ -129,6 +136,7 @@ const configFields = {
   rootDirectory: Type.Optional(nullable(relativePath(200))),
   dockerfilePath: Type.Optional(nullable(relativePath(300))),
   composePath: Type.Optional(nullable(relativePath(300))),
+  composeProfiles: Type.Optional(nullable(ComposeProfiles)),
   buildImage: Type.Optional(nullable(text(200))),
   buildArgs: Type.Optional(nullable(BuildArgs)),
   buildTarget: Type.Optional(nullable(BuildTarget)),
@@ -226,6 +234,7 @@ export const ProjectConfig = Type.Object({
   rootDirectory: maybe,
   dockerfilePath: maybe,
   composePath: maybe,
+  composeProfiles: Type.Optional(nullable(Type.Array(Type.String()))),
   buildImage: maybe,
   /** Absent in the answers of an instance that does not know it yet. */
   buildArgs: Type.Optional(nullable(BuildArgs)),

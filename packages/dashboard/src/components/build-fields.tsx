@@ -10,6 +10,7 @@ const fields = [
   ['outputDirectory', 'Output directory', 'detected'],
   ['dockerfilePath', 'Dockerfile', 'detected'],
   ['composePath', 'Compose file', 'detected'],
+  ['composeProfiles', 'Compose profiles', 'none, separated by commas'],
   ['buildTarget', 'Dockerfile stage', 'the last one'],
   ['image', 'Image instead of a build', 'none'],
 ] as const
@@ -62,10 +63,18 @@ const shownFields = (hasImage = false) => fields.filter(([name]) => hasImage || 
 
 /** The fields that were filled in, as the API takes them. */
 export const buildBody = (values: BuildValues): UpdateProject =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== ''))
+  Object.fromEntries(
+    Object.entries(values)
+      .filter(([, value]) => value !== undefined && value !== '')
+      .map(([name, value]) => [name, asSent(name, value)]),
+  )
+
+/** Profiles are typed as one text. */
+const asSent = (name: string, value: string | number | undefined) =>
+  name === 'composeProfiles' && typeof value === 'string' ? value.split(/[\s,]+/).filter(Boolean) : value
 
 /** All of them; an emptied one is automatic again. The port is sent only when it was changed: a detected one stays detected. */
 export const buildChanges = ({ port, ...texts }: BuildValues, portBefore: number): UpdateProject => ({
-  ...Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, value || null])),
+  ...Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, value ? asSent(name, value) : null])),
   ...(port === portBefore ? {} : { port: port ?? null }),
 })

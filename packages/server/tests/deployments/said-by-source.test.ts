@@ -74,7 +74,7 @@ services:
     expect(status).toBe('live')
     const { request } = [...runtime.running.values()].find(({ instance }) => instance.service === 'web')!
     expect(request.container).toMatchObject({ user: '1234', readOnly: true })
-    expect(request.network?.aliases).toEqual(['web', 'shop-front'])
+    expect(request.network?.parts).toEqual([{ name: 'default', internal: false, aliases: ['web', 'shop-front'], services: 1 }])
   } finally {
     Object.assign(runtime, { kind: 'process' })
   }

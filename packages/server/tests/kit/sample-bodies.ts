@@ -27,6 +27,7 @@ export const sampleBodies: Record<string, object> = {
     rootDirectory: 'apps/web',
     dockerfilePath: 'Dockerfile',
     buildImage: 'node:24',
+    composeProfiles: ['debug'],
     buildArgs: { NODE_VERSION: '24' },
     buildTarget: 'web',
     packageManager: 'npm',

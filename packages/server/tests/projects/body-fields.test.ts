@@ -99,6 +99,7 @@ const fields: Record<Exclude<keyof CreateProject, 'name'>, FieldCase> = {
   outputDirectory: plain('outputDirectory', 'out', null, '/out'),
   rootDirectory: plain('rootDirectory', 'apps/web', null, '../x'),
   dockerfilePath: plain('dockerfilePath', 'docker/Dockerfile', null, '../x'),
+  composeProfiles: plain('composeProfiles', ['debug'], null, ['two words']),
   composePath: plain('composePath', 'ops/compose.yml', null, '../x'),
   buildImage: plain('buildImage', 'node:24', null, 'x'.repeat(201)),
   buildArgs: plain('buildArgs', { NODE_VERSION: '24' }, null, { NODE_VERSION: 24 }),

@@ -18,6 +18,7 @@ const options: readonly [flags: string, description: string][] = [
   ['--dockerfile-path <file>', 'its Dockerfile'],
   ['--compose-path <file>', 'its Compose file'],
   ['--image <name>', 'run this image of a registry instead of a folder, such as nginx:1.27'],
+  ['--compose-profiles <names>', 'profiles of the Compose file to run, separated by commas'],
   ['--port <number>', 'where it listens'],
   ['--health-path <path>', 'a path that answers 200 when it is healthy'],
 ]
@@ -57,13 +58,20 @@ function parsed(file: string): object {
 function ofCommandLine(given: Record<string, string | undefined>): ProjectFile {
   const names = options.map(([flags]) => nameOf(flags)).filter((name) => given[name] !== undefined)
   const fields = Object.fromEntries(names.map((name) => [name, given[name] === '' ? null : given[name]]))
-  const { port, healthPath, ...texts } = fields
+  const { port, healthPath, composeProfiles, ...texts } = fields
   return {
     ...texts,
     ...(port === undefined ? {} : { port: port === null ? null : Number(port) }),
+    ...(composeProfiles === undefined ? {} : { composeProfiles: composeProfiles && namesIn(composeProfiles) }),
     ...(healthPath ? { healthCheck: { path: healthPath } } : {}),
   } as ProjectFile
 }
+
+const namesIn = (list: string) =>
+  list
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean)
 
 /** `--build-command <line>` sets `buildCommand`. */
 const nameOf = (flags: string) =>

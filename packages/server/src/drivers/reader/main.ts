@@ -31,7 +31,10 @@ async function answer({ task, asked }: Question): Promise<void> {
 const tasks: { [Task in TaskName]: (asked: Tasks[Task]['asked']) => Awaitable<Tasks[Task]['answer']> } = {
   detect: ({ folder, options }) => detectFolder(folder, options),
   list,
-  readStack,
+  readStack: (files) => {
+    const { lines: _, ...reading } = readStack(files)
+    return reading
+  },
 }
 
 async function list({ folder, leftOut }: Tasks['list']['asked']): Promise<null> {

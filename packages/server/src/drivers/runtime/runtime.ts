@@ -263,21 +263,53 @@ export interface StartRequest {
   /** Where it listens, inside. null: it listens nowhere (a worker). */
   port: number | null
   volumes: { id: string; name: string; mountPath: string; readOnly: boolean }[]
-  /**
-   * The services of one network reach each other by name. `also` names networks of others that shall reach it by the same
-   * names. Starting one that already runs lets it join the networks that are named. `services` is how many are made on it,
-   * which is what it is given addresses for.
-   */
-  network: { name: string; aliases: string[]; also?: string[]; services?: number } | null
+  /** Null: the instance stands alone and reaches no other by name. */
+  network: NetworkRequest | null
   allotment: Allotment
   /** Restarted with growing pauses when it ends by itself, from its start on; false: until `setRestart` says so. */
   restart: boolean
+  /** For tools that look at the engine; those of this product are left out. */
+  labels?: Record<string, string>
   /** How the container is set up, beyond what its image says; a runtime without containers has no use for it. */
   container?: ContainerSettings
+  /** Files that the instance finds inside when it starts, over those of its image. */
+  files?: InlineFile[]
   /** Instead of the health check that the image declares; null turns that one off. */
   healthProgram?: HealthProgram | null
   /** For an image by name that is not here any more. */
   registryLogins?: readonly RegistryLogin[]
+}
+
+/**
+ * The services of one network reach each other by name. `also` names networks of others that shall reach it by the same
+ * names. Starting one that already runs lets it join the networks that are named. `services` is how many are made on it,
+ * which is what it is given addresses for.
+ */
+export interface NetworkRequest {
+  /** Unguessable, and one project's own. */
+  name: string
+  aliases: string[]
+  also?: string[]
+  services?: number
+  /** Several networks under that name, instead of one: the instance joins these. None: it has no network at all. */
+  parts?: NetworkPart[]
+}
+
+export interface NetworkPart {
+  name: string
+  /** Nothing outside of it is reached from there. */
+  internal: boolean
+  aliases: string[]
+  services: number
+}
+
+/** A file whose content is part of the request, such as a secret. */
+export interface InlineFile {
+  path: string
+  content: string
+  mode: number
+  uid: number
+  gid: number
 }
 
 export interface Instance {

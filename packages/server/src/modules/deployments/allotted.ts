@@ -28,7 +28,7 @@ function claimOf(plan: string): { cpuCores: number; memoryMb: number } {
   const { type, units } = planOf({ plan })
   const running = type === 'static' ? [] : units
   return {
-    cpuCores: running.reduce((sum, { allotment }) => sum + allotment.cpuCores, 0),
-    memoryMb: running.reduce((sum, { allotment }) => sum + allotment.memoryMb, 0),
+    cpuCores: running.reduce((sum, { allotment, replicas = 1 }) => sum + allotment.cpuCores * replicas, 0),
+    memoryMb: running.reduce((sum, { allotment, replicas = 1 }) => sum + allotment.memoryMb * replicas, 0),
   }
 }

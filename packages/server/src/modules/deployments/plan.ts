@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import type { ContainerSettings, ProjectConfig, Service } from '@berth/contract'
 import type { HealthProgram } from '../../drivers/runtime/health-program.ts'
-import { type Allotment, type Artifact, type BuildPlan, emptyPlan } from '../../drivers/runtime/runtime.ts'
+import { type Allotment, type Artifact, type BuildPlan, emptyPlan, type InlineFile } from '../../drivers/runtime/runtime.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { SiteRules } from '../../platform/site-rules/site-rules.ts'
@@ -25,6 +25,7 @@ export type DeployedConfig = Pick<
   | 'rootDirectory'
   | 'dockerfilePath'
   | 'composePath'
+  | 'composeProfiles'
   | 'buildImage'
   | 'buildArgs'
   | 'buildTarget'
@@ -53,6 +54,7 @@ export function configOf(project: ProjectRow): DeployedConfig {
     rootDirectory: project.rootDirectory,
     dockerfilePath: project.dockerfilePath,
     composePath: project.composePath,
+    composeProfiles: project.composeProfiles === null ? null : JSON.parse(project.composeProfiles),
     buildImage: project.buildImage,
     buildArgs: project.buildArgs === null ? null : JSON.parse(project.buildArgs),
     buildTarget: project.buildTarget,
@@ -87,6 +89,11 @@ export interface Unit extends Restarts {
   volumes: { name: string; mountPath: string; readOnly: boolean }[]
   dependsOn: string[]
   allotment: Allotment
+  /** How many instances of it run; absent: one. */
+  replicas?: number
+  labels?: Record<string, string>
+  /** Files whose content the Compose file says itself, or a variable holds. */
+  inlineFiles?: InlineFile[]
   /** Files of the project that it finds at a path inside. */
   files?: ProjectFiles[]
   /** How its container is set up, beyond what its image says. */
@@ -96,6 +103,9 @@ export interface Unit extends Restarts {
   /** The health check that the Compose file declares instead of the image's own; null turns that one off. */
   healthProgram?: HealthProgram | null
 }
+
+/** How many instances of a unit run. */
+export const replicasOf = ({ replicas = 1 }: Pick<Unit, 'replicas'>): number => replicas
 
 export interface ProjectFiles {
   /** Relative to the source folder. */
@@ -262,11 +272,14 @@ function serviceUnits(config: DeployedConfig, detected: Detection | null): Unit[
   const labels = routeLabels(services, exposed, config.serviceRoutes ?? {})
   const units = services.map((service) => {
     const route = labels.get(service.name)
-    const variables = services === detected?.services ? detected.serviceVariables?.[service.name] : undefined
+    const fromFile = services === detected?.services ? detected : undefined
+    const variables = fromFile?.serviceVariables?.[service.name]
+    const inlineFiles = fromFile?.serviceFiles?.[service.name]
     return {
       ...serviceUnit(service, service === exposed, config),
       ...(route ? { route } : {}),
       ...(variables ? { variables } : {}),
+      ...(inlineFiles ? { inlineFiles } : {}),
     }
   })
   return inStartOrder(units)
@@ -282,7 +295,8 @@ function serviceUnit(service: Service, exposed: boolean, config: DeployedConfig)
     command: service.command ?? null,
     entrypoint: service.entrypoint ?? null,
     environment: service.environment ?? {},
-    port: service.ports?.[0] ?? (exposed ? config.port : null),
+    // Without a network it is reached by nobody.
+    port: service.container?.networks?.length === 0 ? null : (service.ports?.[0] ?? (exposed ? config.port : null)),
     exposed,
     volumes: (service.volumes ?? [])
       .filter(({ type, source }) => type === 'volume' && source)
@@ -294,6 +308,8 @@ function serviceUnit(service: Service, exposed: boolean, config: DeployedConfig)
       diskMb: production.diskMb,
     },
     ...restartOf(service.restart),
+    ...(service.replicas && service.replicas > 1 ? { replicas: service.replicas } : {}),
+    ...(Object.keys(service.labels ?? {}).length > 0 ? { labels: service.labels } : {}),
     files: filesOf(service, config),
     ...(service.container ? { container: service.container } : {}),
     ...(healthProgram === undefined ? {} : { healthProgram }),
@@ -306,12 +322,16 @@ const filesOf = ({ volumes = [] }: Service, { rootDirectory }: DeployedConfig): 
     type === 'bind' && source ? [{ from: posix.join(rootDirectory ?? '', source), to: target, readOnly }] : [],
   )
 
-function dockerfileOf({ context, dockerfile, target, args }: NonNullable<Service['build']>, config: DeployedConfig): BuildPlan {
+function dockerfileOf(
+  { context, dockerfile, dockerfileInline, target, args }: NonNullable<Service['build']>,
+  config: DeployedConfig,
+): BuildPlan {
   const contextFolder = context.replace(/^\.\/?/, '')
   return {
     ...plainDockerfile,
     rootDirectory: [config.rootDirectory, contextFolder].filter(Boolean).join('/'),
     dockerfilePath: dockerfile ?? 'Dockerfile',
+    ...(dockerfileInline ? { dockerfileText: dockerfileInline } : {}),
     dockerTarget: target ?? null,
     buildArguments: { ...config.buildArgs, ...args },
     port: config.port,

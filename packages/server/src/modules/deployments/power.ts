@@ -5,7 +5,7 @@ import { cancelDeployment } from './cancel.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { waitUntilHealthy } from './health.ts'
 import { findLive, listLive, transitionLive } from './live-environments.ts'
-import type { Unit } from './plan.ts'
+import { replicasOf, type Unit } from './plan.ts'
 import { startOrRebuild } from './rebuild.ts'
 import { healthOf, runningUnits, startUnits, stopInstances } from './run-units.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -93,7 +93,9 @@ export async function bringBackWhatItTook({ id, projectId, environment }: Deploy
   const deployment = await findDeployment(db, live.deploymentId)
   if (!deployment?.artifacts) return
   const rows = await listInstances(db, { deploymentId: deployment.id, state: 'running' })
-  const isWhole = runningUnits(deployment).every(({ service }) => rows.some((row) => row.service === service))
+  const isWhole = runningUnits(deployment).every(
+    (unit) => rows.filter((row) => row.service === unit.service).length >= replicasOf(unit),
+  )
   if (!isWhole) await startByItself('recover', live, ['live', 'waking'], deps, AbortSignal.timeout(bringBackMs))
 }
 

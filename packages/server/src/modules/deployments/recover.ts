@@ -10,7 +10,7 @@ import { listLive, transitionLive } from './live-environments.ts'
 import { whyAway } from './on-server.ts'
 import { startByItself } from './power.ts'
 import { settlePredecessors } from './predecessor-turns.ts'
-import { isUp, runningUnits, stopInstances } from './run-units.ts'
+import { isUp, runningUnits, stopInstances, wantedRows } from './run-units.ts'
 import { findDeployment, listInstances } from './store.ts'
 
 const drainMs = 30_000
@@ -102,8 +102,7 @@ export async function markDownAsWaking(deps: DeploymentsDeps): Promise<void> {
 /** Whether all of a deployment runs, asked of where it runs. Rows are brought to where their instances are now. */
 async function allUp(deployment: DeploymentRow, rows: readonly InstanceRow[], deps: DeploymentsDeps): Promise<boolean> {
   const areUp = await Promise.all(
-    runningUnits(deployment).map(async (unit) => {
-      const row = rows.find(({ service }) => service === unit.service)
+    wantedRows(runningUnits(deployment), rows).map(async ({ unit, row }) => {
       const instance = row && (await deps.runtimes.for(row.serverId).inspect(row.id))
       if (row) await noteAddress(row, instance, deps)
       return isUp(instance, unit, row)

@@ -1,4 +1,11 @@
-import { type Artifact, type Instance, StartFailed, type StartRequest } from '../../drivers/runtime/runtime.ts'
+import type { ContainerSettings } from '@berth/contract'
+import {
+  type Artifact,
+  type Instance,
+  type NetworkRequest,
+  StartFailed,
+  type StartRequest,
+} from '../../drivers/runtime/runtime.ts'
 import { newId } from '../../platform/db/ids.ts'
 import type { DeploymentRow, InstanceRow } from '../../platform/db/tables/deployments.ts'
 import { findAnyProject } from '../projects/index.ts'
@@ -6,7 +13,7 @@ import { placeOf } from './addresses.ts'
 import { DeployFailed } from './deploy-steps/step.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { hasDoneItsWork, waitUntilHealthy } from './health.ts'
-import { artifactsOf, type DeployedConfig, planOf, type Unit } from './plan.ts'
+import { artifactsOf, type DeployedConfig, type DeployPlan, planOf, replicasOf, type Unit } from './plan.ts'
 import { makeWay } from './predecessor-turns.ts'
 import type { RunParts } from './run-parts.ts'
 import { inDependencyOrder } from './side-by-side.ts'
@@ -25,6 +32,18 @@ export const runningUnits = (deployment: DeploymentRow): Unit[] => {
   return type === 'static' ? [] : units
 }
 
+/** Each instance that has to run, with its row where there is one. */
+export const wantedRows = (
+  units: readonly Unit[],
+  rows: readonly InstanceRow[],
+): { unit: Unit; row: InstanceRow | undefined }[] =>
+  units.flatMap((unit) =>
+    Array.from({ length: replicasOf(unit) }, (_, index) => ({
+      unit,
+      row: rows.find(({ service, replica }) => service === unit.service && replica === index + 1),
+    })),
+  )
+
 /**
  * Starts the units of a deployment beside whatever else runs, each as soon as what it depends on is healthy. Each is written down before the runtime is asked, and one
  * that was asked for already is taken up again: after a crash nothing runs that is not known, and nothing runs twice.
@@ -32,13 +51,17 @@ export const runningUnits = (deployment: DeploymentRow): Unit[] => {
 export async function startUnits(parts: RunParts, only?: ReadonlySet<string>): Promise<InstanceRow[]> {
   const { deployment, deps } = parts
   const units = runningUnits(deployment).filter(({ service }) => only?.has(service) ?? true)
-  return inDependencyOrder(units, parts.abort, async (unit, abort) => {
-    const row = await startUnit(withSecrets(unit, parts.env), { ...parts, abort })
+  const rows = await inDependencyOrder(units, parts.abort, async (unit, abort) => {
+    const started: InstanceRow[] = []
+    for (let replica = 1; replica <= replicasOf(unit); replica++)
+      started.push(await startUnit(withSecrets(unit, parts.env), replica, { ...parts, abort }))
     const isNeeded = units.some(({ dependsOn }) => dependsOn.includes(unit.service))
     if (isNeeded && !unit.exposed)
-      await waitUntilHealthy(row, withSecrets(unit, parts.env), healthOf(deployment, unit), { deps, abort })
-    return row
+      for (const row of started)
+        await waitUntilHealthy(row, withSecrets(unit, parts.env), healthOf(deployment, unit), { deps, abort })
+    return started
   })
+  return rows.flat()
 }
 
 /** The project's own health check is about what is exposed; other services only have to answer on their port. */
@@ -48,22 +71,22 @@ export function healthOf(deployment: DeploymentRow, unit: Unit) {
   return unit.exposed ? healthCheck : { timeoutSeconds: healthCheck?.timeoutSeconds }
 }
 
-async function startUnit(unit: Unit, parts: RunParts): Promise<InstanceRow> {
+async function startUnit(unit: Unit, replica: number, parts: RunParts): Promise<InstanceRow> {
   const { deployment, deps, say, abort } = parts
   const { db } = deps.database
   const volumes = await volumesFor(unit, parts)
   await makeWay(unit, parts)
-  const room = await handOverVolumes(unit, parts, (rows) => stopInstances(rows, deps, abort))
+  const room = await handOverVolumes(unit, replica, parts, (rows) => stopInstances(rows, deps, abort))
   if (room.shared) {
     const runtime = deps.runtimes.for(room.shared.serverId)
     await runtime.start(await withLogins(requestFor(room.shared, unit, volumes, parts), unit, deps), abort)
     return room.shared
   }
-  const row = await instanceFor(deployment, unit, deps)
+  const row = await instanceFor(deployment, unit, replica, deps)
   const runtime = deps.runtimes.for(row.serverId)
   const known = await runtime.inspect(row.id)
   if (known && isSettled(known, unit, row)) return row
-  say(unit.service ? `Starting ${unit.service}` : 'Starting')
+  say(`Starting ${unit.service}${replicasOf(unit) > 1 ? ` (${replica} of ${replicasOf(unit)})` : ''}`.trim())
   try {
     // What the runtime does not know begins with an empty output.
     if (row.logPosition !== null && !known) await updateInstance(db, row.id, { logPosition: null })
@@ -83,9 +106,9 @@ async function startUnit(unit: Unit, parts: RunParts): Promise<InstanceRow> {
   }
 }
 
-async function instanceFor(deployment: DeploymentRow, unit: Unit, deps: DeploymentsDeps): Promise<InstanceRow> {
+async function instanceFor(deployment: DeploymentRow, unit: Unit, replica: number, deps: DeploymentsDeps): Promise<InstanceRow> {
   const known = await listInstances(deps.database.db, { deploymentId: deployment.id })
-  const mine = known.find(({ service, state }) => service === unit.service && state !== 'retired')
+  const mine = known.find((row) => row.service === unit.service && row.replica === replica && row.state !== 'retired')
   if (mine) return mine
   const row: InstanceRow = {
     id: newId('ins'),
@@ -93,6 +116,7 @@ async function instanceFor(deployment: DeploymentRow, unit: Unit, deps: Deployme
     projectId: deployment.projectId,
     environment: deployment.environment,
     service: unit.service,
+    replica,
     exposed: unit.exposed ? 1 : 0,
     runtime: deps.runtimes.for(deployment.serverId).kind,
     serverId: deployment.serverId,
@@ -111,6 +135,25 @@ async function instanceFor(deployment: DeploymentRow, unit: Unit, deps: Deployme
 /** Each version has a network of its own, so that no service ever finds one of another version under a name. */
 const networkOf = ({ projectId, environment, id }: Pick<DeploymentRow, 'projectId' | 'environment' | 'id'>) =>
   `${projectId}-${environment}-${id}`
+
+/** The networks that a unit joins. A plan without any has the one that all of its units share. */
+function networksFor(unit: Unit, { units }: DeployPlan): Pick<NetworkRequest, 'aliases' | 'services' | 'parts'> {
+  const aliases = [unit.service, ...(unit.container?.aliases ?? [])]
+  const services = units.reduce((sum, one) => sum + replicasOf(one), 0)
+  if (units.every(({ container }) => !container?.networks)) return { aliases, services }
+  const all = units.flatMap((one) => networksNamed(one).map((network) => ({ ...network, containers: replicasOf(one) })))
+  const parts = networksNamed(unit).map(({ name, aliases: own = [] }) => {
+    const same = all.filter((network) => network.name === name)
+    const internal = same.some((network) => network.internal === true)
+    const containers = same.reduce((sum, one) => sum + one.containers, 0)
+    return { name, internal, aliases: [...new Set([...aliases, ...own])], services: containers }
+  })
+  return { aliases, services, parts }
+}
+
+/** A service that names no network is on the default one. */
+const networksNamed = ({ container }: Unit): NonNullable<ContainerSettings['networks']> =>
+  container?.networks ?? [{ name: 'default' }]
 
 function requestFor(
   row: InstanceRow,
@@ -131,17 +174,12 @@ function requestFor(
     env: environmentOf(unit, plan, env),
     port: unit.port,
     volumes,
-    network: unit.service
-      ? {
-          name: networkOf(deployment),
-          aliases: [unit.service, ...(unit.container?.aliases ?? [])],
-          also: usedBy.map(networkOf),
-          services: plan.units.length,
-        }
-      : null,
+    network: unit.service ? { name: networkOf(deployment), also: usedBy.map(networkOf), ...networksFor(unit, plan) } : null,
     allotment: unit.allotment,
     // Its policy holds from the moment on in which it was healthy: a version that crashes at its start is not started twice.
     restart: false,
+    ...(unit.labels ? { labels: unit.labels } : {}),
+    ...(unit.inlineFiles ? { files: unit.inlineFiles } : {}),
     ...(unit.container ? { container: unit.container } : {}),
     ...(unit.healthProgram === undefined ? {} : { healthProgram: unit.healthProgram }),
   }

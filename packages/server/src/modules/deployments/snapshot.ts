@@ -68,6 +68,9 @@ export function withSecrets(unit: Unit, env: Readonly<Record<string, string>>): 
     entrypoint: words(unit.entrypoint),
     environment: pairs(unit.environment),
     build: unit.build && { ...unit.build, buildArguments: pairs(unit.build.buildArguments) },
+    ...(unit.inlineFiles
+      ? { inlineFiles: unit.inlineFiles.map((file) => ({ ...file, content: filled(file.content, env) })) }
+      : {}),
     ...(unit.healthProgram ? { healthProgram: { ...unit.healthProgram, argv: words(unit.healthProgram.argv) ?? [] } } : {}),
   }
 }

@@ -15,24 +15,41 @@ export interface VolumeHandover {
 /** Before a unit that writes a volume is started: whoever else writes it is shared or stopped. */
 export async function handOverVolumes(
   unit: Unit,
+  replica: number,
   parts: RunParts,
   stop: (rows: InstanceRow[]) => Promise<void>,
 ): Promise<VolumeHandover> {
   const room: VolumeHandover = { shared: null, usedBy: [] }
   if (!isHolder(unit)) return room
   for (const { deployment: other, rows } of await othersIn(parts)) {
-    const holders = holdersOf(unit, planOf(parts.deployment), { plan: planOf(other), rows })
-    const twin = holders.find(({ service }) => service === unit.service)
+    const all = holdersOf(unit, planOf(parts.deployment), { plan: planOf(other), rows })
+    const twin = all.find((row) => row.service === unit.service && row.replica === replica)
     if (twin && (await mayShare(twin, other, parts))) {
       await keep(unit.service, other, parts)
       return { shared: twin, usedBy: [] }
     }
+    // What this version shares already is not taken from it.
+    const shared = new Set(await sharedOf(unit, replica, all, other, parts))
+    const holders = all.filter((row) => !shared.has(row))
     if (holders.length === 0) continue
     parts.say(`Handing the data of ${unit.service} over: ${holders.map(({ service }) => service).join(', ')} stops first`)
     await stop(holders)
     room.usedBy.push(other)
   }
   return room
+}
+
+/** Of several instances of the same service, those that were kept before this one's turn came. */
+async function sharedOf(
+  { service }: Unit,
+  replica: number,
+  rows: readonly InstanceRow[],
+  other: DeploymentRow,
+  parts: RunParts,
+): Promise<InstanceRow[]> {
+  const earlier = rows.filter((row) => row.service === service && row.replica < replica)
+  const kept = await Promise.all(earlier.map((row) => mayShare(row, other, parts)))
+  return earlier.filter((_, index) => kept[index])
 }
 
 /** What other deployments of the environment run. */

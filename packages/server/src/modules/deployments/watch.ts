@@ -11,7 +11,7 @@ import { type Problem, problemIn } from './instance-problems.ts'
 import { findLive, listLive, updateLive } from './live-environments.ts'
 import type { DeployedConfig, Unit } from './plan.ts'
 import { startByItself } from './power.ts'
-import { healthOf, runningUnits, stopInstances } from './run-units.ts'
+import { healthOf, runningUnits, stopInstances, wantedRows } from './run-units.ts'
 import { type Statuses, saveStatuses } from './save-statuses.ts'
 import { isLooping, isNoted, loopText, newState, statesOf, statusIn } from './service-states.ts'
 import { announceHealth } from './sleep.ts'
@@ -210,8 +210,7 @@ async function problemOf(
   const states = new Map(statesOf(live).map((state) => [state.name, state]))
   const statuses: Statuses = new Map()
   let first: Problem | null = null
-  for (const unit of units) {
-    const row = rows.find(({ service }) => service === unit.service)
+  for (const { unit, row } of wantedRows(units, rows)) {
     const instance = row && (await glanceAt(row))
     if (instance instanceof Error) {
       first ??= { reason: `it could not be looked at: ${instance.message}` }

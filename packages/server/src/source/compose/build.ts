@@ -1,7 +1,7 @@
 import type { ComposeBuild } from './model.ts'
 import { projectPath } from './paths.ts'
 import { type Place, refuse, warn, within } from './place.ts'
-import { fieldsAt, isMapping, mayBeOn, pairsAt, textAt } from './values.ts'
+import { fieldsAt, isMapping, mayBeOn, notSupported, pairsAt, textAt } from './values.ts'
 
 export function readBuild(value: unknown, place: Place): ComposeBuild | null {
   if (value === null) return null
@@ -13,6 +13,8 @@ export function readBuild(value: unknown, place: Place): ComposeBuild | null {
   const dockerfile = textAt(fields.dockerfile, within(place, 'dockerfile'))
   const file = dockerfile === null ? null : dockerfilePath(context, dockerfile, within(place, 'dockerfile'))
   if (dockerfile !== null && file === null) return null
+  if (dockerfile !== null && fields.dockerfile_inline != null)
+    refuse(within(place, 'dockerfile_inline'), 'stands beside dockerfile: keep one of them')
   return {
     context,
     dockerfile: file,
@@ -54,19 +56,25 @@ const escapes: Record<string, (value: unknown, place: Place) => void> = {
   network: (value, place) => {
     const network = textAt(value, place)
     if (network === null || network === 'default') return
-    if (network === 'none') warn(place, 'is ignored: a build has network')
+    if (network === 'none') refuse(place, '"none" is not supported: a build has a network')
     else refuse(place, `a build cannot join the network "${network}"`)
   },
   additional_contexts: (value, place) => {
-    for (const [name, source] of pairsAt(value, place)) {
-      const isPath = source !== null && !/^([a-z][a-z0-9+.-]*:|git@)/i.test(source)
-      if (isPath) projectPath(source, 'the build context', within(place, name))
-      warn(within(place, name), 'is not understood and is ignored')
-    }
+    for (const [name] of pairsAt(value, place))
+      refuse(within(place, name), 'is not supported: copy from the build context, or from a stage of the Dockerfile')
   },
+}
+
+/** Where layers come from and go to, and how the image is called. */
+const withoutEffect = ['cache_from', 'cache_to', 'no_cache', 'pull', 'tags', 'labels', 'platforms', 'provenance', 'sbom']
+
+const reasons: Record<string, string> = {
+  secrets: 'is not supported: RUN --mount=type=secret,id=NAME reads the variable NAME of the project',
+  extra_hosts: 'is not supported: remove it',
 }
 
 function readOther(key: string, value: unknown, place: Place): void {
   if (Object.hasOwn(escapes, key)) escapes[key]!(value, place)
-  else if (!known.includes(key)) warn(place, 'is not understood and is ignored')
+  else if (withoutEffect.includes(key)) warn(place, 'has no effect on what is built')
+  else if (!known.includes(key)) refuse(place, Object.hasOwn(reasons, key) ? reasons[key]! : notSupported)
 }

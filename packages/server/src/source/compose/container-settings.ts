@@ -1,52 +1,73 @@
-import { type ContainerSettings, containerPatterns, longestStopSeconds } from '@berth/contract'
+import { type ContainerSettings, containerPatterns, longestStopSeconds, mostProcesses } from '@berth/contract'
 import type { ComposeService } from './model.ts'
+import { networksOf } from './service-networks.ts'
 
-const is = (pattern: keyof typeof containerPatterns) => (value: string) => new RegExp(containerPatterns[pattern]).test(value)
+type Pattern = keyof typeof containerPatterns
+type Refuse = (field: string, message: string) => void
+
+const is = (pattern: Pattern) => (value: string) => new RegExp(containerPatterns[pattern]).test(value)
 
 /** How the container itself is set up, where the file says more than an image does; nothing where it does not. */
 export function containerOf(
   service: ComposeService,
-  warn: (field: string, message: string) => void,
+  internal: ReadonlySet<string>,
+  refuse: Refuse,
 ): { container?: ContainerSettings } {
-  const {
-    user,
-    workingDir,
-    hostname,
-    stopSignal,
-    stopGraceSeconds,
-    shmMb,
-    pidsLimit,
-    readOnly,
-    capDrop,
-    extraHosts,
-    ulimits,
-    sysctls,
-  } = service
-  const fits = (field: string, value: string | null, pattern: keyof typeof containerPatterns) => {
+  const { stopGraceSeconds, shmMb, pidsLimit, memoryReservationMb, sysctls, volumes } = service
+  const one = (field: string, value: string | null, pattern: Pattern) => {
     if (value === null || is(pattern)(value)) return value
-    warn(field, `"${value.slice(0, 80)}" is left out: it is not a valid value`)
+    refuse(field, `"${value.slice(0, 80)}" is not a valid value`)
     return null
   }
+  const all = (field: string, values: string[], pattern: Pattern) =>
+    some(
+      values.flatMap((value) => one(field, value, pattern) ?? []),
+      () => refuse(field, 'has more than 100 lines'),
+    )
+  const atMost = (field: string, value: number | null, most: number, unit: string) => {
+    if (value !== null && value > most) refuse(field, `${value}${unit} is more than is given: at most ${most}${unit}`)
+    return value === null || value > most ? null : value
+  }
   const said: ContainerSettings = {
-    user: fits('user', user, 'user'),
-    workingDir: fits('working_dir', workingDir, 'path'),
-    hostname: fits('hostname', hostname, 'hostname'),
-    stopSignal: fits('stop_signal', stopSignal, 'stopSignal'),
-    stopGraceSeconds: stopGraceSeconds === null ? null : Math.min(Math.ceil(stopGraceSeconds), longestStopSeconds),
-    shmMb: shmMb === null ? null : Math.max(1, Math.min(Math.ceil(shmMb), 65_536)),
-    pidsLimit: pidsLimit !== null && pidsLimit > 0 ? pidsLimit : null,
-    readOnly: readOnly || null,
-    capDrop: some(capDrop.filter(is('capability'))),
-    aliases: some([...new Set(service.networks.flatMap(({ aliases }) => aliases))].filter(is('hostname'))),
+    user: one('user', service.user, 'user'),
+    workingDir: one('working_dir', service.workingDir, 'path'),
+    hostname: one('hostname', service.hostname, 'hostname'),
+    domainname: one('domainname', service.domainname, 'hostOfAddress'),
+    stopSignal: one('stop_signal', service.stopSignal, 'stopSignal'),
+    stopGraceSeconds: atMost('stop_grace_period', ceil(stopGraceSeconds), longestStopSeconds, ' s'),
+    shmMb: atMost('shm_size', shmMb === null ? null : Math.max(1, Math.ceil(shmMb)), 65_536, ' MB'),
+    pidsLimit: atMost('pids_limit', pidsLimit !== null && pidsLimit > 0 ? pidsLimit : null, mostProcesses, ''),
+    memoryReservationMb: memoryReservationMb === null ? null : Math.max(6, Math.ceil(memoryReservationMb)),
+    platform: one('platform', service.platform, 'platform'),
+    init: service.init || null,
+    tty: service.tty || null,
+    stdinOpen: service.stdinOpen || null,
+    readOnly: service.readOnly || null,
+    capDrop: all('cap_drop', service.capDrop, 'capability'),
+    capAdd: some([...new Set(service.capAdd)]) as ContainerSettings['capAdd'],
+    aliases: all('container_name', service.containerName === null ? [] : [service.containerName], 'alias'),
+    networks: networksOf(service, internal, refuse),
+    groups: all('group_add', service.groups, 'group'),
+    dns: all('dns', service.dns, 'address'),
+    dnsSearch: all('dns_search', service.dnsSearch, 'hostOfAddress'),
+    dnsOptions: all('dns_opt', service.dnsOptions, 'dnsOption'),
     tmpfs: some(
-      service.volumes.filter(({ type }) => type === 'tmpfs').map(({ target, sizeMb }) => ({ target, sizeMb: sizeMb ?? null })),
+      volumes
+        .filter(({ type }) => type === 'tmpfs')
+        .map(({ target, sizeMb, options }) => ({ target, sizeMb: sizeMb ?? null, ...(options ? { options } : {}) })),
     ),
-    extraHosts: some(extraHosts),
-    ulimits: some(ulimits),
+    timeFiles: some([...new Set(service.timeFiles)]) as ContainerSettings['timeFiles'],
+    extraHosts: some(service.extraHosts),
+    ulimits: some(service.ulimits),
     sysctls: Object.keys(sysctls).length > 0 ? sysctls : null,
   }
-  const entries = Object.entries(said).filter(([, value]) => value !== null)
+  const entries = Object.entries(said).filter(([, value]) => value !== null && value !== undefined)
   return entries.length > 0 ? { container: Object.fromEntries(entries) as ContainerSettings } : {}
 }
 
-const some = <Item>(items: Item[]): Item[] | null => (items.length > 0 ? items.slice(0, 100) : null)
+const ceil = (value: number | null) => (value === null ? null : Math.ceil(value))
+
+function some<Item>(items: Item[], onTooMany?: () => void): Item[] | null {
+  if (items.length > 100) onTooMany?.()
+  return items.length > 0 ? items.slice(0, 100) : null
+}

@@ -1,13 +1,18 @@
 import type { ComposeRestart, ComposeService } from './model.ts'
 import { type Place, refuse, warn, within } from './place.ts'
-import { fieldsAt, isMapping, mayBeOn, numberAt, sizeMbAt, textAt, warnOfOthers, wholeNumberAt } from './values.ts'
+import { fieldsAt, isMapping, mayBeOn, notSupported, numberAt, refuseOthers, sizeMbAt, textAt, wholeNumberAt } from './values.ts'
+
+/** Compose follows these no more than Berth does. */
+const ofSwarm = ['labels', 'update_config', 'rollback_config', 'placement', 'endpoint_mode']
 
 /** The `deploy` part: how many, with how much. */
 export function readDeploy(value: unknown, place: Place, service: ComposeService): void {
   const fields = Object.fromEntries(fieldsAt(value, place))
-  warnOfOthers(fields, ['mode', 'replicas', 'resources', 'restart_policy'], place)
+  refuseOthers(fields, ['mode', 'replicas', 'resources', 'restart_policy', ...ofSwarm], place)
+  for (const key of ofSwarm) if (fields[key] !== undefined) warn(within(place, key), 'has no effect outside of a swarm')
   const mode = textAt(fields.mode, within(place, 'mode'))
-  if (mode !== null && mode !== 'replicated') warn(within(place, 'mode'), `"${mode}" is not understood and is ignored`)
+  if (mode !== null && mode !== 'replicated' && mode !== 'global')
+    refuse(within(place, 'mode'), `"${mode}" is not supported: it is for a swarm`)
   service.replicas = wholeNumberAt(fields.replicas, within(place, 'replicas')) ?? service.replicas
   readResources(fields.resources, within(place, 'resources'), service)
   service.restart ??= readRestartPolicy(fields.restart_policy, within(place, 'restart_policy'))
@@ -15,9 +20,7 @@ export function readDeploy(value: unknown, place: Place, service: ComposeService
 
 export function readCpus(value: unknown, place: Place): number | null {
   const cpus = numberAt(value, place)
-  if (cpus === null || cpus > 0) return cpus
-  warn(place, 'no limit of processors is set by 0')
-  return null
+  return cpus === null || cpus > 0 ? cpus : null
 }
 
 /** `-1` and `0` are Docker's words for no limit. */
@@ -28,17 +31,19 @@ export function readPidsLimit(value: unknown, place: Place): number | null {
 
 function readResources(value: unknown, place: Place, service: ComposeService): void {
   const resources = Object.fromEntries(fieldsAt(value, place))
-  warnOfOthers(resources, ['limits', 'reservations'], place)
+  refuseOthers(resources, ['limits', 'reservations'], place)
   const at = within(place, 'limits')
   const limits = Object.fromEntries(fieldsAt(resources.limits, at))
-  warnOfOthers(limits, ['cpus', 'memory', 'pids'], at)
+  refuseOthers(limits, ['cpus', 'memory', 'pids'], at)
   service.cpuCores = readCpus(limits.cpus, within(at, 'cpus')) ?? service.cpuCores
   service.memoryMb = sizeMbAt(limits.memory, within(at, 'memory')) ?? service.memoryMb
   service.pidsLimit = readPidsLimit(limits.pids, within(at, 'pids')) ?? service.pidsLimit
   for (const [key, item] of fieldsAt(resources.reservations, within(place, 'reservations'))) {
     const reserved = within(within(place, 'reservations'), key)
     if (key === 'devices' && mayBeOn(item)) refuse(reserved, 'devices of the host are not handed out')
-    else warn(reserved, 'is ignored: nothing is reserved')
+    else if (key === 'memory') service.memoryReservationMb = sizeMbAt(item, reserved) ?? service.memoryReservationMb
+    else if (key === 'cpus') warn(reserved, 'has no effect outside of a swarm')
+    else refuse(reserved, notSupported)
   }
 }
 
@@ -46,10 +51,11 @@ const policies = { none: 'no', 'on-failure': 'on-failure', any: 'always' } as co
 
 function readRestartPolicy(value: unknown, place: Place): ComposeRestart | null {
   if (!isMapping(value)) return null
-  warnOfOthers(value, ['condition', 'max_attempts'], place)
+  refuseOthers(value, ['condition', 'max_attempts', 'delay', 'window'], place)
+  for (const key of ['delay', 'window']) if (key in value) warn(within(place, key), 'has no effect outside of a swarm')
   const condition = textAt(value.condition, within(place, 'condition')) ?? 'any'
   const maxRetries = wholeNumberAt(value.max_attempts, within(place, 'max_attempts'))
   if (Object.hasOwn(policies, condition)) return { policy: policies[condition as keyof typeof policies], maxRetries }
-  warn(within(place, 'condition'), `"${condition}" is not understood and is ignored`)
+  refuse(within(place, 'condition'), `"${condition}" is not none, on-failure or any`)
   return null
 }

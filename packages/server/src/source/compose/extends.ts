@@ -1,5 +1,5 @@
 import { projectPath } from './paths.ts'
-import { type Place, refuse, warn, within } from './place.ts'
+import { type Place, refuse, within } from './place.ts'
 import { isMapping, plainText, textAt } from './values.ts'
 
 type Services = Record<string, unknown>
@@ -63,7 +63,7 @@ function baseName(value: unknown, place: Place): string | null {
   const file = textAt(fields.file, within(place, 'file'))
   if (file === null) return textAt(fields.service, place)
   if (projectPath(file, 'the extended file', within(place, 'file')) !== null)
-    warn(place, `what "${file}" says is not followed; write the service out`)
+    refuse(place, `"${file}" could not be read: put it into the source, or write the service out`)
   return null
 }
 

@@ -19,7 +19,7 @@ const handlingOf = (field: string) => {
   if (field in serviceFields || field === 'extends') return 'applied'
   if (field in refusedFields) return 'judged'
   if (field in fieldsWithoutEffect) return 'no effect'
-  return 'warned of'
+  return 'refused'
 }
 
 test('docs/compose.md says of every field of the specification what becomes of it', () => {

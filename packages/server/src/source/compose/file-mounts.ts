@@ -1,33 +1,100 @@
-import type { ComposeMount } from './model.ts'
+import type { ComposeInlineFile, ComposeMount, ComposeService } from './model.ts'
 import { fileMount } from './mounts.ts'
 import { type Place, refuse, warn, within } from './place.ts'
-import { isMapping, listAt, textAt, warnOfOthers } from './values.ts'
+import { isMapping, listAt, refuseOthers, textAt } from './values.ts'
 
-/** Compose hands `secrets` and `configs` that are files to a container as read-only binds, and so does the model. */
-export function readFileMounts(kind: 'secrets' | 'configs', value: unknown, place: Place): ComposeMount[] {
+type Kind = 'secrets' | 'configs'
+
+/**
+ * Compose hands `secrets` and `configs` that are files to a container as read-only binds, and so does the model. Those that are a text,
+ * in the file (`content`) or in a variable (`environment`), become files of the container itself.
+ */
+export function readFileMounts(kind: Kind, value: unknown, place: Place, service: ComposeService): ComposeMount[] {
   return listAt(value, place).flatMap((item, index) => {
     const at = within(place, index)
-    const fields = isMapping(item) ? item : { source: item }
-    warnOfOthers(fields, ['source', 'target', 'uid', 'gid', 'mode'], at)
+    const fields: Record<string, unknown> = isMapping(item) ? item : { source: item }
+    refuseOthers(fields, ['source', 'target', 'uid', 'gid', 'mode'], at)
     const name = textAt(fields.source, at)
     if (name === null) return []
-    const file = definedFile(kind, name, at)
+    const definition = definitionOf(kind, name, at)
     const target = containerTarget(kind, name, textAt(fields.target, within(at, 'target')))
-    return file === null ? [] : (fileMount(file, target, { ...at, path: `${kind}.${name}.file` }) ?? [])
+    if (definition === null) return []
+    const defined = within({ ...at, path: kind }, name)
+    if (definition.file !== undefined) return ofFile(definition, fields, target, { at, defined })
+    service.files.push(...inlineFile(definition, fields, target, { at, defined }, service))
+    return []
   })
 }
 
-function containerTarget(kind: 'secrets' | 'configs', name: string, target: string | null): string {
+interface Places {
+  at: Place
+  /** Where it is declared. */
+  defined: Place
+}
+
+function containerTarget(kind: Kind, name: string, target: string | null): string {
   if (kind === 'configs') return target ?? `/${name}`
   return target?.startsWith('/') ? target : `/run/secrets/${target ?? name}`
 }
 
-function definedFile(kind: 'secrets' | 'configs', name: string, place: Place): string | null {
+function definitionOf(kind: Kind, name: string, place: Place): Record<string, unknown> | null {
   const definitions = place.reading.definitions[kind]
   const definition = Object.hasOwn(definitions, name) ? definitions[name] : undefined
-  if (definition === undefined) refuse(place, `"${name}" is not declared under ${kind}`)
-  else if (isMapping(definition) && typeof definition.file === 'string') return bindSource(definition.file)
-  else warn({ ...place, path: `${kind}.${name}` }, 'only a file of the project is understood; it is left out')
+  if (!isMapping(definition)) {
+    refuse(place, `"${name}" is not declared under ${kind}`)
+    return null
+  }
+  const defined = within({ ...place, path: kind }, name)
+  refuseOthers(definition, ['file', 'content', 'environment', 'name', 'labels'], defined, {
+    external: `is not supported: give it as a file, as content or as a variable (environment)`,
+    template_driver: 'is not supported: variables in content are filled in as in the rest of the file',
+  })
+  const sources = ['file', 'content', 'environment'].filter((key) => definition[key] !== undefined && definition[key] !== null)
+  if (sources.length === 1) return definition
+  if (definition.external === undefined) refuse(defined, 'needs one of file, content and environment')
+  return null
+}
+
+function ofFile(definition: Record<string, unknown>, fields: Record<string, unknown>, target: string, { at, defined }: Places) {
+  const place = within(defined, 'file')
+  const file = textAt(definition.file, place)
+  for (const key of ['uid', 'gid', 'mode'])
+    if (fields[key] !== undefined) warn(within(at, key), 'has no effect on a file of the project, as with docker compose')
+  return file === null ? [] : (fileMount(bindSource(file), target, place) ?? [])
+}
+
+const longestContent = 64 * 1024
+
+function inlineFile(
+  definition: Record<string, unknown>,
+  fields: Record<string, unknown>,
+  target: string,
+  { at, defined }: Places,
+  service: ComposeService,
+): ComposeInlineFile[] {
+  const content = contentOf(definition, defined, service)
+  if (content === null) return []
+  if (!/^\/[^\0]+$/.test(target)) refuse(within(at, 'target'), `"${target}" is not a path in the container`)
+  if (content.length > longestContent) refuse(defined, `is longer than ${longestContent / 1024} KiB`)
+  const number = (key: string, base: number, otherwise: number) => {
+    const text = textAt(fields[key], within(at, key))
+    if (text === null) return otherwise
+    const value = /^(0o?)?[0-9]{1,10}$/.test(text) ? Number.parseInt(text.replace(/^0o/, ''), base) : Number.NaN
+    if (Number.isNaN(value)) refuse(within(at, key), `"${text}" is not a number`)
+    return Number.isNaN(value) ? otherwise : value
+  }
+  return [{ path: target, content, mode: number('mode', 8, 0o444) & 0o777, uid: number('uid', 10, 0), gid: number('gid', 10, 0) }]
+}
+
+function contentOf({ content, environment }: Record<string, unknown>, place: Place, service: ComposeService): string | null {
+  if (content !== undefined && content !== null) return textAt(content, within(place, 'content'))
+  const at = within(place, 'environment')
+  const name = textAt(environment, at)
+  if (name === null) return null
+  service.variables.push(name)
+  const { env, missing } = place.reading
+  if (Object.hasOwn(env, name)) return env[name]!
+  missing.push({ path: at.path, variable: name, message: 'its value is the content of a file' })
   return null
 }
 

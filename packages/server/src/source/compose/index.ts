@@ -1,7 +1,8 @@
-/** Compose files as a model: what is understood is read, what is not is warned about, what would escape is refused. */
+/** Compose files as a model: what is supported is read, and the rest is refused. */
 export { splitWords } from './command-words.ts'
 export { findLinksOutside } from './links-outside.ts'
 export type * from './model.ts'
+export { lineOf, type SourceLine } from './place.ts'
 export { toProjectServices } from './project-services.ts'
 export { type ReadComposeOptions, readCompose } from './read-compose.ts'
 export { readStack, type StackFiles, type StackReading } from './read-stack.ts'

@@ -1,6 +1,6 @@
-import { containerPatterns, harmlessSysctls, mostOfUlimit, type UlimitName } from '@berth/contract'
+import { containerPatterns, harmlessSysctls, leastOfUlimit, mostOfUlimit, type UlimitName } from '@berth/contract'
 import type { ComposeService } from './model.ts'
-import { type Place, refuse, warn, within } from './place.ts'
+import { type Place, refuse, within } from './place.ts'
 import { isMapping, pairsAt, textAt, textsAt } from './values.ts'
 
 /** `extra_hosts`, `ulimits` and `sysctls`: what a container may say about its own names and its own kernel settings. */
@@ -11,16 +11,17 @@ const withheld = new RegExp(containerPatterns.withheldAddress)
 
 export function readExtraHosts(value: unknown, place: Place): ComposeService['extraHosts'] {
   const lines = isMapping(value) ? pairsAt(value, place).map(([name, at]) => `${name}=${at ?? ''}`) : textsAt(value, place)
+  if (lines.length > 100) refuse(place, 'has more than 100 lines')
   return lines.slice(0, 100).flatMap((line, index) => {
     const at = within(place, index)
     const [, name = '', to = ''] = /^([^=:]+)[=:](.*)$/.exec(line) ?? []
     const plain = to.replace(/^\[|\]$/g, '')
     if (plain === 'host-gateway' || withheld.test(plain)) {
-      warn(at, `"${plain}" is left out: the machine is not reached from a project`)
+      refuse(at, `"${plain}" is not supported: a project does not reach the machine it runs on. Remove the line`)
       return []
     }
     if (!hostName.test(name) || !address.test(plain)) {
-      warn(at, `"${line.slice(0, 100)}" is not of the form name:address and is left out`)
+      refuse(at, `"${line.slice(0, 100)}" is not of the form name:address`)
       return []
     }
     return [{ name, address: plain }]
@@ -34,7 +35,7 @@ export function readUlimits(value: unknown, place: Place): ComposeService['ulimi
   return fields.flatMap(([name, limit]) => {
     const at = within(place, name)
     if (!isLimit(name)) {
-      warn(at, 'is not followed: limits are set by cpus, memory and pids')
+      refuse(at, 'is not supported: limits are set by cpus, mem_limit and pids_limit')
       return []
     }
     const most = mostOfUlimit[name]
@@ -44,12 +45,15 @@ export function readUlimits(value: unknown, place: Place): ComposeService['ulimi
       : [numberAt(limit), numberAt(limit)]
     const isNumber = [soft, hard].every((one) => Number.isInteger(one) && one >= -1)
     if (!isNumber) {
-      warn(at, 'is not a whole number and is left out')
+      refuse(at, 'is not a whole number')
       return []
     }
-    const bounded = (one: number) => (one === -1 || one > most ? most : one)
-    if (bounded(hard) !== hard) warn(at, `${hard} is more than is given; ${most} is used`)
-    return [{ name, soft: Math.min(bounded(soft), bounded(hard)), hard: bounded(hard) }]
+    const isTooMuch = (one: number) => one > most || one < leastOfUlimit(name)
+    if (isTooMuch(hard) || isTooMuch(soft)) {
+      refuse(at, `${hard} is more than a container is given: at most ${most}`)
+      return []
+    }
+    return [{ name, soft, hard }]
   })
 }
 
@@ -60,7 +64,7 @@ export function readSysctls(value: unknown, place: Place, service: ComposeServic
   for (const [name, setting] of pairsAt(value, place)) {
     const at = within(place, name)
     if (!harmless.has(name)) refuse(at, "is a setting of the machine's kernel, which is not for a container to change")
-    else if (setting === null || !number.test(setting)) warn(at, 'is not a number and is left out')
+    else if (setting === null || !number.test(setting)) refuse(at, 'is not a number')
     else service.sysctls = { ...service.sysctls, [name]: setting }
   }
 }

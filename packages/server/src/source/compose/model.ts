@@ -14,9 +14,9 @@ export interface ComposeFile {
   networks: ComposeNetwork[]
   /** Variables that the file demands with `${NAME:?why}` and that were not given. */
   missing: MissingVariable[]
-  /** What is not understood or has no effect here; the rest still runs. */
+  /** Differences that leave what runs as it is, such as a name on the host. */
   warnings: Problem[]
-  /** What must keep the file from being run: it would reach outside the project, or it cannot be run at all. */
+  /** Settings that keep the file from being run: they would reach outside the project, or what runs would not be what the file says. */
   refused: Problem[]
 }
 
@@ -39,8 +39,21 @@ export interface ComposeService {
   cpuCores: number | null
   memoryMb: number | null
   pidsLimit: number | null
+  /** 0: Compose starts none. */
   replicas: number | null
+  /** Empty: the default network. */
   networks: { name: string; aliases: string[] }[]
+  /** `none`: no network at all; `bridge`: one where no service has a name. */
+  networkMode: 'none' | 'bridge' | null
+  containerName: string | null
+  /** Other names that this service knows a service by. */
+  linkAliases: { service: string; alias: string }[]
+  /** Services whose mounts it has as well. */
+  volumesFrom: { service: string; readOnly: boolean }[]
+  /** Files whose content is in the file itself or in a variable. */
+  files: ComposeInlineFile[]
+  /** Files of the machine that tell its time zone. */
+  timeFiles: string[]
   labels: Record<string, string>
   /** Compose starts a service that has profiles only when one of them is asked for. */
   profiles: string[]
@@ -50,6 +63,17 @@ export interface ComposeService {
   stopGraceSeconds: number | null
   stopSignal: string | null
   init: boolean
+  tty: boolean
+  stdinOpen: boolean
+  groups: string[]
+  dns: string[]
+  dnsSearch: string[]
+  dnsOptions: string[]
+  domainname: string | null
+  platform: string | null
+  memoryReservationMb: number | null
+  cpuPeriod: number | null
+  cpuQuota: number | null
   readOnly: boolean
   shmMb: number | null
   /** Names that the service is also reached by are with its networks. */
@@ -57,7 +81,16 @@ export interface ComposeService {
   ulimits: { name: UlimitName; soft: number; hard: number }[]
   sysctls: Record<string, string>
   capDrop: string[]
+  capAdd: string[]
   noNewPrivileges: boolean
+}
+
+export interface ComposeInlineFile {
+  path: string
+  content: string
+  mode: number
+  uid: number
+  gid: number
 }
 
 /** Every path of the model is relative to the project's root and stays below it. */
@@ -93,8 +126,9 @@ export interface ComposeMount {
   source: string | null
   target: string
   readOnly: boolean
-  /** Only a tmpfs has one. */
+  /** Only a tmpfs has these. */
   sizeMb?: number
+  options?: string[]
 }
 
 export interface ComposeDependency {

@@ -16,7 +16,7 @@ describe('volumes', () => {
     ['/srv/shop/conf:/conf', mount('bind', 'conf', '/conf')],
     ['${PWD}/conf:/conf', mount('bind', 'conf', '/conf')],
     [
-      '{ type: volume, source: data, target: /data, read_only: true, volume: { nocopy: true } }',
+      '{ type: volume, source: data, target: /data, read_only: true, volume: { nocopy: false } }',
       mount('volume', 'data', '/data', true),
     ],
     ['{ type: volume, target: /data }', mount('volume', null, '/data')],
@@ -33,7 +33,7 @@ describe('volumes', () => {
     gives('tmpfs: /run', { volumes: [{ type: 'tmpfs', source: null, target: '/run', readOnly: false }] })
     gives('tmpfs: ["/tmp:size=64m,mode=1777", /run]', {
       volumes: [
-        { type: 'tmpfs', source: null, target: '/tmp', readOnly: false, sizeMb: 64 },
+        { type: 'tmpfs', source: null, target: '/tmp', readOnly: false, sizeMb: 64, options: ['mode=1777'] },
         { type: 'tmpfs', source: null, target: '/run', readOnly: false },
       ],
     })
@@ -61,8 +61,34 @@ configs: { conf: { file: ./app.conf }, conf2: { content: hello } }`,
       mount('bind', 'app.conf', '/etc/app.conf', true),
     ])
     expect(file.refused).toEqual([])
-    expect(file.warnings).toEqual([
-      { path: 'configs.conf2', message: 'only a file of the project is understood; it is left out' },
-    ])
+    expect(file.warnings).toMatchObject([{ path: 'services.web.secrets.1.mode' }])
+    expect(file.web.files).toEqual([{ path: '/conf2', content: 'hello', mode: 0o444, uid: 0, gid: 0 }])
   })
+  test('content, and the value of a variable, are files of the container', () => {
+    const file = web(
+      'secrets: [token, { source: key, target: /key, uid: "33", gid: "34", mode: 0400 }]\nconfigs: [{ source: conf, target: /etc/app.conf }]',
+      { env: { TOKEN: 's3cret', HOST: 'db' } },
+      `
+secrets: { token: { environment: TOKEN }, key: { environment: TOKEN } }
+configs: { conf: { content: "host=\${HOST}\\n" } }`,
+    )
+    expect(file.web.files).toEqual([
+      { path: '/run/secrets/token', content: 's3cret', mode: 0o444, uid: 0, gid: 0 },
+      { path: '/key', content: 's3cret', mode: 0o400, uid: 33, gid: 34 },
+      { path: '/etc/app.conf', content: 'host=db\n', mode: 0o444, uid: 0, gid: 0 },
+    ])
+    expect(file.web.variables).toContain('TOKEN')
+    expect([file.warnings, file.refused, file.missing]).toEqual([[], [], []])
+  })
+  test.each([
+    ['secrets: [s]', 'secrets: { s: { external: true } }', 'secrets.s.external'],
+    ['configs: [c]', 'configs: { c: { file: ./a, content: b } }', 'configs.c'],
+    ['configs: [c]', 'configs: { c: { content: b, template_driver: golang } }', 'configs.c.template_driver'],
+    ['read_only: true\nconfigs: [c]', 'configs: { c: { content: b } }', 'services.web.read_only'],
+    ['configs: [{ source: c, mode: all }]', 'configs: { c: { content: b } }', 'services.web.configs.0.mode'],
+  ])('%s with %s is refused', (fields, rest, path) =>
+    expect(web(fields, {}, rest).refused.map((one) => one.path)).toEqual([path]),
+  )
+  test('a variable that is not set is missing', () =>
+    expect(web('secrets: [s]', {}, 'secrets: { s: { environment: GONE } }').missing).toMatchObject([{ variable: 'GONE' }]))
 })

@@ -1,27 +1,51 @@
 import { posix } from 'node:path'
+import { containerPatterns } from '@berth/contract'
 import { parseBytes } from './amounts.ts'
-import type { ComposeMount } from './model.ts'
+import type { ComposeMount, ComposeService } from './model.ts'
 import { projectPath } from './paths.ts'
-import { type Place, refuse, warn, within } from './place.ts'
-import { flagAt, isMapping, listAt, sizeMbAt, textAt, textsAt, warnOfOthers } from './values.ts'
+import { type Place, refuse, within } from './place.ts'
+import { flagAt, isMapping, listAt, refuseOthers, sizeMbAt, textAt, textsAt } from './values.ts'
 
 export const volumeName = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/
 const engineSocket = /(^|\/)(docker|containerd|podman|crio|dockershim)\.sock$/
 
-export function readMounts(value: unknown, place: Place): ComposeMount[] {
+export function readMounts(value: unknown, place: Place, service?: ComposeService): ComposeMount[] {
   return listAt(value, place).flatMap((item, index) => {
     const at = within(place, index)
+    const time = timeFileIn(item)
+    if (time && service) {
+      service.timeFiles.push(time)
+      return []
+    }
     return (isMapping(item) ? longMount(item, at) : shortMount(item, at)) ?? []
   })
+}
+
+/** The machine's time zone, which tells nothing else about it. */
+const timeFiles = ['/etc/localtime', '/etc/timezone']
+
+function timeFileIn(item: unknown): string | null {
+  const { source, target, read_only } = isMapping(item) ? item : shortFields(item)
+  return timeFiles.find((file) => source === file && target === file && read_only === 'true') ?? null
+}
+
+function shortFields(item: unknown): Record<string, unknown> {
+  const [source, target, mode] = typeof item === 'string' ? item.split(':') : []
+  return { source, target, read_only: mode === 'ro' ? 'true' : 'false' }
 }
 
 /** `tmpfs: /run` or a list of `/run:size=64m,mode=1777`. */
 export function readTmpfs(value: unknown, place: Place): ComposeMount[] {
   return textsAt(value, place).flatMap((text) => {
-    const [target = '', options = ''] = text.split(':')
-    const size = /(?:^|,)size=([^,]+)/.exec(options)?.[1]
+    const [target = '', given = ''] = text.split(':')
+    const all = given.split(',').filter(Boolean)
+    const size = all.find((option) => option.startsWith('size='))?.slice('size='.length)
     const bytes = size === undefined ? null : parseBytes(size)
-    return tmpfs(target, bytes === null ? null : Math.ceil(bytes / 1024 ** 2), place) ?? []
+    if (size !== undefined && bytes === null) refuse(place, `"${size}" is not a size such as 64m`)
+    const options = all.filter((option) => !option.startsWith('size='))
+    for (const option of options)
+      if (!tmpfsOption.test(option)) refuse(place, `the option "${option.slice(0, 80)}" is not supported`)
+    return tmpfs(target, bytes === null ? null : Math.ceil(bytes / 1024 ** 2), place, options) ?? []
   })
 }
 
@@ -30,7 +54,8 @@ export function fileMount(file: string, target: string, place: Place): ComposeMo
   return mount('bind', file, target, true, place)
 }
 
-const modes = ['ro', 'rw', 'z', 'Z', 'cached', 'delegated', 'consistent', 'nocopy']
+const tmpfsOption = new RegExp(containerPatterns.tmpfsOption)
+const modes = ['ro', 'rw', 'z', 'Z', 'cached', 'delegated', 'consistent']
 
 /** `[source:]target[:mode,…]`; a source that starts like a path is one, anything else names a volume. */
 function shortMount(value: unknown, place: Place): ComposeMount | null {
@@ -46,7 +71,7 @@ function shortMount(value: unknown, place: Place): ComposeMount | null {
   if (parts.length === 1 && !drive) return mount('volume', null, parts[0]!, false, place)
   const [source = '', target = '', mode = ''] = parts
   const options = mode.split(',').filter(Boolean)
-  for (const option of options) if (!modes.includes(option)) warn(place, `the mode "${option}" has no effect`)
+  for (const option of options) if (!modes.includes(option)) refuse(place, `the mode "${option}" is not supported`)
   const type = drive || /^[./~\\]/.test(source) ? 'bind' : 'volume'
   return mount(type, drive + source, target, options.includes('ro'), place)
 }
@@ -54,21 +79,25 @@ function shortMount(value: unknown, place: Place): ComposeMount | null {
 const longFields = ['type', 'source', 'target', 'read_only', 'consistency', 'bind', 'volume', 'tmpfs']
 
 function longMount(fields: Record<string, unknown>, place: Place): ComposeMount | null {
-  warnOfOthers(fields, longFields, place)
-  warnOfOthers(fields.bind, ['create_host_path', 'selinux'], within(place, 'bind'))
-  warnOfOthers(fields.volume, ['nocopy'], within(place, 'volume'))
+  refuseOthers(fields, longFields, place)
+  refuseOthers(fields.bind, ['create_host_path', 'selinux'], within(place, 'bind'))
+  refuseOthers(fields.volume, ['nocopy'], within(place, 'volume'))
+  if (isMapping(fields.volume) && flagAt(fields.volume.nocopy, within(place, 'volume.nocopy')))
+    refuse(within(place, 'volume.nocopy'), 'is not supported: an empty volume gets the files that the image has there')
+  refuseOthers(fields.tmpfs, ['size', 'mode'], within(place, 'tmpfs'))
   const read = (key: string) => textAt(fields[key], within(place, key))
   const type = read('type') ?? 'volume'
   const target = read('target') ?? ''
   const readOnly = flagAt(fields.read_only, within(place, 'read_only')) ?? false
   if (type === 'tmpfs') {
     const options = isMapping(fields.tmpfs) ? fields.tmpfs : {}
-    return tmpfs(target, sizeMbAt(options.size, within(place, 'tmpfs.size')), place)
+    const mode = textAt(options.mode, within(place, 'tmpfs.mode'))
+    return tmpfs(target, sizeMbAt(options.size, within(place, 'tmpfs.size')), place, mode === null ? [] : [`mode=${mode}`])
   }
   if (type === 'bind') return mount('bind', read('source') ?? '', target, readOnly, place)
   if (type === 'volume') return mount('volume', read('source') || null, target, readOnly, place)
   if (type === 'npipe') refuse(within(place, 'type'), 'a pipe of the host cannot be mounted')
-  else warn(within(place, 'type'), `a mount of type "${type}" is not understood and is ignored`)
+  else refuse(within(place, 'type'), `a mount of type "${type}" is not supported`)
   return null
 }
 
@@ -89,9 +118,11 @@ function mount(
   return { type, source: path, target: at, readOnly }
 }
 
-function tmpfs(target: string, sizeMb: number | null, place: Place): ComposeMount | null {
+function tmpfs(target: string, sizeMb: number | null, place: Place, options: string[] = []): ComposeMount | null {
   const at = containerPath(target, place)
-  return at === null ? null : { type: 'tmpfs', source: null, target: at, readOnly: false, ...(sizeMb === null ? {} : { sizeMb }) }
+  if (at === null) return null
+  const more = { ...(sizeMb === null ? {} : { sizeMb }), ...(options.length > 0 ? { options } : {}) }
+  return { type: 'tmpfs', source: null, target: at, readOnly: false, ...more }
 }
 
 function boundPath(source: string, place: Place): string | null {

@@ -1,4 +1,4 @@
-import { type Document, isAlias, isScalar, LineCounter, parseDocument, visit } from 'yaml'
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml'
 import { expandedSize } from './expanded-size.ts'
 import { interpolate } from './interpolate.ts'
 import { type Place, refuse, warn, within } from './place.ts'
@@ -13,7 +13,7 @@ const maxDepth = 50
 const maxLength = 2 * 1024 ** 2
 
 /** The file as plain values with its variables filled in, or `null` with a refusal when there is no telling what it says. */
-export function parseFile(text: string, root: Place): Record<string, unknown> | null {
+export function parseFile(text: string, root: Place, path?: string): Record<string, unknown> | null {
   if (Buffer.byteLength(text) > maxBytes) return giveUp(root, `is larger than ${maxBytes / 1024} KiB`)
   try {
     const lines = new LineCounter()
@@ -28,9 +28,10 @@ export function parseFile(text: string, root: Place): Record<string, unknown> | 
     const [error] = document.errors
     if (error) return giveUp(root, `is not valid YAML: ${firstLine(error.message)} (line ${lines.linePos(error.pos[0]).line})`)
     for (const warning of document.warnings)
-      warn(root, `${firstLine(warning.message)} (line ${lines.linePos(warning.pos[0]).line})`)
+      refuse(root, `${firstLine(warning.message)} (line ${lines.linePos(warning.pos[0]).line})`)
     expandedSize(document.contents, { aliases: maxAliases, nodes: maxNodes, depth: maxDepth * 2 })
     keepScalarsAsWritten(document, lines, root)
+    if (path !== undefined) noteLines(document.contents, path, lines, root)
     const values: unknown = document.toJS({ maxAliasCount: 100 })
     if (values === null) return {}
     if (!isMapping(values)) return giveUp(root, 'is not a mapping')
@@ -68,6 +69,18 @@ function keepScalarsAsWritten(document: Document.Parsed, lines: LineCounter, roo
   })
 }
 
+/** Fields that come through an alias have the line of the alias. A later file is laid over the earlier ones. */
+function noteLines(node: unknown, file: string, counter: LineCounter, root: Place, path = ''): void {
+  const note = (key: string, at: number | undefined, value: unknown) => {
+    const inner = path === '' ? key : `${path}.${key}`
+    if (inner.length > 300) return
+    root.reading.lines[inner] = { file: file.replace(/^\//, ''), line: counter.linePos(at ?? 0).line }
+    noteLines(value, file, counter, root, inner)
+  }
+  if (isMap(node)) for (const { key, value } of node.items) if (isScalar(key)) note(String(key.value), key.range?.[0], value)
+  if (isSeq(node)) for (const [index, item] of node.items.entries()) note(String(index), (item as Node | null)?.range?.[0], item)
+}
+
 interface Count {
   nodes: number
   length: number
@@ -90,7 +103,7 @@ function fillIn(value: unknown, place: Place, count: Count, depth: number): unkn
       depth === 2 && place.path.startsWith('services.') ? count.named : [],
     )
   }
-  warn(place, 'is of a kind that Compose files do not have and is ignored')
+  refuse(place, 'is of a kind that Compose files do not have')
   return null
 }
 

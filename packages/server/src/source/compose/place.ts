@@ -9,9 +9,23 @@ export interface Reading {
   env: Readonly<Record<string, string>>
   /** The top-level `secrets` and `configs`, by kind and name. */
   definitions: Record<'secrets' | 'configs', Record<string, unknown>>
+  /** Where the fields of the stack's own files are, by dotted path. */
+  lines: Record<string, SourceLine>
   missing: MissingVariable[]
   warnings: Problem[]
   refused: Problem[]
+}
+
+export interface SourceLine {
+  file: string
+  line: number
+}
+
+/** The line of a field, or of the nearest field around it. */
+export function lineOf(path: string, lines: Readonly<Record<string, SourceLine>>): SourceLine | null {
+  for (let part = path; part !== ''; part = part.slice(0, Math.max(0, part.lastIndexOf('.'))))
+    if (Object.hasOwn(lines, part)) return lines[part]!
+  return null
 }
 
 /** A place in the file and the reading that it belongs to. */

@@ -34,14 +34,14 @@ describe('ports', () => {
     (text) => {
       const file = web(`ports:\n  - ${text}`)
       expect(file.web.ports).toEqual([])
-      expect(file.warnings).toEqual([{ path: 'services.web.ports.0', message: expect.stringMatching(/is not a port/) }])
+      expect(file.refused).toEqual([{ path: 'services.web.ports.0', message: expect.stringMatching(/is not a port/) }])
     },
   )
   test('a host port that is none', () => {
     const file = web('ports: ["x:80"]')
-    expect([file.web.ports, file.warnings]).toEqual([
+    expect([file.web.ports, file.refused]).toEqual([
       [],
-      [{ path: 'services.web.ports.0', message: '"x" is not a port of the host and is ignored' }],
+      [{ path: 'services.web.ports.0', message: expect.stringContaining('"x" is not a port of the host') }],
     ])
   })
   test('a longer range of the host gives its first port', () => {

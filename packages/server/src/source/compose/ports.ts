@@ -1,6 +1,6 @@
 import type { ComposePort, ComposeProtocol } from './model.ts'
-import { type Place, warn, within } from './place.ts'
-import { isMapping, listAt, textAt, warnOfOthers } from './values.ts'
+import { type Place, refuse, warn, within } from './place.ts'
+import { isMapping, listAt, refuseOthers, textAt } from './values.ts'
 
 /** A range longer than this is a mistake or an attack; each port of it would be a listener. */
 const maxRange = 100
@@ -23,7 +23,7 @@ export function readExpose(value: unknown, place: Place): { target: number; prot
 const maxLines = 200
 
 function fewOf(items: unknown[], place: Place): unknown[] {
-  if (items.length > maxLines) warn(place, `only the first ${maxLines} are read`)
+  if (items.length > maxLines) refuse(place, `has more than ${maxLines} lines`)
   return items.slice(0, maxLines)
 }
 
@@ -39,7 +39,7 @@ function shortPort(value: unknown, place: Place): ComposePort[] {
 }
 
 function longPort(fields: Record<string, unknown>, place: Place): ComposePort[] {
-  warnOfOthers(fields, ['target', 'published', 'host_ip', 'protocol', 'mode', 'name', 'app_protocol'], place)
+  refuseOthers(fields, ['target', 'published', 'host_ip', 'protocol', 'mode', 'name', 'app_protocol'], place)
   const read = (key: string) => textAt(fields[key], within(place, key)) ?? ''
   const protocol = read('protocol')
   return pair(read('host_ip'), read('published'), protocol ? `${read('target')}/${protocol}` : read('target'), place)
@@ -50,12 +50,12 @@ function pair(hostIp: string, publishedText: string, targetText: string, place: 
   const published = publishedText === '' ? [] : parseRange(publishedText)
   if (!targets) return []
   if (!published) {
-    warn(place, `"${publishedText}" is not a port of the host and is ignored`)
+    refuse(place, `"${publishedText}" is not a port of the host, or a range of more than ${maxRange}`)
     return []
   }
   if (published.length > 1 && published.length !== targets.length) {
     // Compose takes any free port of a longer range; a fixed one can be told to the user.
-    if (targets.length > 1) warn(place, 'the two port ranges differ in length; the first ports of both are paired')
+    if (targets.length > 1) refuse(place, 'the two port ranges differ in length')
     else warn(place, `only the first port of "${publishedText}" is used`)
   }
   const count = published.length === 0 ? targets.length : Math.min(targets.length, published.length)
@@ -69,7 +69,7 @@ function rangeAndProtocol(text: string, place: Place): [number[] | null, Compose
   const range = parseRange(ports)
   const known = protocol === 'tcp' || protocol === 'udp' || protocol === 'sctp'
   if (range && known && rest.length === 0) return [range, protocol]
-  warn(place, `"${text}" is not a port and is ignored`)
+  refuse(place, `"${text}" is not a port, or a range of more than ${maxRange}`)
   return [null, 'tcp']
 }
 

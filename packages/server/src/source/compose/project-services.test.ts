@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { toProjectServices } from './project-services.ts'
 import { readCompose } from './read-compose.ts'
 
-const read = (text: string) => toProjectServices(readCompose(text, { folder: '/srv/shop' }))
+const read = (text: string, profiles?: string[]) => toProjectServices(readCompose(text, { folder: '/srv/shop' }), profiles)
 
 test('services of a file are what the create body takes', () => {
   const { services, warnings } = read(`
@@ -24,7 +24,10 @@ services:
     labels: { tier: front }
 volumes: { data: }`)
   expect(services.every((service) => Value.Check(Service, service))).toBe(true)
-  expect(warnings).toEqual([])
+  expect(warnings.map(({ path, message }) => `${path}: ${message}`)).toEqual([
+    'services.db.ports: 5432/tcp is not published on the machine; services reach it by name',
+    'services.web.ports: 3000/udp is not published on the machine; services reach it by name',
+  ])
   expect(services[1]).toEqual({
     name: 'web',
     image: null,
@@ -61,36 +64,83 @@ services:
   expect(services.flatMap(({ name, route }) => (route ? [name] : []))).toEqual(['admin'])
 })
 
-test('what is out of the bounds is brought inside and said', () => {
-  const { services, warnings } = read('services: { a: { image: x, cpus: 16, mem_limit: 4m, command: "echo \'" } }')
-  expect(services[0]).toMatchObject({ cpuCores: 4, memoryMb: 16, command: null })
-  expect(warnings).toEqual([
-    { path: 'services.a.command', message: 'a quote is not closed; it is left out' },
-    { path: 'services.a.cpus', message: '16 is out of bounds; 4 is used' },
-    { path: 'services.a.mem_limit', message: '4 is out of bounds; 16 is used' },
+test('what is out of the bounds is refused', () => {
+  const { refused } = read('services: { a: { image: x, cpus: 16, mem_limit: 4m, command: "echo \'" } }')
+  expect(refused).toEqual([
+    { path: 'services.a.command', message: 'a quote is not closed' },
+    { path: 'services.a.cpus', message: '16 is out of bounds: 0.1 to 4' },
+    { path: 'services.a.mem_limit', message: '4 is out of bounds: 16 to 65536' },
   ])
-  expect(Value.Check(Service, services[0])).toBe(true)
 })
 
-test('a service with a profile is left out, and nothing waits for it; what is not followed is said', () => {
+test('a service with a profile runs where the setting names one of its profiles', () => {
   const text = `
 services:
-  web: { build: { context: ./web, dockerfile: prod.Dockerfile }, ports: ["80"], depends_on: [debug, db], deploy: { replicas: 3 } }
+  web: { build: { context: ./web, dockerfile: prod.Dockerfile }, ports: ["80"], depends_on: { debug: { condition: service_started, required: false }, db: { condition: service_started } }, deploy: { replicas: 3 } }
   debug: { image: debug, profiles: [dev], ports: ["90"] }
   db: { image: db, tmpfs: [/run] }
 `
-  const { services, warnings } = toProjectServices(readCompose(text, { folder: '/project' }))
+  const { services, warnings, refused } = read(text)
   expect(services.map(({ name, dependsOn }) => [name, dependsOn])).toEqual([
     ['web', ['db']],
     ['db', []],
   ])
   // As Compose writes it: from the build's context on.
   expect(services[0]?.build).toMatchObject({ context: 'web', dockerfile: 'prod.Dockerfile' })
-  expect(warnings.map(({ path }) => path)).toEqual(['services.web.deploy.replicas', 'services.debug.profiles'])
+  expect(services[0]?.replicas).toBe(3)
+  expect(refused).toEqual([])
+  expect(warnings.map(({ path }) => path)).toEqual(['services.debug.profiles'])
+  for (const profiles of [['dev'], ['*'], ['other', 'dev']])
+    expect(read(text, profiles).services.map(({ name, dependsOn }) => [name, dependsOn])).toEqual([
+      ['web', ['debug', 'db']],
+      ['debug', []],
+      ['db', []],
+    ])
+  expect(read(text, ['other']).warnings).toContainEqual({ path: '', message: expect.stringContaining('"other"') })
+  const needed = 'services: { web: { image: x, depends_on: [debug] }, debug: { image: y, profiles: [dev] } }'
+  expect(read(needed).refused).toEqual([
+    { path: 'services.web.depends_on', message: expect.stringMatching(/"debug" does not run: set composeProfiles.*dev/) },
+  ])
+  expect(read(needed, ['dev']).refused).toEqual([])
 })
 
-test('how the container is set up comes along; what no value can be is left out and said', () => {
-  const { services, warnings } = read(`
+test('networks come along by name, with their aliases; those that lead nowhere are marked', () => {
+  const { services } = read(`
+services:
+  plain: { image: a }
+  db: { image: b, container_name: my_db, networks: { back: { aliases: [store] } } }
+  web: { image: c, networks: [back, front], links: ["db:sql"] }
+  job: { image: d, network_mode: none }
+networks: { back: { internal: true }, front: }`)
+  expect(services.map(({ container }) => container)).toEqual([
+    undefined,
+    { aliases: ['my_db'], networks: [{ name: 'back', aliases: ['store', 'sql'], internal: true }] },
+    { networks: [{ name: 'back', internal: true }, { name: 'front' }] },
+    { networks: [] },
+  ])
+  expect(services.every((service) => Value.Check(Service, service))).toBe(true)
+})
+
+test.each([
+  ['scale: 0', [], { leftOut: ['b'] }],
+  ['scale: 21', ['services.b.scale'], {}],
+  ['deploy: { replicas: 2 }, container_name: one', ['services.b.container_name'], {}],
+  ['stop_grace_period: 10m', ['services.b.stop_grace_period'], {}],
+  ['pids_limit: 5000', ['services.b.pids_limit'], {}],
+  ['network_mode: none, networks: [default]', ['services.b.network_mode'], {}],
+])('%s', (fields, paths, expected) => {
+  const made = read(`services: { a: { image: a }, b: { image: b, ${fields} } }`)
+  expect(made.refused.map(({ path }) => path)).toEqual(paths)
+  expect(made).toMatchObject(expected)
+})
+
+test('a volume without a name is kept under one of the service', () => {
+  const { services } = read('services: { web: { image: b, volumes: [/app/data] } }')
+  expect(services[0]?.volumes).toMatchObject([{ type: 'volume', source: 'web-app-data', target: '/app/data' }])
+})
+
+test('how the container is set up comes along; what no value can be is refused', () => {
+  const { services, refused } = read(`
 services:
   web:
     image: web
@@ -105,8 +155,8 @@ services:
     cap_drop: [CAP_NET_RAW]
     tmpfs: [/run, "/tmp:size=16m"]
     networks: { default: { aliases: [www] } }
-    extra_hosts: ["db.internal:10.0.0.5", "six=fd00::1", "metadata:169.254.169.254"]
-    ulimits: { nofile: { soft: 1024, hard: 2048 }, core: 5 }
+    extra_hosts: ["db.internal:10.0.0.5", "six=fd00::1"]
+    ulimits: { nofile: { soft: 1024, hard: 2048 }, core: 0 }
     sysctls: { net.core.somaxconn: 1024 }
   odd: { image: odd, user: "a b", hostname: "-x" }`)
   expect(services.every((service) => Value.Check(Service, service))).toBe(true)
@@ -124,7 +174,7 @@ services:
       { target: '/run', sizeMb: null },
       { target: '/tmp', sizeMb: 16 },
     ],
-    aliases: ['www'],
+    networks: [{ name: 'default', aliases: ['www'] }],
     extraHosts: [
       { name: 'db.internal', address: '10.0.0.5' },
       { name: 'six', address: 'fd00::1' },
@@ -136,7 +186,7 @@ services:
     sysctls: { 'net.core.somaxconn': '1024' },
   })
   expect(services[1]).not.toHaveProperty('container')
-  expect(warnings.map(({ path }) => path)).toEqual(['services.odd.user', 'services.odd.hostname'])
+  expect(refused.map(({ path }) => path)).toEqual(['services.odd.user', 'services.odd.hostname'])
 })
 
 test.each<[string, string, string]>([

@@ -4,44 +4,67 @@ import { limits } from '@berth/contract/limits'
 import { holdsData } from '../exposed-service.ts'
 import { splitWords } from './command-words.ts'
 import { containerOf } from './container-settings.ts'
-import type { ComposeCommand, ComposeFile, ComposeService, Problem } from './model.ts'
+import type { ComposeCommand, ComposeFile, ComposeInlineFile, ComposeService, Problem } from './model.ts'
+import { internalNetworks } from './service-networks.ts'
 
-/** A file's services as the create body of a project takes them; what does not fit its bounds is said. */
-export function toProjectServices(file: ComposeFile): { services: Service[]; warnings: Problem[] } {
+export interface ProjectServices {
+  services: Service[]
+  /** Files with content of their own, by service. */
+  files: Record<string, ComposeInlineFile[]>
+  /** Services that do not run, as with `docker compose up`. */
+  leftOut: string[]
+  warnings: Problem[]
+  refused: Problem[]
+}
+
+/** A file's services as the create body of a project takes them; what does not fit its bounds is refused. */
+export function toProjectServices(file: ComposeFile, profiles: readonly string[] = []): ProjectServices {
   const warnings: Problem[] = []
-  const marked = serviceToMark(file.services)
-  const tasks = tasksIn(file.services)
-  const services = startedByDefault(file.services).map((service) => {
-    const warn = (field: string, message: string) => warnings.push({ path: `services.${service.name}.${field}`, message })
-    warnOfWhatIsNotFollowed(service, warn)
+  const refused: Problem[] = []
+  const started = file.services.filter((service) => isStarted(service, profiles))
+  const marked = serviceToMark(started)
+  const tasks = tasksIn(started)
+  const internal = internalNetworks(file)
+  const services = started.map((service) => {
+    const refuse = (field: string, message: string) => refused.push({ path: `services.${service.name}.${field}`, message })
+    refuseDependencies(service, file.services, profiles, refuse)
+    const isReached = service === marked || isPublished(service)
+    warnings.push(...unpublishedPorts(service, isReached))
     return {
       name: service.name,
       image: service.image,
       build: buildOf(service),
-      command: words(service.command, (message) => warn('command', message)),
-      entrypoint: words(service.entrypoint, (message) => warn('entrypoint', message)),
+      command: words(service.command, (message) => refuse('command', message)),
+      entrypoint: words(service.entrypoint, (message) => refuse('entrypoint', message)),
       environment: service.environment,
       ports: portsOf(service),
       exposed: service === marked,
       ...(service !== marked && isPublished(service) ? { route: true } : {}),
-      volumes: service.volumes.map(({ type, source, target, readOnly }) => ({ type, source, target, readOnly })),
+      volumes: service.volumes.map(({ type, source, target, readOnly }) => ({
+        type,
+        source: type === 'volume' ? (source ?? anonymousName(service.name, target)) : source,
+        target,
+        readOnly,
+      })),
       dependsOn: service.dependsOn.map((dependency) => dependency.service),
       healthcheck: service.healthcheck && { ...service.healthcheck },
       restart: restartOf(service, tasks),
-      cpuCores: bounded(service.cpuCores, 0.1, limits.cpuCoresMaximum, (message) => warn('cpus', message)),
-      memoryMb: bounded(service.memoryMb, 16, 65536, (message) => warn('mem_limit', message)),
+      ...replicasOf(service, refuse),
+      cpuCores: bounded(service.cpuCores, 0.1, limits.cpuCoresMaximum, (message) => refuse('cpus', message)),
+      memoryMb: bounded(service.memoryMb, 16, 65536, (message) => refuse('mem_limit', message)),
       labels: service.labels,
-      ...containerOf(service, warn),
+      ...containerOf(service, internal, refuse),
     }
   })
-  for (const { name, profiles } of file.services)
-    if (profiles.length > 0)
-      warnings.push({
-        path: `services.${name}.profiles`,
-        message: 'the service is left out, as Compose does unless it is asked for',
-      })
+  const leftOut = file.services.filter((service) => !started.includes(service))
   const names = new Set(services.map(({ name }) => name))
-  return { services: services.map((one) => ({ ...one, dependsOn: one.dependsOn.filter((name) => names.has(name)) })), warnings }
+  return {
+    services: services.map((one) => ({ ...one, dependsOn: one.dependsOn.filter((name) => names.has(name)) })),
+    files: Object.fromEntries(started.filter(({ files }) => files.length > 0).map(({ name, files }) => [name, files])),
+    leftOut: leftOut.map(({ name }) => name),
+    warnings: [...warnings, ...leftOut.map(whyLeftOut), ...unknownProfiles(file, profiles)],
+    refused,
+  }
 }
 
 /** Services that another one waits for until they have ended well. */
@@ -58,16 +81,64 @@ function restartOf({ name, restart }: ComposeService, tasks: ReadonlySet<string>
   return restart.maxRetries === null ? restart.policy : `${restart.policy}:${restart.maxRetries}`
 }
 
-const startedByDefault = (services: readonly ComposeService[]) => services.filter(({ profiles }) => profiles.length === 0)
+const isStarted = ({ profiles: own, replicas }: ComposeService, profiles: readonly string[]) =>
+  replicas !== 0 && (own.length === 0 || profiles.includes('*') || own.some((name) => profiles.includes(name)))
 
-function warnOfWhatIsNotFollowed(service: ComposeService, warn: (field: string, message: string) => void): void {
-  if ((service.replicas ?? 1) > 1) warn('deploy.replicas', 'one is run')
-  if (service.build?.dockerfileInline) warn('build.dockerfile_inline', 'is not read; put it into a file')
+const whyLeftOut = ({ name, profiles, replicas }: ComposeService): Problem =>
+  replicas === 0
+    ? { path: `services.${name}.scale`, message: 'the service does not run: it is scaled to 0' }
+    : {
+        path: `services.${name}.profiles`,
+        message: `the service does not run: set composeProfiles to run one of its profiles (${profiles.join(', ')})`,
+      }
+
+function unknownProfiles({ services }: ComposeFile, profiles: readonly string[]): Problem[] {
+  const known = new Set(['*', ...services.flatMap((service) => service.profiles)])
+  return profiles
+    .filter((name) => !known.has(name))
+    .map((name) => ({ path: '', message: `composeProfiles: no service has the profile "${name}"` }))
+}
+
+/** As Compose: a service that is needed has to run. */
+function refuseDependencies(
+  { dependsOn }: ComposeService,
+  services: readonly ComposeService[],
+  profiles: readonly string[],
+  refuse: (field: string, message: string) => void,
+): void {
+  for (const { service: name, required } of dependsOn) {
+    const other = services.find((one) => one.name === name)
+    if (other && required && !isStarted(other, profiles))
+      refuse('depends_on', `"${name}" does not run: ${whyLeftOut(other).message.replace(/^the service does not run: /, '')}`)
+  }
+}
+
+/** A volume without a name is the service's own, and kept like the others. */
+const anonymousName = (service: string, target: string) => `${service}${target}`.replace(/[^a-zA-Z0-9_.-]+/g, '-').slice(0, 63)
+
+function replicasOf(
+  { replicas, containerName }: ComposeService,
+  refuse: (field: string, message: string) => void,
+): Pick<Service, 'replicas'> {
+  if (replicas === null || replicas <= 1) return {}
+  if (containerName !== null) refuse('container_name', 'only one container can have the name: remove it, or scale')
+  if (replicas > limits.replicasMaximum) refuse('scale', `${replicas} is more than is given: at most ${limits.replicasMaximum}`)
+  return { replicas: Math.min(replicas, limits.replicasMaximum) }
+}
+
+/** Ports that the file publishes on the machine and that nobody reaches there: the edge answers for the first of a service. */
+function unpublishedPorts(service: ComposeService, isReached: boolean): Problem[] {
+  const first = isReached ? portsOf(service)[0] : undefined
+  const others = service.ports.filter(({ target, protocol }) => protocol !== 'tcp' || target !== first)
+  if (others.length === 0) return []
+  const list = [...new Set(others.map(({ target, protocol }) => `${target}/${protocol}`))].slice(0, 10).join(', ')
+  return [
+    { path: `services.${service.name}.ports`, message: `${list} is not published on the machine; services reach it by name` },
+  ]
 }
 
 /** A Compose file marks none itself: what answers on the web's own port, else what stands in front of the others. */
-function serviceToMark(services: readonly ComposeService[]): ComposeService | null {
-  const started = startedByDefault(services)
+function serviceToMark(started: readonly ComposeService[]): ComposeService | null {
   const servers = started.filter((service) => !isDatabase(service))
   const published = servers.filter((service) => service.ports.some((port) => port.protocol === 'tcp'))
   const reachable = published.length > 0 ? published : servers.filter((service) => service.expose.length > 0)
@@ -108,8 +179,9 @@ const isTool = ({ image, name }: ComposeService) =>
 /** The Dockerfile's path counts from the context, as Compose writes it. */
 function buildOf({ build }: ComposeService): Service['build'] {
   if (!build) return null
-  const { context, dockerfile, target, args } = build
-  return { context, dockerfile: dockerfile && posix.relative(context, dockerfile), target, args }
+  const { context, dockerfile, dockerfileInline, target, args } = build
+  const path = dockerfile && posix.relative(context, dockerfile)
+  return { context, dockerfile: path, ...(dockerfileInline ? { dockerfileInline } : {}), target, args }
 }
 
 /** The first one is where requests go: the web's own before any other, and those that speak something else last. */
@@ -120,17 +192,16 @@ function portsOf({ ports, expose }: ComposeService): number[] {
 }
 const otherPorts = new Set([22, 25, 53, 443, 8443])
 
-function words(command: ComposeCommand | null, warn: (message: string) => void): string[] | null {
+function words(command: ComposeCommand | null, refuse: (message: string) => void): string[] | null {
   if (command === null) return null
   if (command.kind === 'exec') return command.argv
   const split = splitWords(command.line)
-  if (split === null) warn('a quote is not closed; it is left out')
+  if (split === null) refuse('a quote is not closed')
   return split
 }
 
-function bounded(value: number | null, minimum: number, maximum: number, warn: (message: string) => void): number | null {
+function bounded(value: number | null, minimum: number, maximum: number, refuse: (message: string) => void): number | null {
   if (value === null || (value >= minimum && value <= maximum)) return value
-  const nearest = Math.min(Math.max(value, minimum), maximum)
-  warn(`${value} is out of bounds; ${nearest} is used`)
-  return nearest
+  refuse(`${value} is out of bounds: ${minimum} to ${maximum}`)
+  return null
 }

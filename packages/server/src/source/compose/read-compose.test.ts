@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables are Compose's
 import { describe, expect, test } from 'vitest'
 import { gives, read, web } from './compose-case.ts'
+import type { ComposeService } from './model.ts'
 
 test('a whole file becomes a model, with nothing left unsaid', () => {
   const file = read(`
@@ -67,9 +68,9 @@ describe('variables, anchors, merge keys and extensions', () => {
   test('a field that has no effect here, and one that nobody knows, are said', () => {
     const file = web('logging: { driver: none }\nunheard_of: 1')
     expect(file.warnings).toEqual([
-      { path: 'services.web.logging', message: 'is ignored: logs are kept by this product' },
-      { path: 'services.web.unheard_of', message: expect.stringMatching(/./) },
+      { path: 'services.web.logging', message: 'has no effect: Berth keeps the output of every service' },
     ])
+    expect(file.refused).toEqual([{ path: 'services.web.unheard_of', message: expect.stringMatching(/is not supported/) }])
   })
   test('a variable that the file demands is named', () => {
     const file = web('environment: { A: "${KEY:?set the key}" }')
@@ -127,35 +128,89 @@ services:
     const file = read('services:\n  a: { image: x, extends: b }\n  b: { image: x, extends: a }')
     expect(file.refused).toEqual([{ path: 'services.b.extends', message: 'the service extends itself: a → b → a' }])
   })
-  test('another file of the project is not followed, and said', () => {
+  test('another file of the project that was not read is refused', () => {
     const file = web('extends: { file: common.yml, service: base }', {}, 'include: [./other.yml]')
-    expect(file.warnings).toEqual([
-      { path: 'include.0', message: 'what "./other.yml" says is not followed' },
-      { path: 'services.web.extends', message: 'what "common.yml" says is not followed; write the service out' },
+    expect(file.refused).toMatchObject([
+      { path: 'include.0', message: expect.stringContaining('"./other.yml" is not included') },
+      { path: 'services.web.extends', message: expect.stringContaining('"common.yml" could not be read') },
     ])
+    expect(file.warnings).toEqual([])
   })
 })
 
-describe('what is not understood is a warning that names its path', () => {
+describe('what leaves what runs as it is, is a warning that names its path', () => {
+  test.each([
+    ['logging: { driver: syslog }', 'services.web.logging'],
+    ['annotations: { a: b }', 'services.web.annotations'],
+    ['attach: false', 'services.web.attach'],
+    ['develop: { watch: [] }', 'services.web.develop'],
+    ['build: { context: ., cache_from: [x] }', 'services.web.build.cache_from'],
+    ['deploy: { placement: {} }', 'services.web.deploy.placement'],
+    ['deploy: { resources: { reservations: { cpus: "1" } } }', 'services.web.deploy.resources.reservations.cpus'],
+    ['security_opt: ["label:type:svirt_t"]', 'services.web.security_opt.0'],
+  ])('%s', (fields, path) => {
+    const file = web(fields)
+    expect(file.warnings.map((one) => one.path)).toEqual([path])
+    expect(file.refused).toEqual([])
+  })
+})
+
+describe('what is supported has nothing said about it', () => {
+  test.each<[string, Partial<ComposeService>]>([
+    ['container_name: mine', { containerName: 'mine' }],
+    ['dns: 1.1.1.1', { dns: ['1.1.1.1'] }],
+    [
+      'dns_search: [a.b]\ndns_opt: ["ndots:1"]\ndomainname: a.b',
+      { dnsSearch: ['a.b'], dnsOptions: ['ndots:1'], domainname: 'a.b' },
+    ],
+    ['platform: linux/amd64', { platform: 'linux/amd64' }],
+    ['tty: true\nstdin_open: true', { tty: true, stdinOpen: true }],
+    ['group_add: [docker, 1000]', { groups: ['docker', '1000'] }],
+    ['deploy: { mode: global }', { replicas: null }],
+    ['deploy: { resources: { reservations: { memory: 1g } } }', { memoryReservationMb: 1024 }],
+    ['mem_reservation: 64m', { memoryReservationMb: 64 }],
+    ['cpu_quota: 50000\ncpu_period: 100000', { cpuCores: 0.5 }],
+    ['network_mode: none', { networkMode: 'none' }],
+    ['network_mode: bridge', { networkMode: 'bridge' }],
+    ['ipc: shareable', {}],
+    ['pull_policy: missing', {}],
+    ['cap_add: [SYS_CHROOT, CHOWN]', { capAdd: ['SYS_CHROOT'] }],
+    ['volumes: ["/etc/localtime:/etc/localtime:ro"]', { timeFiles: ['/etc/localtime'], volumes: [] }],
+    ['ulimits: { memlock: -1 }', { ulimits: [{ name: 'memlock', soft: -1, hard: -1 }] }],
+    ['scale: 3', { replicas: 3 }],
+  ])('%s', (fields, expected) => gives(fields, expected))
+})
+
+describe('what is not supported is refused, and its path named', () => {
   test.each([
     ['future_field: 1', 'services.web.future_field'],
     ['constructor: 1', 'services.web.constructor'],
     ['ulimits: { rtprio: 99 }', 'services.web.ulimits.rtprio'],
-    ['logging: { driver: syslog }', 'services.web.logging'],
-    ['container_name: mine', 'services.web.container_name'],
     ['extra_hosts: ["a:host-gateway"]', 'services.web.extra_hosts.0'],
-    ['dns: 1.1.1.1', 'services.web.dns'],
-    ['platform: linux/amd64', 'services.web.platform'],
-    ['tty: true', 'services.web.tty'],
-    ['group_add: [docker]', 'services.web.group_add'],
     ['runtime: nvidia', 'services.web.runtime'],
-    ['build: { context: ., cache_from: [x] }', 'services.web.build.cache_from'],
+    ['mac_address: 02:42:ac:11:65:43', 'services.web.mac_address'],
+    ['memswap_limit: 2g', 'services.web.memswap_limit'],
+    ['oom_score_adj: -500', 'services.web.oom_score_adj'],
+    ['pull_policy: always', 'services.web.pull_policy'],
+    ['ulimits: { nofile: 9999999 }', 'services.web.ulimits.nofile'],
+    ['env_file: [{ path: a.env, format: raw }]', 'services.web.env_file.0.format'],
+    ['networks: { default: { ipv4_address: 10.0.0.2 } }', 'services.web.networks.default.ipv4_address'],
+    ['build: { context: ., additional_contexts: { a: ./b } }', 'services.web.build.additional_contexts.a'],
+    ['build: { context: ., secrets: [a] }', 'services.web.build.secrets'],
+    ['healthcheck: { interval: 5s }', 'services.web.healthcheck'],
+    ['volumes: ["data:/x:nocopy"]', 'services.web.volumes.0'],
+    ['volumes: ["/etc/localtime:/etc/localtime"]', 'services.web.volumes.0'],
+    ['tmpfs: "/run:suid"', 'services.web.tmpfs'],
+    ['depends_on: { gone: { condition: service_started } }', 'services.web.depends_on'],
+    ['cap_add: [NET_RAW]', 'services.web.cap_add.0'],
     ['build: { context: ., network: none }', 'services.web.build.network'],
     ['healthcheck: { test: [CURL, x] }', 'services.web.healthcheck.test'],
-    ['healthcheck: { interval: soon }', 'services.web.healthcheck.interval'],
-    ['deploy: { placement: {} }', 'services.web.deploy.placement'],
-    ['deploy: { mode: global }', 'services.web.deploy.mode'],
-    ['deploy: { resources: { reservations: { memory: 1g } } }', 'services.web.deploy.resources.reservations.memory'],
+    ['healthcheck: { test: x, interval: soon }', 'services.web.healthcheck.interval'],
+    ['deploy: { mode: global-job }', 'services.web.deploy.mode'],
+    [
+      'deploy: { resources: { reservations: { generic_resources: [] } } }',
+      'services.web.deploy.resources.reservations.generic_resources',
+    ],
     ['mem_limit: lots', 'services.web.mem_limit'],
     ['cpus: many', 'services.web.cpus'],
     ['init: maybe', 'services.web.init'],
@@ -168,37 +223,38 @@ describe('what is not understood is a warning that names its path', () => {
       'services.web.volumes.0.bind.propagation',
     ],
     ['volumes: ["./a:/x:rshared"]', 'services.web.volumes.0'],
-    ['volumes_from: [other]', 'services.web.volumes_from.0'],
-    ['network_mode: none', 'services.web.network_mode'],
+    ['volumes_from: [other]', 'services.web.volumes_from'],
     ['network_mode: "service:vpn"', 'services.web.network_mode'],
-    ['ipc: shareable', 'services.web.ipc'],
+    ['ipc: none', 'services.web.ipc'],
+    ['ipc: "service:other"', 'services.web.ipc'],
     ['post_start: [{ command: ls }]', 'services.web.post_start'],
-    ['security_opt: ["label:type:svirt_t"]', 'services.web.security_opt.0'],
   ])('%s', (fields, path) => {
-    const file = web(fields)
-    expect(file.warnings.map((one) => one.path)).toEqual([path])
-    expect(file.refused).toEqual([])
+    const file = web(fields, {}, 'volumes: { data: }')
+    expect(file.refused.map((one) => one.path)).toEqual([path])
+    expect(file.warnings).toEqual([])
   })
   test('at the top of the file', () => {
     const file = read(
-      'services: { a: { image: x } }\nmodels: {}\nnetworks: { n: { ipam: {} }, o: { external: true, name: proxy } }\nvolumes: { v: { driver: nfs }, w: { external: true }, t: { driver_opts: { type: tmpfs, device: tmpfs } } }',
+      'services: { a: { image: x } }\nmodels: {}\nnetworks: { n: { ipam: { config: [{ subnet: 10.0.0.0/24 }] }, enable_ipv6: true, driver_opts: { mtu: 1 } }, o: { external: true, name: proxy } }\nvolumes: { v: { driver: nfs }, w: { external: true }, t: { driver_opts: { type: tmpfs, device: tmpfs } } }',
     )
-    expect(file.warnings.map((one) => one.path)).toEqual([
+    expect(file.refused.map((one) => one.path)).toEqual([
       'models',
       'volumes.v.driver',
       'volumes.w.external',
       'volumes.t.driver_opts',
-      'networks.n.ipam',
+      'networks.n.ipam.config.0',
+      'networks.n.enable_ipv6',
+      'networks.n.driver_opts',
       'networks.o.external',
     ])
     expect(file.volumes[1]).toEqual({ name: 'w', hostName: null, external: true, labels: {} })
     expect(file.networks[1]).toEqual({ name: 'o', hostName: 'proxy', external: true, internal: false })
-    expect(file.refused).toEqual([])
+    expect(file.warnings).toEqual([])
   })
 })
 
-test('a tag of override files is warned of, and the word behind it is no command', () => {
-  const { web: service, warnings } = web('command: !reset null')
+test('a tag of override files is refused, and the word behind it is no command', () => {
+  const { web: service, refused } = web('command: !reset null')
   expect(service.command).toBeNull()
-  expect(warnings.map(({ message }) => message)).toEqual([expect.stringContaining('!reset')])
+  expect(refused.map(({ message }) => message)).toEqual([expect.stringContaining('!reset')])
 })

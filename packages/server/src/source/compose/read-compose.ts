@@ -3,11 +3,11 @@ import { resolveExtends } from './extends.ts'
 import type { ComposeFile, ComposeService } from './model.ts'
 import { parseFile } from './parse-file.ts'
 import { projectPath } from './paths.ts'
-import { type Place, type Reading, refuse, warn, within } from './place.ts'
+import { type Place, type Reading, refuse, within } from './place.ts'
 import { relate } from './relations.ts'
 import { readService } from './service.ts'
 import { readNetworks, readVolumes } from './shared-parts.ts'
-import { fieldsAt, isMapping, textAt, textsAt, warnOfOthers } from './values.ts'
+import { fieldsAt, isMapping, refuseOthers, textAt, textsAt } from './values.ts'
 
 export interface ReadComposeOptions {
   /** The project's root, absolute: nothing in the file may lead out of it. */
@@ -30,7 +30,7 @@ export function readCompose(text: string, options: ReadComposeOptions): ComposeF
 export function readValues(file: Record<string, unknown>, root: Place): ComposeFile {
   const { reading } = root
   const { missing, warnings, refused } = reading
-  warnOfOthers(file, ['name', 'version', 'services', 'volumes', 'networks', 'secrets', 'configs', 'include'], root)
+  refuseOthers(file, ['name', 'version', 'services', 'volumes', 'networks', 'secrets', 'configs', 'include'], root)
   readInclude(file.include, within(root, 'include'))
   for (const kind of ['secrets', 'configs'] as const)
     reading.definitions[kind] = Object.fromEntries(fieldsAt(file[kind], within(root, kind)))
@@ -48,6 +48,7 @@ export function startReading({ folder, directory = '', env = {} }: ReadComposeOp
     // Files often write ${PWD} for the folder that they lie in.
     env: { PWD: posix.join(folder, directory), ...env },
     definitions: { secrets: {}, configs: {} },
+    lines: {},
     missing: [],
     warnings: [],
     refused: [],
@@ -67,6 +68,7 @@ function readInclude(value: unknown, place: Place): void {
     const fields: Record<string, unknown> = isMapping(item) ? item : { path: item }
     const paths = [fields.path, fields.env_file, fields.project_directory].flatMap((part) => textsAt(part, at))
     for (const path of paths)
-      if (projectPath(path, 'the included file', at) !== null) warn(at, `what "${path}" says is not followed`)
+      if (projectPath(path, 'the included file', at) !== null)
+        refuse(at, `"${path}" is not included: write its services into this file, or lay it over this one as the override file`)
   }
 }

@@ -119,7 +119,7 @@ test('a mapping where the name of the extended service belongs is no name', () =
   const text = 'services:\n  web: { image: a, extends: { file: more.yaml, service: { toString: x } } }'
   const { file } = stack({ '/srv/shop/compose.yaml': text }, { others: { '/srv/shop/more.yaml': text } })
   expect(file.services).toMatchObject([{ name: 'web', image: 'a' }])
-  expect(file.warnings).toMatchObject([{ path: 'services.web.extends' }])
+  expect(file.refused).toMatchObject([{ path: 'services.web.extends' }])
 })
 
 test('a bomb of aliases is one refusal', () => {

@@ -3,7 +3,7 @@ import { parseEnv } from 'node:util'
 import { maxMerged, merge, TooMuch } from './extends.ts'
 import type { ComposeFile } from './model.ts'
 import { parseFile } from './parse-file.ts'
-import { type Place, refuse, warn, within } from './place.ts'
+import { type Place, refuse, type SourceLine, within } from './place.ts'
 import { type ReadComposeOptions, readValues, startReading } from './read-compose.ts'
 import { relocated } from './relocate.ts'
 import { isMapping, plainText } from './values.ts'
@@ -24,6 +24,8 @@ export interface StackReading {
   file: ComposeFile
   /** Files that it names and that were not given: with them it says more. */
   wanted: string[]
+  /** Where each field of the files is. */
+  lines?: Record<string, SourceLine>
 }
 
 const longestEnvFile = 256 * 1024
@@ -40,7 +42,7 @@ export function readStack(stack: StackFiles, options?: ReadComposeOptions): Stac
   let merged: Record<string, unknown> = {}
   try {
     for (const { path, text } of stack.files) {
-      const values = parseFile(text, root)
+      const values = parseFile(text, root, path)
       if (values) merged = merge(merged, withExtended(values, path, context), context.budget) as Record<string, unknown>
     }
   } catch (error) {
@@ -50,7 +52,8 @@ export function readStack(stack: StackFiles, options?: ReadComposeOptions): Stac
   const file = readValues(merged, root)
   for (const service of file.services)
     service.environment = { ...fromEnvFiles(service.envFiles, context), ...service.environment }
-  return { file, wanted: [...context.wanted].filter((path) => !Object.hasOwn(stack.others, path)) }
+  const wanted = [...context.wanted].filter((path) => !Object.hasOwn(stack.others, path))
+  return { file, wanted, lines: root.reading.lines }
 }
 
 interface Context {
@@ -79,7 +82,8 @@ function extended(service: unknown, name: string, path: string, context: Context
   const { file } = said
   const at = within(within(context.root, 'services'), name)
   const base = depth < mostExtended ? serviceIn(file, said.service, context, depth) : undefined
-  if (base === undefined) warn(within(at, 'extends'), `what "${file}" says could not be read`)
+  if (base === undefined)
+    refuse(within(at, 'extends'), `"${file.slice(1)}" has no service "${said.service}", or could not be read`)
   return base === undefined ? own : merge(base, own, context.budget)
 }
 

@@ -1,8 +1,8 @@
+import { addableCapabilities } from '@berth/contract'
 import { readSysctls } from './kernel-settings.ts'
 import type { ComposeService } from './model.ts'
-import { projectPath } from './paths.ts'
 import { type Place, refuse, warn, within } from './place.ts'
-import { isMapping, listAt, mayBeOn, plainText, textAt, textsAt } from './values.ts'
+import { isMapping, listAt, mayBeOn, plainText, textAt } from './values.ts'
 
 type Judge = (value: unknown, place: Place, service: ComposeService) => void
 
@@ -17,26 +17,35 @@ export const refusedFields: Record<string, Judge> = {
   cgroup_parent: refusedWhenOn('a container cannot choose its control group'),
   external_links: refusedWhenOn('containers outside the project cannot be linked'),
   provider: refusedWhenOn('a provider is a program that runs on the host'),
-  network_mode: namespace('network', ['bridge', 'none', 'default']),
+  network_mode: judgeNetworkMode,
   pid: namespace('process', []),
-  ipc: namespace('IPC', ['private', 'none', 'shareable']),
+  ipc: namespace('IPC', ['private', 'shareable']),
   uts: namespace('UTS', []),
   userns_mode: namespace('user', []),
   cgroup: namespace('control group', ['private']),
   cap_add: judgeCapabilities,
   security_opt: judgeSecurityOptions,
-  volumes_from: judgeVolumesFrom,
   post_start: judgeHooks,
   pre_stop: judgeHooks,
-  label_file: (value, place) => {
-    for (const file of textsAt(value, place)) projectPath(file, 'the label file', place)
-    warn(place, 'is not understood and is ignored')
-  },
-  credential_spec: (value, place) => {
-    const file = isMapping(value) ? textAt(value.file, within(place, 'file')) : null
-    if (file !== null) projectPath(file.replace(/^file:\/\//, ''), 'the credential file', within(place, 'file'))
-    warn(place, 'is not understood and is ignored')
-  },
+  label_file: refusedWhenOn('is not supported: write the labels under labels'),
+  credential_spec: refusedWhenOn('is not supported: it is for Windows'),
+  pull_policy: judgePullPolicy,
+}
+
+/** An image that is there is not asked for again, so that a version that is started again runs what it ran. */
+function judgePullPolicy(value: unknown, place: Place): void {
+  const policy = textAt(value, place)
+  if (policy === null || ['missing', 'if_not_present', 'build'].includes(policy)) return
+  if (policy === 'never') refuse(place, '"never" is not supported: an image that is not there is pulled')
+  else refuse(place, `"${policy}" is not supported: name the version in the tag of the image, and change it to update`)
+}
+
+function judgeNetworkMode(value: unknown, place: Place, service: ComposeService): void {
+  const mode = isMapping(value) || Array.isArray(value) ? '(not a text)' : (textAt(value, place) ?? '')
+  if (mode === 'none' || mode === 'bridge') service.networkMode = mode
+  else if (mode.startsWith('service:'))
+    refuse(place, `"${mode}" is not supported: each service has a network of its own. Reach the other service by its name`)
+  else if (mode !== '' && mode !== 'default') refuse(place, `the network namespace "${mode}" is not the container's own`)
 }
 
 function refusedWhenOn(reason: string): Judge {
@@ -51,23 +60,22 @@ function namespace(kind: string, harmless: readonly string[]): Judge {
   return (value, place) => {
     const text = isMapping(value) || Array.isArray(value) ? '(not a text)' : (textAt(value, place) ?? '')
     if (text === '') return
-    if (harmless.includes(text) || text.startsWith('service:')) warn(place, `"${text}" is ignored: each service has its own`)
+    if (harmless.includes(text)) return
+    if (text.startsWith('service:')) refuse(place, `"${text}" is not supported: each service has its own ${kind} namespace`)
     else refuse(place, `the ${kind} namespace "${text}" is not the container's own`)
   }
 }
 
-/** What Docker gives every container, so adding it changes nothing. */
-const defaultCapabilities = new Set(
-  'AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE NET_RAW SETFCAP SETGID SETPCAP SETUID SYS_CHROOT'.split(
-    ' ',
-  ),
-)
+/** Capabilities of every container, so that adding them changes nothing. */
+const given = new Set('CHOWN DAC_OVERRIDE FOWNER FSETID KILL NET_BIND_SERVICE SETGID SETUID'.split(' '))
+const addable = new Set<string>(addableCapabilities)
 
-function judgeCapabilities(value: unknown, place: Place): void {
+function judgeCapabilities(value: unknown, place: Place, service: ComposeService): void {
   if (!Array.isArray(value) && mayBeOn(value)) refuse(place, 'is not a list of capabilities')
   for (const [index, item] of listAt(value, place).entries()) {
     const name = plainText(item).toUpperCase().replace(/^CAP_/, '')
-    if (!defaultCapabilities.has(name)) refuse(within(place, index), `the capability ${name} is beyond a container's usual ones`)
+    if (addable.has(name)) service.capAdd.push(name)
+    else if (!given.has(name)) refuse(within(place, index), `the capability ${name} is beyond a container's usual ones`)
   }
 }
 
@@ -82,17 +90,9 @@ function judgeSecurityOptions(value: unknown, place: Place, service: ComposeServ
   }
 }
 
-function judgeVolumesFrom(value: unknown, place: Place): void {
-  for (const [index, source] of textsAt(value, place).entries()) {
-    const at = within(place, index)
-    if (source.startsWith('container:')) refuse(at, `"${source}" is a container outside the project`)
-    else warn(at, 'is not understood and is ignored; name the volumes instead')
-  }
-}
-
 function judgeHooks(value: unknown, place: Place): void {
   for (const [index, hook] of listAt(value, place).entries())
     if (isMapping(hook) && mayBeOn(hook.privileged))
       refuse(within(place, `${index}.privileged`), 'a privileged command owns the machine')
-  warn(place, 'is not understood and is ignored')
+  refuse(place, 'is not supported: run the command in the entrypoint of the service')
 }

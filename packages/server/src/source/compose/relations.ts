@@ -10,7 +10,7 @@ export function relate(services: ComposeService[], volumes: ComposeVolume[], net
   for (const service of services) {
     service.dependsOn = service.dependsOn.filter((dependency) => {
       if (names.has(dependency.service)) return true
-      warn(at(service, 'depends_on'), `there is no service "${dependency.service}"; it is not waited for`)
+      if (dependency.required) refuse(at(service, 'depends_on'), `there is no service "${dependency.service}"`)
       return false
     })
     for (const { source } of service.volumes.filter((mount) => mount.type === 'volume')) {
@@ -26,7 +26,41 @@ export function relate(services: ComposeService[], volumes: ComposeVolume[], net
       networks.push({ name, hostName: null, external: false, internal: false })
     }
   }
+  shareVolumes(services, (service) => at(service, 'volumes_from'))
+  nameLinks(services, (service) => at(service, 'links'))
   refuseCircles(services, (service) => at(service, 'depends_on'))
+}
+
+/** The mounts of the services that are named, below the service's own. Their order decides, as in the file. */
+function shareVolumes(services: ComposeService[], place: (service: ComposeService) => Place): void {
+  const byName = new Map(services.map((service) => [service.name, service]))
+  const own = new Map(services.map(({ name, volumes }) => [name, volumes]))
+  for (const service of services)
+    for (const { service: name, readOnly } of service.volumesFrom) {
+      const other = byName.get(name)
+      if (!other) refuse(place(service), `there is no service "${name}"`)
+      else if (other.volumesFrom.length > 0) refuse(place(service), `"${name}" takes its volumes from another service`)
+      const taken = new Set(service.volumes.map(({ target }) => target))
+      const shared = (own.get(name) ?? []).filter(({ type, target }) => type !== 'tmpfs' && !taken.has(target))
+      service.volumes = [...service.volumes, ...shared.map((mount) => ({ ...mount, readOnly: readOnly || mount.readOnly }))]
+      if (other && !service.dependsOn.some((one) => one.service === name))
+        service.dependsOn.push({ service: name, condition: 'service_started', required: true })
+    }
+}
+
+/** An alias of a link is a name of the linked service on all its networks, so that two services cannot have the same. */
+function nameLinks(services: ComposeService[], place: (service: ComposeService) => Place): void {
+  const owners = new Map(services.map(({ name }) => [name, name]))
+  for (const service of services)
+    for (const { service: name, alias } of service.linkAliases) {
+      const other = services.find((one) => one.name === name)
+      const owner = owners.get(alias) ?? name
+      if (owner !== name) refuse(place(service), `"${alias}" is the name of "${owner}" already`)
+      owners.set(alias, name)
+      if (!other) continue
+      if (other.networks.length === 0) other.networks = [{ name: 'default', aliases: [] }]
+      for (const network of other.networks) network.aliases = [...new Set([...network.aliases, alias])]
+    }
 }
 
 /** Takes away, one after the other, whatever waits for nothing that is left: what stays waits for itself. */

@@ -31,7 +31,6 @@ describe('running', () => {
     ['{ test: [CMD-SHELL, pg_isready] }', { ...check, test: { kind: 'shell', line: 'pg_isready' } }],
     ['{ test: [NONE] }', { ...check, test: { kind: 'none' } }],
     ['{ disable: true }', { ...check, test: { kind: 'none' } }],
-    ['{ interval: 5s }', { ...check, intervalSeconds: 5 }],
   ])('healthcheck %s', (text, healthcheck) => gives(`healthcheck: ${text}`, { healthcheck } as Partial<ComposeService>))
   test.each([
     ['always', { policy: 'always', maxRetries: null }],
@@ -90,8 +89,6 @@ describe('running', () => {
       { name: 'front', aliases: [] },
       { name: 'back', aliases: ['api'] },
     ])
-    expect(file.warnings).toEqual([
-      { path: 'services.web.networks.back.ipv4_address', message: 'is not understood and is ignored' },
-    ])
+    expect(file.refused).toMatchObject([{ path: 'services.web.networks.back.ipv4_address' }])
   })
 })

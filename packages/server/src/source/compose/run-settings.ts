@@ -1,6 +1,6 @@
 import type { ComposeCommand, ComposeDependency, ComposeHealthcheck, ComposeRestart } from './model.ts'
-import { type Place, warn, within } from './place.ts'
-import { fieldsAt, flagAt, isMapping, secondsAt, textAt, textsAt, warnOfOthers, wholeNumberAt } from './values.ts'
+import { type Place, refuse, within } from './place.ts'
+import { fieldsAt, flagAt, isMapping, refuseOthers, secondsAt, textAt, textsAt, wholeNumberAt } from './values.ts'
 
 /** How a service is started, watched and restarted. */
 
@@ -13,8 +13,10 @@ export function readCommand(value: unknown, place: Place): ComposeCommand | null
 export function readHealthcheck(value: unknown, place: Place): ComposeHealthcheck | null {
   if (value === null) return null
   const fields = Object.fromEntries(fieldsAt(value, place))
-  warnOfOthers(fields, ['test', 'interval', 'timeout', 'start_period', 'start_interval', 'retries', 'disable'], place)
+  refuseOthers(fields, ['test', 'interval', 'timeout', 'start_period', 'start_interval', 'retries', 'disable'], place)
   const seconds = (key: string) => secondsAt(fields[key], within(place, key))
+  if (fields.test === undefined && Object.keys(fields).some((key) => key !== 'disable'))
+    refuse(place, "needs a test: the times of the image's own check cannot be changed alone")
   return {
     test: flagAt(fields.disable, within(place, 'disable')) ? { kind: 'none' } : readTest(fields.test, within(place, 'test')),
     intervalSeconds: seconds('interval'),
@@ -31,7 +33,7 @@ function readTest(value: unknown, place: Place): ComposeHealthcheck['test'] {
   if (kind === 'NONE') return { kind: 'none' }
   if (kind === 'CMD') return { kind: 'exec', argv: words }
   if (kind === 'CMD-SHELL') return { kind: 'shell', line: words.join(' ') }
-  warn(place, 'starts with neither CMD, CMD-SHELL nor NONE and is ignored')
+  refuse(place, 'starts with neither CMD, CMD-SHELL nor NONE')
   return null
 }
 
@@ -43,7 +45,7 @@ export function readRestart(value: unknown, place: Place): ComposeRestart | null
   const [name, retries] = text === 'false' ? ['no'] : text.split(':')
   const policy = restartPolicies.find((known) => known === name)
   if (!policy || (retries !== undefined && !/^\d+$/.test(retries))) {
-    warn(place, `"${text}" is not a restart policy and is ignored`)
+    refuse(place, `"${text}" is not a restart policy`)
     return null
   }
   return { policy, maxRetries: retries === undefined ? null : Number(retries) }
@@ -57,10 +59,10 @@ export function readDependsOn(value: unknown, place: Place): ComposeDependency[]
   return Object.entries(value).map(([service, item]) => {
     const at = within(place, service)
     const fields = Object.fromEntries(fieldsAt(item, at))
-    warnOfOthers(fields, ['condition', 'required', 'restart'], at)
+    refuseOthers(fields, ['condition', 'required', 'restart'], at)
     const wanted = textAt(fields.condition, within(at, 'condition')) ?? 'service_started'
     const condition = conditions.find((known) => known === wanted)
-    if (!condition) warn(within(at, 'condition'), `"${wanted}" is not a condition; service_started is used`)
+    if (!condition) refuse(within(at, 'condition'), `"${wanted}" is not a condition`)
     const required = flagAt(fields.required, within(at, 'required')) ?? true
     return { service, condition: condition ?? 'service_started', required }
   })

@@ -78,16 +78,14 @@ describe('dependencies', () => {
   test('a link is a dependency', () => {
     const file = web('links: [db, "job:worker"]', {}, other)
     expect(file.web.dependsOn.map((one) => one.service)).toEqual(['db', 'job'])
-    expect(file.warnings).toEqual([
-      { path: 'services.web.links.1', message: 'the alias "worker" is ignored: services reach each other by name' },
-    ])
+    expect(file.services.find(({ name }) => name === 'job')?.networks).toEqual([{ name: 'default', aliases: ['worker'] }])
+    expect([file.warnings, file.refused]).toEqual([[], []])
   })
-  test('a service that is not there is not waited for', () => {
+  test('a service that does not exist is refused, unless it is not required', () => {
+    expect(web('depends_on: { gone: { required: false } }').refused).toEqual([])
     const file = web('depends_on: [gone]')
     expect(file.web.dependsOn).toEqual([])
-    expect(file.warnings).toEqual([
-      { path: 'services.web.depends_on', message: 'there is no service "gone"; it is not waited for' },
-    ])
+    expect(file.refused).toEqual([{ path: 'services.web.depends_on', message: 'there is no service "gone"' }])
   })
   test('services that wait for one another are refused', () => {
     const file = read(

@@ -5,10 +5,21 @@ import { readExtraHosts, readUlimits } from './kernel-settings.ts'
 import type { ComposeEnvFile, ComposeService } from './model.ts'
 import { readMounts, readTmpfs } from './mounts.ts'
 import { projectPath } from './paths.ts'
-import { type Place, warn, within } from './place.ts'
+import { type Place, refuse, warn, within } from './place.ts'
 import { readExpose, readPorts } from './ports.ts'
 import { readCommand, readDependsOn, readHealthcheck, readRestart } from './run-settings.ts'
-import { flagAt, isMapping, pairsAt, secondsAt, sizeMbAt, textAt, textsAt, warnOfOthers, wholeNumberAt } from './values.ts'
+import {
+  flagAt,
+  isMapping,
+  numberAt,
+  pairsAt,
+  refuseOthers,
+  secondsAt,
+  sizeMbAt,
+  textAt,
+  textsAt,
+  wholeNumberAt,
+} from './values.ts'
 
 type Reader = (value: unknown, place: Place, service: ComposeService) => void
 
@@ -38,10 +49,10 @@ export const serviceFields: Record<string, Reader> = {
   expose: (value, place, service) => {
     service.expose = readExpose(value, place)
   },
-  volumes: (value, place, service) => addMounts(service, readMounts(value, place)),
+  volumes: (value, place, service) => addMounts(service, readMounts(value, place, service)),
   tmpfs: (value, place, service) => addMounts(service, readTmpfs(value, place)),
-  secrets: (value, place, service) => addMounts(service, readFileMounts('secrets', value, place)),
-  configs: (value, place, service) => addMounts(service, readFileMounts('configs', value, place)),
+  secrets: (value, place, service) => addMounts(service, readFileMounts('secrets', value, place, service)),
+  configs: (value, place, service) => addMounts(service, readFileMounts('configs', value, place, service)),
   depends_on: (value, place, service) => {
     service.dependsOn = readDependsOn(value, place)
   },
@@ -104,16 +115,76 @@ export const serviceFields: Record<string, Reader> = {
   ulimits: (value, place, service) => {
     service.ulimits = readUlimits(value, place)
   },
+  container_name: (value, place, service) => {
+    service.containerName = textAt(value, place)
+  },
+  tty: (value, place, service) => {
+    service.tty = flagAt(value, place) ?? false
+  },
+  stdin_open: (value, place, service) => {
+    service.stdinOpen = flagAt(value, place) ?? false
+  },
+  group_add: (value, place, service) => {
+    service.groups = textsAt(value, place)
+  },
+  dns: (value, place, service) => {
+    service.dns = textsAt(value, place)
+  },
+  dns_search: (value, place, service) => {
+    service.dnsSearch = textsAt(value, place)
+  },
+  dns_opt: (value, place, service) => {
+    service.dnsOptions = textsAt(value, place)
+  },
+  domainname: (value, place, service) => {
+    service.domainname = textAt(value, place)
+  },
+  platform: (value, place, service) => {
+    service.platform = textAt(value, place)
+  },
+  mem_reservation: (value, place, service) => {
+    service.memoryReservationMb ??= sizeMbAt(value, place)
+  },
+  cpu_period: (value, place, service) => {
+    service.cpuPeriod = wholeNumberAt(value, place)
+  },
+  cpu_quota: (value, place, service) => {
+    service.cpuQuota = numberAt(value, place)
+  },
+  volumes_from: (value, place, service) => {
+    service.volumesFrom = readVolumesFrom(value, place)
+  },
   cap_drop: (value, place, service) => {
     service.capDrop = textsAt(value, place).map((name) => name.toUpperCase().replace(/^CAP_/, ''))
   },
 }
 
-/** Understood, and of no effect here; the words say why. */
+/** Of no effect on what runs; the text says why. */
 export const fieldsWithoutEffect: Record<string, string> = {
-  container_name: 'is ignored: containers are named by this product',
-  logging: 'is ignored: logs are kept by this product',
-  pull_policy: 'is ignored: images are pulled when they are not there',
+  annotations: 'has no effect: no tool on this engine reads annotations',
+  attach: 'has no effect: the output of every service is kept',
+  develop: 'has no effect: it is for docker compose watch',
+  logging: 'has no effect: Berth keeps the output of every service',
+}
+
+/** Fields that no service is run with: what to do instead. Every other field that is not known is refused as well. */
+export const unsupportedFields: Record<string, string> = {
+  blkio_config: 'is not supported: remove it. Disk speed is not limited',
+  cpu_count: 'is not supported: use cpus',
+  cpu_percent: 'is not supported: use cpus',
+  cpu_rt_period: 'is not supported: use cpus',
+  cpu_rt_runtime: 'is not supported: use cpus',
+  cpu_shares: 'is not supported: use cpus',
+  cpuset: 'is not supported: use cpus. Which processors a container runs on is not for a project to choose',
+  isolation: 'is not supported: it is for Windows',
+  mac_address: 'is not supported: remove it. The engine chooses the address',
+  mem_swappiness: 'is not supported: use mem_limit. Containers have no swap',
+  memswap_limit: 'is not supported: use mem_limit. Containers have no swap',
+  models: 'is not supported: run the model as a service',
+  oom_kill_disable: 'is not supported: use mem_limit',
+  oom_score_adj: 'is not supported: use mem_limit',
+  runtime: "is not supported: containers run with the engine's own runtime",
+  storage_opt: 'is not supported: remove it',
 }
 
 function addMounts(service: ComposeService, mounts: ComposeService['volumes']): void {
@@ -137,30 +208,44 @@ function readEnvFiles(value: unknown, place: Place): ComposeEnvFile[] {
   return items.flatMap((item, index) => {
     const at = Array.isArray(value) ? within(place, index) : place
     const fields: Record<string, unknown> = isMapping(item) ? item : { path: item }
-    warnOfOthers(fields, ['path', 'required', 'format'], at)
+    refuseOthers(fields, ['path', 'required'], at)
     const text = textAt(fields.path, at)
     const path = text === null ? null : projectPath(text, 'the env file', at)
     return path === null ? [] : [{ path, required: flagAt(fields.required, within(at, 'required')) ?? true }]
   })
 }
 
-/** A link is an older word for a dependency; the name in it works anyway, an alias does not. */
+/** A link is an older word for a dependency, which may give the other service one more name. */
 function readLinks(value: unknown, place: Place, service: ComposeService): void {
   const known = new Set(service.dependsOn.map((dependency) => dependency.service))
-  for (const [index, link] of textsAt(value, place).entries()) {
+  for (const link of textsAt(value, place)) {
     const [name = '', alias = name] = link.split(':')
-    if (alias !== name) warn(within(place, index), `the alias "${alias}" is ignored: services reach each other by name`)
+    if (alias !== name) service.linkAliases.push({ service: name, alias })
     if (known.has(name)) continue
     known.add(name)
     service.dependsOn.push({ service: name, condition: 'service_started', required: true })
   }
 }
 
+const chosen =
+  "is not supported: Berth chooses the addresses of networks, so that no two projects have the same. Use the service's name"
+const endpointReasons = { ipv4_address: chosen, ipv6_address: chosen, link_local_ips: chosen, mac_address: chosen }
+
+/** `service`, `service:ro`; `container:…` belongs to somebody else. */
+function readVolumesFrom(value: unknown, place: Place): ComposeService['volumesFrom'] {
+  return textsAt(value, place).flatMap((source, index) => {
+    const [service = '', mode = 'rw', ...rest] = source.split(':')
+    if (service !== 'container' && rest.length === 0 && /^(ro|rw)$/.test(mode)) return [{ service, readOnly: mode === 'ro' }]
+    refuse(within(place, index), `"${source}" is a container outside the project`)
+    return []
+  })
+}
+
 function readNetworks(value: unknown, place: Place): ComposeService['networks'] {
   if (!isMapping(value)) return textsAt(value, place).map((name) => ({ name, aliases: [] }))
   return Object.entries(value).map(([name, item]) => {
     const at = within(place, name)
-    warnOfOthers(item, ['aliases', 'priority', 'gw_priority'], at)
+    refuseOthers(item, ['aliases', 'priority', 'gw_priority'], at, endpointReasons)
     return { name, aliases: isMapping(item) ? textsAt(item.aliases, within(at, 'aliases')) : [] }
   })
 }

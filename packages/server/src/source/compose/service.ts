@@ -2,12 +2,12 @@ import type { ComposeMount, ComposeService } from './model.ts'
 import { namedVariables } from './parse-file.ts'
 import { type Place, refuse, warn, within } from './place.ts'
 import { refusedFields } from './refused-fields.ts'
-import { fieldsWithoutEffect, serviceFields } from './service-fields.ts'
-import { fieldsAt, isMapping, plainText } from './values.ts'
+import { fieldsWithoutEffect, serviceFields, unsupportedFields } from './service-fields.ts'
+import { fieldsAt, isMapping, notSupported, plainText } from './values.ts'
 
 const serviceName = /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$/
 
-/** One service, field by field: read, judged, known to be of no effect, or not understood. */
+/** One service, field by field: read, judged, known to be of no effect, or refused. */
 export function readService(name: string, value: unknown, place: Place): ComposeService | null {
   if (!serviceName.test(name)) {
     refuse(place, `"${name.slice(0, 80)}" is not a name for a service`)
@@ -20,15 +20,30 @@ export function readService(name: string, value: unknown, place: Place): Compose
     if (Object.hasOwn(serviceFields, key)) serviceFields[key]!(item, at, service)
     else if (Object.hasOwn(refusedFields, key)) refusedFields[key]!(item, at, service)
     else if (Object.hasOwn(fieldsWithoutEffect, key)) warn(at, fieldsWithoutEffect[key]!)
-    else warn(at, 'is not understood and is ignored')
+    else refuse(at, Object.hasOwn(unsupportedFields, key) ? unsupportedFields[key]! : notSupported)
   }
   const named = isMapping(value) ? value[namedVariables] : null
   if (Array.isArray(named)) service.variables = [...new Set([...service.variables, ...named.map(plainText)])]
   service.volumes = lastOfEachTarget(service.volumes)
+  settleCpuQuota(service, place)
+  refuseFilesInReadOnly(service, place)
   // A build that was refused is already named; without one, nothing says what to run.
   if (!service.image && !service.build && place.reading.refused.length === refusedBefore)
     refuse(place, 'the service has neither an image nor a build')
   return service
+}
+
+/** A quota of the processor time in each period is a number of processors. Docker's period is a tenth of a second. */
+function settleCpuQuota(service: ComposeService, place: Place): void {
+  const { cpuQuota, cpuPeriod } = service
+  if (cpuQuota !== null && cpuQuota > 0) service.cpuCores ??= cpuQuota / (cpuPeriod || 100_000)
+  else if (cpuPeriod !== null && cpuQuota === null) refuse(within(place, 'cpu_period'), 'needs cpu_quota beside it')
+}
+
+/** As Compose: nothing can be written into such a container before it starts. */
+function refuseFilesInReadOnly({ readOnly, files }: ComposeService, place: Place): void {
+  if (!readOnly || files.length === 0) return
+  refuse(within(place, 'read_only'), `"${files[0]!.path}" cannot be written into a read-only container: use a config of a file`)
 }
 
 const lastOfEachTarget = (mounts: ComposeMount[]) => [...new Map(mounts.map((mount) => [mount.target, mount])).values()]
@@ -53,6 +68,12 @@ const emptyService = (name: string): ComposeService => ({
   pidsLimit: null,
   replicas: null,
   networks: [],
+  networkMode: null,
+  containerName: null,
+  linkAliases: [],
+  volumesFrom: [],
+  files: [],
+  timeFiles: [],
   labels: {},
   profiles: [],
   user: null,
@@ -61,11 +82,23 @@ const emptyService = (name: string): ComposeService => ({
   stopGraceSeconds: null,
   stopSignal: null,
   init: false,
+  tty: false,
+  stdinOpen: false,
+  groups: [],
+  dns: [],
+  dnsSearch: [],
+  dnsOptions: [],
+  domainname: null,
+  platform: null,
+  memoryReservationMb: null,
+  cpuPeriod: null,
+  cpuQuota: null,
   readOnly: false,
   shmMb: null,
   extraHosts: [],
   ulimits: [],
   sysctls: {},
   capDrop: [],
+  capAdd: [],
   noNewPrivileges: false,
 })

@@ -1,15 +1,15 @@
 import { parseBytes, parseSeconds } from './amounts.ts'
-import { type Place, warn, within } from './place.ts'
+import { type Place, refuse, within } from './place.ts'
 
 /**
  * Readers of single values. The parser leaves only text, null, lists and mappings: numbers and booleans are still as
- * written, so `1.10` stays `1.10`. A value of the wrong kind is warned about and read as absent.
+ * written, so `1.10` stays `1.10`. A value of the wrong kind is refused and read as absent.
  */
 
 export function textAt(value: unknown, place: Place): string | null {
   if (value === undefined || value === null) return null
   if (typeof value === 'string') return value
-  warn(place, 'is not a text and is ignored')
+  refuse(place, 'is not a text')
   return null
 }
 
@@ -24,7 +24,7 @@ export function flagAt(value: unknown, place: Place): boolean | null {
   const text = textAt(value, place)
   if (text === null) return null
   if (yes.test(text)) return true
-  if (!no.test(text)) warn(place, `"${text}" is neither true nor false and is ignored`)
+  if (!no.test(text)) refuse(place, `"${text}" is neither true nor false`)
   return no.test(text) ? false : null
 }
 
@@ -36,14 +36,14 @@ export function numberAt(value: unknown, place: Place): number | null {
   const text = textAt(value, place)
   if (text === null) return null
   if (/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) return Number(text)
-  warn(place, `"${text}" is not a number and is ignored`)
+  refuse(place, `"${text}" is not a number`)
   return null
 }
 
 export function wholeNumberAt(value: unknown, place: Place): number | null {
   const number = numberAt(value, place)
   if (number === null || (Number.isInteger(number) && number >= 0)) return number
-  warn(place, `${number} is not a whole number and is ignored`)
+  refuse(place, `${number} is not a whole number`)
   return null
 }
 
@@ -51,7 +51,7 @@ export function sizeMbAt(value: unknown, place: Place): number | null {
   const text = textAt(value, place)
   if (text === null) return null
   const bytes = parseBytes(text)
-  if (bytes === null) warn(place, `"${text}" is not a size such as 512m or 1.5g and is ignored`)
+  if (bytes === null) refuse(place, `"${text}" is not a size such as 512m or 1.5g`)
   return bytes === null ? null : Math.ceil(bytes / 1024 ** 2)
 }
 
@@ -59,14 +59,14 @@ export function secondsAt(value: unknown, place: Place): number | null {
   const text = textAt(value, place)
   if (text === null) return null
   const seconds = parseSeconds(text)
-  if (seconds === null) warn(place, `"${text}" is not a duration such as 10s or 1m30s and is ignored`)
+  if (seconds === null) refuse(place, `"${text}" is not a duration such as 10s or 1m30s`)
   return seconds
 }
 
 export function listAt(value: unknown, place: Place): unknown[] {
   if (value === undefined || value === null) return []
   if (Array.isArray(value)) return value
-  warn(place, 'is not a list and is ignored')
+  refuse(place, 'is not a list')
   return []
 }
 
@@ -83,15 +83,14 @@ export const isMapping = (value: unknown): value is Record<string, unknown> =>
 export function fieldsAt(value: unknown, place: Place): [string, unknown][] {
   if (value === undefined || value === null) return []
   if (isMapping(value)) return Object.entries(value).filter(([key]) => !key.startsWith('x-'))
-  warn(place, 'is not a mapping and is ignored')
+  refuse(place, 'is not a mapping')
   return []
 }
 
 /** A mapping, or a list of `KEY=value`; a key without a value is `null`. */
 export function pairsAt(value: unknown, place: Place): [string, string | null][] {
   if (isMapping(value)) return Object.entries(value).map(([key, item]) => [key, textAt(item, within(place, key))])
-  if (!Array.isArray(value) && value !== undefined && value !== null)
-    warn(place, 'is neither a mapping nor a list and is ignored')
+  if (!Array.isArray(value) && value !== undefined && value !== null) refuse(place, 'is neither a mapping nor a list')
   if (!Array.isArray(value)) return []
   return textsAt(value, place).map((pair) => {
     const equals = pair.indexOf('=')
@@ -99,9 +98,19 @@ export function pairsAt(value: unknown, place: Place): [string, string | null][]
   })
 }
 
-/** Warns about every field of a mapping that its reader does not know. */
-export function warnOfOthers(value: unknown, known: readonly string[], place: Place): void {
+const reasonFor = (key: string, reasons: Readonly<Record<string, string>>) =>
+  Object.hasOwn(reasons, key) ? reasons[key]! : notSupported
+
+export const notSupported = 'is not supported: remove it, or change it to a setting that is'
+
+/** Refuses every field of a mapping that its reader does not know; `reasons` say more about some of them. */
+export function refuseOthers(
+  value: unknown,
+  known: readonly string[],
+  place: Place,
+  reasons: Readonly<Record<string, string>> = {},
+): void {
   if (!isMapping(value)) return
   for (const key of Object.keys(value))
-    if (!known.includes(key) && !key.startsWith('x-')) warn(within(place, key), 'is not understood and is ignored')
+    if (!known.includes(key) && !key.startsWith('x-')) refuse(within(place, key), reasonFor(key, reasons))
 }

@@ -59,8 +59,8 @@ test('a variable that a Compose file asks for in many places is told of once', a
     }),
   )
   expect(warnings).toEqual([
-    'compose.yaml: services.web.environment.2: the variable KEY has to be set',
-    'compose.yaml: services.web.environment.0: the variable GONE is not set; an empty text takes its place',
+    'compose.yaml, line 4: services.web.environment.2: the variable KEY has to be set',
+    'compose.yaml, line 4: services.web.environment.0: the variable GONE is not set; an empty text takes its place',
   ])
   expect(refused).toHaveLength(1)
 })

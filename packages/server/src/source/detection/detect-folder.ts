@@ -25,6 +25,8 @@ export interface DetectOptions {
   packageManager?: string
   /** The Compose file, or the Dockerfile, that the settings name below `rootDirectory`: it decides over every other file. */
   composePath?: string
+  /** Profiles of the Compose file whose services run as well. */
+  composeProfiles?: readonly string[]
   dockerfilePath?: string
   /** Frameworks to leave out, for a runtime that cannot use them: `['dockerfile', 'compose']`. */
   without?: readonly string[]
@@ -86,12 +88,13 @@ async function followFramework(own: Detection, root: Folder, path: string, optio
 }
 
 async function detectAt(root: Folder, path: string, options: DetectOptions, rows?: readonly Stack[]): Promise<Detection> {
-  const { abort, without = [], variables, packageManager, composePath } = options
+  const { abort, without = [], variables, packageManager, composePath, composeProfiles } = options
   const app: App = {
     ...(await lookAt(appFolder(root, path))),
     ...(variables ? { variables } : {}),
     ...(packageManager ? { packageManager } : {}),
     ...(composePath ? { composePath: posix.normalize(composePath) } : {}),
+    ...(composeProfiles ? { composeProfiles } : {}),
   }
   const { match, leftOut } = rows ? { match: await chosenRow(app, rows) } : await chooseStack(app, without)
   abort?.throwIfAborted()
@@ -122,6 +125,7 @@ async function detectAt(root: Folder, path: string, options: DetectOptions, rows
     warnings,
     ...(plan.healthPath ? { healthPath: plan.healthPath } : {}),
     ...(plan.serviceVariables ? { serviceVariables: plan.serviceVariables } : {}),
+    ...(plan.serviceFiles ? { serviceFiles: plan.serviceFiles } : {}),
     ...(plan.siteRules ? { siteRules: plan.siteRules } : {}),
     ...(plan.refused?.length ? { refused: plan.refused } : {}),
     ...(leftOut === undefined ? {} : { leftOut }),

@@ -18,6 +18,8 @@ export interface Detection {
   services: Service[]
   /** The project's variables that each service of a Compose file refers to; a service that is not in it gets all of them. */
   serviceVariables?: Record<string, string[]>
+  /** Files that a Compose file writes out itself (`content`), or that a variable holds (`environment`), by service. */
+  serviceFiles?: Record<string, ServiceFile[]>
   /** The apps of a monorepo; `path` is what its `rootDirectory` would be. */
   apps: DetectedApp[]
   /** The folder of the only app, where the project's root is none itself; paths and commands are that folder's. */
@@ -36,6 +38,15 @@ export interface Detection {
   mismatch?: string
   /** What would have been chosen, had it not been left out: the runtime cannot use it. */
   leftOut?: string
+}
+
+/** A file inside a service's container. */
+export interface ServiceFile {
+  path: string
+  content: string
+  mode: number
+  uid: number
+  gid: number
 }
 
 export interface DetectedApp {

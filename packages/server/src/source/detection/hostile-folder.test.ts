@@ -135,7 +135,7 @@ describe('a broken file is a warning that names it', () => {
     const folder = await temporaryFolder({ 'compose.yaml': 'services: { a: { image: x, volumes: ["./data:/data"] } }' })
     await symlink('/etc', join(folder, 'data'))
     expect((await detectFolder(folder)).warnings).toContain(
-      'refused: compose.yaml: services.a.volumes: "data" is a link that leads outside the project',
+      'refused: compose.yaml, line 1: services.a.volumes: "data" is a link that leads outside the project',
     )
   })
 })

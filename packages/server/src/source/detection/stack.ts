@@ -12,6 +12,8 @@ export interface App {
   packageManager?: string
   /** The Compose file that the project's settings name, relative to the folder. */
   composePath?: string
+  /** Profiles of the Compose file that the project's settings name. */
+  composeProfiles?: readonly string[]
 }
 
 export const lookAt = async (folder: Folder): Promise<App> => ({ folder, manifests: await readManifests(folder) })
@@ -43,6 +45,7 @@ export interface Plan {
   healthPath?: string
   services?: Detection['services']
   serviceVariables?: Detection['serviceVariables']
+  serviceFiles?: Detection['serviceFiles']
   apps?: DetectedApp[]
   evidence?: Evidence[]
   warnings?: string[]

@@ -20,6 +20,7 @@ export function BuildSection({ project }: { project: Project }) {
     outputDirectory: config.outputDirectory ?? '',
     dockerfilePath: config.dockerfilePath ?? '',
     composePath: config.composePath ?? '',
+    composeProfiles: config.composeProfiles?.join(', ') ?? '',
     buildTarget: config.buildTarget ?? '',
     image: config.image ?? '',
     port: config.port,

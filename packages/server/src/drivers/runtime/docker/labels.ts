@@ -13,10 +13,12 @@ const names = {
   service: 'berth.service',
   id: 'berth.id',
   network: 'berth.network',
+  part: 'berth.part',
   key: 'berth.key',
   run: 'berth.run',
   port: 'berth.port',
   disk: 'berth.disk',
+  inside: 'berth.inside',
 } as const
 
 export type LabelName = keyof typeof names

@@ -20,7 +20,7 @@ export function createServerRuntime({ link, ...settings }: ServerRuntimeSettings
   const near = async (instance: Instance): Promise<Instance> => {
     const { instanceId, address } = instance
     if (!address) await tunnels.close(instanceId)
-    return address ? { ...instance, address: await tunnels.open(instanceId, address.port) } : instance
+    return address ? { ...instance, address: await tunnels.open(instanceId, address) } : instance
   }
   return {
     ...docker,

@@ -1,25 +1,26 @@
 import { expect, test } from 'vitest'
 import { Tunnels, tunnelsAtMost } from './tunnels.ts'
 
+const remote = { host: '127.0.0.1', port: 1 }
 const nowhere = { toPort: () => Promise.reject(new Error('nobody is there')) }
 
 test('the port of an instance follows from its id: it is the same after a restart', async () => {
   const before = new Tunnels(nowhere)
-  const { port } = await before.open('ins_one', 32_768)
-  expect(await before.open('ins_one', 32_769)).toMatchObject({ host: '127.0.0.1', port })
+  const { port } = await before.open('ins_one', { ...remote, port: 32_768 })
+  expect(await before.open('ins_one', { ...remote, port: 32_769 })).toMatchObject({ host: '127.0.0.1', port })
   await before.closeAll()
   const after = new Tunnels(nowhere)
-  expect((await after.open('ins_one', 32_768)).port).toBe(port)
+  expect((await after.open('ins_one', { ...remote, port: 32_768 })).port).toBe(port)
   await after.closeAll()
 })
 
 test('a server that tells of instances without number gets so many ports and no more', async () => {
   const tunnels = new Tunnels(nowhere)
   try {
-    for (let at = 0; at < tunnelsAtMost; at++) await tunnels.open(`ins_${at}`, 1)
-    await expect(tunnels.open('ins_more', 1)).rejects.toThrow('more than 1024')
+    for (let at = 0; at < tunnelsAtMost; at++) await tunnels.open(`ins_${at}`, remote)
+    await expect(tunnels.open('ins_more', remote)).rejects.toThrow('more than 1024')
     await tunnels.close('ins_0')
-    expect((await tunnels.open('ins_more', 1)).port).toBeGreaterThan(0)
+    expect((await tunnels.open('ins_more', remote)).port).toBeGreaterThan(0)
   } finally {
     await tunnels.closeAll()
   }

@@ -10,9 +10,14 @@ const openMs = 15_000
 /** Of one server: one that tells of instances without number must not take the ports of all others. */
 export const tunnelsAtMost = 1_024
 
+interface Remote {
+  host: string
+  port: number
+}
+
 interface Tunnel {
   port: number
-  remotePort: number
+  remote: Remote
   server: Server
   sockets: Set<Socket>
 }
@@ -30,12 +35,12 @@ export class Tunnels {
     this.#link = link
   }
 
-  async open(instanceId: string, remotePort: number): Promise<InstanceAddress> {
-    const opening = this.#open.get(instanceId) ?? this.#listen(instanceId, remotePort)
+  async open(instanceId: string, remote: Remote): Promise<InstanceAddress> {
+    const opening = this.#open.get(instanceId) ?? this.#listen(instanceId, remote)
     this.#open.set(instanceId, opening)
     try {
       const tunnel = await opening
-      tunnel.remotePort = remotePort
+      tunnel.remote = remote
       const uid = process.getuid?.()
       return { host: '127.0.0.1', port: tunnel.port, ...(uid === undefined ? {} : { listener: { uid } }) }
     } catch (error) {
@@ -55,14 +60,14 @@ export class Tunnels {
     await Promise.all([...this.#open.keys()].map((instanceId) => this.close(instanceId)))
   }
 
-  async #listen(instanceId: string, remotePort: number): Promise<Tunnel> {
+  async #listen(instanceId: string, remote: Remote): Promise<Tunnel> {
     if (this.#open.size >= tunnelsAtMost) throw new Error(`the server tells of more than ${tunnelsAtMost} instances with a port`)
     for (let tries = 0; tries < triesAtMost; tries++) {
       const digest = createHash('sha256').update(`${instanceId}/${tries}`).digest()
       const port = lowest + (digest.readUInt32BE(0) % (highest - lowest))
       const tunnel: Tunnel = {
         port,
-        remotePort,
+        remote,
         sockets: new Set(),
         server: createServer({ allowHalfOpen: true, noDelay: true }),
       }
@@ -72,7 +77,7 @@ export class Tunnels {
     throw new Error(`no port from ${lowest} to ${highest} is free on 127.0.0.1`)
   }
 
-  #pass(socket: Socket, { sockets, remotePort }: Tunnel): void {
+  #pass(socket: Socket, { sockets, remote }: Tunnel): void {
     sockets.add(socket)
     const gone = new AbortController()
     socket.on('error', () => undefined)
@@ -80,7 +85,7 @@ export class Tunnels {
       sockets.delete(socket)
       gone.abort()
     })
-    this.#link.toPort(remotePort, AbortSignal.any([gone.signal, AbortSignal.timeout(openMs)])).then(
+    this.#link.toPort(remote.port, AbortSignal.any([gone.signal, AbortSignal.timeout(openMs)]), remote.host).then(
       (stream) => {
         if (socket.destroyed) return void stream.destroy()
         stream.once('error', () => socket.destroy())

@@ -46,8 +46,8 @@ export class KeptLink implements ServerLink {
     })
   }
 
-  async toPort(port: number, abort: AbortSignal): Promise<Duplex> {
-    return this.#asked(abort, async () => (await this.#connection(abort)).toPort(port, abort))
+  async toPort(port: number, abort: AbortSignal, host?: string): Promise<Duplex> {
+    return this.#asked(abort, async () => (await this.#connection(abort)).toPort(port, abort, host))
   }
 
   losses = () => this.#losses

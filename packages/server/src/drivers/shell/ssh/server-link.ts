@@ -11,8 +11,8 @@ import type { SshTargets } from './ssh-target.ts'
 export interface ServerLink {
   /** A stream to the API of the server's Docker engine. Whoever opens it destroys it. */
   toDocker(abort: AbortSignal): Promise<Duplex>
-  /** A stream to a port on the server's own loopback. */
-  toPort(port: number, abort: AbortSignal): Promise<Duplex>
+  /** A stream to a port on the server's own loopback, or at an address that the server reaches. */
+  toPort(port: number, abort: AbortSignal, host?: string): Promise<Duplex>
   /** Reads files, within bounds. */
   readonly files: ServerFiles
   /** How often the connection was lost while it was in use, or could not be made: one that is higher than before was cut meanwhile. */

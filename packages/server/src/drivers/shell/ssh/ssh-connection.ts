@@ -34,9 +34,9 @@ export class SshConnection {
     return this.#channel((done) => this.#client.openssh_forwardOutStreamLocal(path, done), abort)
   }
 
-  async toPort(port: number, abort: AbortSignal): Promise<Duplex> {
+  async toPort(port: number, abort: AbortSignal, host = '127.0.0.1'): Promise<Duplex> {
     try {
-      return await this.#channel((done) => this.#client.forwardOut('127.0.0.1', 0, '127.0.0.1', port, done), abort)
+      return await this.#channel((done) => this.#client.forwardOut('127.0.0.1', 0, host, port, done), abort)
     } catch (error) {
       if ((error as { reason?: unknown }).reason !== prohibited) throw error
       throw new ServerAway(

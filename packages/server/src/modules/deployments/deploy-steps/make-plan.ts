@@ -34,6 +34,7 @@ export const makePlan: DeployStep = {
               without: kind === 'process' ? ['dockerfile'] : [],
               ...(config.rootDirectory ? { rootDirectory: config.rootDirectory } : {}),
               ...(config.composePath ? { composePath: config.composePath } : {}),
+              ...(config.composeProfiles ? { composeProfiles: config.composeProfiles } : {}),
               ...(config.dockerfilePath ? { dockerfilePath: config.dockerfilePath } : {}),
               ...(config.framework ? { framework: config.framework } : {}),
               ...(config.packageManager ? { packageManager: config.packageManager } : {}),
@@ -42,6 +43,7 @@ export const makePlan: DeployStep = {
       for (const warning of detected?.warnings ?? []) log.line(`Warning: ${warning}`)
       const plan: DeployPlan = planDeployment(config, detected, Object.keys(deploying.env))
       if (kind === 'process') refuseWithoutDocker(plan)
+      for (const line of resourceLines(plan, config)) log.line(line)
       for (const warning of routeWarnings(config.serviceRoutes ?? {}, plan.units)) log.line(`Warning: ${warning}`)
       deployment.plan = JSON.stringify(plan)
       await updateDeployment(deps.database.db, deployment.id, { plan: deployment.plan })
@@ -60,6 +62,17 @@ export const makePlan: DeployStep = {
       throw error
     }
   },
+}
+
+/** Services that set no limit of their own have the project's, which Compose would not set. */
+function resourceLines({ type, units, ownResources = {} }: DeployPlan, { resources }: DeployedConfig): string[] {
+  if (type !== 'services') return []
+  const { cpuCores, memoryMb } = resources.production
+  const lines = [['cpuCores', `${cpuCores} CPU`] as const, ['memoryMb', `${memoryMb} MB of memory`] as const]
+  return lines.flatMap(([amount, text]) => {
+    const names = units.filter(({ service }) => ownResources[service]?.[amount] === undefined).map(({ service }) => service)
+    return names.length > 0 ? [`${names.join(', ')}: ${text} each, as the project's resources say`] : []
+  })
 }
 
 /** What only containers can run is refused before anything is built. */

@@ -6,7 +6,7 @@ import { deploymentTopic } from '../deployment-log.ts'
 import { nowOf } from '../deps.ts'
 import { deleteLive, findLive, pointLive, transitionLive } from '../live-environments.ts'
 import { artifactsOf, planOf } from '../plan.ts'
-import { runningUnits } from '../run-units.ts'
+import { runningUnits, wantedRows } from '../run-units.ts'
 import { servedRoutes } from '../service-routes.ts'
 import { newState, statesOf, statusIn } from '../service-states.ts'
 import { listInstances, listLiveDeployments, transitionDeployment, updateInstance } from '../store.ts'
@@ -180,5 +180,5 @@ const keepDisabledStopped = (live: LiveEnvironmentRow, deps: Deploying['deps']):
 /** What slept before the switch sleeps after it, and the next request wakes it. */
 async function standingOf(deployment: DeploymentRow, { database }: Deploying['deps']): Promise<'live' | 'sleeping'> {
   const running = await listInstances(database.db, { deploymentId: deployment.id, state: 'running' })
-  return running.length < runningUnits(deployment).length ? 'sleeping' : 'live'
+  return running.length < wantedRows(runningUnits(deployment), running).length ? 'sleeping' : 'live'
 }

@@ -17,6 +17,7 @@ export const deployedColumns = [
   'rootDirectory',
   'dockerfilePath',
   'composePath',
+  'composeProfiles',
   'buildImage',
   'buildArgs',
   'buildTarget',

@@ -169,6 +169,7 @@ function configOf(row: ProjectRow): ProjectConfig {
   return {
     ...{ framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory, rootDirectory },
     ...{ dockerfilePath, composePath, buildImage, buildTarget, port, sleepMode, rollbackWindow, webhookDomain, serverId, image },
+    composeProfiles: row.composeProfiles && JSON.parse(row.composeProfiles),
     buildArgs: row.buildArgs && JSON.parse(row.buildArgs),
     healthCheck: row.healthCheck && JSON.parse(row.healthCheck),
     volumes: JSON.parse(row.volumes),

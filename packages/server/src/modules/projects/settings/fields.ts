@@ -65,6 +65,7 @@ export function configColumns(body: ProjectOptions, current: Pick<ProjectRow, 'r
   }
   if (body.port !== undefined) columns.portChosen = body.port === null ? 0 : 1
   if (body.healthCheck !== undefined) columns.healthCheck = body.healthCheck && JSON.stringify(body.healthCheck)
+  if (body.composeProfiles !== undefined) columns.composeProfiles = body.composeProfiles && JSON.stringify(body.composeProfiles)
   if (body.buildArgs !== undefined) columns.buildArgs = body.buildArgs && JSON.stringify(body.buildArgs)
   if (body.volumes !== undefined) columns.volumes = JSON.stringify(body.volumes ?? [])
   if (body.services !== undefined) columns.services = JSON.stringify(body.services ?? [])

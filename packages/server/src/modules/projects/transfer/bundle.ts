@@ -117,6 +117,7 @@ function optionsOf(row: ProjectRow): ProjectOptions {
     ...{ dockerfilePath, composePath, buildImage, buildTarget, image, type, previewsMaximum, previewsMaxAgeDays, rollbackWindow },
     // A port that was detected is detected there again.
     ...(row.portChosen ? { port: row.port } : {}),
+    composeProfiles: row.composeProfiles && JSON.parse(row.composeProfiles),
     buildArgs: row.buildArgs && JSON.parse(row.buildArgs),
     healthCheck: row.healthCheck && JSON.parse(row.healthCheck),
     volumes: JSON.parse(row.volumes),

@@ -37,6 +37,7 @@ import { migration as moves } from './039-moves.ts'
 import { migration as userChannels } from './041-user-channels.ts'
 import { migration as buildSettings } from './043-build-settings.ts'
 import { migration as serviceStates } from './044-service-states.ts'
+import { migration as composeProfiles } from './046-compose-profiles.ts'
 import { migration as registries } from './047-registries.ts'
 import { migration as imageChecks } from './048-image-checks.ts'
 import { migration as detectedFields } from './049-detected-fields.ts'
@@ -87,6 +88,7 @@ export const migrations: readonly Migration[] = [
   userChannels,
   buildSettings,
   serviceStates,
+  composeProfiles,
   registries,
   imageChecks,
   detectedFields,

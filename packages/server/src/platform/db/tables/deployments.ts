@@ -1,5 +1,5 @@
 import type { DeploymentStatus, EnvironmentState, ServiceStatus } from '@berth/contract'
-import type { Selectable } from 'kysely'
+import type { Generated, Selectable } from 'kysely'
 import type { Flag, JsonText, Millis } from '../columns.ts'
 
 export interface DeploymentsTable {
@@ -106,6 +106,8 @@ export interface ReplicasTable {
   projectId: string
   environment: string
   service: string
+  /** Of several of one service, counted from 1. */
+  replica: Generated<number>
   /** Requests go to this one. */
   exposed: Flag
   runtime: 'process' | 'docker'

@@ -58,6 +58,7 @@ export interface ProjectsTable {
   rootDirectory: string | null
   dockerfilePath: string | null
   composePath: string | null
+  composeProfiles: JsonText<string[]> | null
   buildImage: string | null
   buildArgs: JsonText<BuildArgs> | null
   buildTarget: string | null

@@ -4,8 +4,10 @@ import {
   type ComposeBuild,
   type ComposeFile,
   findLinksOutside,
+  lineOf,
   type Problem,
   readStack,
+  type SourceLine,
   type StackFiles,
   toProjectServices,
 } from '../../compose/index.ts'
@@ -42,7 +44,8 @@ export async function composeBeside(app: App): Promise<string | null> {
     : null
 }
 
-type Found = { name: string; override: string | null; file: ComposeFile }
+type Found = { name: string; override: string | null; file: ComposeFile; lines: Lines }
+type Lines = Record<string, SourceLine>
 
 const composeOf = (app: App): Promise<Found | null> => app.folder.once('compose', () => readComposeOf(app))
 
@@ -60,11 +63,11 @@ async function readComposeOf({ folder, variables, composePath }: App): Promise<F
   const paths = [name, ...(override ? [override] : [])]
   const texts = await Promise.all(paths.map((path) => folder.text(path)))
   const files = paths.map((path, index) => ({ path: `/${path}`, text: texts[index] ?? '' }))
-  const file = await readWithExtended(folder, files, directory, env)
+  const { file, lines } = await readWithExtended(folder, files, directory, env)
   const unreadable = paths.filter((_, index) => texts[index] === null)
   for (const path of unreadable)
     file.refused.unshift({ path: '', message: `"${path}" cannot be read: it is larger than 1 MiB, or a link out of the project` })
-  return { name, override: override ?? null, file }
+  return { name, override: override ?? null, file, lines }
 }
 
 /** Whether the file says how the project is built: also when it says so in a way that cannot be followed. */
@@ -94,15 +97,16 @@ async function readWithExtended(
   files: StackFiles['files'],
   directory: string,
   env: Record<string, string>,
-): Promise<ComposeFile> {
+): Promise<{ file: ComposeFile; lines: Lines }> {
   const others: Record<string, string | null> = {}
   for (let round = 0; ; round++) {
-    const { file, wanted } = readStack(
-      { workingDir: `/${directory}`, files, dotEnv: null, others },
-      { folder: folder.absolutePath, directory, env },
-    )
+    const {
+      file,
+      wanted,
+      lines = {},
+    } = readStack({ workingDir: `/${directory}`, files, dotEnv: null, others }, { folder: folder.absolutePath, directory, env })
     const missing = wanted.filter((path) => /\.ya?ml$/.test(path)).slice(0, mostExtended)
-    if (missing.length === 0 || round === mostRounds) return file
+    if (missing.length === 0 || round === mostRounds) return { file, lines }
     for (const path of missing) others[path] = await folder.text(path.slice(1))
   }
 }
@@ -172,8 +176,8 @@ const dockerfileOf = ({ context, dockerfile }: ComposeBuild) => dockerfile ?? po
 
 /** Services whose Dockerfile the source does not hold. */
 const withoutDockerfile = (app: App, services: ComposeFile['services']): Problem[] =>
-  services.flatMap(({ name, build, profiles }) =>
-    build === null || profiles.length > 0 || isBuiltHere(app, build)
+  services.flatMap(({ name, build }) =>
+    build === null || isBuiltHere(app, build)
       ? []
       : [{ path: `services.${name}.build`, message: `"${dockerfileOf(build)}" does not exist in the source` }],
   )
@@ -184,14 +188,20 @@ async function composePlan(app: App): Promise<Plan> {
   // Its services get what their env files say: a copy, since others look at the same file.
   const file = { ...found.file, services: found.file.services.map((service) => ({ ...service })) }
   const withoutFile = await fillFromEnvFiles(app, file)
-  const { services, warnings } = toProjectServices(file)
+  const { services, files, leftOut, warnings, refused: beyond } = toProjectServices(file, app.composeProfiles)
+  const kept = keptFolders(app, services)
   const { byService, unused } = variablesByService(app, file, withoutFile)
   const links = await findLinksOutside(file.services, app.folder.absolutePath)
   const exposed = exposedService(services)
   const port = exposed?.ports?.[0] ?? null
-  const said = (problem: Problem) => [name, problem.path, problem.message].filter(Boolean).join(': ')
-  const refused = [...file.refused, ...links, ...withoutDockerfile(app, file.services)].map(said)
-  const missing = file.missing.map(({ path, variable, message }) => ({
+  // A service that does not run keeps nothing from running.
+  const runs = ({ path }: Problem) =>
+    !leftOut.some((service) => path === `services.${service}` || path.startsWith(`services.${service}.`))
+  const said = (problem: Problem) => [placeIn(found, problem.path), problem.path, problem.message].filter(Boolean).join(': ')
+  const refused = [...file.refused, ...beyond, ...links, ...withoutDockerfile(app, file.services), ...kept.refused]
+    .filter(runs)
+    .map(said)
+  const missing = file.missing.filter(runs).map(({ path, variable, message }) => ({
     path,
     message: `the variable ${variable} has to be set${message ? ` (${message})` : ''}`,
   }))
@@ -201,8 +211,9 @@ async function composePlan(app: App): Promise<Plan> {
     language: languageOf(app),
     name: file.name,
     port,
-    services,
+    services: kept.services,
     ...(byService ? { serviceVariables: byService } : {}),
+    ...(Object.keys(files).length > 0 ? { serviceFiles: files } : {}),
     evidence: [
       ...(found.override ? [{ file: app.folder.full(found.override), says: `is laid over ${name}` }] : []),
       ...(exposed ? [{ file: app.folder.full(name), says: `${exposed.name} is reached at ${port}` }] : []),
@@ -211,13 +222,60 @@ async function composePlan(app: App): Promise<Plan> {
     warnings: [
       ...refused.map((words) => `refused: ${words}`),
       ...unset,
-      ...[...firstOfEach(file.warnings), ...warnings, ...withoutFile].map(said),
+      ...[...firstOfEach(file.warnings), ...warnings, ...kept.warnings, ...withoutFile].map(said),
       ...unused.map((one) => `${name}: the variable ${one} reaches no service: name it under environment of those that need it`),
       ...[...names, ...overrides]
         .filter((other) => !app.composePath && other !== name && other !== found.override && app.folder.has(other))
         .map((other) => `${other} is there too; only ${name} is read`),
     ],
   }
+}
+
+/** The file, and the line where it says so. */
+function placeIn({ name, lines }: Found, path: string): string {
+  const at = lineOf(path, lines)
+  return at ? `${at.file}, line ${at.line}` : name
+}
+
+/**
+ * Folders that the file binds and the source does not hold. Compose makes them on the host, where they are kept: here they are volumes.
+ * Nothing can ever be in one that is read-only.
+ */
+function keptFolders({ folder }: App, services: Plan['services'] = []) {
+  const warnings: Problem[] = []
+  const refused: Problem[] = []
+  const isThere = (path: string) => path === '.' || folder.has(path) || folder.hasFolder(path)
+  const withVolumes = services.map((service) => ({
+    ...service,
+    volumes:
+      service.volumes?.map((mount) => {
+        const { type, source, readOnly } = mount
+        if (type !== 'bind' || !source || isThere(source)) return mount
+        const path = `services.${service.name}.volumes`
+        const isWritten = services.some((one) =>
+          one.volumes?.some((other) => other.type === 'bind' && other.source === source && !other.readOnly),
+        )
+        if (readOnly && !isWritten) {
+          refused.push({ path, message: `"${source}" does not exist in the source` })
+          return mount
+        }
+        const name = volumeNameOf(source, services)
+        warnings.push({ path, message: `"${source}" is not in the source: it is kept as the volume ${name}` })
+        return { ...mount, type: 'volume' as const, source: name }
+      }) ?? [],
+  }))
+  return { services: withVolumes, warnings, refused }
+}
+
+/** Of the folder, and not that of a volume of the file. */
+function volumeNameOf(source: string, services: NonNullable<Plan['services']>): string {
+  const name =
+    source
+      .replace(/[^a-zA-Z0-9]+/g, '-')
+      .replace(/^-+|-+$/g, '')
+      .slice(0, 50) || 'data'
+  const isTaken = services.some(({ volumes = [] }) => volumes.some((one) => one.type === 'volume' && one.source === name))
+  return isTaken ? `${name}-folder` : name
 }
 
 /** A variable that many places ask for is told of once, where the first of them is. */

@@ -104,7 +104,7 @@ async function settingFor(image: string, { request, parts, deadline }: Build) {
     name: `berth-build-${[owner.deploymentId, service].filter(Boolean).join('-')}`,
     image,
     labels: parts.labels.ofOwner('build', owner, service),
-    network: await parts.networks.use(null, async (name) => name),
+    network: await parts.networks.use(null, [], async ([shared]) => shared?.network ?? ''),
     allotment,
     timeoutMs,
     deadline,

@@ -18,9 +18,10 @@ describeNeeding(['docker'], 'Networks of projects on Docker', () => {
     labels.push(mine)
     return new Networks(engine, mine, null, new AddressRoom(engine, addresses))
   }
+  const part = { name: '', internal: false, aliases: [] }
   const make = (networks: Networks, name: string, containers = 3) =>
-    networks.use({ name, projectId: name, environment: 'production', containers }, async (network) => {
-      const { IPAM } = await engine.getNetwork(network).inspect()
+    networks.use({ name, projectId: name, environment: 'production' }, [{ ...part, containers }], async ([made]) => {
+      const { IPAM } = await engine.getNetwork(made?.network ?? '').inspect()
       return IPAM?.Config?.[0]?.Subnet ?? ''
     })
   const subnet = (text: string) => readSubnet(text) as Subnet

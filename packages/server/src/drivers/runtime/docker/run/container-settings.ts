@@ -1,4 +1,4 @@
-import type { ContainerSettings } from '@berth/contract'
+import { type ContainerSettings, mostProcesses } from '@berth/contract'
 import type { ContainerCreateOptions } from 'dockerode'
 import { buildCores } from '../../build-cores.ts'
 import { wordsOf } from '../../process/command-words.ts'
@@ -7,15 +7,16 @@ import type { Allotment, StartRequest } from '../../runtime.ts'
 import { type Engine, isElsewhere } from '../engine.ts'
 import type { LabelMap } from '../labels.ts'
 import { healthcheckFor } from './engine-health.ts'
+import type { JoinedNetwork } from './networks.ts'
 import { mountOf } from './volume-helper.ts'
 
-const processes = 1024
 const mb = 1024 * 1024
 
 export interface Place {
   image: string
   labels: LabelMap
-  network: string
+  /** Joined in this order; none: the container has no network. */
+  networks: readonly JoinedNetwork[]
   hostPort: number | null
   /** The engine's names of the volumes, by our ids. */
   volumeNames: ReadonlyMap<string, string>
@@ -25,62 +26,93 @@ export interface Place {
 
 /** Everything that a container of ours is made with. */
 export function containerSettings(request: StartRequest, place: Place): ContainerCreateOptions {
-  const { network, hostPort } = place
+  const { hostPort } = place
+  const [first] = place.networks
   const port = request.port === null ? null : `${request.port}/tcp`
   const command = request.command ?? (request.artifact.startCommand ? startWords(request.artifact.startCommand) : null)
   return {
     name: containerName(request.instanceId),
     Image: place.image,
-    Labels: place.labels,
+    Labels: { ...ownLabels(request.labels), ...place.labels },
     Env: environmentOf(request),
     ...(command ? { Cmd: command } : {}),
-    ...(request.entrypoint ? { Entrypoint: request.entrypoint } : {}),
+    // One empty word is how the engine is told to drop the image's own.
+    ...(request.entrypoint ? { Entrypoint: request.entrypoint.length > 0 ? request.entrypoint : [''] } : {}),
     ...(port ? { ExposedPorts: { [port]: {} } } : {}),
     ...insideOf(request.container ?? {}),
     ...healthcheckFor(request.healthProgram),
-    NetworkingConfig: { EndpointsConfig: { [network]: { Aliases: request.network?.aliases ?? [] } } },
+    ...(first ? { NetworkingConfig: { EndpointsConfig: { [first.network]: { Aliases: [...first.aliases] } } } } : {}),
     HostConfig: {
-      ...limitsOf(request.allotment, Math.min(request.container?.pidsLimit ?? processes, processes)),
-      ...safety(place.isUnprivileged, request.container?.capDrop ?? []),
+      ...limitsOf(request.allotment, Math.min(request.container?.pidsLimit ?? mostProcesses, mostProcesses)),
+      ...safety(place.isUnprivileged, request.container?.capDrop ?? [], request.container?.capAdd ?? []),
       ...hostSideOf(request),
-      NetworkMode: network,
+      NetworkMode: first?.network ?? 'none',
       RestartPolicy: { Name: request.restart ? 'unless-stopped' : 'no' },
       LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
       ...(port && hostPort !== null ? { PortBindings: { [port]: [{ HostIp: '127.0.0.1', HostPort: String(hostPort) }] } } : {}),
-      Mounts: request.volumes.map(({ id, mountPath, readOnly }) => ({
-        ...mountOf(place.volumeNames.get(id) ?? id),
-        Target: mountPath,
-        ReadOnly: readOnly,
-      })),
+      Mounts: [
+        ...request.volumes.map(({ id, mountPath, readOnly }) => ({
+          ...mountOf(place.volumeNames.get(id) ?? id),
+          Target: mountPath,
+          ReadOnly: readOnly,
+        })),
+        ...(request.container?.timeFiles ?? []).map((file) => ({ ...mountOf(file), Target: file, ReadOnly: true })),
+      ],
     },
   }
 }
 
-const insideOf = ({ user, workingDir, hostname, stopSignal, stopGraceSeconds }: ContainerSettings) => ({
+const ownLabels = (labels: Readonly<Record<string, string>> = {}) =>
+  Object.fromEntries(Object.entries(labels).filter(([name]) => !/^(berth|com\.docker\.)/i.test(name)))
+
+const insideOf = ({
+  user,
+  workingDir,
+  hostname,
+  domainname,
+  stopSignal,
+  stopGraceSeconds,
+  tty,
+  stdinOpen,
+}: ContainerSettings) => ({
   ...(user ? { User: user } : {}),
   ...(workingDir ? { WorkingDir: workingDir } : {}),
   ...(hostname ? { Hostname: hostname } : {}),
+  ...(domainname ? { Domainname: domainname } : {}),
+  ...(tty ? { Tty: true } : {}),
+  ...(stdinOpen ? { OpenStdin: true } : {}),
   ...(stopSignal ? { StopSignal: stopSignal } : {}),
   ...(stopGraceSeconds == null ? {} : { StopTimeout: stopGraceSeconds }),
 })
 
-/** What is kept in memory counts as the container's own memory, so none of it may be more than that. */
-function hostSideOf({ container = {}, allotment }: StartRequest) {
-  const { readOnly, shmMb, tmpfs, extraHosts, ulimits, sysctls } = container
-  const inMemory = (wanted: number) => Math.min(Math.max(1, Math.ceil(wanted)), allotment.memoryMb)
+/** What is kept in memory counts as the container's own memory, whatever its size may be. */
+function hostSideOf({ container = {}, allotment, network }: StartRequest) {
+  const { readOnly, shmMb, tmpfs, extraHosts, ulimits, sysctls, groups, dns, dnsSearch, dnsOptions, init } = container
+  const reserved = container.memoryReservationMb
   return {
     ...(readOnly ? { ReadonlyRootfs: true } : {}),
-    ...(shmMb ? { ShmSize: inMemory(shmMb) * mb } : {}),
+    ...(shmMb ? { ShmSize: shmMb * mb } : {}),
     ...(tmpfs
       ? {
           Tmpfs: Object.fromEntries(
-            tmpfs.map(({ target, sizeMb }) => [target, `size=${inMemory(sizeMb ?? allotment.memoryMb)}m`]),
+            tmpfs.map(({ target, sizeMb, options = [] }) => [
+              target,
+              [...options, `size=${Math.max(1, Math.ceil(sizeMb ?? allotment.memoryMb))}m`].join(','),
+            ]),
           ),
         }
       : {}),
     ...(extraHosts ? { ExtraHosts: extraHosts.map(({ name, address }) => `${name}:${address}`) } : {}),
     ...(ulimits ? { Ulimits: ulimits.map(({ name, soft, hard }) => ({ Name: name, Soft: soft, Hard: hard })) } : {}),
     ...(sysctls ? { Sysctls: sysctls } : {}),
+    ...(groups ? { GroupAdd: groups } : {}),
+    ...(dns ? { Dns: dns } : {}),
+    ...(dnsSearch ? { DnsSearch: dnsSearch } : {}),
+    ...(dnsOptions ? { DnsOptions: dnsOptions } : {}),
+    // A service has the first process that its file says; some insist on being it.
+    ...(network || init != null ? { Init: init ?? false } : {}),
+    // The engine refuses to reserve more than the limit.
+    ...(reserved ? { MemoryReservation: Math.min(reserved, allotment.memoryMb) * mb } : {}),
   }
 }
 
@@ -107,18 +139,22 @@ export const wayGiving = (engine: Engine) => {
 const rightsOfImages = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'NET_BIND_SERVICE', 'SETGID', 'SETUID']
 
 /** What a service drops itself is not given back to it. */
-export const safety = (isUnprivileged: boolean, dropped: readonly string[] = []) => ({
+export const safety = (isUnprivileged: boolean, dropped: readonly string[] = [], added: readonly string[] = []) => ({
   Init: true,
   CapDrop: ['ALL'],
-  CapAdd: isUnprivileged || dropped.includes('ALL') ? [] : rightsOfImages.filter((name) => !dropped.includes(name)),
+  CapAdd: [
+    ...(isUnprivileged || dropped.includes('ALL') ? [] : rightsOfImages.filter((name) => !dropped.includes(name))),
+    ...added,
+  ],
   SecurityOpt: ['no-new-privileges'],
 })
 
-function environmentOf({ env, port, volumes }: StartRequest): string[] {
+/** A service of a Compose file that sets `PORT` itself keeps it. */
+function environmentOf({ env, port, volumes, network }: StartRequest): string[] {
   const whole = {
     ...Object.fromEntries(volumes.map(({ name, mountPath }) => [volumeVariable(name), mountPath])),
     ...env,
-    ...(port === null ? {} : { PORT: String(port) }),
+    ...(port === null || (network && Object.hasOwn(env, 'PORT')) ? {} : { PORT: String(port) }),
   }
   return Object.entries(whole).map(([key, value]) => `${key}=${value}`)
 }

@@ -32,6 +32,9 @@ const second = 'security'
 /** Bridges of one Berth begin alike, so that one rule holds for those made later. At most 15 letters are a name to the kernel. */
 export const bridgePrefix = (instance: string) => `b${instance.slice(0, 7)}`
 
+/** Follows the prefix in the name of a bridge whose network leads nowhere; other names go on in hexadecimal. */
+export const internalMark = 'i'
+
 /**
  * Rules of the machine's own packet filter for the bridges of this Berth and no others. They are put in whole and in one
  * step, as often as one likes, and stay while projects run: also while Berth itself does not.
@@ -155,6 +158,11 @@ export class Fence {
     if (isNew) this.#settings.onChange?.(state)
   }
 
+  /** Bridges of internal networks: neither the machine nor another network is reached from there. */
+  get #internal(): string {
+    return `${bridgePrefix(this.#settings.instance)}${internalMark}+`
+  }
+
   get #chain(): string {
     return `BERTH-${this.#settings.instance.slice(0, 16)}`
   }
@@ -172,6 +180,8 @@ export class Fence {
       '*filter',
       ...this.#forward('REJECT', [`-o ${bridgePrefix(this.#settings.instance)}+ -j RETURN`]),
       `:${input} - [0:0]`,
+      answersPass(input),
+      `-A ${input} -i ${this.#internal} -j REJECT`,
       ...beforeRanges(input),
       ...ranges(input, metadata, 'REJECT'),
       ...(isStrict ? strictInput : []),
@@ -184,6 +194,8 @@ export class Fence {
     const chain = this.#chain
     return [
       `:${chain} - [0:0]`,
+      answersPass(chain),
+      `-A ${chain} -i ${this.#internal} ! -o ${this.#internal} -j ${verdict}`,
       ...beforeRanges(chain),
       ...ranges(chain, metadata, verdict),
       ...neighbours.map((rule) => `-A ${chain} ${rule}`),
@@ -230,12 +242,11 @@ export class Fence {
   }
 }
 
+const answersPass = (chain: string) => `-A ${chain} -m conntrack --ctstate RELATED,ESTABLISHED -j RETURN`
+
 /** Answers pass, and questions for names: some clouds answer those at the address of their metadata. */
 function beforeRanges(chain: string): string[] {
-  return [
-    `-A ${chain} -m conntrack --ctstate RELATED,ESTABLISHED -j RETURN`,
-    ...['udp', 'tcp'].map((protocol) => `-A ${chain} -p ${protocol} --dport 53 -j RETURN`),
-  ]
+  return [answersPass(chain), ...['udp', 'tcp'].map((protocol) => `-A ${chain} -p ${protocol} --dport 53 -j RETURN`)]
 }
 
 function ranges(chain: string, those: readonly string[], verdict: 'REJECT' | 'DROP'): string[] {

@@ -9,6 +9,20 @@ const headerBytes = 8
 /** The engine cuts lines at 16 KB and what programs write at a few more; one that says otherwise is not to be believed. */
 const frameBytes = 4 * 1024 * 1024
 
+/** A terminal has one output, which the engine sends as it is. */
+export async function* linesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Frame> {
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const chunk of stream) {
+    rest = rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([rest, chunk])
+    for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10)) {
+      yield { stream: 'stdout', content: rest.subarray(0, end + 1) }
+      rest = rest.subarray(end + 1)
+    }
+    if (rest.length > frameBytes) throw new Error(`the engine sends a line larger than ${frameBytes / 1024 / 1024} MB`)
+  }
+  if (rest.length > 0) yield { stream: 'stdout', content: rest }
+}
+
 /** The engine sends both outputs of a container in one stream, each piece behind a header with its kind and length. */
 export async function* framesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Frame> {
   let rest: Buffer = Buffer.alloc(0)

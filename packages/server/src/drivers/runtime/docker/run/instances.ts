@@ -11,8 +11,10 @@ import { containerName, containerSettings } from './container-settings.ts'
 import type { DiskMarks } from './disk-marks.ts'
 import { engineHealth } from './engine-health.ts'
 import { freeHostPort } from './free-port.ts'
-import { isOwnNetwork, type Networks } from './networks.ts'
+import { archiveOf } from './inline-files.ts'
+import { isOwnNetwork, type Networks, partsOf } from './networks.ts'
 import { isRoot, mapsRoot, noteUserNamespaces, refuseRoot } from './root-user.ts'
+import { put } from './volume-helper.ts'
 import type { Volumes } from './volumes.ts'
 import { whyNotStarted } from './why-not-started.ts'
 
@@ -61,8 +63,9 @@ export async function startInstance(request: StartRequest, parts: InstanceParts,
 async function joinNetworks({ instanceId, network, owner }: StartRequest, { networks }: InstanceParts): Promise<void> {
   if (!network) return
   const container = containerName(instanceId)
-  await networks.join(container, { ...owner, name: network.name, containers: network.services }, network.aliases)
-  for (const other of network.also ?? []) await networks.visit(container, other, network.aliases)
+  const joined = partsOf(network)
+  await networks.join(container, { ...owner, name: network.name }, joined)
+  for (const other of network.also ?? []) await networks.visit(container, other, joined)
 }
 
 async function startNew(request: StartRequest, parts: InstanceParts, abort: AbortSignal): Promise<Instance> {
@@ -71,25 +74,32 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
   const imageUser = { projectId: owner.projectId, logins: request.registryLogins ?? [], isGranted: true }
   const image = await ensureImage(artifact.reference, parts, imageUser, () => undefined, abort)
   const info = await ask(() => parts.engine.getImage(image).inspect(), { abort })
+  refuseOtherPlatform(request, info)
   const user = plainUserOf(info.Config?.User)
   const volumeNames = new Map<string, string>()
   for (const { id, name } of request.volumes)
     volumeNames.set(id, await parts.volumes.create({ id, name, projectId: owner.projectId }))
-  const more = { id: instanceId, disk: String(request.allotment.diskMb), ...(network ? { network: network.name } : {}) }
+  const joined = network ? partsOf(network) : []
+  // The engine publishes no port on internal networks; the machine itself reaches the container there.
+  const isInside = network !== null && joined.every(({ internal }) => internal)
+  const inside = isInside && request.port !== null ? { inside: String(request.port) } : {}
+  const disk = String(request.allotment.diskMb)
+  const more = { id: instanceId, disk, ...(network ? { network: network.name } : {}), ...inside }
   const place = { image, volumeNames, isUnprivileged: parts.labels.isOurs(info.Config?.Labels) && user !== null }
   for (let tries = 1; ; tries++) {
     try {
       // Made in turn: nobody removes the network in between, or takes the port. Started beside others, for that takes long.
-      const container = await parts.networks.use(
-        network && { ...owner, name: network.name, containers: network.services },
-        async (networkName) => {
-          const hostPort =
-            request.port === null ? null : await freeHostPort(await reservedPorts(parts, abort), isElsewhere(parts.engine))
-          const port = hostPort === null ? {} : { port: String(hostPort) }
-          const labels = parts.labels.ofOwner('instance', owner, service, { ...more, ...port })
-          return create(request, { ...place, labels, hostPort, network: networkName }, parts, abort)
-        },
-      )
+      const container = await parts.networks.use(network && { ...owner, name: network.name }, joined, async (networks) => {
+        const hostPort =
+          request.port === null || isInside
+            ? null
+            : await freeHostPort(await reservedPorts(parts, abort), isElsewhere(parts.engine))
+        const port = hostPort === null ? {} : { port: String(hostPort) }
+        const labels = parts.labels.ofOwner('instance', owner, service, { ...more, ...port })
+        const made = await create(request, { ...place, labels, hostPort, networks }, parts, abort)
+        await parts.networks.connectAll(made.id, networks.slice(1))
+        return made
+      })
       await startContainer(container, request, { user, volumeNames }, parts, abort)
       break
     } catch (error) {
@@ -97,7 +107,7 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
       if (tries >= portTries || !isPortTaken(error)) throw error
     }
   }
-  for (const other of network?.also ?? []) await parts.networks.visit(containerName(instanceId), other, network?.aliases ?? [])
+  for (const other of network?.also ?? []) await parts.networks.visit(containerName(instanceId), other, joined)
   const instance = await inspectInstance(instanceId, parts)
   if (!instance) throw new StartFailed('It was gone as soon as it was started')
   return instance
@@ -132,8 +142,20 @@ async function startContainer(
     // What was adopted keeps its owner.
     for (const { id, mountPath, readOnly } of request.volumes)
       if (!readOnly && volumeNames.get(id)?.startsWith(id)) await volumes.giveTo(container, mountPath, user, abort)
+  if (request.files?.length) await put(container, '/', archiveOf(request.files), abort)
   await ask((abortSignal) => container.start({ abortSignal }), { abort, timeoutMs: startMs })
 }
+
+/** The engine runs an image of another architecture slowly or not at all, and never says so by itself. */
+function refuseOtherPlatform({ container }: StartRequest, { Os, Architecture }: { Os: string; Architecture: string }): void {
+  const wanted = container?.platform
+  if (!wanted) return
+  const [os = '', architecture = ''] = wanted.split('/')
+  if (os === Os && (architectures[architecture] ?? architecture) === Architecture) return
+  throw new StartFailed(`The service asks for the platform ${wanted}, and its image is for ${Os}/${Architecture}`)
+}
+
+const architectures: Record<string, string> = { x86_64: 'amd64', aarch64: 'arm64' }
 
 /** A number that stands for no right of root; null where it is root's, a name, or not said. */
 function plainUserOf(user: string | undefined): number | null {
@@ -249,6 +271,13 @@ function lastEndIn(
   }
 }
 
+/** Where a container of internal networks alone is reached: its own address, which other projects have no way to. */
+function addressInside({ Config, NetworkSettings }: ContainerInspectInfo): Instance['address'] {
+  const port = Number(labelIn(Config.Labels, 'inside'))
+  const host = Object.values(NetworkSettings?.Networks ?? {}).find(({ IPAddress }) => IPAddress)?.IPAddress
+  return port && host ? { host, port } : null
+}
+
 export function showInstance(found: ContainerInspectInfo, engine: Engine, marks: DiskMarks): Instance {
   const { Config, State, HostConfig, RestartCount, Path } = found
   const owner = listenerOf(engine)
@@ -262,7 +291,7 @@ export function showInstance(found: ContainerInspectInfo, engine: Engine, marks:
     owner: ownerIn(Config.Labels),
     service: labelIn(Config.Labels, 'service'),
     state,
-    address: bound ? { host: '127.0.0.1', port: Number(bound), ...owner } : null,
+    address: bound ? { host: '127.0.0.1', port: Number(bound), ...owner } : addressInside(found),
     startedAt: hasStarted ? State.StartedAt : null,
     exitCode: hasEnded ? State.ExitCode : null,
     outOfMemory: State.OOMKilled,

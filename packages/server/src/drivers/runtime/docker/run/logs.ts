@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { OutputLine } from '../../runtime.ts'
-import { ask, type Engine, statusOf } from '../engine.ts'
+import { ask, askFor, type Engine, statusOf } from '../engine.ts'
 import { containerName } from './container-settings.ts'
-import { framesOf } from './frames.ts'
+import { framesOf, linesOf } from './frames.ts'
 
 type PlacedLine = OutputLine & { position: string }
 
@@ -56,7 +56,8 @@ async function* readOnce(
   let seenOfStamp = 0
   try {
     const stream = await open(instanceId, from.stamp, follow, engine, signal)
-    for await (const frame of framesOf(stream)) {
+    const readFrames = (await hasTerminal(instanceId, engine)) ? linesOf : framesOf
+    for await (const frame of readFrames(stream)) {
       const { stamp, message } = parseFrame(frame.content)
       // The engine begins with every line of the stamp; those handed out before are passed over.
       if (stamp === from.stamp && ++seenOfStamp <= from.count) continue
@@ -68,6 +69,9 @@ async function* readOnce(
     end.abort()
   }
 }
+
+const hasTerminal = async (instanceId: string, engine: Engine) =>
+  (await askFor(() => engine.getContainer(containerName(instanceId)).inspect()))?.Config.Tty === true
 
 async function open(instanceId: string, stamp: string, follow: boolean, engine: Engine, abortSignal: AbortSignal) {
   const options = {
@@ -112,7 +116,8 @@ export async function lastLines(instanceId: string, count: number, engine: Engin
       { timeoutMs: 5_000 },
     )
     const lines: string[] = []
-    for await (const { content } of framesOf(oneChunk(answer))) lines.push(content.toString('utf8').trimEnd())
+    const readFrames = (await hasTerminal(instanceId, engine)) ? linesOf : framesOf
+    for await (const { content } of readFrames(oneChunk(answer))) lines.push(content.toString('utf8').trimEnd())
     return lines.slice(-count)
   } catch {
     return []

@@ -1,21 +1,46 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
+import type { NetworkRequest } from '../../runtime.ts'
 import { ask, askFor, type Engine, statusOf, wordsOfEngine } from '../engine.ts'
 import { type LabelMap, type Labels, labelIn } from '../labels.ts'
 import { AddressRoom, type NetworkSize, SubnetTaken } from './address-room.ts'
 import { ClosedMetadata } from './closed-metadata.ts'
-import { bridgePrefix, type Fence } from './fence.ts'
+import { bridgePrefix, type Fence, internalMark } from './fence.ts'
 import { bitsFor } from './subnets.ts'
 
-/** Whose network it is; nobody's for projects that stand alone, which share one. */
+/** Whose networks they are; nobody's for projects that stand alone, which share one. */
 export interface NetworkOwner {
+  /** The networks of one version have it in common. */
   name: string
   projectId: string
   environment: string
+}
+
+/** One of the networks of a version. */
+export interface NamedPart {
+  /** '' for the only one. */
+  name: string
+  internal: boolean
+  aliases: readonly string[]
   /** How many containers are made on it; as many again may be its guests. */
   containers?: number | undefined
 }
 
+/** The networks that a request asks for. Those that lead outside come first: the engine publishes the port on the first. */
+export const partsOf = ({ parts, aliases, services }: NetworkRequest): NamedPart[] =>
+  parts
+    ?.map((part) => ({ ...part, containers: part.services }))
+    .toSorted((left, right) => Number(left.internal) - Number(right.internal)) ?? [
+    { name: '', internal: false, aliases, containers: services },
+  ]
+
+export interface JoinedNetwork {
+  /** The engine's name of it. */
+  network: string
+  aliases: readonly string[]
+}
+
+const standsAlone: NamedPart = { name: '', internal: false, aliases: [] }
 const idleMs = 5_000
 /** Where nobody says how many there will be. */
 const usualContainers = 6
@@ -31,9 +56,9 @@ const namePrefix = 'berth-'
 export const isOwnNetwork = (name: string): boolean => name.startsWith(namePrefix)
 
 /**
- * Networks of this Berth. A container's label names the network that it was made on; on others it is a *guest*. A network
- * goes with the last container that was made on it, and its guests leave it. Making and removing take turns, so that none is
- * removed between its making and its first use.
+ * Networks of this Berth. Those of one version share a name, which the label of its containers says; on the networks of other
+ * versions a container is a *guest*. The networks of a version go with the last container that was made for it, and their guests
+ * leave them. Making and removing take turns, so that none is removed between its making and its first use.
  */
 export class Networks {
   readonly #engine: Engine
@@ -97,28 +122,40 @@ export class Networks {
     }).catch(() => undefined)
   }
 
-  /** Runs `use` with the network there. */
-  use<T>(owner: NetworkOwner | null, use: (network: string) => Promise<T>): Promise<T> {
+  /** Runs `use` with the networks there, in the order of the parts. */
+  use<T>(owner: NetworkOwner | null, parts: readonly NamedPart[], use: (networks: JoinedNetwork[]) => Promise<T>): Promise<T> {
     return this.#inTurn(async () => {
-      const network = this.#nameOf(owner?.name ?? null)
-      await this.#make(network, owner)
-      return use(network)
+      const joined: JoinedNetwork[] = []
+      for (const part of owner ? parts : [standsAlone]) {
+        const network = this.#nameOf(owner?.name ?? null, part.name)
+        await this.#make(network, owner, part)
+        joined.push({ network, aliases: part.aliases })
+      }
+      return use(joined)
     })
   }
 
-  /** Lets a container be reached by those names on the network as well. */
-  join(container: string, owner: NetworkOwner, aliases: readonly string[]): Promise<void> {
-    return this.use(owner, (network) => this.#connect(container, network, aliases))
+  /** Lets a container be reached by its names on the networks as well. */
+  join(container: string, owner: NetworkOwner, parts: readonly NamedPart[]): Promise<void> {
+    return this.use(owner, parts, (joined) => this.connectAll(container, joined))
   }
 
-  /** As `join`, where that network still is. */
-  visit(container: string, name: string, aliases: readonly string[]): Promise<void> {
-    return this.#inTurn(() => this.#connect(container, this.#nameOf(name), aliases)).catch((error: unknown) => {
-      if (statusOf(error) !== 404) throw error
+  /** As `join`, for those of the networks that are still there. */
+  visit(container: string, name: string, parts: readonly NamedPart[]): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const part of parts)
+        await this.#connect(container, this.#nameOf(name, part.name), part.aliases).catch((error: unknown) => {
+          if (statusOf(error) !== 404) throw error
+        })
     })
   }
 
-  /** Once the last container that was made on it is gone. The one for projects that stand alone stays. */
+  /** Only while `use` holds the networks. */
+  async connectAll(container: string, joined: readonly JoinedNetwork[]): Promise<void> {
+    for (const { network, aliases } of joined) await this.#connect(container, network, aliases)
+  }
+
+  /** Once the last container that was made for the version is gone. The network for projects that stand alone stays. */
   removeUnused(name: string): Promise<void> {
     return this.#inTurn(() => this.#removeUnused(name))
   }
@@ -127,8 +164,14 @@ export class Networks {
     const filters = this.#labels.filter('instance', { network: name })
     const users = await ask((abortSignal) => this.#engine.listContainers({ all: true, filters, abortSignal }))
     if (users.length > 0) return
-    const network = this.#engine.getNetwork(this.#nameOf(name))
-    const guests = { label: this.#labels.filter('instance').label, network: [this.#nameOf(name)] }
+    const own = this.#labels.filter('network', { network: name })
+    const networks = await ask((abortSignal) => this.#engine.listNetworks({ filters: own, abortSignal }))
+    for (const { Id } of networks) await this.#remove(Id)
+  }
+
+  async #remove(id: string): Promise<void> {
+    const network = this.#engine.getNetwork(id)
+    const guests = { label: this.#labels.filter('instance').label, network: [id] }
     const rows = await ask((abortSignal) => this.#engine.listContainers({ all: true, filters: guests, abortSignal }))
     try {
       for (const { Id } of rows) await askFor(() => network.disconnect({ Container: Id, Force: true }))
@@ -149,24 +192,34 @@ export class Networks {
   }
 
   /** One deployment of an environment is made at a time: what an earlier one left is not about to be used. */
-  async #tidy({ projectId, environment }: NetworkOwner): Promise<void> {
+  async #tidy({ name: starting, projectId, environment }: NetworkOwner): Promise<void> {
     const filters = this.#labels.filter('network', { project: projectId, environment })
-    for (const { Labels: marks } of await ask((abortSignal) => this.#engine.listNetworks({ filters, abortSignal })))
-      await this.#removeUnused(labelIn(marks, 'network'))
+    const all = await ask((abortSignal) => this.#engine.listNetworks({ filters, abortSignal }))
+    // The other networks of the version that is being started have no container yet.
+    for (const name of new Set(all.map(({ Labels: marks }) => labelIn(marks, 'network'))))
+      if (name !== starting) await this.#removeUnused(name)
   }
 
-  async #make(network: string, owner: NetworkOwner | null): Promise<void> {
+  async #make(network: string, owner: NetworkOwner | null, { name, internal, containers }: NamedPart): Promise<void> {
     if (await askFor(() => this.#engine.getNetwork(network).inspect())) return
     if (owner) await this.#tidy(owner)
     // Projects that stand alone share a bridge on which they cannot reach each other.
     const options: Record<string, string> = owner ? {} : { 'com.docker.network.bridge.enable_icc': 'false' }
     const whose = owner ? { project: owner.projectId, environment: owner.environment } : {}
-    const size = owner ? small(2 * (owner.containers ?? usualContainers)) : shared
-    await this.#create(network, options, this.#labels.of('network', { network: owner?.name ?? '', ...whose }), size)
+    const size = owner ? small(2 * (containers ?? usualContainers)) : shared
+    const labels = { network: owner?.name ?? '', ...(name ? { part: name } : {}), ...whose }
+    await this.#create(network, options, this.#labels.of('network', labels), size, internal)
   }
 
-  async #create(network: string, options: Record<string, string>, marks: LabelMap, size: NetworkSize): Promise<void> {
-    const bridge = `${bridgePrefix(this.#labels.instance)}${createHash('sha256').update(network).digest('hex').slice(0, 7)}`
+  async #create(
+    network: string,
+    options: Record<string, string>,
+    marks: LabelMap,
+    size: NetworkSize,
+    internal = false,
+  ): Promise<void> {
+    const digest = createHash('sha256').update(network).digest('hex')
+    const bridge = `${bridgePrefix(this.#labels.instance)}${`${internal ? internalMark : ''}${digest}`.slice(0, 7)}`
     await this.#room.place(size, async (subnet) => {
       try {
         await ask((abortSignal) =>
@@ -175,6 +228,7 @@ export class Networks {
             Driver: 'bridge',
             CheckDuplicate: true,
             EnableIPv6: false,
+            Internal: internal,
             Options: { ...options, [bridgeName]: bridge },
             Labels: marks,
             ...(subnet === null ? {} : { IPAM: { Config: [{ Subnet: subnet }] } }),
@@ -193,9 +247,10 @@ export class Networks {
       this.#fence.deny('The Docker engine has its networks on another machine: projects reach what that machine reaches')
   }
 
-  #nameOf(name: string | null): string {
+  #nameOf(name: string | null, part = ''): string {
     if (name === null) return `${namePrefix}${this.#labels.instance}`
-    return `${namePrefix}${createHash('sha256').update(`${this.#labels.instance}/${name}`).digest('hex').slice(0, 20)}`
+    const whole = [this.#labels.instance, name, ...(part ? [part] : [])].join('/')
+    return `${namePrefix}${createHash('sha256').update(whole).digest('hex').slice(0, 20)}`
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

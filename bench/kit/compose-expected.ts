@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { parse } from 'yaml'
+
+const run = promisify(execFile)
+
+/** A service as `docker compose config` prints it. */
+// biome-ignore lint/suspicious/noExplicitAny: the tool's own words, compared field by field
+export type Written = Record<string, any>
+
+export interface WrittenFile {
+  /** The tool that read it. */
+  tool: string
+  services: Record<string, Written>
+  networks: Record<string, Written>
+}
+
+/** The file with variables, defaults and `env_file` filled in, by the Compose tool of the machine: the plugin, else version 1. */
+export async function writtenIn(folder: string, file: string): Promise<WrittenFile> {
+  const read = (program: string, before: string[], name: string) =>
+    run(program, [...before, '--file', name, '--project-name', 'written', 'config'], {
+      cwd: folder,
+      maxBuffer: 1e8,
+      env: { PATH: process.env.PATH },
+    })
+  const plugin = await read('docker', ['compose'], file).catch(() => null)
+  const { stdout } = plugin ?? (await withoutName(folder, file, (name) => read('docker-compose', [], name)))
+  // The tool writes each dollar twice, so that its output can be read again.
+  const { services, networks } = parse(stdout.replaceAll('$$', '$')) as {
+    services: Record<string, Written>
+    networks?: Record<string, Written> | null
+  }
+  return { tool: plugin ? 'docker compose' : 'docker-compose 1', services, networks: networks ?? {} }
+}
+
+/** Version 1 knows no name at the top of a file, and takes `disable: false` of a health check for true. */
+async function withoutName<T>(folder: string, file: string, use: (file: string) => Promise<T>): Promise<T> {
+  const copy = join(folder, `.written-${file}`)
+  await writeFile(
+    copy,
+    (await readFile(join(folder, file), 'utf8')).replace(/^name:.*$/m, '').replace(/^ +disable: false$/gm, ''),
+  )
+  try {
+    return await use(copy)
+  } finally {
+    await rm(copy)
+  }
+}
+
+/** A command line by shell quoting, as a program is started with it. */
+export async function wordsOf(command: string | string[] | null | undefined): Promise<string[] | null> {
+  if (command === null || command === undefined) return null
+  if (Array.isArray(command)) return command.map(String)
+  // The shell of the machine is the yardstick for quoting: it prints each word on a line of its own, with nothing expanded.
+  const quiet = command.replaceAll('$', '\\$').replaceAll('`', '\\`')
+  const { stdout } = await run('/bin/sh', [
+    '-f',
+    '-c',
+    `for word in ${quiet.replaceAll('&', '\\&').replaceAll('|', '\\|').replaceAll(';', '\\;').replaceAll('>', '\\>').replaceAll('<', '\\<')}; do printf '%s\\0' "$word"; done`,
+  ])
+  return stdout.split('\0').slice(0, -1)
+}
+
+const units: Record<string, number> = { b: 1, k: 1024, kb: 1024, m: 1024 ** 2, mb: 1024 ** 2, g: 1024 ** 3, gb: 1024 ** 3 }
+
+export function bytesOf(size: string | number): number {
+  const [, amount = '0', unit = 'b'] = /^([\d.]+)\s*([a-z]*)$/i.exec(String(size)) ?? []
+  return Math.round(Number(amount) * (units[(unit || 'b').toLowerCase()] ?? 1))
+}
+
+const times: Record<string, number> = { us: 1e3, ms: 1e6, s: 1e9, m: 60e9, h: 3600e9 }
+
+/** In nanoseconds, as the engine keeps it. */
+export const durationOf = (text: string): number =>
+  [...String(text).matchAll(/([\d.]+)(us|ms|s|m|h)/g)].reduce((sum, [, amount, unit]) => sum + Number(amount) * times[unit!]!, 0)
+
+export const pairsOf = (value: unknown): Record<string, string> =>
+  Object.fromEntries(
+    Array.isArray(value)
+      ? value.map((one) => {
+          const [name = '', ...rest] = String(one).split('=')
+          return [name, rest.join('=')]
+        })
+      : Object.entries((value ?? {}) as Record<string, unknown>).flatMap(([name, one]) =>
+          one === null ? [] : [[name, String(one)]],
+        ),
+  )

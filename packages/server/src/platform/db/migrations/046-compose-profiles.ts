@@ -1,0 +1,13 @@
+import type { Kysely } from 'kysely'
+
+/** Profiles of a project's Compose file, and which of several instances of a service an instance is. */
+export const migration = {
+  name: '046-compose-profiles',
+  async up(db: Kysely<unknown>): Promise<void> {
+    await db.schema.alterTable('projects').addColumn('composeProfiles', 'text').execute()
+    await db.schema
+      .alterTable('instances')
+      .addColumn('replica', 'integer', (column) => column.notNull().defaultTo(1))
+      .execute()
+  },
+}

@@ -1,0 +1,35 @@
+import { type ContainerSettings, containerPatterns } from '@berth/contract'
+import type { ComposeFile, ComposeService } from './model.ts'
+
+const isAlias = (alias: string) => new RegExp(containerPatterns.alias).test(alias)
+const isNetwork = (name: string) => new RegExp(containerPatterns.network).test(name)
+
+/** Networks that lead nowhere. */
+export const internalNetworks = ({ networks }: ComposeFile): ReadonlySet<string> =>
+  new Set(networks.filter(({ internal }) => internal).map(({ name }) => name))
+
+/** Where services of `network_mode: bridge` meet, apart from the project's other networks. */
+const bridge = 'bridge.'
+
+/** The networks that a service joins. Null: the project's default one, and nothing more to say about it. */
+export function networksOf(
+  { networks, networkMode }: ComposeService,
+  internal: ReadonlySet<string>,
+  refuse: (field: string, message: string) => void,
+): ContainerSettings['networks'] | null {
+  if (networkMode !== null && networks.length > 0) refuse('network_mode', 'stands beside networks: keep one of them')
+  if (networkMode === 'none') return []
+  if (networkMode === 'bridge') return [{ name: bridge }]
+  const named = networks.length > 0 ? networks : [{ name: 'default', aliases: [] }]
+  for (const { name, aliases } of named) {
+    if (!isNetwork(name)) refuse('networks', `"${name.slice(0, 80)}" is not a name for a network`)
+    for (const alias of aliases) if (!isAlias(alias)) refuse('networks', `"${alias.slice(0, 80)}" is not a host name`)
+  }
+  const isPlain = named.length === 1 && named[0]?.name === 'default' && named[0].aliases.length === 0 && !internal.has('default')
+  if (isPlain) return null
+  return named.map(({ name, aliases }) => ({
+    name,
+    ...(aliases.length > 0 ? { aliases: [...new Set(aliases)] } : {}),
+    ...(internal.has(name) ? { internal: true } : {}),
+  }))
+}
