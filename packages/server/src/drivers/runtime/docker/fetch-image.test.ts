@@ -99,6 +99,8 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
     const first = await fetchAs('moving', image, [login()])
     expect(first).toMatchObject({ reference: expect.stringMatching(/\/team\/moving@sha256:[0-9a-f]{64}$/), exposedPorts: [8081] })
     expect(first.sizeBytes).toBeGreaterThan(1000)
+    // A tag would keep the image in the engine when its project is gone.
+    await expect(engine.getImage(image).inspect()).rejects.toThrow()
     await push('team/moving', '1', 'second')
     const second = await fetchAs('moving', image, [login()])
     expect(second.reference).not.toBe(first.reference)

@@ -16,6 +16,8 @@ export interface ImageUser {
   logins: readonly RegistryLogin[]
   /** The project's deployment was given this image before: one that is here is used without asking its registry. */
   isGranted?: boolean
+  /** The tag is looked up first and its digest pulled: no tag stays in the engine, which would keep the image for good. */
+  wantsDigest?: boolean
 }
 
 /** The name under which the image is here, after a pull where it was not. */
@@ -49,7 +51,7 @@ export async function fetchImage(
   say: (line: string) => void,
   abort: AbortSignal,
 ): Promise<Artifact> {
-  const user = { projectId: owner.projectId, logins: registryLogins }
+  const user = { projectId: owner.projectId, logins: registryLogins, wantsDigest: true }
   refuseId(image)
   if (isBuiltName(image)) throw notForProject(image)
   const { name, digest } = await pullFirst(image, sourcesOf(image, parts, user), parts, user, say, abort).catch(async (error) => {
@@ -138,6 +140,22 @@ async function whyNotReadable(
   }
 }
 
+/** Null where the registry does not say; the pull then tells why. */
+async function digestAt(
+  name: string,
+  login: RegistryLogin | undefined,
+  engine: Engine,
+  abort: AbortSignal,
+): Promise<string | null> {
+  const distribution = () => engine.getImage(whole(name)).distribution(login ? { authconfig: authOf(login) } : {})
+  const found = await ask(distribution, { abort, timeoutMs: accessMs }).catch(() => {
+    abort.throwIfAborted()
+    return null
+  })
+  const digest = (found as { Descriptor?: { digest?: string } } | null)?.Descriptor?.digest ?? ''
+  return /^sha256:[0-9a-f]{64}$/.test(digest) ? digest : null
+}
+
 interface Pulled {
   name: string
   digest: string | null
@@ -161,7 +179,8 @@ async function pullFirst(
     await checkAccess(name, parts, user, abort)
     if (login && (await whyNotReadable(name, undefined, engine, abort)) !== null) privateRepositories.add(repositoryOf(name))
     say(`Fetching the image ${name}`)
-    const pulled = await pull(name, login, engine, say, abort)
+    const digest = user.wantsDigest ? await digestAt(name, login, engine, abort) : null
+    const pulled = await pull(digest ? `${repositoryOf(name)}@${digest}` : name, login, engine, say, abort)
     if ('digest' in pulled) return { name, ...pulled }
     reasons.push(pulled.reason)
   }
