@@ -40,7 +40,7 @@ async function withoutName<T>(folder: string, file: string, use: (file: string) 
   const copy = join(folder, `.written-${file}`)
   await writeFile(
     copy,
-    (await readFile(join(folder, file), 'utf8')).replace(/^name:.*$/m, '').replace(/^ +disable: false$/gm, ''),
+    (await readFile(join(folder, file), 'utf8')).replace(/^name:.*$/m, '').replace(/^ +healthcheck:\n +disable: false$/gm, ''),
   )
   try {
     return await use(copy)
@@ -54,7 +54,7 @@ export async function wordsOf(command: string | string[] | null | undefined): Pr
   if (command === null || command === undefined) return null
   if (Array.isArray(command)) return command.map(String)
   // The shell of the machine is the yardstick for quoting: it prints each word on a line of its own, with nothing expanded.
-  const quiet = command.replaceAll('$', '\\$').replaceAll('`', '\\`')
+  const quiet = command.trim().replaceAll('$', '\\$').replaceAll('`', '\\`')
   const { stdout } = await run('/bin/sh', [
     '-f',
     '-c',

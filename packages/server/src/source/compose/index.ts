@@ -1,5 +1,6 @@
 /** Compose files as a model: what is supported is read, and the rest is refused. */
 export { splitWords } from './command-words.ts'
+export { readEnvFile } from './env-file.ts'
 export { findLinksOutside } from './links-outside.ts'
 export type * from './model.ts'
 export { lineOf, type SourceLine } from './place.ts'

@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import { parseEnv } from 'node:util'
+import { readEnvFile } from './env-file.ts'
 import { maxMerged, merge, TooMuch } from './extends.ts'
 import type { ComposeFile } from './model.ts'
 import { parseFile } from './parse-file.ts'
@@ -28,7 +28,6 @@ export interface StackReading {
   lines?: Record<string, SourceLine>
 }
 
-const longestEnvFile = 256 * 1024
 const mostExtended = 8
 
 /**
@@ -65,8 +64,7 @@ interface Context {
   parsed: Map<string, Record<string, unknown>>
 }
 
-const envIn = (text: string | null): Record<string, string> =>
-  text === null ? {} : (parseEnv(text.slice(0, longestEnvFile)) as Record<string, string>)
+const envIn = (text: string | null): Record<string, string> => (text === null ? {} : readEnvFile(text))
 
 /** Each service that extends one of another file, with that one merged into it. */
 function withExtended(values: Record<string, unknown>, path: string, context: Context): Record<string, unknown> {

@@ -1,11 +1,11 @@
 import { posix } from 'node:path'
-import { parseEnv } from 'node:util'
 import {
   type ComposeBuild,
   type ComposeFile,
   findLinksOutside,
   lineOf,
   type Problem,
+  readEnvFile,
   readStack,
   type SourceLine,
   type StackFiles,
@@ -56,7 +56,7 @@ async function readComposeOf({ folder, variables, composePath }: App): Promise<F
   // `.env` beside the file, as Compose reads it, and that of the root below it; the project's variables override both.
   const envFiles = [...new Set(['.env', posix.join(directory, '.env')])]
   const env = variables
-    ? Object.assign({}, ...(await Promise.all(envFiles.map((one) => variablesIn(folder, one)))), variables)
+    ? Object.assign({}, ...(await Promise.all(envFiles.map((one) => variablesIn(folder, one, variables)))), variables)
     : {}
   // As with `docker compose -f`, a file that is named is the only one.
   const override = composePath ? undefined : overrides.find((one) => folder.has(one))
@@ -112,14 +112,16 @@ async function readWithExtended(
 }
 
 /** Null where there is no such file. */
-const variablesIn = async (folder: Folder, path: string): Promise<Record<string, string> | null> => {
+const variablesIn = async (
+  folder: Folder,
+  path: string,
+  known: Readonly<Record<string, string>>,
+): Promise<Record<string, string> | null> => {
   const text = await folder.text(path)
   if (text === null) return null
-  return folder.once(`variables ${path}`, () => parseEnv(text.slice(0, longestEnvFile)) as Record<string, string>)
+  return folder.once(`variables ${path}`, () => readEnvFile(text, known))
 }
 
-/** As text of the first file; what is behind it is nobody's settings. */
-const longestEnvFile = 256 * 1024
 /** Of all services together: each of many may name the same large file. */
 const mostVariables = 20_000
 
@@ -132,12 +134,12 @@ async function fillFromEnvFiles({ folder, variables }: App, file: ComposeFile): 
     const found: Record<string, string> = {}
     const at = `services.${service.name}.env_file`
     for (const [path, required] of new Map(service.envFiles.map((one) => [one.path, one.required]))) {
-      const variables = await variablesIn(folder, path)
-      left -= Object.keys(variables ?? {}).length
+      const inFile = await variablesIn(folder, path, { ...(await variablesIn(folder, '.env', variables)), ...variables })
+      left -= Object.keys(inFile ?? {}).length
       if (left < 0) return [...missing, { path: at, message: `the files hold more than ${mostVariables} variables together` }]
-      Object.assign(found, variables)
+      Object.assign(found, inFile)
       const words = `the file "${path}" is not there; set its variables on the project`
-      if (variables === null && required) missing.push({ path: at, message: words })
+      if (inFile === null && required) missing.push({ path: at, message: words })
     }
     service.environment = { ...found, ...service.environment }
   }

@@ -1,0 +1,26 @@
+import { parseEnv } from 'node:util'
+import { interpolate } from './interpolate.ts'
+
+/** As text of a whole file; a longer one holds nobody's settings. */
+const longestEnvFile = 256 * 1024
+/** Of all values once their variables are filled in. */
+const longestValues = 1024 ** 2
+
+/**
+ * The variables of an env file. As in Compose a value may name those above it and those that are known from elsewhere, which come first;
+ * in single quotes a dollar is a dollar.
+ */
+export function readEnvFile(text: string, known: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const whole = text.slice(0, longestEnvFile)
+  const literal = new Set([...whole.matchAll(/^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*'/gm)].map(([, name]) => name))
+  const values: Record<string, string> = {}
+  const all: Record<string, string> = { ...known }
+  let left = longestValues
+  for (const [name, value] of Object.entries(parseEnv(whole) as Record<string, string>)) {
+    values[name] = literal.has(name) || !value.includes('$') ? value : interpolate(value, all, left).value
+    if (!Object.hasOwn(known, name)) all[name] = values[name]
+    left -= values[name].length
+    if (left <= 0) break
+  }
+  return values
+}
