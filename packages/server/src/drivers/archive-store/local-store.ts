@@ -56,6 +56,7 @@ async function put(enter: Enter, parts: string[], content: AsyncIterable<Uint8Ar
   const draft = randomBytes(12).toString('hex')
   try {
     const sizeBytes = await writeAll(await open(drafts.at(draft), asNew, 0o600), content, abort)
+    abort.throwIfAborted()
     await giveName(enter, parts, drafts.at(draft))
     return { sizeBytes }
   } catch (error) {

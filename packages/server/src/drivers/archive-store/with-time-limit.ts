@@ -1,6 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { ArchiveStore } from './archive-store.ts'
 import { inMemoryBytes } from './in-memory.ts'
 import { StoreFailure } from './store-failure.ts'
+
+/** The longest wait for a put that was given up; a place that hangs never answers. */
+const settleMs = 5_000
 
 /**
  * Ends a call whose place fell silent: no byte taken or given, and no answer, for that long. The time that content takes to
@@ -15,10 +19,24 @@ export function withTimeLimit(store: ArchiveStore, silentMs: number): ArchiveSto
       watch.end()
     }
   }
+  // A caller that gives up removes the object next: a put that is still under way would bring it back.
+  const put: ArchiveStore['put'] = async (name, content, abort) => {
+    let putting: Promise<unknown> | undefined
+    try {
+      return await within(abort, (watch) => {
+        const result = store.put(name, watch.giving(content), watch.signal)
+        putting = result
+        return result
+      })
+    } catch (error) {
+      await Promise.race([putting?.catch(() => undefined), pause(Math.min(silentMs, settleMs), undefined, { ref: false })])
+      throw error
+    }
+  }
 
   return {
     check: (abort) => within(abort, ({ signal }) => store.check(signal)),
-    put: (name, content, abort) => within(abort, (watch) => store.put(name, watch.giving(content), watch.signal)),
+    put,
     get: (name, abort, options) => watchedReads(abort, silentMs, (signal) => store.get(name, signal, options)),
     size: (name, abort) => within(abort, ({ signal }) => store.size(name, signal)),
     list: (prefix, abort) => watchedReads(abort, silentMs, (signal) => store.list(prefix, signal)),
