@@ -223,7 +223,9 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     )
     const { HostConfig, Config } = await engine.getContainer(`berth-${instanceId}`).inspect()
     expect(HostConfig).toMatchObject({
-      ShmSize: allotment.memoryMb * 1024 * 1024,
+      // As the file says: its pages count as the container's memory, whose limit holds.
+      ShmSize: 4_096 * 1024 * 1024,
+      Memory: allotment.memoryMb * 1024 * 1024,
       Ulimits: [{ Name: 'nofile', Soft: 300, Hard: 400 }],
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges'],
