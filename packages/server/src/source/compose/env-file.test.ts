@@ -4,6 +4,7 @@ import { readEnvFile } from './env-file.ts'
 
 test.each<[string, Record<string, string>, Record<string, string>]>([
   ['A=1\nB=${A}/x', {}, { A: '1', B: '1/x' }],
+  ['Z=1\nA=${Z}/x', {}, { Z: '1', A: '1/x' }],
   ['B="${A:-none}/x"', {}, { B: 'none/x' }],
   ["B='${A}'", { A: '1' }, { B: '${A}' }],
   ['A=file\nB=${A}', { A: 'project' }, { A: 'file', B: 'project' }],

@@ -12,11 +12,16 @@ const longestValues = 1024 ** 2
  */
 export function readEnvFile(text: string, known: Readonly<Record<string, string>> = {}): Record<string, string> {
   const whole = text.slice(0, longestEnvFile)
-  const literal = new Set([...whole.matchAll(/^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*'/gm)].map(([, name]) => name))
+  const lines = [...whole.matchAll(/^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*('?)/gm)]
+  const literal = new Set(lines.flatMap(([, name, quote]) => (quote ? [name] : [])))
+  // The parser sorts the names; a value knows those that are above it.
+  const places = new Map(lines.map(({ 1: name = '', index }) => [name, index]))
+  const parsed = Object.entries(parseEnv(whole) as Record<string, string>)
+  parsed.sort(([left], [right]) => (places.get(left) ?? 0) - (places.get(right) ?? 0))
   const values: Record<string, string> = {}
   const all: Record<string, string> = { ...known }
   let left = longestValues
-  for (const [name, value] of Object.entries(parseEnv(whole) as Record<string, string>)) {
+  for (const [name, value] of parsed) {
     values[name] = literal.has(name) || !value.includes('$') ? value : interpolate(value, all, left).value
     if (!Object.hasOwn(known, name)) all[name] = values[name]
     left -= values[name].length
