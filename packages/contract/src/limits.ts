@@ -8,6 +8,10 @@ export const limits = {
   cpuCoresMaximum: 4,
   /** Instances of one service. */
   replicasMaximum: 20,
+  /** Services, networks and instances of one project: each is a container, a bridge or an address of the machine. */
+  servicesMaximum: 100,
+  networksMaximum: 20,
+  instancesMaximum: 200,
   listDefault: 100,
   listMaximum: 500,
   deliveriesDefault: 50,

@@ -23,6 +23,8 @@ export const containerPatterns = {
   /** Options of mount(8) for a tmpfs; its size is a field of its own. */
   tmpfsOption: '^(rw|ro|exec|noexec|nosuid|nodev|(mode|uid|gid|nr_inodes)=[0-9]{1,10})$',
   sysctl: '^[\\d ]{1,40}$',
+  /** Only off: an address of its own would lead to the machine past the egress filter, which is for IPv4. */
+  sysctlOfIpv6: '^1$',
 } as const
 
 /** The most of each limit that a container is given. Locked memory counts as the container's memory, so it may be unlimited (-1). */
@@ -57,6 +59,10 @@ export const harmlessSysctls = [
   'net.ipv6.conf.default.disable_ipv6',
 ] as const
 
+/** What a setting of `harmlessSysctls` may be set to. */
+export const sysctlPattern = (name: string): string =>
+  name.startsWith('net.ipv6.') ? containerPatterns.sysctlOfIpv6 : containerPatterns.sysctl
+
 /** Processes and threads of one container. */
 export const mostProcesses = 1024
 
@@ -85,7 +91,7 @@ const Ulimit = Type.Unsafe<Ulimit>({
 })
 
 const Sysctls = Type.Unsafe<Record<string, string>>(
-  Type.Object(Object.fromEntries(harmlessSysctls.map((name) => [name, Type.Optional(matching(containerPatterns.sysctl))])), {
+  Type.Object(Object.fromEntries(harmlessSysctls.map((name) => [name, Type.Optional(matching(sysctlPattern(name)))])), {
     additionalProperties: false,
   }),
 )

@@ -145,7 +145,7 @@ const configFields = {
   port: Type.Optional(nullable(Port)),
   healthCheck: Type.Optional(nullable(HealthCheck)),
   volumes: Type.Optional(nullable(Type.Array(Volume, { maxItems: 50 }))),
-  services: Type.Optional(nullable(Type.Array(ServiceBody, { maxItems: 100 }))),
+  services: Type.Optional(nullable(Type.Array(ServiceBody, { maxItems: limits.servicesMaximum }))),
   serviceRoutes: Type.Optional(nullable(ServiceRoutes)),
   autoDeploy: Type.Optional(nullable(Type.Boolean())),
   previews: Type.Optional(nullable(Type.Boolean())),

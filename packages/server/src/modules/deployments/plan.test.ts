@@ -217,6 +217,18 @@ describe('services', () => {
     expect(names(planDeployment(config({ type: 'services', services }), found).units)).toEqual(['b'])
   })
 
+  test.each<[string, Service[]]>([
+    ['101 services', Array.from({ length: 101 }, (_, index) => ({ name: `s${index}`, image: 'a' }))],
+    [
+      '21 networks',
+      [{ name: 'a', image: 'a', container: { networks: Array.from({ length: 21 }, (_, i) => ({ name: `n${i}` })) } }],
+    ],
+    ['220 containers', Array.from({ length: 11 }, (_, index) => ({ name: `s${index}`, image: 'a', replicas: 20 }))],
+  ])('more than a machine shared with others has room for is refused: %s', (count, services) => {
+    expect(() => ofServices(...services)).toThrow(`The project has ${count}, and at most`)
+    expect(() => planDeployment(config({ type: 'services' }), detected({ type: 'services', services }))).toThrow(count)
+  })
+
   test('no services are no project', () => {
     expect(() => planDeployment(config({ type: 'services' }), detected())).toThrow('The project has no services')
   })

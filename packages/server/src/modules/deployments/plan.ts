@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
 import type { ContainerSettings, ProjectConfig, Service } from '@berth/contract'
+import { limits } from '@berth/contract/limits'
 import type { HealthProgram } from '../../drivers/runtime/health-program.ts'
 import { type Allotment, type Artifact, type BuildPlan, emptyPlan, type InlineFile } from '../../drivers/runtime/runtime.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
@@ -268,6 +269,7 @@ function serviceUnits(config: DeployedConfig, detected: Detection | null): Unit[
   const refused = services === detected?.services ? (detected.refused ?? []) : []
   if (refused.length > 0) throw new PlanRefused(`This Compose file cannot be deployed: ${refused.slice(0, 5).join('; ')}`)
   if (services.length === 0) throw new PlanRefused('The project has no services')
+  refuseTooMany(services)
   const exposed = exposedService(services)
   const labels = routeLabels(services, exposed, config.serviceRoutes ?? {})
   const units = services.map((service) => {
@@ -283,6 +285,19 @@ function serviceUnits(config: DeployedConfig, detected: Detection | null): Unit[
     }
   })
   return inStartOrder(units)
+}
+
+/** Bridges and addresses are those of the machine, which all of its projects share. */
+function refuseTooMany(services: readonly Service[]): void {
+  const networks = new Set(services.flatMap(({ container }) => container?.networks?.map(({ name }) => name) ?? []))
+  const counts = [
+    ['services', services.length, limits.servicesMaximum],
+    ['networks', networks.size, limits.networksMaximum],
+    ['containers', services.reduce((sum, { replicas }) => sum + (replicas || 1), 0), limits.instancesMaximum],
+  ] as const
+  for (const [what, count, most] of counts)
+    if (count > most)
+      throw new PlanRefused(`The project has ${count} ${what}, and at most ${most} are run: split it into several`)
 }
 
 function serviceUnit(service: Service, exposed: boolean, config: DeployedConfig): Unit {

@@ -1,4 +1,4 @@
-import { containerPatterns, harmlessSysctls, leastOfUlimit, mostOfUlimit, type UlimitName } from '@berth/contract'
+import { containerPatterns, harmlessSysctls, leastOfUlimit, mostOfUlimit, sysctlPattern, type UlimitName } from '@berth/contract'
 import type { ComposeService } from './model.ts'
 import { type Place, refuse, within } from './place.ts'
 import { isMapping, pairsAt, textAt, textsAt } from './values.ts'
@@ -58,13 +58,13 @@ export function readUlimits(value: unknown, place: Place): ComposeService['ulimi
 }
 
 const harmless = new Set<string>(harmlessSysctls)
-const number = new RegExp(containerPatterns.sysctl)
 
 export function readSysctls(value: unknown, place: Place, service: ComposeService): void {
   for (const [name, setting] of pairsAt(value, place)) {
     const at = within(place, name)
     if (!harmless.has(name)) refuse(at, "is a setting of the machine's kernel, which is not for a container to change")
-    else if (setting === null || !number.test(setting)) refuse(at, 'is not a number')
+    else if (setting === null || !new RegExp(sysctlPattern(name)).test(setting))
+      refuse(at, name.startsWith('net.ipv6.') ? 'can only be 1: networks of projects are IPv4' : 'is not a number')
     else service.sysctls = { ...service.sysctls, [name]: setting }
   }
 }

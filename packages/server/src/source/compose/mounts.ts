@@ -43,8 +43,6 @@ export function readTmpfs(value: unknown, place: Place): ComposeMount[] {
     const bytes = size === undefined ? null : parseBytes(size)
     if (size !== undefined && bytes === null) refuse(place, `"${size}" is not a size such as 64m`)
     const options = all.filter((option) => !option.startsWith('size='))
-    for (const option of options)
-      if (!tmpfsOption.test(option)) refuse(place, `the option "${option.slice(0, 80)}" is not supported`)
     return tmpfs(target, bytes === null ? null : Math.ceil(bytes / 1024 ** 2), place, options) ?? []
   })
 }
@@ -120,7 +118,9 @@ function mount(
 
 function tmpfs(target: string, sizeMb: number | null, place: Place, options: string[] = []): ComposeMount | null {
   const at = containerPath(target, place)
-  if (at === null) return null
+  const others = options.filter((option) => !tmpfsOption.test(option))
+  for (const option of others) refuse(place, `the option "${option.slice(0, 80)}" is not supported`)
+  if (at === null || others.length > 0) return null
   const more = { ...(sizeMb === null ? {} : { sizeMb }), ...(options.length > 0 ? { options } : {}) }
   return { type: 'tmpfs', source: null, target: at, readOnly: false, ...more }
 }

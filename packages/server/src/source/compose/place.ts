@@ -52,6 +52,8 @@ export function refuse(place: Place, message: string): void {
 
 function note(problems: Problem[], { path }: Place, message: string): void {
   if (problems.length < maxProblems) problems.push({ path, message: cut(message, 500) })
+  // Said of the whole file: the problems that are left out may be those of any service.
+  else if (problems.length === maxProblems) problems.push({ path: '', message: `there are more than ${maxProblems} of these` })
 }
 
 const cut = (text: string, length: number) => (text.length > length ? `${text.slice(0, length - 1)}…` : text)

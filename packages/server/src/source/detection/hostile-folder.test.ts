@@ -10,6 +10,25 @@ import { temporaryFolder } from './temporary-folder.ts'
 const secret = 'canary-4711'
 const manifest = { name: secret, scripts: { start: `node ${secret}.js` }, dependencies: { express: '4' } }
 
+describe('a service that does not run hides no refusal of one that does', () => {
+  const refusedIn = async (services: string) => {
+    const folder = await temporaryFolder({ 'compose.yaml': `services:\n${services}` })
+    return (await detectFolder(folder)).refused?.join('\n') ?? ''
+  }
+  const off = '  a: { image: a, profiles: [off], privileged: true }\n'
+
+  test('by a name that its own begins with', async () => {
+    expect(await refusedIn(`${off}  web: { image: b }\n`)).toBe('')
+    expect(await refusedIn(`${off}  a.b: { image: b, privileged: true }\n`)).toContain('services.a.b.privileged')
+  })
+
+  test('nor by the number of its own', async () => {
+    const many = Array.from({ length: 600 }, (_, index) => `    field${index}: 1\n`).join('')
+    const refused = await refusedIn(`  a:\n    image: a\n    profiles: [off]\n${many}  web: { image: b, privileged: true }\n`)
+    expect(refused).toContain('more than 500')
+  })
+})
+
 describe('nothing outside the folder is read', () => {
   test('a link to a file outside is not followed, and named', async () => {
     const outside = await temporaryFolder({ 'package.json': manifest })

@@ -197,8 +197,8 @@ async function composePlan(app: App): Promise<Plan> {
   const exposed = exposedService(services)
   const port = exposed?.ports?.[0] ?? null
   // A service that does not run keeps nothing from running.
-  const runs = ({ path }: Problem) =>
-    !leftOut.some((service) => path === `services.${service}` || path.startsWith(`services.${service}.`))
+  const serviceAt = serviceFinder(file.services)
+  const runs = ({ path }: Problem) => !leftOut.includes(serviceAt(path) ?? '')
   const said = (problem: Problem) => [placeIn(found, problem.path), problem.path, problem.message].filter(Boolean).join(': ')
   const refused = [...file.refused, ...beyond, ...links, ...withoutDockerfile(app, file.services), ...kept.refused]
     .filter(runs)
@@ -231,6 +231,12 @@ async function composePlan(app: App): Promise<Plan> {
         .map((other) => `${other} is there too; only ${name} is read`),
     ],
   }
+}
+
+/** The service that a path of the file is about. Names have dots too: `services.a.b.image` is of `a.b` where there is such a service. */
+function serviceFinder(services: ComposeFile['services']): (path: string) => string | undefined {
+  const longestFirst = services.map(({ name }) => name).sort((left, right) => right.length - left.length)
+  return (path) => longestFirst.find((name) => path === `services.${name}` || path.startsWith(`services.${name}.`))
 }
 
 /** The file, and the line where it says so. */

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { mirrored } from '../../image-name.ts'
+import type { StartRequest } from '../../runtime.ts'
 import { needsBuildKit } from '../build/build-dockerfile.ts'
-import { startWords } from './container-settings.ts'
+import { containerSettings, startWords } from './container-settings.ts'
 import { sinceOf } from './logs.ts'
 
 test.each<[string, string[]]>([
@@ -11,6 +12,25 @@ test.each<[string, string[]]>([
   ['A=1 node server.js', ['/bin/sh', '-c', 'A=1 node server.js']],
 ])('the signal to stop reaches the program: %s', (command, words) => {
   expect(startWords(command)).toEqual(words)
+})
+
+test('a plan from before turns IPv6 off and never on: the egress filter is for IPv4', () => {
+  const sysctlsOf = (value: string) => {
+    const request = {
+      instanceId: 'ins_1',
+      artifact: { kind: 'image', reference: 'a', sizeBytes: 0, startCommand: null },
+      env: {},
+      port: null,
+      volumes: [],
+      network: { name: 'n', aliases: [] },
+      allotment: { cpuCores: 1, memoryMb: 64, diskMb: 100 },
+      container: { sysctls: { 'net.ipv6.conf.all.disable_ipv6': value, 'net.core.somaxconn': '77' } },
+    } as unknown as StartRequest
+    const place = { image: 'a', labels: {}, networks: [], hostPort: null, volumeNames: new Map(), isUnprivileged: true }
+    return containerSettings(request, place).HostConfig?.Sysctls
+  }
+  expect(sysctlsOf('0')).toEqual({ 'net.core.somaxconn': '77' })
+  expect(sysctlsOf('1')).toEqual({ 'net.core.somaxconn': '77', 'net.ipv6.conf.all.disable_ipv6': '1' })
 })
 
 test.each<[string, string[]]>([

@@ -1,4 +1,4 @@
-import { type ContainerSettings, mostProcesses } from '@berth/contract'
+import { type ContainerSettings, mostProcesses, sysctlPattern } from '@berth/contract'
 import type { ContainerCreateOptions } from 'dockerode'
 import { buildCores } from '../../build-cores.ts'
 import { wordsOf } from '../../process/command-words.ts'
@@ -104,7 +104,7 @@ function hostSideOf({ container = {}, allotment, network }: StartRequest) {
       : {}),
     ...(extraHosts ? { ExtraHosts: extraHosts.map(({ name, address }) => `${name}:${address}`) } : {}),
     ...(ulimits ? { Ulimits: ulimits.map(({ name, soft, hard }) => ({ Name: name, Soft: soft, Hard: hard })) } : {}),
-    ...(sysctls ? { Sysctls: sysctls } : {}),
+    ...(sysctls ? { Sysctls: harmless(sysctls) } : {}),
     ...(groups ? { GroupAdd: groups } : {}),
     ...(dns ? { Dns: dns } : {}),
     ...(dnsSearch ? { DnsSearch: dnsSearch } : {}),
@@ -115,6 +115,10 @@ function hostSideOf({ container = {}, allotment, network }: StartRequest) {
     ...(reserved ? { MemoryReservation: Math.min(reserved, allotment.memoryMb) * mb } : {}),
   }
 }
+
+/** A plan from before IPv6 could only be turned off may turn it on. */
+const harmless = (sysctls: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(sysctls).filter(([name, value]) => new RegExp(sysctlPattern(name)).test(value)))
 
 export const containerName = (instanceId: string) => `berth-${instanceId}`
 
