@@ -161,6 +161,26 @@ describe('with a token that is limited to the first project', () => {
   })
 })
 
+describe('the second check is of the token’s scopes, too', () => {
+  const beyondTag = inProjects.filter(
+    ({ row }) => row.needs && (row.on === 'backupPolicy' || !reaches(levelOfTag(row.permission as Permission), row.needs)),
+  )
+  test('rows ask for more than their tag', () => expect(beyondTag.length).toBeGreaterThan(4))
+
+  test.each(beyondTag)('403 with the tag of the row alone: $at', async (place) => {
+    const token = await makeToken(instance, first.people.owner, { scopes: [place.row.permission as string] })
+    const { status, body } = await askFor(first, token, place)
+    expect([status, body.permission]).toEqual([403, `project:${place.row.needs}`])
+  })
+  test.each(beyondTag.filter(({ row }) => row.needs === 'admin'))(
+    '403 names the level that a member lacks: $at',
+    async (place) => {
+      const { status, body } = await askFor(first, first.people.member.token, place)
+      expect([status, body.permission]).toEqual([403, 'project:admin'])
+    },
+  )
+})
+
 describe('a grant on one project says nothing of another', () => {
   const levelOf = (row: AnyRoute) => {
     const ofTag = levelOfTag(row.permission as Permission)

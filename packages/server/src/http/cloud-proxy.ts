@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream'
-import { type AnyRoute, holds, levelOfRole, type ObjectKind, projectScoped, reaches } from '@berth/contract'
+import { type AnyRoute, holds, levelOfRole, type ObjectKind, projectScoped } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Awaitable, after } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
-import { type Named, namesOf, neededLevel, refuseTag } from './guard.ts'
+import { checkLevel, type Named, namesOf, refuseTag } from './guard.ts'
 import type { Caller, Loaders } from './handler.ts'
 
 /** The cloud where projects of an organisation may live that are not here. */
@@ -127,9 +127,7 @@ export function refuseOthers(row: AnyRoute, body: unknown, { projectIds }: Calle
 export function checkRole(row: AnyRoute, caller: Caller): void {
   const tag = row.permission as NonNullable<AnyRoute['permission']>
   if (!holds(caller, tag)) refuseTag(tag)
-  const needed = neededLevel(row)
-  if (!reaches(levelOfRole[caller.role], needed))
-    fail('forbidden', { permission: tag, words: `This needs ${needed} on the project` })
+  checkLevel(row, levelOfRole[caller.role], caller)
 }
 
 /** Asks the cloud, with the body as it comes in, or with one that was read already. */

@@ -117,8 +117,7 @@ function loadNamed(row: AnyRoute, named: Named, caller: Caller, { loaders, gatek
     if (!projectScoped.has(kind)) return { object, level: levelOfRole[caller.role] }
     const granted = projectId ? gatekeeper.grantedLevel(caller, projectId) : undefined
     return after(granted, (level = levelOfRole[caller.role]) => {
-      const needed = neededLevel(row)
-      if (!reaches(level, needed)) fail('forbidden', { permission: row.permission, words: `This needs ${needed} on the project` })
+      checkLevel(row, level, caller)
       return { object, level }
     })
   })
@@ -172,7 +171,19 @@ async function checkOthers(row: AnyRoute, body: unknown, caller: Caller, { loade
   }
 }
 
-export const neededLevel = (row: AnyRoute): Level => {
+/** The second permission check: the caller's level on the project, and the scopes of a token together with it. */
+export function checkLevel(row: AnyRoute, level: Level, { scopes }: Caller): void {
+  const needed = neededLevel(row)
+  const permission: Permission = `project:${needed}`
+  if (!reaches(level, needed)) fail('forbidden', { permission, words: `This needs ${needed} on the project` })
+  if (scopes && isAskedOfProject(row, needed) && !scopes.has(permission)) refuseTag(permission)
+}
+
+/** A policy is changed by rights on its project. A run or restore is judged by its own tag, which has no level `admin`. */
+const isAskedOfProject = ({ on, needs, permission }: AnyRoute, needed: Level): boolean =>
+  needs !== undefined && (on === 'backupPolicy' || !reaches(levelOfTag(permission as Permission), needed))
+
+const neededLevel = (row: AnyRoute): Level => {
   const ofTag = levelOfTag(row.permission as Permission)
   return row.needs && reaches(row.needs, ofTag) ? row.needs : ofTag
 }

@@ -169,6 +169,23 @@ describe('POST /deployments/:id/cancel', () => {
     expect(await scene.ask('POST /deployments/:id/cancel', id)).toMatchObject({ status: 409, body: { code: 'conflict' } })
     expect(await scene.ask('POST /deployments/:id/cancel', id, {}, scene.people.viewer.token)).toMatchObject({ status: 403 })
   })
+
+  test('a build that the cancel cuts short says that it was cancelled, and nothing else', async () => {
+    const begun = Promise.withResolvers<void>()
+    scene.instance.drivers.runtime.whileBuilding = (_request, _say, abort) =>
+      new Promise((_resolve, reject) => {
+        abort.addEventListener('abort', () => reject(new Error('the program was ended by a signal')))
+        begun.resolve()
+      })
+    const { id: projectId } = await scene.makeApp()
+    const id = await scene.deploy(projectId)
+    await begun.promise
+    await scene.ask('POST /deployments/:id/cancel', id)
+    await scene.instance.jobs.whenIdle()
+    const { data } = (await scene.ask('GET /deployments/:id/logs', id)).body
+    expect(data.at(-1).message).toBe('The deployment was cancelled')
+    expect(JSON.stringify(data)).not.toContain('went wrong')
+  })
 })
 
 describe('POST /deployments/:id/rollback and /redeploy', () => {

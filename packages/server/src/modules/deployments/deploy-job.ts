@@ -125,14 +125,17 @@ async function end(deployment: DeploymentRow, error: unknown, deps: DeploymentsD
     deps.log.warn({ err: error, deploymentId: deployment.id }, 'a live deployment did not finish its last steps')
     return
   }
-  const failure = error instanceof DeployFailed ? error : unexpected(error, deployment, deps)
+  const failure = failureOf(error, current, deps)
   log?.line(failure.message)
   const moved = await recordFailure(current, failure, deps, log)
   if (moved || current.status === 'cancelled' || current.status === 'failed') await discard(current, deps)
 }
 
-function unexpected(error: unknown, { id }: DeploymentRow, deps: DeploymentsDeps): DeployFailed {
-  deps.log.error({ err: error, deploymentId: id }, 'a deployment failed for a reason that it has no words for')
+/** A step that a cancel cuts short ends with whatever error that caused. */
+function failureOf(error: unknown, { id, status }: DeploymentRow, deps: DeploymentsDeps): DeployFailed {
+  if (error instanceof DeployFailed) return error
+  if (status === 'cancelled') return new DeployFailed('cancelled', 'The deployment was cancelled')
+  deps.log.error({ err: error, deploymentId: id }, 'deployments: unexpected error')
   return new DeployFailed('internal', 'Something went wrong on our side; the log of the instance says what')
 }
 

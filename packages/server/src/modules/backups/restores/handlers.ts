@@ -29,10 +29,11 @@ export function restoreHandlers(deps: BackupsDeps): Pick<Handlers<typeof contrac
     streamRestore: async (_, { backupRestore, stream }) => {
       await streamRow(stream, deps.database.signals, {
         topic: restoreTopic(backupRestore.id),
-        read: async () => ({
-          row: (await findRestore(deps.database.db, backupRestore.id)) ?? backupRestore,
-          isUnderWay: (await findBySubject(deps.database.db, backupRestore.id)) !== undefined,
-        }),
+        read: async () => {
+          // In this order: the end of the operation and the last change of the row are one commit.
+          const isUnderWay = (await findBySubject(deps.database.db, backupRestore.id)) !== undefined
+          return { isUnderWay, row: (await findRestore(deps.database.db, backupRestore.id)) ?? backupRestore }
+        },
         show: ({ row }) => showRestore(row),
         stateOf: ({ row }) => transitionOf(row),
         isSame: (one, other) => one.status === other.status && one.verification.status === other.verification.status,

@@ -10,17 +10,22 @@ export const transitionOf = (row: RestoreRow): RestoreTransition => ({
   verification: verificationOf(row),
 })
 
-/** A verification that the end of its restore cut short has failed: the archive was not found to be whole. */
+/** A restore that ended without a verified archive has failed at that; a cancelled one says nothing about its archive. */
 const verificationOf = ({
   status,
   verification,
   verifiedBytes,
   verifyBytesTotal,
 }: RestoreRow): BackupRestore['verification'] => ({
-  status: terminalRestore.has(status) && verification !== 'passed' ? 'failed' : verification,
+  status: endedAs(status, verification),
   bytesDone: verifiedBytes,
   bytesTotal: verifyBytesTotal,
 })
+
+function endedAs(status: RestoreRow['status'], verification: RestoreRow['verification']): RestoreRow['verification'] {
+  if (!terminalRestore.has(status) || verification === 'passed' || verification === 'failed') return verification
+  return status === 'cancelled' ? 'pending' : 'failed'
+}
 
 /** Never the token, nor its hash. */
 export const showRestore = (row: RestoreRow): BackupRestore => ({
