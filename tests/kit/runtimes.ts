@@ -73,6 +73,23 @@ export async function removeNetworkOf(projectId: string): Promise<void> {
   }
 }
 
+/** Every image and container on the engine, labelled or not, with the text in its environment. Stages and steps of builds are among them. */
+export async function listHolding(text: string): Promise<string[]> {
+  const engine = openEngine(partOf('docker'))
+  const [images, containers] = await Promise.all([engine.listImages({ all: true }), engine.listContainers({ all: true })])
+  const all = [
+    ...images.map(({ Id }) => ({ line: `image ${Id}`, inspect: () => engine.getImage(Id).inspect() })),
+    ...containers.map(({ Id }) => ({ line: `container ${Id}`, inspect: () => engine.getContainer(Id).inspect() })),
+  ]
+  const found: string[] = []
+  for (const { line, inspect } of all) {
+    // Those of other tests may be removed at any time.
+    const { Config } = (await inspect().catch(() => null)) ?? {}
+    if (Config?.Env?.some((variable) => variable.includes(text))) found.push(line)
+  }
+  return found
+}
+
 async function listMarked(identity: string): Promise<string[]> {
   const engine = openEngine(partOf('docker'))
   const filters = { label: [`berth.instance=${identity}`] }
