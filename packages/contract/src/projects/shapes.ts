@@ -174,7 +174,10 @@ export const ignoredScanFields = ['language', 'apps', 'healthPath', 'runtimeVers
 export const takesScan = { 'x-ignored-fields': ignoredScanFields }
 
 const createFields = {
-  name: Name,
+  name: nullable({
+    ...Name,
+    description: 'The name; null: that of the uploaded or local folder, and the present one where `projectId` is given',
+  }),
   slug: Type.Optional(nullable(Slug)),
   ...sourceFields,
   ...configFields,
@@ -182,10 +185,16 @@ const createFields = {
 }
 export const CreateProject = Type.Object(createFields, takesScan)
 export type CreateProject = Static<typeof CreateProject>
-export const UpdateProject = Type.Partial(Type.Object(createFields))
-export type UpdateProject = Static<typeof UpdateProject>
-export const EnsureProject = Type.Object({ ...createFields, projectId: Type.Optional(nullable(Id)) }, takesScan)
+/** A name is changed to another name: only a scan that is sent back may have none. */
+export const UpdateProject = Type.Partial(Type.Object({ ...createFields, name: Name }))
+export type UpdateProject = Partial<CreateProject>
+export const EnsureProject = Type.Object(
+  { ...createFields, name: Type.Optional(createFields.name), projectId: Type.Optional(nullable(Id)) },
+  takesScan,
+)
 export type EnsureProject = Static<typeof EnsureProject>
+/** What `import` takes beside the path. */
+export const ImportFields = Type.Partial(Type.Object(createFields))
 export const ProjectOptions = Type.Object(configFields)
 export type ProjectOptions = Static<typeof ProjectOptions>
 

@@ -46,7 +46,7 @@ export const Detection = Type.Object({
   runtimeVersion: AnyObject,
   evidence: Type.Array(Type.Object({ file: Type.String(), says: Type.String() })),
   warnings: Type.Array(Type.String()),
-  /** The source that was scanned: with a name, the answer is a whole body of `ensure`. */
+  /** The source that was scanned: the answer is a whole body of `ensure`. */
   gitProvider: Type.Optional(oneOf('upload', 'local')),
   uploadSessionId: Type.Optional(Id),
   localPath: Type.Optional(Type.String()),

@@ -169,9 +169,17 @@ describe('POST /projects/ensure', () => {
     expect(body.data).toMatchObject({ name: 'Again', config: { framework: 'astro', port: 8080 } })
   })
 
-  test('400: the body is the full create body, so `name` is required either way', async () => {
-    const project = await make()
-    for (const body of [{}, { projectId: project.id }]) expect((await ensure(body)).body.field).toBe('name')
+  test('400: a new project without a folder as its source needs a `name`', async () => {
+    for (const body of [{}, { name: null }, { name: ' ' }, { gitOwner: 'acme', gitRepo: 'shop' }]) {
+      const answer = await ensure(body)
+      expect([answer.status, answer.body.field]).toEqual([400, 'name'])
+    }
+  })
+
+  test.each([{}, { name: null }])('200 with projectId and %j: the project keeps its name', async (body) => {
+    const project = await make({ name: 'Chosen' })
+    const answer = await ensure({ projectId: project.id, ...body })
+    expect([answer.status, answer.body.data.name, answer.body.warnings]).toEqual([200, 'Chosen', undefined])
   })
 
   test('404: a projectId of another organisation, an unknown one, or one outside the token’s projects', async () => {

@@ -235,10 +235,17 @@ function insideFolder(path: string): string | null {
 
 const cut = (words: string) => (words.length > 1000 ? `${words.slice(0, 999)}…` : words)
 
-const cleanName = (name: string) =>
-  name
-    .replace(/[\0-\x1f\x7f]/g, '')
+/**
+ * A name that a project may have: one line, without characters that steer a terminal or turn the direction of writing around.
+ * Empty where no visible character is left.
+ */
+export function cleanName(name: string): string {
+  const clean = name
+    .replace(/[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, '')
     .trim()
     .slice(0, 100)
+    .toWellFormed()
+  return /[^\s\u200b-\u200f\u2060-\u2064\ufeff]/.test(clean) ? clean : ''
+}
 
 const unique = (evidence: Evidence[]) => [...new Map(evidence.map((one) => [`${one.file} ${one.says}`, one])).values()]

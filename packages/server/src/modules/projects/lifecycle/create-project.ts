@@ -14,7 +14,7 @@ import { refuseOverQuota } from '../quotas/quotas.ts'
 import { checkConfig, checkNames } from '../settings/config-rules.ts'
 import { insertSecrets } from '../settings/env.ts'
 import { automaticDeploy, configColumns, defaults, refuseUnstorable } from '../settings/fields.ts'
-import { detectedColumn, readScanned } from '../settings/scanned-fields.ts'
+import { detectedColumn, readScanned, withName } from '../settings/scanned-fields.ts'
 import { withStoredValues } from '../settings/service-environment.ts'
 import { checkSource, sourceColumns } from '../source.ts'
 import { insertEnvironment, insertProject, type NewProject, takenSlugs } from '../store.ts'
@@ -29,15 +29,19 @@ export interface RecordedWith {
   record(project: ProjectRow, db: Db): Promise<void>
 }
 
+/** The create body; `ensure` may leave the name out. */
+export type NewProjectBody = Omit<CreateProject, 'name'> & Partial<Pick<CreateProject, 'name'>>
+
 /** Records a project with its production environment; nothing is deployed. */
 export async function createProject(
-  given: CreateProject,
+  given: NewProjectBody,
   caller: Caller,
   deps: ProjectsDeps,
   recordedWith?: RecordedWith,
 ): Promise<ProjectRow> {
   refuseUnstorable(given)
-  const { body, detected } = await readScanned(given, caller.organizationId, deps)
+  const named = await withName(given, caller.organizationId, deps)
+  const { body, detected } = await readScanned(named, caller.organizationId, deps)
   checkConfig(body)
   checkNames(body)
   const { organizationId } = caller
@@ -54,7 +58,7 @@ export async function createProject(
     ...automaticDeploy(body, body.image),
     ...source,
     name: body.name.trim(),
-    ...detectedColumn(detected, null),
+    ...detectedColumn(given.name == null ? { ...detected, name: named.name } : detected, null),
   }
   if (body.slug) refuseInstanceSlug(body.slug, deps)
   if (row.uploadSessionId) await fetchNamed(row.uploadSessionId, organizationId, deps)

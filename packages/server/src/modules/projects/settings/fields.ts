@@ -100,7 +100,7 @@ export function mergedResources(changes: ResourceSides | null, current: Pick<Pro
 }
 
 export const nameColumns = ({ name, slug }: Pick<UpdateProject, 'name' | 'slug'>): ProjectChanges => ({
-  ...(name === undefined ? {} : { name: name.trim() }),
+  ...(name == null ? {} : { name: name.trim() }),
   ...(slug ? { slug } : {}),
 })
 

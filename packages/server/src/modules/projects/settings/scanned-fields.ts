@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Service, UpdateProject } from '@berth/contract'
+import type { Project, Service, UpdateProject } from '@berth/contract'
 import type { DetectedFields, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { refuse } from '../../../platform/failure.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { detectLocal } from '../local/detect-local.ts'
 import { allowedFolder } from '../source.ts'
@@ -35,10 +36,11 @@ export interface ScannedBody<Body> {
  * project: the file goes on saying what they are, also after it was changed.
  */
 export async function readScanned<Body extends UpdateProject>(
-  body: Body,
+  given: Body,
   organizationId: string,
   deps: ProjectsDeps,
 ): Promise<ScannedBody<Body>> {
+  const body = given.name === null ? withoutName(given) : given
   const names = [...configFields, 'services'] as const
   const scan = names.some((field) => body[field] !== undefined) ? await scanOf(body, organizationId, deps) : undefined
   if (!scan) return { body, detected: {}, hasScannedServices: false }
@@ -46,6 +48,25 @@ export async function readScanned<Body extends UpdateProject>(
   const detected = Object.fromEntries(same.map((field) => [field, scan[field] ?? null]))
   const hasScannedServices = !!body.services && isDeepStrictEqual(plain(scan.services), plain(body.services))
   return { body: hasScannedServices ? { ...body, services: null } : body, detected, hasScannedServices }
+}
+
+/** A name of null leaves the project its name, so the scan of a source without one changes nothing. */
+const withoutName = <Body extends UpdateProject>({ name: _, ...body }: Body): Body => body as Body
+
+/** Names of new projects whose source has none. */
+const nameOfType: Record<Project['type'], string> = { app: 'app', static: 'site', worker: 'worker', services: 'services' }
+
+/** The body of a new project with its name. A folder that is its source names it where the body does not. */
+export async function withName<Body extends UpdateProject>(
+  body: Body,
+  organizationId: string,
+  deps: ProjectsDeps,
+): Promise<Body & { name: string }> {
+  const { name, type } = body
+  if (name != null) return { ...body, name }
+  if (!body.uploadSessionId && !body.localPath) refuse('name', 'is required')
+  const scan = await scanOf(body, organizationId, deps)
+  return { ...body, name: scan?.name ?? nameOfType[type ?? scan?.type ?? defaults.type] }
 }
 
 async function scanOf({ uploadSessionId, localPath }: UpdateProject, organizationId: string, deps: ProjectsDeps) {

@@ -14,7 +14,7 @@ import type { UploadSessionRow } from '../../../platform/db/tables/projects.ts'
 import { isDiskFull } from '../../../platform/disk-full.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import { inSteadyMemory } from '../../../platform/steady-memory.ts'
-import { type Detection, knownFrameworks, knownPackageManagers } from '../../../source/detection/index.ts'
+import { cleanName, type Detection, knownFrameworks, knownPackageManagers } from '../../../source/detection/index.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { refuseUnstorable } from '../settings/fields.ts'
 import { UploadFiles } from './upload-files.ts'
@@ -167,7 +167,7 @@ export async function scanUpload(session: UploadSessionRow, deps: ProjectsDeps):
 function withHints(detection: Detection, hints: UploadHints): Detection {
   return {
     ...detection,
-    name: detection.name ?? (hints.name?.trim() || null),
+    name: cleanName(detection.name ?? '') || cleanName(hints.name ?? '') || null,
     framework: detection.framework ?? known(hints.stack, knownFrameworks),
     packageManager: detection.packageManager ?? known(hints.packageManager, knownPackageManagers),
   }
