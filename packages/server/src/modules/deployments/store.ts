@@ -150,14 +150,19 @@ export async function forgetUploads(db: Db, { projectId, environment }: OfProjec
   return [...new Set(rows.map(({ uploadSessionId }) => uploadSessionId as string))]
 }
 
-/** Which of these uploads a deployment keeps. */
-export async function keptUploads(db: Db, sessionIds: readonly string[]): Promise<ReadonlySet<string>> {
-  const rows = await db
+/** Which of these uploads a deployment keeps; those of one project may be left out. */
+export async function keptUploads(
+  db: Db,
+  sessionIds: readonly string[],
+  { exceptProject }: { exceptProject?: string } = {},
+): Promise<ReadonlySet<string>> {
+  let kept = db
     .selectFrom('deployments')
     .select('uploadSessionId')
     .distinct()
     .where('uploadSessionId', 'in', [...sessionIds, ''])
-    .execute()
+  if (exceptProject) kept = kept.where('projectId', '!=', exceptProject)
+  const rows = await kept.execute()
   return new Set(rows.map(({ uploadSessionId }) => uploadSessionId as string))
 }
 

@@ -76,7 +76,7 @@ export interface DeploymentReader {
   /** The deployment that serves production, else undefined. */
   liveVersion(projectId: string): Promise<LiveVersion | undefined>
   /** Which of these uploads a deployment is made of that is under way or in the rollback window. */
-  keptUploads(db: Db, sessionIds: readonly string[]): Promise<ReadonlySet<string>>
+  keptUploads(db: Db, sessionIds: readonly string[], options?: { exceptProject?: string }): Promise<ReadonlySet<string>>
   /** The service that requests go to in that deployment, else in production's; undefined where it has no services. */
   exposedService(projectId: string, deploymentId?: string): Promise<string | undefined>
 }

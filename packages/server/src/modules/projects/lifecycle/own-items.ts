@@ -3,17 +3,20 @@ import type { DeletionItem } from '@berth/contract'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { allEnvironments, allRules, allVariableNames, domainsOf, findUpload } from '../store.ts'
+import { isNamedByAnother } from '../uploads/upload-claim.ts'
 import type { WorkUnderWay } from './project-part.ts'
 
 /** What of a project this module keeps itself, for the deletion's list. */
-export async function ownItems(project: ProjectRow, { database: { db } }: ProjectsDeps): Promise<DeletionItem[]> {
+export async function ownItems(project: ProjectRow, deps: ProjectsDeps): Promise<DeletionItem[]> {
+  const { db } = deps.database
   const { id, name, localPath, uploadSessionId } = project
-  const [environments, variables, domains, rules, upload] = await Promise.all([
+  const [environments, variables, domains, rules, upload, isShared] = await Promise.all([
     allEnvironments(db, id),
     allVariableNames(db, id),
     domainsOf(db, [id]),
     allRules(db, id),
     uploadSessionId ? findUpload(db, uploadSessionId) : undefined,
+    uploadSessionId ? isNamedByAnother(db, uploadSessionId, id, deps) : false,
   ])
   return [
     removed('project', id, name),
@@ -21,7 +24,9 @@ export async function ownItems(project: ProjectRow, { database: { db } }: Projec
     ...variables.map(({ environment, key }) => removed('variable', `${environment}/${key}`, key)),
     ...(domains.get(id) ?? []).map((row) => removed('domain', row.id, row.hostname)),
     ...rules.map((row) => removed('route rule', row.id, row.kind)),
-    ...(upload ? [removed('upload', upload.id, 'the uploaded folder', upload.sizeBytes)] : []),
+    ...(upload
+      ? [{ ...removed('upload', upload.id, 'the uploaded folder', upload.sizeBytes), ...(isShared ? sharedUpload : {}) }]
+      : []),
     ...(localPath ? [keptFolder(basename(localPath))] : []),
   ]
 }
@@ -30,6 +35,8 @@ export const removed = (kind: string, id: string, name: string, sizeBytes: numbe
   ...{ kind, id, name, sizeBytes },
   kept: false,
 })
+
+const sharedUpload = { kept: true, reason: 'Another project is made of it, too' }
 
 /** Shows the name alone: paths of the machine are for operators. */
 const keptFolder = (name: string): DeletionItem => ({

@@ -109,3 +109,20 @@ export async function isNamed(db: Db, sessionId: string, { projectPorts }: Pick<
   if (!unnamed) return true
   return (await projectPorts.deployments?.keptUploads(db, [sessionId]))?.has(sessionId) ?? false
 }
+
+/** Whether anything of another project than this one is made of it. */
+export async function isNamedByAnother(
+  db: Db,
+  sessionId: string,
+  projectId: string,
+  { projectPorts }: Pick<ProjectsDeps, 'projectPorts'>,
+): Promise<boolean> {
+  const ofAnother = (table: 'projects' | 'environments', owner: 'projects.id' | 'environments.projectId') =>
+    db.selectFrom(table).select(owner).where('uploadSessionId', '=', sessionId).where(owner, '!=', projectId).limit(1).execute()
+  const [projects, environments, deployments] = await Promise.all([
+    ofAnother('projects', 'projects.id'),
+    ofAnother('environments', 'environments.projectId'),
+    projectPorts.deployments?.keptUploads(db, [sessionId], { exceptProject: projectId }),
+  ])
+  return projects.length + environments.length + (deployments?.size ?? 0) > 0
+}
