@@ -62,6 +62,11 @@ describeNeeding(['docker', 'busyboxImage'], 'The disk limit of a container', () 
     await runtime.stop(`ins_${seed}adopted`, { graceSeconds: 0 }, never)
   })
 
+  test('holds for an instance that crashes again and again, and is never seen running', async () => {
+    await start('loop', `[ -e /big ] || ${write('/big')}; exit 1`)
+    await expect.poll(() => state('loop')).toMatchObject({ state: 'exited', diskFull: true })
+  })
+
   test('is for the time of one start', async () => {
     await start('full', write('/big'))
     await expect.poll(() => state('full')).toMatchObject({ state: 'exited', diskFull: true })

@@ -111,7 +111,8 @@ export class DiskLimits {
 
   async #measure(): Promise<void> {
     const { engine, labels } = this.#parts
-    const filters = { ...labels.filter('instance'), status: ['running'] }
+    // What a crashed instance wrote stays in its layer, and the engine starts it again with that.
+    const filters = { ...labels.filter('instance'), status: ['running', 'restarting'] }
     const rows = await ask((abortSignal) => engine.listContainers({ size: true, filters, abortSignal }), { timeoutMs: measureMs })
     const limits = rows.map(({ Labels: marks }) => Number(labelIn(marks, 'disk')) || Number.POSITIVE_INFINITY)
     this.#hasInstances = rows.length > 0
