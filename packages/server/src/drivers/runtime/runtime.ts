@@ -89,7 +89,10 @@ export interface Runtime {
   /** Removing what is not there succeeds. Never removes one that an instance uses. */
   removeArtifact(artifact: Artifact, abort: AbortSignal): Promise<void>
   listArtifacts(): Promise<(Artifact & { deploymentId: string; projectId: string })[]>
-  /** Removes all that builds of a project have left: its artifacts, except one that an instance uses, and its part of every cache. */
+  /**
+   * Removes all that builds and starts of a project have left: its artifacts, except one that an instance uses, its part of every
+   * cache, and networks without an instance.
+   */
   removeBuilds(projectId: string, abort: AbortSignal): Promise<void>
   /** Disk usage of builds on this engine or machine. Measuring may take a while. */
   storage(abort: AbortSignal): Promise<StorageUse>

@@ -160,6 +160,33 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
     expect(await networksOf(version)).toEqual([])
   })
 
+  test('no network stays of an instance that did not start', async () => {
+    const networks = on(part('front'), part('back', true))
+    await expect(start('web', { command: ['/no/such/program'], ...networks })).rejects.toThrow()
+    expect(await networksOf(version)).toEqual([])
+  })
+
+  test.each<[string, () => Promise<void>]>([
+    ['the deletion of the project', () => runtime.removeBuilds(`prj_${seed}`, never)],
+    [
+      'the next control plane',
+      async () => {
+        const next = createDockerRuntime({ socketPath: partOf('docker'), folder, imageMirror: null })
+        await expect.poll(() => networksOf(version)).toEqual([])
+        await next.close()
+      },
+    ],
+  ])('networks whose container went without them are removed by %s; those in use stay', async (_, remove) => {
+    const other = await start('web', { network: { name: `${version}-other`, aliases: [], parts: [part('front')] } })
+    const web = await start('web', on(part('front'), part('back', true)))
+    await engine.getContainer(containerName(web.instanceId)).remove({ force: true })
+    expect(await networksOf(version)).toHaveLength(2)
+    await remove()
+    expect(await networksOf(version)).toEqual([])
+    expect(await networksOf(`${version}-other`)).toHaveLength(1)
+    await runtime.stop(other.instanceId, { graceSeconds: 0 }, never)
+  })
+
   test('several instances of a service answer to one name', async () => {
     const name = on(part('default', false, 'web'))
     const web = [

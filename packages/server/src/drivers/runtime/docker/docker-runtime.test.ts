@@ -15,6 +15,7 @@ import { Labels } from './labels.ts'
 import { removeEverythingOf } from './remove-everything.ts'
 import { containerName } from './run/container-settings.ts'
 import { execIn } from './run/exec.ts'
+import { Networks } from './run/networks.ts'
 import { sweep } from './sweep.ts'
 
 const never = new AbortController().signal
@@ -355,7 +356,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
         engine.createContainer({ Image: partOf('busyboxImage'), Cmd: ['never'], Labels: labels }),
       ),
     )
-    await sweep({ engine, labels: now })
+    await sweep({ engine, labels: now, networks: new Networks(engine, now) })
     const left = await Promise.all(made.map((container) => container.inspect().then(Boolean, () => false)))
     expect(left).toEqual([false, false, true])
     await made[2]?.remove()
@@ -373,7 +374,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     }
     const [gone, now] = [new Labels(instance), new Labels(instance)]
     const [left, own] = [await begin(gone), await begin(now)]
-    await sweep({ engine, labels: now })
+    await sweep({ engine, labels: now, networks: new Networks(engine, now) })
     expect((await left.ended).exitCode).toBeGreaterThan(0)
     const { Processes } = (await engine.getContainer(containerName(instanceId)).top()) as { Processes: string[][] }
     expect(Processes.filter((row) => row.at(-1) === 'sleep 600')).toHaveLength(1)

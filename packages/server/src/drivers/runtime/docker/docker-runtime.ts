@@ -203,7 +203,10 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
     removeArtifact: (artifact, abort) =>
       artifact.kind === 'static' ? removeStaticArtifact(artifact, artifactsFolder) : removeImageArtifact(artifact, parts, abort),
     listArtifacts: async () => [...(await listImageArtifacts(parts)), ...(await listStaticArtifacts(artifactsFolder))],
-    removeBuilds: (projectId, abort) => removeBuildsOf(projectId, parts, abort),
+    async removeBuilds(projectId, abort) {
+      await removeBuildsOf(projectId, parts, abort)
+      await networks.removeLeft(projectId)
+    },
     storage: (abort) => storageOf(parts, abort),
     clearBuildCache: (abort) => clearBuildCache(parts, abort),
 

@@ -1,9 +1,16 @@
 import { ask, type Engine } from './engine.ts'
 import { type Labels, labelIn } from './labels.ts'
 import { endLeftPrograms } from './run/left-programs.ts'
+import type { Networks } from './run/networks.ts'
+
+interface SweepParts {
+  engine: Engine
+  labels: Labels
+  networks: Networks
+}
 
 /** Containers, networks and programs that served a call of a control plane that is gone. Only ours: another Berth's build may be under way. */
-export async function sweep({ engine, labels }: { engine: Engine; labels: Labels }): Promise<void> {
+export async function sweep({ engine, labels, networks: projects }: SweepParts): Promise<void> {
   await endLeftPrograms(labels)
   for (const kind of ['build', 'helper'] as const) {
     const rows = await ask((abortSignal) => engine.listContainers({ all: true, filters: labels.filter(kind), abortSignal }))
@@ -13,4 +20,5 @@ export async function sweep({ engine, labels }: { engine: Engine; labels: Labels
   const networks = await ask((abortSignal) => engine.listNetworks({ filters: labels.filter('build'), abortSignal }))
   for (const { Id } of networks.filter(({ Labels: marks }) => labelIn(marks, 'run') !== labels.run))
     await ask((abortSignal) => engine.getNetwork(Id).remove({ abortSignal })).catch(() => undefined)
+  await projects.removeLeft()
 }

@@ -104,7 +104,9 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
       break
     } catch (error) {
       await removeContainer(instanceId, parts.engine).catch(() => undefined)
-      if (tries >= portTries || !isPortTaken(error)) throw error
+      if (tries < portTries && isPortTaken(error)) continue
+      if (network) await parts.networks.removeUnused(network.name).catch(() => undefined)
+      throw error
     }
   }
   for (const other of network?.also ?? []) await parts.networks.visit(containerName(instanceId), other, joined)

@@ -160,6 +160,24 @@ export class Networks {
     return this.#inTurn(() => this.#removeUnused(name))
   }
 
+  /**
+   * Removes networks that no container was made for, of one project or of all: a control plane that was killed left them, or the
+   * engine still had an endpoint on them when the last container went.
+   */
+  removeLeft(project?: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const whose = project === undefined ? {} : { project }
+      const filters = this.#labels.filter('network', whose)
+      const networks = await ask((abortSignal) => this.#engine.listNetworks({ filters, abortSignal }))
+      if (networks.length === 0) return
+      const instances = this.#labels.filter('instance', whose)
+      const users = await ask((abortSignal) => this.#engine.listContainers({ all: true, filters: instances, abortSignal }))
+      const used = new Set(['', ...users.map(({ Labels: marks }) => labelIn(marks, 'network'))])
+      for (const name of new Set(networks.map(({ Labels: marks }) => labelIn(marks, 'network'))))
+        if (!used.has(name)) await this.#removeUnused(name)
+    })
+  }
+
   async #removeUnused(name: string): Promise<void> {
     const filters = this.#labels.filter('instance', { network: name })
     const users = await ask((abortSignal) => this.#engine.listContainers({ all: true, filters, abortSignal }))
