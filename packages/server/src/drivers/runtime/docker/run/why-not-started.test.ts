@@ -11,6 +11,14 @@ test.each([
   ],
   [`${init}exec: "/app/run": stat /app/run: no such file or directory: unknown`, /^The command `\/app\/run` does not exist/],
   [`${init}exec: "./run.sh": permission denied: unknown`, /^The command `\.\/run\.sh` is not executable/],
+  [
+    `${init}error mounting "/srv/docker/volumes/vol_1/_data" to rootfs at "/etc/passwd": mount /srv/docker/volumes/vol_1/_data:/etc/passwd: not a directory`,
+    /error mounting "\[the engine's folder\]" to rootfs at "\/etc\/passwd": mount \[the engine's folder\]:\/etc\/passwd: not a directory$/,
+  ],
+  [
+    `stat /tmp/docker/exec/moby/${'8b'.repeat(32)}/tmpfs: no such file or directory`,
+    /^It could not be started: stat \[the engine's folder\]: no such file/,
+  ],
   ['port is already allocated', /^It could not be started: port is already allocated$/],
 ])('%s', (words, text) => {
   expect(whyNotStarted(words)).toMatch(text)
