@@ -220,9 +220,14 @@ export const backups = {
     returns: data(BackupDestination),
   }),
   deleteDestination: route('DELETE /backup-destinations/:id', {
-    summary: 'Delete a destination that no policy uses',
+    summary: 'Delete a destination that no policy uses; one that stores backups only with `force`',
     permission: 'backup_destination:admin',
     on: 'backupDestination',
+    query: Type.Object({
+      force: Type.Optional(
+        Type.Boolean({ description: 'Deletes it although it stores backups, which can no longer be restored then' }),
+      ),
+    }),
     status: 204,
     errors: ['destination_in_use'],
   }),

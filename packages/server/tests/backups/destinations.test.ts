@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { sealedColumns } from '../../src/platform/db/sealed-columns.ts'
+import { makeRun } from '../kit/backups.ts'
 import { type CallInput, call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, type People } from '../kit/people.ts'
@@ -159,6 +160,15 @@ describe('one destination', () => {
   })
   test('DELETE: 403 for a member, who may not', async () => {
     expect((await on(id, 'DELETE', people.member.token)).status).toBe(403)
+  })
+  test('DELETE: 409 with the number of runs that could not be restored any more; 204 when forced', async () => {
+    const projectId = (await makeProject(instance, people.owner.token)).id
+    for (const more of [{}, {}, { status: 'failed' as const }, { prunedAt: 1 }])
+      await makeRun(instance, { people, projectId, destinationId: id, status: 'succeeded', ...more })
+    const { status, body } = await on(id, 'DELETE')
+    expect([status, body.code, body.error]).toEqual([409, 'destination_in_use', expect.stringContaining('2 backup runs')])
+    expect((await on(id, 'GET')).status).toBe(200)
+    expect((await on(id, 'DELETE', people.owner.token, { query: { force: 'true' } })).status).toBe(204)
   })
   test('DELETE: 409 destination_in_use while a policy uses it', async () => {
     const project = await makeProject(instance, people.owner.token)

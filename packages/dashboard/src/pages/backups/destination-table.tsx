@@ -1,5 +1,5 @@
 import { type BackupDestination, contract } from '@berth/contract'
-import { Group, Text } from '@mantine/core'
+import { Checkbox, Group, Text } from '@mantine/core'
 import { IconDatabase } from '@tabler/icons-react'
 import { useState } from 'react'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
@@ -15,6 +15,7 @@ import { EditDestination } from './edit-destination.tsx'
 
 export function DestinationTable({ destinations }: { destinations: readonly BackupDestination[] }) {
   const [asked, setAsked] = useState<BackupDestination>()
+  const [isForced, setIsForced] = useState(false)
   const [edited, setEdited] = useState<BackupDestination>()
   const noWrite = useRefusal('backup_destination:write')
   const noAdmin = useRefusal('backup_destination:admin')
@@ -75,7 +76,14 @@ export function DestinationTable({ destinations }: { destinations: readonly Back
           <RowButton refusal={noWrite} aria-label={`Change ${one.name}`} onClick={() => setEdited(one)}>
             Change
           </RowButton>
-          <RowButton refusal={noAdmin} aria-label={`Delete ${one.name}`} onClick={() => setAsked(one)}>
+          <RowButton
+            refusal={noAdmin}
+            aria-label={`Delete ${one.name}`}
+            onClick={() => {
+              setIsForced(false)
+              setAsked(one)
+            }}
+          >
             Delete
           </RowButton>
         </Group>
@@ -91,10 +99,19 @@ export function DestinationTable({ destinations }: { destinations: readonly Back
         title={`Delete ${asked?.name ?? ''}?`}
         action="Delete"
         isPending={remove.isPending}
-        onConfirm={() => asked && remove.mutate({ params: { id: asked.id } }, { onSettled: () => setAsked(undefined) })}
+        onConfirm={() =>
+          asked &&
+          remove.mutate({ params: { id: asked.id }, query: { force: isForced } }, { onSettled: () => setAsked(undefined) })
+        }
         onClose={() => setAsked(undefined)}
       >
-        Berth forgets it and its credentials. What is stored there stays there.
+        <Text size="sm">Berth forgets it and its credentials. What is stored there stays there.</Text>
+        <Checkbox
+          mt="sm"
+          label="Delete it even if it stores backups; they can no longer be restored"
+          checked={isForced}
+          onChange={(event) => setIsForced(event.currentTarget.checked)}
+        />
       </ConfirmDialog>
     </>
   )

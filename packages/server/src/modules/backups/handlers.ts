@@ -81,8 +81,8 @@ function destinationHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, Destinatio
     getDestination: (_, { backupDestination }) => ({ data: showDestination(backupDestination, deps) }),
     updateDestination: async ({ body }, { backupDestination, caller }) =>
       withSamePlace(await changeDestination(backupDestination, body, caller, deps)),
-    deleteDestination: async (_, { backupDestination }) => {
-      await deleteDestination(backupDestination, deps)
+    deleteDestination: async ({ query: { force = false } }, { backupDestination }) => {
+      await deleteDestination(backupDestination, { force }, deps)
       return undefined
     },
     checkDestination: async (_, { backupDestination }) => ({ data: await checkDestination(backupDestination, deps) }),

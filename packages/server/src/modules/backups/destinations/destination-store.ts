@@ -44,6 +44,18 @@ export async function isUsed(db: Db, id: string): Promise<boolean> {
   return policy !== undefined
 }
 
+/** How many runs at the destination can be restored. */
+export async function countRestorable(db: Db, id: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('backupRuns')
+    .select(({ fn }) => fn.countAll<number | string>().as('count'))
+    .where('destinationId', '=', id)
+    .where('status', '=', 'succeeded')
+    .where('prunedAt', 'is', null)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
 const runsUnderWay = runStatuses.filter((status) => !terminalRun.has(status))
 const restoresUnderWay = restoreStatuses.filter((status) => !terminalRestore.has(status))
 

@@ -74,14 +74,23 @@ export async function changeDestination(row: DestinationRow, changes: Destinatio
   })
 }
 
-/** Its runs stay in the list; what they stored is still there, and can no longer be restored from here. */
-export async function deleteDestination({ id }: DestinationRow, { database }: BackupsDeps): Promise<void> {
+/**
+ * Its runs stay in the list; what they stored is still there, and can no longer be restored from here. Refused while there are such
+ * runs, unless it is forced.
+ */
+export async function deleteDestination(
+  { id }: DestinationRow,
+  { force }: { force: boolean },
+  { database }: BackupsDeps,
+): Promise<void> {
   try {
     await database.transaction(async ({ db, lock }) => {
       await lock(destinationLock(id))
       if (await store.isUsed(db, id)) fail('destination_in_use')
       if (await store.hasWork(db, id))
         fail('destination_in_use', { words: 'A run or a restore is at work on this destination: wait until it has ended' })
+      const runs = force ? 0 : await store.countRestorable(db, id)
+      if (runs > 0) fail('destination_in_use', { words: storesRuns(runs) })
       await store.removeDestination(db, id)
     })
   } catch (error) {
@@ -89,6 +98,10 @@ export async function deleteDestination({ id }: DestinationRow, { database }: Ba
     throw error
   }
 }
+
+const storesRuns = (runs: number) =>
+  `This destination stores ${runs === 1 ? '1 backup run' : `${runs} backup runs`} that can be restored, and could not be any more. ` +
+  'Delete it with ?force=true if they are not needed.'
 
 /** The config with its secrets; from here on the log knows them too. */
 export function openConfig({ id, config, secrets }: DestinationRow, { secretBox, scrubber }: BackupsDeps): StoredConfig {
