@@ -44,7 +44,14 @@ const sources = {
 } as const
 
 const logQuery = {
-  tail: Type.Optional(Type.Integer({ minimum: 1, maximum: 5000, default: 200 })),
+  tail: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 5000,
+      description: 'How many of the newest lines; 200 where neither it nor `limit` is given',
+    }),
+  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 5000, description: 'The same as `tail`, which comes first' })),
   since: Type.Optional(Type.String({ format: 'date-time' })),
   deployment: Type.Optional(text(64)),
   environment: Type.Optional(text(80, 1)),

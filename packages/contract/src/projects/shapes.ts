@@ -85,11 +85,11 @@ export const ServiceRoutes = Type.Record(Type.String({ pattern: '^[a-zA-Z0-9][a-
 })
 export type ServiceRoutes = Static<typeof ServiceRoutes>
 
-/** One side of a project's resources as a body names it; null goes back to the default amount. */
+/** One side of a project's resources as a body names it; null goes back to the default amount. Parts of a MB are rounded up. */
 const ResourceChanges = Type.Object({
   cpuCores: Type.Optional(nullable(Type.Number({ minimum: 0.1, maximum: limits.cpuCoresMaximum }))),
-  memoryMb: Type.Optional(nullable(Type.Integer({ minimum: 64, maximum: 65536 }))),
-  diskMb: Type.Optional(nullable(Type.Integer({ minimum: 64, maximum: 204800 }))),
+  memoryMb: Type.Optional(nullable(Type.Number({ minimum: 64, maximum: 65536 }))),
+  diskMb: Type.Optional(nullable(Type.Number({ minimum: 64, maximum: 204800 }))),
 })
 const sidesOfResources = {
   production: Type.Optional(nullable(ResourceChanges)),

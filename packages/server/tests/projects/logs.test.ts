@@ -46,6 +46,15 @@ const read = (path: string, headers: Record<string, string> = {}, token: string 
   readEvents(`${url}/${project.id}${path}`, { ...(token ? { authorization: `Bearer ${token}` } : {}), ...headers })
 
 describe('GET /projects/:id/logs', () => {
+  test('`limit` is another name of `tail`; a parameter that does not exist is named in `warnings`', async () => {
+    await say('one', 'two', 'three')
+    expect(await messages({ limit: 2 })).toEqual(['two', 'three'])
+    expect(await messages({ limit: 2, tail: 1 })).toEqual(['three'])
+    const { body } = await on('GET', '/logs', undefined, { query: { lines: 2 } })
+    expect(body.warnings).toEqual(['Unknown query parameter ignored: lines'])
+    expect((await on('GET', '/logs', undefined, { query: { limit: 0 } })).body.field).toBe('limit')
+  })
+
   test('the newest lines, the oldest of them first, each with its time, stream and service', async () => {
     await say('one', line('two', { stream: 'stderr', time: '2026-01-02T03:04:05.678Z' }))
     expect(await logs()).toEqual([

@@ -51,6 +51,15 @@ describe('resources', () => {
     expect((await on('GET', '/resources')).body).toEqual(body)
   })
 
+  test('memory and disk are numbers; the record shows the whole MB that are in force', async () => {
+    const body = { production: { memoryMb: 300.5, diskMb: 64.1 }, build: { memoryMb: 65_535.2, cpuCores: 1.5 } }
+    expect((await on('PATCH', '/resources', body)).status).toBe(200)
+    expect((await on('GET', '/resources')).body.data).toMatchObject({
+      production: { cpuCores: 1, memoryMb: 301, diskMb: 65 },
+      build: { cpuCores: 1.5, memoryMb: 65_536, diskMb: 10_240 },
+    })
+  })
+
   test('all fields are optional', async () => {
     const before = (await on('GET', '/resources')).body
     expect((await on('PATCH', '/resources', {})).body).toEqual(before)

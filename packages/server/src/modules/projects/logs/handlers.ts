@@ -10,13 +10,13 @@ export function logHandlers(deps: ProjectsDeps) {
   const { logStore, streamTokens } = deps
   return {
     logs: async ({ query }, { project }) => {
-      const { tail = defaultTail, since } = query
+      const { limit = defaultTail, tail = limit, since } = query
       const filter = await runtimeFilter(project, query, deps)
       const wanted = { limit: tail, filter, ...(since ? { since: new Date(since) } : {}) }
       return { data: (await logStore.tail(project.id, 'runtime', wanted)).map(showLine) }
     },
     streamLogs: async ({ query }, { project, stream }) => {
-      const { tail = defaultTail, since } = query
+      const { limit = defaultTail, tail = limit, since } = query
       const start = { tail, ...(since ? { since: new Date(since) } : {}), ...resumeAfter(stream.lastEventId) }
       const wanted = { ...start, filter: await runtimeFilter(project, query, deps) }
       for await (const entry of logStore.follow(project.id, 'runtime', wanted, stream.abort))

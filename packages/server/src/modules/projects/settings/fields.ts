@@ -83,7 +83,10 @@ export const automaticDeploy = (body: ProjectOptions, image: string | null | und
 
 type Sides = Pick<Resources, 'production' | 'build'>
 
-/** An amount that is not named stays as it is; null is the default, of one amount, of one side or of all. */
+/**
+ * An amount that is not named stays as it is; null is the default, of one amount, of one side or of all. Runtimes take whole MB, so
+ * that is what is recorded.
+ */
 export function mergedResources(changes: ResourceSides | null, current: Pick<ProjectRow, 'resources'> | null): Sides {
   if (changes === null) return defaults.resources
   const before: Sides = current ? JSON.parse(current.resources) : defaults.resources
@@ -92,12 +95,14 @@ export function mergedResources(changes: ResourceSides | null, current: Pick<Pro
     if (named === null) return defaults.resources[name]
     const amounts = Object.entries(named ?? {}).map(([amount, value]) => [
       amount,
-      value ?? defaults.resources[name][amount as keyof Sides['build']],
+      inWholeMb(amount, value ?? defaults.resources[name][amount as keyof Sides['build']]),
     ])
     return { ...before[name], ...Object.fromEntries(amounts) }
   }
   return { production: side('production'), build: side('build') }
 }
+
+const inWholeMb = (amount: string, value: number): number => (amount === 'cpuCores' ? value : Math.ceil(value))
 
 export const nameColumns = ({ name, slug }: Pick<UpdateProject, 'name' | 'slug'>): ProjectChanges => ({
   ...(name == null ? {} : { name: name.trim() }),
