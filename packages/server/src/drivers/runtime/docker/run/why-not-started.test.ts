@@ -19,6 +19,10 @@ test.each([
     `stat /tmp/docker/exec/moby/${'8b'.repeat(32)}/tmpfs: no such file or directory`,
     /^It could not be started: stat \[the engine's folder\]: no such file/,
   ],
+  [
+    `source /srv/docker/overlay2/${'d6'.repeat(32)}/merged/etc/passwd is not directory`,
+    /^It could not be started: source \/etc\/passwd is not directory$/,
+  ],
   ['port is already allocated', /^It could not be started: port is already allocated$/],
 ])('%s', (words, text) => {
   expect(whyNotStarted(words)).toMatch(text)
