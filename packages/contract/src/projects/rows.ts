@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { Deployment, deploymentStatuses } from '../deployments/shapes.ts'
+import { limits } from '../limits.ts'
 import { route } from '../route.ts'
 import { DomainName, data, list, nullable, oneOf, PageQuery, pageQuery, secret, text, wholeList } from '../shape.ts'
 import { ConnectDomain, Domain } from './domain-shapes.ts'
@@ -51,7 +52,9 @@ const logQuery = {
       description: 'How many of the newest lines; 200 where neither it nor `limit` is given',
     }),
   ),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 5000, description: 'The same as `tail`, which comes first' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: limits.listMaximum, description: 'The same as `tail`, which comes first' }),
+  ),
   since: Type.Optional(Type.String({ format: 'date-time' })),
   deployment: Type.Optional(text(64)),
   environment: Type.Optional(text(80, 1)),

@@ -1,4 +1,4 @@
-import type { FieldProblem } from '@berth/contract'
+import { type FieldProblem, patternText } from '@berth/contract'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifyInstance, FastifySchemaValidationError } from 'fastify'
@@ -74,7 +74,7 @@ function messageOf(error: ErrorObject): string {
     return `must be one of ${error.params.allowedValues.filter((v: unknown) => v !== null).join(', ')}`
   if (error.keyword === 'type') return `must be ${[error.params.type].flat().join(' or ')}`
   if (error.keyword === 'minLength' && error.params.limit === 1) return 'must not be empty'
-  if (error.keyword === 'pattern') return error.params.pattern === '\\S' ? 'must not be empty' : 'has a form that is not allowed'
+  if (error.keyword === 'pattern') return patternText(error.params.pattern)
   return error.message ?? 'is not valid'
 }
 

@@ -29,6 +29,11 @@ afterAll(async () => {
 const create = (body: object, token = people.member.token) => call(instance, token, 'POST /projects', { body })
 
 describe('POST /projects', () => {
+  test('400 says which form is allowed', async () => {
+    const { body } = await create({ name: 'Shop', slug: 'My Shop' })
+    expect(body.error).toBe('slug: must be lower-case letters, digits and inner hyphens, such as my-shop')
+  })
+
   test('201: only `name` is required; everything else is defaulted', async () => {
     const { status, body } = await create({ name: '  My Shop  ' })
     expect(status).toBe(201)
