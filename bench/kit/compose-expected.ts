@@ -53,13 +53,9 @@ async function withoutName<T>(folder: string, file: string, use: (file: string) 
 export async function wordsOf(command: string | string[] | null | undefined): Promise<string[] | null> {
   if (command === null || command === undefined) return null
   if (Array.isArray(command)) return command.map(String)
-  // The shell of the machine is the yardstick for quoting: it prints each word on a line of its own, with nothing expanded.
-  const quiet = command.trim().replaceAll('$', '\\$').replaceAll('`', '\\`')
-  const { stdout } = await run('/bin/sh', [
-    '-f',
-    '-c',
-    `for word in ${quiet.replaceAll('&', '\\&').replaceAll('|', '\\|').replaceAll(';', '\\;').replaceAll('>', '\\>').replaceAll('<', '\\<')}; do printf '%s\\0' "$word"; done`,
-  ])
+  // The same splitter that docker-compose, a Python program, uses.
+  const split = 'import shlex, sys; sys.stdout.write("".join(word + "\\0" for word in shlex.split(sys.argv[1])))'
+  const { stdout } = await run('python3', ['-c', split, command])
   return stdout.split('\0').slice(0, -1)
 }
 
