@@ -77,7 +77,7 @@ export const sampleBodies: Record<string, object> = {
   'PATCH /departures/:id': { state: 'ready' },
   'PUT /arrivals/:id': { project: `prj_${'a'.repeat(20)}` },
   'PATCH /arrivals/:id': { state: 'landed' },
-  'POST /registries': { host: 'registry.example.test', username: 'ann', password: 'a password' },
+  'POST /registries': { host: 'ghcr.io', username: 'ann', password: 'a password' },
   'POST /servers': { name: 'Box', host: '203.0.113.9', user: 'root' },
   'PATCH /servers/:id': { name: 'Box' },
   'POST /migration/scan': { serverId: 'srv_x' },

@@ -3,9 +3,16 @@ import { iso, isoOrNull } from '../../../platform/db/columns.ts'
 import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
 import { copiesOf } from './copies.ts'
 
+/**
+ * The status that clients see. A restore that was cancelled while it wrote is `applying` until the previous data is back: a terminal
+ * status says that nothing changes any more.
+ */
+const shownStatus = ({ status, finishedAt }: Pick<RestoreRow, 'status' | 'finishedAt'>): RestoreRow['status'] =>
+  status === 'cancelled' && finishedAt === null ? 'applying' : status
+
 /** How far a restore has come, and since when: for its stream. */
 export const transitionOf = (row: RestoreRow): RestoreTransition => ({
-  status: row.status,
+  status: shownStatus(row),
   at: iso(Math.max(row.statusSince, row.verificationSince ?? 0)),
   verification: verificationOf(row),
 })
@@ -33,7 +40,7 @@ export const showRestore = (row: RestoreRow): BackupRestore => ({
   runId: row.runId,
   projectId: row.projectId,
   target: row.target,
-  status: row.status,
+  status: shownStatus(row),
   verification: verificationOf(row),
   report: row.report === null ? null : JSON.parse(row.report),
   bytesTotal: row.bytesTotal,
