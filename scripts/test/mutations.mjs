@@ -206,8 +206,8 @@ export const mutations = [
   unit(
     'Compose: the IPC namespace of the host is harmless',
     'refused-fields.ts',
-    "['private', 'none', 'shareable']",
-    "['private', 'none', 'shareable', 'host']",
+    "['private', 'shareable']",
+    "['private', 'shareable', 'host']",
     'compose/refusals.test.ts',
     'compose/hostile-values.test.ts',
   ),
