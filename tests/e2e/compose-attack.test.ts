@@ -45,18 +45,27 @@ describeOnDocker('a Compose project that names what is not its own', () => {
     const its = await containerOf(victim.project.id)
     const [volume] = its.Mounts
     const [network = ''] = Object.keys(its.NetworkSettings.Networks)
+    const refused = {
+      'volumes.data.external': {},
+      'networks.theirs.external': { networks: ['theirs'] },
+      'services.web.extra_hosts.0': { extra_hosts: ['metadata:169.254.169.254'] },
+      'services.web.dns.0': { dns: ['169.254.169.254'] },
+      'services.web.runtime': { runtime: 'other' },
+      'services.web.ulimits.nproc': { ulimits: { nproc: 1_000_000 } },
+      'services.web.cap_add.0': { cap_add: ['NET_RAW'] },
+    }
+    const { deployment } = await make('refused', {
+      service: Object.assign({}, ...Object.values(refused)),
+      top: { volumes: { data: { external: true, name: volume?.Name } }, networks: { theirs: { external: true, name: network } } },
+    })
+    expect(deployment).toMatchObject({ status: 'failed', error: { code: 'plan_failed' } })
+    const log = deployment.error?.logTail.join('\n')
+    for (const line of Object.keys(refused)) expect(log).toContain(`refused: compose.yaml, line 1: ${line}: `)
     const thief = await make('thief', {
       service: {
         container_name: its.Name.slice(1),
         labels: { 'berth.project': victim.project.id, 'berth.kind': 'instance', 'berth.id': 'ins_other' },
-        networks: ['theirs'],
-        extra_hosts: ['metadata:169.254.169.254'],
-        dns: ['169.254.169.254'],
-        runtime: 'other',
-        ulimits: { nproc: 1_000_000 },
-        cap_add: ['NET_RAW'],
       },
-      top: { volumes: { data: { external: true, name: volume?.Name } }, networks: { theirs: { external: true, name: network } } },
     })
     expect(thief.deployment).toMatchObject({ status: 'live', error: null })
     expect((await hosting.get(`${thief.project.slug}.localhost`)).text).toBe('empty')

@@ -96,9 +96,12 @@ const Sysctls = Type.Unsafe<Record<string, string>>(
   }),
 )
 
+/** An address that is not the machine's own: a project does not reach the machine it runs on. */
+const reachableAddress = `^(?!${containerPatterns.withheldAddress.slice(1)})${containerPatterns.address.slice(1)}`
+
 const ExtraHost = Type.Object({
   name: matching(containerPatterns.hostOfAddress),
-  address: matching(`^(?!${containerPatterns.withheldAddress.slice(1)})${containerPatterns.address.slice(1)}`),
+  address: matching(reachableAddress),
 })
 
 /** How a service's container is set up, beyond what its image says. */
@@ -123,7 +126,7 @@ export const ContainerSettings = Type.Partial(
       }),
     ),
     groups: some(matching(containerPatterns.group)),
-    dns: some(matching(containerPatterns.address)),
+    dns: some(matching(reachableAddress)),
     dnsSearch: some(matching(containerPatterns.hostOfAddress)),
     dnsOptions: some(matching(containerPatterns.dnsOption)),
     domainname: nullable(matching(containerPatterns.hostOfAddress)),

@@ -16,10 +16,7 @@ export function readExtraHosts(value: unknown, place: Place): ComposeService['ex
     const at = within(place, index)
     const [, name = '', to = ''] = /^([^=:]+)[=:](.*)$/.exec(line) ?? []
     const plain = to.replace(/^\[|\]$/g, '')
-    if (plain === 'host-gateway' || withheld.test(plain)) {
-      refuse(at, `"${plain}" is not supported: a project does not reach the machine it runs on. Remove the line`)
-      return []
-    }
+    if (isWithheld(plain, at)) return []
     if (!hostName.test(name) || !address.test(plain)) {
       refuse(at, `"${line.slice(0, 100)}" is not of the form name:address`)
       return []
@@ -27,6 +24,15 @@ export function readExtraHosts(value: unknown, place: Place): ComposeService['ex
     return [{ name, address: plain }]
   })
 }
+
+function isWithheld(plain: string, at: Place): boolean {
+  const isOwn = plain === 'host-gateway' || withheld.test(plain)
+  if (isOwn) refuse(at, `"${plain}" is not supported: a project does not reach the machine it runs on. Remove the line`)
+  return isOwn
+}
+
+export const readDnsServers = (value: unknown, place: Place): string[] =>
+  textsAt(value, place).filter((server, index) => !isWithheld(server, within(place, index)))
 
 const isLimit = (name: string): name is UlimitName => Object.hasOwn(mostOfUlimit, name)
 

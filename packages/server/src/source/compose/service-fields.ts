@@ -1,7 +1,7 @@
 import { readBuild } from './build.ts'
 import { readCpus, readDeploy, readPidsLimit } from './deploy.ts'
 import { readFileMounts } from './file-mounts.ts'
-import { readExtraHosts, readUlimits } from './kernel-settings.ts'
+import { readDnsServers, readExtraHosts, readUlimits } from './kernel-settings.ts'
 import type { ComposeEnvFile, ComposeService } from './model.ts'
 import { readMounts, readTmpfs } from './mounts.ts'
 import { projectPath } from './paths.ts'
@@ -128,7 +128,7 @@ export const serviceFields: Record<string, Reader> = {
     service.groups = textsAt(value, place)
   },
   dns: (value, place, service) => {
-    service.dns = textsAt(value, place)
+    service.dns = readDnsServers(value, place)
   },
   dns_search: (value, place, service) => {
     service.dnsSearch = textsAt(value, place)
