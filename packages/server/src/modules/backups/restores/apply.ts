@@ -55,6 +55,8 @@ export const cancelRestore = (
   deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
     const restore = (await findRestore(bound.db, id)) ?? fail('not_found')
+    // Cancelled already, and its previous data is being put back: a second request changes nothing.
+    if (!isAbandoned && restore.status === 'cancelled' && restore.finishedAt === null) return restore
     const error = { errorCode: 'cancelled', errorMessage: words }
     const hasBegun = restore.status === 'applying' && (await findBySubject(bound.db, id))?.phase !== 'waiting'
     const finishedAt = hasBegun ? null : nowOf(deps)
