@@ -1,0 +1,34 @@
+import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Scenario } from './scenario.ts'
+
+const [projects, connections] = [200, 256]
+
+/** A viewer opens many connections on the longest list and goes away before it is answered, again and again. */
+export const abandonedRequests: Scenario = {
+  name: 'abandoned requests for a list',
+  env: { BERTH_QUOTA_PROJECTS: '1000' },
+  async run({ hosting, watch }) {
+    for (let at = 0; at < projects; at++) await hosting.makeProject({ name: `abandoned-${at}`, kind: 'service' })
+    const { token } = (await hosting.api('POST', '/tokens', { name: 'viewer', scopes: ['project:read'] })).body.data
+    const { hostname, port } = new URL(hosting.berth.url)
+    const head = `GET /api/projects?limit=200 HTTP/1.1\r\nhost: ${hostname}:${port}\r\nauthorization: Bearer ${token}\r\n\r\n`
+    const visit = () =>
+      new Promise<void>((resolve) => {
+        const socket = connect(Number(port), hostname, () => socket.write(head))
+        socket.on('error', () => {}).on('close', () => resolve())
+        setTimeout(() => socket.resetAndDestroy(), 30)
+      })
+    const count = await watch(async (until) => {
+      let visits = 0
+      while (!until.aborted) {
+        await Promise.all(Array.from({ length: connections }, visit))
+        visits += connections
+        await pause(1)
+      }
+      return visits
+    })
+    const listed = await hosting.api('GET', '/projects?limit=200')
+    return `${count} requests abandoned; the next list: ${listed.status}`
+  },
+}

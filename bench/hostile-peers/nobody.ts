@@ -1,0 +1,13 @@
+import { once } from 'node:events'
+import type { Scenario } from './scenario.ts'
+
+/** The yardstick: what the machine itself takes. */
+export const nobody: Scenario = {
+  name: 'nobody (the yardstick)',
+  async run({ watch }) {
+    await watch(async (until) => {
+      if (!until.aborted) await once(until, 'abort')
+    })
+    return '–'
+  },
+}
