@@ -1,13 +1,4 @@
-import { expect, test } from 'vitest'
 import { kinds } from './compose-files.ts'
-import { fuzz, replay, seedsFolder } from './runner.ts'
+import { gateTests } from './gate-tests.ts'
 
-test('what was once found stays mended', async () => {
-  expect((await replay(kinds, seedsFolder('compose-files'))).findings).toEqual([])
-})
-
-test('nothing new is found in a few seconds', async () => {
-  const { tried, finding } = await fuzz(kinds, { seconds: 7 })
-  expect(finding).toBeUndefined()
-  for (const { name } of kinds) expect(tried[name]).toBeGreaterThan(0)
-})
+gateTests('compose-files', kinds, { seconds: 7 })

@@ -1,13 +1,4 @@
-import { expect, test } from 'vitest'
 import { kinds } from './dockerfiles.ts'
-import { fuzz, replay, seedsFolder } from './runner.ts'
+import { gateTests } from './gate-tests.ts'
 
-test('what was once found stays mended', async () => {
-  expect((await replay(kinds, seedsFolder('dockerfiles'))).findings).toEqual([])
-})
-
-test('nothing new is found in a few seconds', async () => {
-  const { tried, finding } = await fuzz(kinds, { seconds: 6 })
-  expect(finding).toBeUndefined()
-  for (const { name } of kinds) expect(tried[name]).toBeGreaterThan(0)
-})
+gateTests('dockerfiles', kinds, { seconds: 6 })

@@ -1,3 +1,4 @@
+import { on } from 'node:events'
 import net from 'node:net'
 import { EdgeWorker } from '../../packages/server/src/edge-proxy/worker.ts'
 
@@ -40,8 +41,17 @@ export class EdgeInProcess {
       socket.on('end', () => socket.end())
       socket.write(sent)
     })
+    await this.#acceptedAll()
     for (const one of this.#sockets) one.destroy()
     return { heard: this.#heard, received: Buffer.concat(parts) }
+  }
+
+  /** Connections are accepted in their order: behind one more, none of this exchange is left that the next would take for its own. */
+  async #acceptedAll(): Promise<void> {
+    const last = net.connect(portOf(this.#upstream), '127.0.0.1')
+    last.on('error', () => {})
+    for await (const [{ remotePort }] of on(this.#upstream, 'connection')) if (remotePort === last.localPort) break
+    last.destroy()
   }
 
   async stop(): Promise<void> {

@@ -36,13 +36,14 @@ export const seedsFolder = (area: string) => join(import.meta.dirname, 'seeds', 
 /** Fuzzes every kind in turns until the time is over or something is found. */
 export async function fuzz(kinds: readonly Fuzzed[], { seconds, seed = 1, keepIn }: FuzzOptions) {
   const tried: Record<string, number> = Object.fromEntries(kinds.map(({ name }) => [name, 0]))
-  const random = new Random(seed)
+  // Each kind has its own numbers: how long another kind took changes none of its inputs.
+  const randoms = new Map(kinds.map((kind) => [kind, new Random(seed)]))
   const endAt = performance.now() + seconds * 1000
   while (performance.now() < endAt) {
     for (const kind of kinds) {
       const turnEnd = Math.min(endAt, performance.now() + 100)
       do {
-        const input = kind.make(random)
+        const input = kind.make(randoms.get(kind)!)
         tried[kind.name]! += 1
         const error = await failure(kind, input)
         if (error === undefined) continue

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { type Finding, type Fuzzed, fuzz, replay, seedsFolder } from './runner.ts'
+
+/** The two tests of a fuzzed area: what was found once is tried again, then new inputs for some seconds. */
+export function gateTests(area: string, kinds: readonly Fuzzed[], { seconds }: { seconds: number }): void {
+  test('what was once found stays mended', async () => {
+    const { findings } = await replay(kinds, seedsFolder(area))
+    expect(findings, findings.map(inWords).join('\n')).toEqual([])
+  })
+
+  test(`nothing new is found in ${seconds} seconds`, async () => {
+    const { tried, finding } = await fuzz(kinds, { seconds })
+    expect(finding, finding && inWords(finding)).toBeUndefined()
+    for (const { name } of kinds) expect(tried[name]).toBeGreaterThan(0)
+  })
+}
+
+/** Long enough to repeat the finding by hand, short enough for a report. */
+const inWords = ({ name, input, error }: Finding) =>
+  `${name} with ${JSON.stringify(input).slice(0, 4_000)}: ${error.slice(0, 2_000)}`
