@@ -21,7 +21,10 @@ const changing = ['die', 'start', 'oom', 'pause', 'unpause', 'destroy', 'update'
 interface Seen {
   restarts: number
   hasEnded: boolean
+  health: HealthStatus | undefined
 }
+
+type HealthStatus = NonNullable<Instance['health']>['status']
 
 /**
  * Tells when instances end by themselves. The engine's events wake it, and what it then sees is compared with what it saw
@@ -60,9 +63,9 @@ export class Changes {
     return () => this.#reconnectListeners.delete(listener)
   }
 
-  started({ instanceId, restarts }: Instance): void {
+  started({ instanceId, restarts, health }: Instance): void {
     this.known.forget(instanceId)
-    this.#seen.set(instanceId, { restarts, hasEnded: false })
+    this.#seen.set(instanceId, { restarts, hasEnded: false, health: health?.status })
   }
 
   /** Its end is ours and no news. */
@@ -100,14 +103,13 @@ export class Changes {
     // Events of networks carry no labels, so a filter by label would drop them.
     const filters = { type: ['container', 'network'], event: [...changing] }
     const { promise: opened, resolve: onOpen } = Promise.withResolvers<void>()
+    // An event that cannot be followed up is found by the comparison after the next connect.
+    const failed = new AbortController()
+    const fail = () => failed.abort()
     // Compared only once events come, so that nothing falls between.
-    void opened.then(async () => {
-      this.known.isFollowing = true
-      this.#isOpen = true
-      if (this.disconnects > 0) for (const listener of this.#reconnectListeners) listener()
-      for (const instance of await listInstances(this.#parts).catch(() => [])) this.#compare(instance)
-    })
-    for await (const event of eventsOf(filters, engine, { abort: signal, onOpen })) {
+    void opened.then(() => this.#opened()).catch(fail)
+    const abort = AbortSignal.any([signal, failed.signal])
+    for await (const event of eventsOf(filters, engine, { abort, onOpen })) {
       const attributes = event.Actor?.Attributes
       if (event.Type === 'network') await this.#networkChanged(attributes)
       if (!labels.isOurs(attributes) || labelIn(attributes, 'kind') !== 'instance') continue
@@ -117,18 +119,32 @@ export class Changes {
       if (event.Action === 'start') this.#overMemory.delete(instanceId)
       if (event.Action === 'die') {
         const isOverMemory = this.#overMemory.delete(instanceId)
-        void this.#telling.run(instanceId, () => this.#died(event.Actor?.Attributes, isOverMemory))
+        this.#telling.run(instanceId, () => this.#died(event.Actor?.Attributes, isOverMemory)).catch(fail)
       }
-      if (event.Action?.startsWith('health_status')) await this.#healthChanged(event.Actor?.Attributes)
+      if (event.Action?.startsWith('health_status')) {
+        const instance = await inspectInstance(instanceId, this.#parts)
+        if (instance) this.#tellHealth(instance)
+      }
     }
   }
 
-  async #healthChanged(attributes: Record<string, string> | undefined): Promise<void> {
-    const instanceId = labelIn(attributes, 'id')
-    const instance = await inspectInstance(instanceId, this.#parts).catch(() => undefined)
-    if (!instance?.health || this.#expected.has(instanceId)) return
-    const { status, output } = instance.health
-    this.#notify({ instance, kind: 'health', reason: [`Its health check says ${status}`, output].filter(Boolean).join(': ') })
+  async #opened(): Promise<void> {
+    this.known.isFollowing = true
+    this.#isOpen = true
+    if (this.disconnects > 0) for (const listener of this.#reconnectListeners) listener()
+    for (const instance of await listInstances(this.#parts)) {
+      const before = this.#seen.get(instance.instanceId)
+      if (before && before.health !== instance.health?.status) this.#tellHealth(instance)
+      this.#compare(instance)
+    }
+  }
+
+  #tellHealth(instance: Instance): void {
+    const { instanceId, health, restarts } = instance
+    if (!health || this.#expected.has(instanceId)) return
+    this.#seen.set(instanceId, { restarts, hasEnded: false, ...this.#seen.get(instanceId), health: health.status })
+    const reason = [`Its health check says ${health.status}`, health.output].filter(Boolean).join(': ')
+    this.#notify({ instance, kind: 'health', reason })
   }
 
   /** A container that ends leaves its network as well, which is no news. */
@@ -149,7 +165,7 @@ export class Changes {
   /** The event says how it ended: by now it may run again, and then the engine does not know any more. */
   async #died(attributes: Record<string, string> | undefined, isOverMemory: boolean): Promise<void> {
     const instanceId = labelIn(attributes, 'id')
-    const instance = await inspectInstance(instanceId, this.#parts).catch(() => undefined)
+    const instance = await inspectInstance(instanceId, this.#parts)
     if (!instance) return
     const exitCode = attributes?.exitCode === undefined ? instance.exitCode : Number(attributes.exitCode)
     const outOfMemory =
@@ -175,8 +191,8 @@ export class Changes {
   #compare(instance: Instance): void {
     const { instanceId, restarts } = instance
     const hasEnded = instance.state === 'exited'
-    const before = this.#seen.get(instanceId) ?? { restarts, hasEnded: false }
-    this.#seen.set(instanceId, { restarts, hasEnded })
+    const before = this.#seen.get(instanceId) ?? { restarts, hasEnded: false, health: instance.health?.status }
+    this.#seen.set(instanceId, { ...before, restarts, hasEnded })
     if (this.#expected.has(instanceId)) return
     if (hasEnded && !before.hasEnded) void this.#tell(instance, 'exited')
     else if (restarts > before.restarts) {

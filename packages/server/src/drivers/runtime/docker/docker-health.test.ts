@@ -2,19 +2,23 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Docker from 'dockerode'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeNeeding, partOf } from '../../../../../../tests/kit/machine.ts'
+import { startWeakSocket, type WeakSocket } from '../../../../../../tests/kit/weak-socket.ts'
 import { healthProgramWith } from '../health-program.ts'
 import { type Artifact, emptyPlan, type Runtime, type StartRequest } from '../runtime.ts'
 import { createDockerRuntime } from './docker-runtime.ts'
 import { readIdentity } from './identity.ts'
 import { removeEverythingOf } from './remove-everything.ts'
+import { containerName } from './run/container-settings.ts'
 
 const never = new AbortController().signal
 const allotment = { cpuCores: 1, memoryMb: 64, diskMb: 500 }
 
 describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
   let folder: string
+  let socket: WeakSocket
   let runtime: Runtime
   let artifact: Artifact
   const seed = randomBytes(4).toString('hex')
@@ -31,9 +35,13 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
   const run = (instanceId: string, ...argv: string[]) => runtime.exec(instanceId, { argv }, never)
   const statusOf = async (instanceId: string) => (await runtime.glance(instanceId))?.health?.status
 
+  const statusAtEngine = async (instanceId: string) =>
+    (await new Docker({ socketPath: partOf('docker') }).getContainer(containerName(instanceId)).inspect()).State.Health?.Status
+
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'berth-docker-health-'))
-    runtime = createDockerRuntime({ socketPath: partOf('docker'), folder: join(folder, 'data'), imageMirror: null })
+    socket = await startWeakSocket(partOf('docker'))
+    runtime = createDockerRuntime({ socketPath: socket.path, folder: join(folder, 'data'), imageMirror: null })
     const source = join(folder, 'source')
     await mkdir(source)
     const check = 'HEALTHCHECK --interval=1s --timeout=5s --retries=1 CMD test -f /tmp/well || { echo not well; exit 1; }'
@@ -44,6 +52,7 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
   })
   afterAll(async () => {
     await runtime?.close()
+    await socket?.[Symbol.asyncDispose]()
     await removeEverythingOf(readIdentity(join(folder, 'data')).instance, partOf('docker'))
     await rm(folder, { recursive: true, force: true })
   })
@@ -61,6 +70,20 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
     await run(instanceId, 'touch', '/tmp/well')
     await expect.poll(() => statusOf(instanceId), { timeout: 20_000 }).toBe('healthy')
     await expect.poll(() => told).toContain('Its health check says healthy')
+    unlisten()
+    await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+  })
+
+  test('a change of its verdict while the engine does not answer is told when it does', async () => {
+    const { instanceId } = await start()
+    await expect.poll(() => statusOf(instanceId)).toBe('unhealthy')
+    const { promise: healthy, resolve } = Promise.withResolvers<void>()
+    const unlisten = runtime.onChange(({ instance: { health } }) => void (health?.status === 'healthy' && resolve()))
+    await run(instanceId, 'touch', '/tmp/well')
+    await socket.cut('gone')
+    await expect.poll(() => statusAtEngine(instanceId)).toBe('healthy')
+    await socket.mend()
+    await healthy
     unlisten()
     await runtime.stop(instanceId, { graceSeconds: 0 }, never)
   })
