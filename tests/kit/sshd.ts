@@ -64,7 +64,7 @@ export async function startSshd(
   }
   const stop = async () => {
     // Each connection is a process of a session of its own, which does not end with the one that listens.
-    const sessions = daemon ? descendants(daemon.pid).slice(1) : []
+    const sessions = daemon ? (await descendants(daemon.pid)).slice(1) : []
     await daemon?.stop(3000)
     for (const pid of sessions) end(pid)
     earlierLog += daemon?.output() ?? ''

@@ -1,5 +1,6 @@
+import { restsUntil } from '../rests-until.ts'
 import type { ListenerAddress, ListenerOwner } from './listener-owner.ts'
-import { type ListeningSocket, ListeningSockets } from './listening-sockets.ts'
+import { ListeningSockets } from './listening-sockets.ts'
 import { treeHolds } from './process-tree.ts'
 
 interface Question {
@@ -9,12 +10,17 @@ interface Question {
 }
 
 const keptAtMost = 10_000
-/** A look through the processes that found nothing is not repeated for every visitor. */
+/** Listeners that share one address and port (SO_REUSEPORT); more are taken for a stranger's. */
+const sharedAtMost = 256
+/** A search through the processes that found nothing is not repeated for every visitor. */
 const refusedMs = 500
+/** Nor does it take more than this part of the time: how long it takes is up to the project. */
+const searchShare = 0.1
 
 let questions: Question[] = []
 /** By process and socket: a socket that was proven stays what it is for as long as it listens. */
 const proven = new Map<string, true | number>()
+const searching = new Map<string, Promise<boolean>>()
 
 /**
  * Tells whether whoever takes connections at the address is the owner, and nobody else beside it. Ask it once the connection
@@ -29,26 +35,53 @@ function answerAll(): void {
   const asked = questions
   questions = []
   const sockets = new ListeningSockets()
-  for (const { address, owner, answer } of asked) {
-    let isOwn = false
-    try {
-      const found = sockets.at(address)
-      isOwn = found.length > 0 && found.every((socket) => belongs(socket, owner))
-    } catch (cause) {
+  // Each by itself: a long search in one project's processes delays no other's answer.
+  for (const { address, owner, answer } of asked)
+    isListener(address, owner, sockets).then(answer, (cause) => {
       console.error(new Date().toISOString(), 'a listener could not be looked up:', cause)
-    }
-    answer(isOwn)
-  }
+      answer(false)
+    })
 }
 
-function belongs({ uid, inode }: ListeningSocket, owner: ListenerOwner): boolean {
-  if ('uid' in owner) return uid === owner.uid || (uid === 0 && owner.orRoot === true)
-  const key = `${owner.pid}.${owner.startTime}.${inode}`
-  const known = proven.get(key)
-  if (known === true) return true
-  if (known !== undefined && performance.now() < known) return false
-  const isOwn = treeHolds(owner, inode)
-  if (proven.size >= keptAtMost) proven.clear()
-  proven.set(key, isOwn || performance.now() + refusedMs)
-  return isOwn
+async function isListener(address: ListenerAddress, owner: ListenerOwner, sockets: ListeningSockets): Promise<boolean> {
+  const found = await sockets.at(address)
+  if (found.length === 0 || found.length > sharedAtMost) return false
+  if ('uid' in owner) return found.every(({ uid }) => uid === owner.uid || (uid === 0 && owner.orRoot === true))
+  return areHeld(
+    found.map(({ inode }) => inode),
+    owner,
+  )
+}
+
+type LaunchedProcess = Extract<ListenerOwner, { pid: number }>
+
+async function areHeld(inodes: readonly string[], owner: LaunchedProcess): Promise<boolean> {
+  const now = performance.now()
+  const keys = inodes.map((inode) => keyOf(owner, inode))
+  const isRefused = (key: string) => {
+    const until = proven.get(key)
+    return typeof until === 'number' && now < until
+  }
+  if (keys.some(isRefused)) return false
+  const unknown = inodes.filter((_, at) => proven.get(keys[at] as string) !== true)
+  if (unknown.length === 0) return true
+  const key = keyOf(owner, unknown.join())
+  const search = searching.get(key) ?? searchTree(key, owner, unknown)
+  searching.set(key, search)
+  return search
+}
+
+const keyOf = ({ pid, startTime }: LaunchedProcess, inodes: string) => `${pid}.${startTime}.${inodes}`
+
+async function searchTree(key: string, owner: LaunchedProcess, inodes: readonly string[]): Promise<boolean> {
+  const began = performance.now()
+  try {
+    const isOwn = await treeHolds(owner, inodes)
+    if (proven.size >= keptAtMost) proven.clear()
+    const known = isOwn || Math.max(performance.now() + refusedMs, restsUntil(began, searchShare))
+    for (const inode of inodes) proven.set(keyOf(owner, inode), known)
+    return isOwn
+  } finally {
+    searching.delete(key)
+  }
 }

@@ -1,6 +1,7 @@
-import { closeSync, openSync, readSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { isIPv4 } from 'node:net'
 import { endianness } from 'node:os'
+import { setImmediate as letOthers } from 'node:timers/promises'
 import type { ListenerAddress } from './listener-owner.ts'
 
 export interface ListeningSocket {
@@ -8,25 +9,26 @@ export interface ListeningSocket {
   inode: string
 }
 
+/** Of the kernel's list of one protocol; a project decides how many listeners it has. */
 const bytesAtMost = 8 * 1024 * 1024
-const buffer = Buffer.allocUnsafeSlow(65_536)
+const pieceBytes = 65_536
 /** State of a socket that listens, and of one that is about to be accepted; the column after both addresses. */
 const states = { listening: '0A', incoming: '03' }
 
 /** The sockets of this machine that listen, as the kernel lists them at the moment of the first question. */
 export class ListeningSockets {
-  #ipv4: string | undefined
-  #ipv6: string | undefined
-  #all: (ListeningSocket & ListenerAddress)[] | undefined
+  #ipv4: Promise<string> | undefined
+  #ipv6: Promise<string> | undefined
+  #all: Promise<readonly (ListeningSocket & ListenerAddress)[]> | undefined
 
   /**
    * Those that a connection to the address comes to. The kernel prefers a socket on the very address to one on all, and one
    * of IPv4 to one of IPv6; several in the same place share the connections (SO_REUSEPORT).
    */
-  at({ host, port }: ListenerAddress): ListeningSocket[] {
+  async at({ host, port }: ListenerAddress): Promise<ListeningSocket[]> {
     if (!isIPv4(host)) return []
     const address = hexOfIPv4(host)
-    const places: [text: () => string, address: string][] = [
+    const places: [text: () => Promise<string>, address: string][] = [
       [() => this.#textOfIPv4(), address],
       [() => this.#textOfIPv6(), `${'0'.repeat(16)}${hexOfIPv4('0.0.255.255')}${address}`],
       [() => this.#textOfIPv4(), '0'.repeat(8)],
@@ -34,24 +36,36 @@ export class ListeningSockets {
     ]
     const number = port.toString(16).toUpperCase().padStart(4, '0')
     for (const [text, local] of places) {
-      const found = socketsIn(text(), `${local}:${number}`)
+      const found = socketsIn(await text(), `${local}:${number}`)
       if (found.length > 0) return found
     }
     return []
   }
 
   /** Every one of them, with where it listens as people write it. */
-  all(): readonly (ListeningSocket & ListenerAddress)[] {
-    this.#all ??= [...listenersIn(this.#textOfIPv4()), ...listenersIn(this.#textOfIPv6())]
+  all(): Promise<readonly (ListeningSocket & ListenerAddress)[]> {
+    this.#all ??= this.#readAll()
     return this.#all
   }
 
-  #textOfIPv4(): string {
+  async #readAll(): Promise<(ListeningSocket & ListenerAddress)[]> {
+    const found: (ListeningSocket & ListenerAddress)[] = []
+    for (const text of [await this.#textOfIPv4(), await this.#textOfIPv6()])
+      for (let from = 0; from < text.length; ) {
+        const end = text.indexOf('\n', from + pieceBytes)
+        for (const listener of listenersIn(text.slice(from, end === -1 ? text.length : end))) found.push(listener)
+        from = end === -1 ? text.length : end
+        if (from < text.length) await letOthers()
+      }
+    return found
+  }
+
+  #textOfIPv4(): Promise<string> {
     this.#ipv4 ??= listenersOf('/proc/net/tcp')
     return this.#ipv4
   }
 
-  #textOfIPv6(): string {
+  #textOfIPv6(): Promise<string> {
     this.#ipv6 ??= listenersOf('/proc/net/tcp6')
     return this.#ipv6
   }
@@ -128,25 +142,26 @@ function ipv6Of(words: string): string {
 }
 
 /** Listening sockets come first, so ten thousand connections are not read. A file that is not there lists none. */
-function listenersOf(file: string): string {
-  let descriptor: number
+async function listenersOf(file: string): Promise<string> {
+  let handle: FileHandle
   try {
-    descriptor = openSync(file, 'r')
+    handle = await open(file, 'r')
   } catch {
     return ''
   }
   const parts: string[] = []
   try {
+    const buffer = Buffer.allocUnsafe(pieceBytes)
     for (let bytes = 0; bytes < bytesAtMost; ) {
-      const length = readSync(descriptor, buffer, 0, buffer.length, null)
-      if (length === 0) break
-      bytes += length
-      const part = buffer.toString('latin1', 0, length)
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, null)
+      if (bytesRead === 0) break
+      bytes += bytesRead
+      const part = buffer.toString('latin1', 0, bytesRead)
       parts.push(part)
       if (endsInConnections(part)) break
     }
   } finally {
-    closeSync(descriptor)
+    await handle.close()
   }
   return parts.join('')
 }

@@ -1,4 +1,6 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { type Dir, readFileSync, readlinkSync } from 'node:fs'
+import { opendir } from 'node:fs/promises'
+import { setImmediate as letOthers } from 'node:timers/promises'
 import { processStat, startTimeOf } from '../process-stat.ts'
 
 interface Descent {
@@ -6,36 +8,82 @@ interface Descent {
   session: number
 }
 
-/** What one look through all processes has read. */
+/** Parent and session of each process that one search has read. */
 type Seen = Map<number, Descent | undefined>
 
-const processesAtMost = 4096
-const generationsAtMost = 64
+/**
+ * What one search reads at most. A project decides how many processes it has and how many files they open, so a search beyond this ends without a result:
+ * the edge then sends nothing to that project.
+ */
+export const searchBounds = { processes: 4096, threads: 4096, descriptors: 16_384, generations: 64 }
+/** A program opens its listener early: of every process these are read before the rest of any. */
+const firstDescriptors = 128
+/** Entries that are read without a pause: less than a millisecond. */
+const slice = 64
 
 /**
- * Whether a process that came out of the one that was launched has the socket open: a descendant, also one in a pid
- * namespace of its own, or one of its session whose parent has ended.
+ * Whether processes that came out of the one that was launched have all the sockets open: descendants, also those in a pid
+ * namespace of their own, or ones of its session whose parent has ended.
  */
-export function treeHolds({ pid, startTime }: { pid: number; startTime: string }, inode: string): boolean {
+export async function treeHolds(
+  { pid, startTime }: { pid: number; startTime: string },
+  inodes: Iterable<string>,
+  { descriptors } = searchBounds,
+): Promise<boolean> {
   if (startTimeOf(pid) !== startTime) return false
-  const link = `socket:[${inode}]`
+  const missing = new Set(inodes)
   // Asked again of the one that has it: a number that was listed may have gone to a stranger since.
-  const isOurs = (one: number) => holds(one, link) && comesFrom(one, pid) && startTimeOf(pid) === startTime
-  if (descendants(pid).some(isOurs)) return true
-  const seen: Seen = new Map()
-  return everybody().some((one) => comesFrom(one, pid, seen) && isOurs(one))
+  const isOurs = (one: number) => comesFrom(one, pid) && startTimeOf(pid) === startTime
+  const below = await descendants(pid)
+  const search = async (pids: readonly number[]) => {
+    for await (const { inode, holder } of heldBy(pids, missing, descriptors))
+      if (isOurs(holder) && missing.delete(inode) && missing.size === 0) return
+  }
+  await search(below)
+  if (missing.size > 0) await search(await sessionOf(pid, new Set(below)))
+  return missing.size === 0
 }
 
-/** The sockets that a process and everything that descends from it have open, by inode. */
-export function socketsOf({ pid, startTime }: { pid: number; startTime: string | null }): Set<string> {
+/** Of the wanted sockets, by inode, those that a process or one of its descendants has open. */
+export async function socketsOf(
+  { pid, startTime }: { pid: number; startTime: string | null },
+  wanted: ReadonlySet<string>,
+): Promise<Set<string>> {
   const found = new Set<string>()
-  if (startTime === null || startTimeOf(pid) !== startTime) return found
-  for (const one of descendants(pid))
-    for (const descriptor of namesIn(`/proc/${one}/fd`)) {
-      const inode = socketAt(`/proc/${one}/fd/${descriptor}`)
-      if (inode) found.add(inode)
-    }
+  if (wanted.size === 0 || startTime === null || startTimeOf(pid) !== startTime) return found
+  for await (const { inode } of heldBy(await descendants(pid), wanted, searchBounds.descriptors)) found.add(inode)
   return found
+}
+
+/** The wanted sockets among the open files of the processes: first the early ones of each, then the rest. */
+async function* heldBy(
+  pids: readonly number[],
+  wanted: ReadonlySet<string>,
+  most: number,
+): AsyncGenerator<{ inode: string; holder: number }> {
+  let left = most
+  const long: number[] = []
+  for (const pid of pids) {
+    const names = await namesIn(`/proc/${pid}/fd`, Math.min(left, firstDescriptors))
+    left -= names.length
+    if (names.length === firstDescriptors) long.push(pid)
+    yield* socketsAmong(names, pid, wanted)
+    if (left <= 0) return
+  }
+  for (const pid of long) {
+    const names = (await namesIn(`/proc/${pid}/fd`, firstDescriptors + left)).slice(firstDescriptors)
+    left -= names.length
+    yield* socketsAmong(names, pid, wanted)
+    if (left <= 0) return
+  }
+}
+
+async function* socketsAmong(names: readonly string[], holder: number, wanted: ReadonlySet<string>) {
+  for (const [at, name] of names.entries()) {
+    if (at % slice === slice - 1) await letOthers()
+    const inode = socketAt(`/proc/${holder}/fd/${name}`)
+    if (inode !== undefined && wanted.has(inode)) yield { inode, holder }
+  }
 }
 
 function socketAt(link: string): string | undefined {
@@ -47,19 +95,8 @@ function socketAt(link: string): string | undefined {
   }
 }
 
-function holds(pid: number, link: string): boolean {
-  for (const descriptor of namesIn(`/proc/${pid}/fd`)) {
-    try {
-      if (readlinkSync(`/proc/${pid}/fd/${descriptor}`) === link) return true
-    } catch {
-      // Closed meanwhile.
-    }
-  }
-  return false
-}
-
 function comesFrom(pid: number, ancestor: number, seen: Seen = new Map()): boolean {
-  for (let one = pid, generation = 0; one > 0 && generation < generationsAtMost; generation++) {
+  for (let one = pid, generation = 0; one > 0 && generation < searchBounds.generations; generation++) {
     if (one === ancestor) return true
     if (!seen.has(one)) seen.set(one, descentOf(one))
     const stat = seen.get(one)
@@ -71,11 +108,16 @@ function comesFrom(pid: number, ancestor: number, seen: Seen = new Map()): boole
 }
 
 /** With the process itself; nothing but it where the kernel keeps no list of children. */
-export function descendants(pid: number): number[] {
+export async function descendants(pid: number): Promise<number[]> {
   const found = [pid]
-  for (let at = 0; at < found.length && found.length < processesAtMost; at++)
-    for (const thread of namesIn(`/proc/${found[at]}/task`))
-      found.push(...childrenOf(`/proc/${found[at]}/task/${thread}/children`))
+  let threads = searchBounds.threads
+  for (let at = 0; at < found.length && threads > 0; at++)
+    for (const thread of await namesIn(`/proc/${found[at]}/task`, threads)) {
+      threads -= 1
+      if (threads % slice === 0) await letOthers()
+      const room = searchBounds.processes - found.length
+      found.push(...childrenOf(`/proc/${found[at]}/task/${thread}/children`).slice(0, room))
+    }
   return found
 }
 
@@ -87,14 +129,37 @@ function childrenOf(file: string): number[] {
   }
 }
 
-const everybody = () => namesIn('/proc').map(Number).filter(Boolean)
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
+/** The processes that came out of one and are no longer below it; without those that are known already. */
+async function sessionOf(pid: number, known: ReadonlySet<number>): Promise<number[]> {
+  const seen: Seen = new Map()
+  const found: number[] = []
+  const names = await namesIn('/proc', Number.POSITIVE_INFINITY)
+  for (const [at, name] of names.entries()) {
+    if (at % slice === slice - 1) await letOthers()
+    const one = Number(name)
+    if (one > 0 && !known.has(one) && comesFrom(one, pid, seen)) found.push(one)
+    if (found.length >= searchBounds.processes) break
   }
+  return found
+}
+
+/** The first names in a folder of the kernel's, in its order: of files, the ones that were opened first. */
+async function namesIn(folder: string, most: number): Promise<string[]> {
+  const names: string[] = []
+  let open: Dir
+  try {
+    open = await opendir(folder, { bufferSize: slice })
+  } catch {
+    return names
+  }
+  try {
+    for (let entry = await open.read(); entry && names.length < most; entry = await open.read()) names.push(entry.name)
+  } catch {
+    // The process has ended meanwhile.
+  } finally {
+    await open.close().catch(() => undefined)
+  }
+  return names
 }
 
 function descentOf(pid: number): Descent | undefined {

@@ -1,6 +1,6 @@
+import { restsUntil } from '../../../platform/rests-until.ts'
 import type { Room } from './disk-room.ts'
 import type { Suspicion } from './disk-use.ts'
-import { restsUntil } from './share-of-time.ts'
 
 /** To look at those who only may have filled the disk takes at most this part of the time, however many they are. */
 const shareOfTime = 1 / 10

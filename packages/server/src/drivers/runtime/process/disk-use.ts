@@ -1,8 +1,8 @@
 import { readdir, stat } from 'node:fs/promises'
+import { restsUntil } from '../../../platform/rests-until.ts'
 import { bytesOfAName } from '../../folder/folder-size.ts'
 import { measureFolders } from '../../folder/measure-folder.ts'
 import { type Room, roomAt } from './disk-room.ts'
-import { restsUntil } from './share-of-time.ts'
 import { writtenBytes } from './written-bytes.ts'
 
 const megabyte = 1024 * 1024

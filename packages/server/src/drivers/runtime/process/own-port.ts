@@ -20,6 +20,9 @@ export interface PortQuestion {
   hinted: number | null
 }
 
+/** Of one program; the rest is not looked at. */
+const listenersAtMost = 64
+
 /** Addresses that a connection to 127.0.0.1 comes to. */
 const reachable = new Set(['127.0.0.1', '0.0.0.0', '::'])
 
@@ -41,14 +44,19 @@ export class OwnPort {
     this.#since = null
   }
 
-  look({ process, given, hinted }: PortQuestion, now: number, sockets: ListeningSockets): PortFinding {
-    const inodes = socketsOf(process)
-    const own = sockets.all().filter(({ inode }) => inodes.has(inode))
+  async look({ process, given, hinted }: PortQuestion, sockets: ListeningSockets): Promise<PortFinding> {
+    const all = await sockets.all()
+    const inodes = await socketsOf(process, new Set(all.map(({ inode }) => inode)))
+    const own = all.filter(({ inode }) => inodes.has(inode)).slice(0, listenersAtMost)
     const listensOn = own.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
     const ports = [...new Set(own.filter(({ host }) => reachable.has(host)).map(({ port }) => port))]
-    const isAlone = (port: number) => sockets.at({ host: '127.0.0.1', port }).every(({ inode }) => inodes.has(inode))
-    const [free, shared] = [ports.filter(isAlone), ports.filter((port) => !isAlone(port))]
-    return { at: this.#choose(free, given, hinted, now), listensOn, shared: free.length === 0 ? (shared[0] ?? null) : null }
+    const [free, shared]: [number[], number[]] = [[], []]
+    for (const port of ports) {
+      const isAlone = (await sockets.at({ host: '127.0.0.1', port })).every(({ inode }) => inodes.has(inode))
+      ;(isAlone ? free : shared).push(port)
+    }
+    const at = this.#choose(free, given, hinted, performance.now())
+    return { at, listensOn, shared: free.length === 0 ? (shared[0] ?? null) : null }
   }
 
   #choose(ports: readonly number[], given: number, hinted: number | null, now: number): number | null {

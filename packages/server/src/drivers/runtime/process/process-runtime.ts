@@ -3,7 +3,7 @@ import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts'
-import { type ListeningSockets, RecentSockets } from '../../../platform/listener/listening-sockets.ts'
+import { RecentSockets } from '../../../platform/listener/listening-sockets.ts'
 import { measureFolder } from '../../folder/measure-folder.ts'
 import type { Artifact, Instance, InstanceAddress, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
@@ -60,7 +60,11 @@ export function createProcessRuntime({
   const sockets = new RecentSockets()
   const listeners = new Set<(change: InstanceChange) => void>()
   const tell = (kind: InstanceChange['kind'], reason: string, one: Supervised) => {
-    for (const listener of listeners) listener({ kind, reason, instance: show(one, places, sockets.get()) })
+    for (const listener of listeners) listener({ kind, reason, instance: show(one, places) })
+  }
+  const looked = async (one: Supervised): Promise<Instance> => {
+    await one.lookForPort(sockets.get())
+    return show(one, places)
   }
   const endWhatItLeft = async (instanceId: string) => {
     if (sandbox.hasOwnUsers) await endAllWithGroup(places.mark(instanceId))
@@ -91,13 +95,13 @@ export function createProcessRuntime({
   const startInTurn = async (request: StartRequest, abort: AbortSignal): Promise<Instance> => {
     const known = supervised.get(request.instanceId)
     await known?.settled()
-    if (known?.isAlive || known?.isRestarting || known?.isJudged) return show(known, places, sockets.get())
+    if (known?.isAlive || known?.isRestarting || known?.isJudged) return looked(known)
     const one = known ?? new Supervised(newRecord(request), parts)
     const program = await programFor(request, making, abort)
     mkdirSync(places.instance(request.instanceId), { recursive: true, mode: 0o700 })
     supervised.set(request.instanceId, one)
     await one.start(request, program)
-    return show(one, places, sockets.get())
+    return looked(one)
   }
   const stopInTurn = async (instanceId: string, graceSeconds: number): Promise<void> => {
     await supervised.get(instanceId)?.stop(graceSeconds)
@@ -111,7 +115,7 @@ export function createProcessRuntime({
   const inspect = async (instanceId: string) => {
     const one = supervised.get(instanceId)
     await one?.settled()
-    return one && show(one, places, sockets.get())
+    return one && looked(one)
   }
 
   const removeArtifact = async ({ reference, kind }: Artifact) => {
@@ -153,7 +157,7 @@ export function createProcessRuntime({
     stop: (instanceId, { graceSeconds }) => turns.run(instanceId, () => stopInTurn(instanceId, graceSeconds)),
     inspect,
     glance: inspect,
-    list: async () => [...supervised.values()].map((one) => show(one, places, sockets.get())),
+    list: () => Promise.all([...supervised.values()].map(looked)),
     usage: async () => usageOf([...supervised.values()].filter((one) => one.isAlive).map(({ record }) => record)),
     logs: (instanceId, after, abort, { follow } = { follow: true }) =>
       readers.count(
@@ -246,10 +250,9 @@ function addressOf(record: InstanceRecord, places: Places): InstanceAddress | nu
   return { host: '127.0.0.1', port: listensAt, ...owner }
 }
 
-function show(one: Supervised, places: Places, sockets: ListeningSockets): Instance {
-  const { record } = one
+function show(one: Supervised, places: Places): Instance {
+  const { record, listensOn } = one
   const state = one.isAlive ? 'running' : one.isRestarting || one.isJudged ? 'restarting' : 'exited'
-  const listensOn = one.lookForPort(sockets)
   return {
     instanceId: record.instanceId,
     owner: record.owner,

@@ -1,10 +1,13 @@
 import type { ListeningSockets } from '../../../platform/listener/listening-sockets.ts'
+import { restsUntil } from '../../../platform/rests-until.ts'
 import { lengthOf, writtenSince } from './detached.ts'
 import type { InstanceRecord, InstanceRecords } from './instance-record.ts'
 import { OwnPort } from './own-port.ts'
 import { somebodyListens, takenPortIn } from './taken-port.ts'
 
 const streams = ['stdout', 'stderr'] as const
+/** Of the time, for looking through the processes of one instance: how long a look takes is up to the project. */
+const lookShare = 0.1
 
 /** What one instance does about ports: where it listens, and which one it wanted and did not get. */
 export class ProgramPorts {
@@ -15,6 +18,8 @@ export class ProgramPorts {
   readonly #before = { stdout: 0, stderr: 0 }
   /** Everything that its own processes listen on, as far as that was looked for. */
   listensOn: readonly string[] = []
+  #looking: Promise<void> | null = null
+  #restsUntil = 0
 
   constructor(record: InstanceRecord, records: InstanceRecords, otherPortMs: number) {
     this.#record = record
@@ -27,29 +32,39 @@ export class ProgramPorts {
     for (const stream of streams) this.#before[stream] = lengthOf(this.#file(stream))
     this.listensOn = []
     this.#own.reset()
+    this.#restsUntil = 0
   }
 
   /** Where it listens, by what the kernel says of its own processes; once that is PORT, nothing is asked any more. */
-  look(sockets: ListeningSockets): void {
-    const { process: identity, port, listensAt, hintedPort = null } = this.#record
-    if (port === null || !identity || listensAt === port) return
-    const { at, listensOn, shared } = this.#own.look(
-      { process: identity, given: port, hinted: hintedPort },
-      performance.now(),
-      sockets,
-    )
+  look(sockets: ListeningSockets): Promise<void> {
+    const { port, listensAt } = this.#record
+    if (port === null || listensAt === port || performance.now() < this.#restsUntil) return this.#looking ?? Promise.resolve()
+    this.#looking ??= this.#lookNow(sockets).finally(() => {
+      this.#looking = null
+    })
+    return this.#looking
+  }
+
+  async #lookNow(sockets: ListeningSockets): Promise<void> {
+    const { process: identity, port, hintedPort = null } = this.#record
+    if (port === null || !identity) return
+    const began = performance.now()
+    const { at, listensOn, shared } = await this.#own.look({ process: identity, given: port, hinted: hintedPort }, sockets)
+    this.#restsUntil = restsUntil(began, lookShare)
+    // Another run has begun meanwhile.
+    if (this.#record.process !== identity) return
     this.listensOn = listensOn
     this.#record.portTaken = shared
-    if (at === null || at === listensAt) return
+    if (at === null || at === this.#record.listensAt) return
     this.#record.listensAt = at
     this.#records.save(this.#record)
   }
 
   /** After it has ended: the port that it did not get; null when it ended for another reason. */
-  taken(): number | null {
+  async taken(): Promise<number | null> {
     const { exitCode, hintedPort = null, listensAt } = this.#record
     const said = streams.map((stream) => writtenSince(this.#file(stream), this.#before[stream])).join('\n')
-    const isTaken = somebodyListens()
+    const isTaken = await somebodyListens()
     const port = takenPortIn(said, hintedPort, isTaken)
     if (port !== null) return port
     // Some say nothing and have nothing left to do.

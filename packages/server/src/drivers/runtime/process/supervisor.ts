@@ -115,8 +115,12 @@ export class Supervised {
     await Promise.race([judged, pause(exitMs, undefined, { ref: false })])
   }
 
-  lookForPort(sockets: ListeningSockets): readonly string[] {
-    if (this.isAlive) this.#programPorts.look(sockets)
+  async lookForPort(sockets: ListeningSockets): Promise<void> {
+    if (this.isAlive) await this.#programPorts.look(sockets)
+  }
+
+  /** As it was when it was last looked for. */
+  get listensOn(): readonly string[] {
     return this.#programPorts.listensOn
   }
 
@@ -214,7 +218,7 @@ export class Supervised {
 
   /** A program that ended because its own port is taken is started once more at once, so that it listens on PORT where it can. */
   async #restartElsewhere(): Promise<void> {
-    this.record.portTaken = this.#programPorts.taken()
+    this.record.portTaken = await this.#programPorts.taken()
     if (this.record.portTaken === null || this.#hasTakenPort || !this.#program?.onTakenPort) return
     await this.#endLeft()
     if (this.#stopping) return

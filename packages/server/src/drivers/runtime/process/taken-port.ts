@@ -10,7 +10,7 @@ const firstFreeToAll = 1024
  * The port that a program wanted and did not get, by its last words; null when it ended for another reason. A number counts
  * only when somebody does listen there. Some say no number: then it is the one that the source names, or one of the lines before.
  */
-export function takenPortIn(output: string, hinted: number | null, isTaken = somebodyListens()): number | null {
+export function takenPortIn(output: string, hinted: number | null, isTaken: (port: number) => boolean): number | null {
   const lines = output.split('\n')
   const at = lines.findLastIndex((line) => words.test(line))
   if (at === -1) return null
@@ -28,12 +28,11 @@ const portsIn = (line: string): number[] =>
     .filter((port) => port < 65_536)
 
 /** The kernel's list is read in pieces, and a socket that closes between two of them hides another: it is read twice. */
-export function somebodyListens(): (port: number) => boolean {
-  let ports: Set<number> | undefined
-  return (port) => {
-    ports ??= new Set([new ListeningSockets(), new ListeningSockets()].flatMap((sockets) => sockets.all().map((one) => one.port)))
-    return ports.has(port)
-  }
+export async function somebodyListens(): Promise<(port: number) => boolean> {
+  const ports = new Set<number>()
+  for (const sockets of [new ListeningSockets(), new ListeningSockets()])
+    for (const { port } of await sockets.all()) ports.add(port)
+  return (port) => ports.has(port)
 }
 
 /**

@@ -1,4 +1,4 @@
-import { restsUntil } from '../../process/share-of-time.ts'
+import { restsUntil } from '../../../../platform/rests-until.ts'
 
 const megabyte = 1024 * 1024
 /** Measuring takes at most this part of the time. */
