@@ -191,8 +191,8 @@ export const access = {
     status: 201,
     body: Type.Object({ email: Email, role: RoleName }),
     returns: data(NewInvitation),
-    errors: ['conflict', 'no_isolation'],
-    summary: 'Invite a person by e-mail address; the code works once, for that address',
+    errors: ['conflict', 'no_isolation', 'rate_limited'],
+    summary: 'Invite a person by e-mail address; the code works once, for that address, and goes to its mailbox',
   }),
   revokeInvitation: route('DELETE /invitations/:id', {
     permission: 'invitation:admin',

@@ -96,8 +96,15 @@ export const Invitation = Type.Object({
   createdAt: Time,
 })
 export type Invitation = Static<typeof Invitation>
-/** The code is shown once, to the one who invites; only its hash is stored. */
-export const NewInvitation = Type.Object({ ...Invitation.properties, code: Type.String(), url: Type.String() })
+/**
+ * The code is shown once, to the one who invites; only its hash is stored. Null on a cloud with a mail server: it goes to the
+ * mailbox alone.
+ */
+export const NewInvitation = Type.Object({
+  ...Invitation.properties,
+  code: nullable(Type.String()),
+  url: nullable(Type.String()),
+})
 
 export const Grant = Type.Object({ userId: Id, email: Type.String(), level: LevelName, updatedAt: Time })
 export type Grant = Static<typeof Grant>

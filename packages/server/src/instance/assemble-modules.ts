@@ -65,6 +65,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     onlyOnePerson,
     ownedProjects: owned,
     mailer: delivery.mailer,
+    isCloud: config.mode === 'cloud',
     organizationsEach: config.quotas.organizations,
     quotasOf: (organizationId) => projects.quotas.show(organizationId),
     ...(config.mode === 'cloud' ? { signUp: { mode: config.signUp, perHour: config.signUpsPerHour } } : {}),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { brokenLink } from '../../src/modules/access/audit-log.ts'
-import { call } from '../kit/call.ts'
+import { type Answer, call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, type People, password } from '../kit/people.ts'
 
@@ -42,6 +42,41 @@ describe('organisations', () => {
       call(instance, as(who), 'DELETE /organizations/:id', { params: { id: people.organizationId } })
     expect((await remove('admin')).body.permission).toBe('organization:delete')
     expect((await remove('owner')).status).toBe(204)
+  })
+})
+
+describe('deleting an organisation', () => {
+  const signIn = (email: string) => call(instance, null, 'POST /auth/login', { body: { email, password } })
+  const remove = () => call(instance, as('owner'), 'DELETE /organizations/:id', { params: { id: people.organizationId } })
+  const invited = async (inviter: People, email: string) => {
+    const { body } = await call(instance, inviter.owner.token, 'POST /invitations', { body: { email, role: 'member' } })
+    return call(instance, null, 'POST /invitations/accept', { body: { code: body.data.code, email, password } })
+  }
+  const organizationOf = ({ status, body }: Answer) => [status, body.data?.organization.id]
+
+  test('members whose default it was sign in to another one of theirs', async () => {
+    const other = await makePeople(instance)
+    await invited(other, people.member.email)
+    expect(organizationOf(await signIn(people.member.email))).toEqual([200, people.organizationId])
+    expect((await remove()).status).toBe(204)
+    expect(organizationOf(await signIn(people.member.email))).toEqual([200, other.organizationId])
+  })
+
+  test('whoever belonged to no other one is let in by a new invitation', async () => {
+    await remove()
+    expect(await signIn(people.viewer.email)).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    const other = await makePeople(instance)
+    expect(organizationOf(await invited(other, people.viewer.email))).toEqual([201, other.organizationId])
+    expect(organizationOf(await signIn(people.viewer.email))).toEqual([200, other.organizationId])
+  })
+
+  test('a default that was left behind by an older instance locks nobody out', async () => {
+    await instance.database.db
+      .updateTable('users')
+      .set({ defaultOrganizationId: 'org_gone' })
+      .where('id', '=', people.admin.userId)
+      .execute()
+    expect(organizationOf(await signIn(people.admin.email))).toEqual([200, people.organizationId])
   })
 })
 

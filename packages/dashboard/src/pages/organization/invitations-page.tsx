@@ -14,6 +14,7 @@ import { submitting } from '../../components/submitting.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRefusal } from '../../data/may.ts'
+import { say } from '../../data/notices.tsx'
 import { useRead } from '../../data/read.ts'
 
 /** People who were asked to join and have not yet. */
@@ -32,7 +33,8 @@ export function InvitationsPage() {
       {
         onSuccess: ({ data }) => {
           setEmail('')
-          setLink(data.url)
+          if (data.url) setLink(data.url)
+          else say(`The link was sent to ${data.email}.`)
         },
       },
     )

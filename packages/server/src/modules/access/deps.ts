@@ -28,6 +28,8 @@ export interface AccessDeps {
   organizationsEach?: number | null
   /** What an organisation may have, and has; absent: nobody counts. */
   quotasOf?(organizationId: string): Promise<Quotas | null>
+  /** A cloud: its organisations are strangers to each other and to the operator. */
+  isCloud?: boolean
   mailer?: Pick<Mailer, 'configured' | 'send'>
   /** Nothing keeps projects apart here and nobody said that all are trusted: one person may deploy, in one organisation. */
   onlyOnePerson?: boolean

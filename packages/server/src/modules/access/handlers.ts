@@ -3,7 +3,6 @@ import type { Handlers, RequestContext } from '../../http/handler.ts'
 import { clientOf } from '../../platform/address-set.ts'
 import { after } from '../../platform/awaitable.ts'
 import { listed } from '../../platform/db/pages.ts'
-import { isForeignKeyViolation } from '../../platform/db/violations.ts'
 import { fail } from '../../platform/failure.ts'
 import type { AccessDeps } from './deps.ts'
 import { setUp } from './first-start.ts'
@@ -11,12 +10,12 @@ import { setGrant } from './grants.ts'
 import { acceptInvitation, invite } from './invitations.ts'
 import { changeRole, removeMember } from './members.ts'
 import { refuseSecondOrganization } from './one-person.ts'
+import { deleteOrganization } from './organizations.ts'
 import { insertMember, insertOrganization } from './people.ts'
 import { knownDevice } from './prove-password.ts'
 import { quotasOf, refuseTooManyOrganizations, setQuotas } from './quotas.ts'
 import { randomCode } from './random-code.ts'
 import { deviceCookie, sessionCookie } from './session-cookie.ts'
-import { findSetupOrganization } from './setup-organization.ts'
 import { describeNewSession, describeSession, endSession, type openSession, signIn } from './sign-in.ts'
 import { completeSignUp, inviteToSignUp, requestSignUp } from './sign-up.ts'
 import * as store from './store.ts'
@@ -102,14 +101,7 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
       return { data: store.showOrganization({ ...organization, ...changes }, caller.role) }
     },
     deleteOrganization: async (_, { organization }) => {
-      if ((await findSetupOrganization.first(db, {}))?.id === organization.id)
-        fail('conflict', { words: 'Its owners and admins run this instance, so it stays' })
-      try {
-        await db.deleteFrom('organizations').where('id', '=', organization.id).execute()
-      } catch (error) {
-        if (isForeignKeyViolation(error)) fail('conflict', { words: 'The organisation still has projects: delete them first' })
-        throw error
-      }
+      await deleteOrganization(organization, deps)
       return undefined
     },
 

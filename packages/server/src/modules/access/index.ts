@@ -6,6 +6,7 @@ import type { AccessDeps } from './deps.ts'
 import { createAdmin, createReadiness, prepareFirstStart } from './first-start.ts'
 import { grantsOf, placeGrants, type TravellingGrant } from './grants.ts'
 import { accessHandlers } from './handlers.ts'
+import { invitationMailJob } from './invitation-mail.ts'
 import { accessLoaders } from './loaders.ts'
 import { tooManyPeople } from './one-person.ts'
 import { isSetupOrganization } from './setup-organization.ts'
@@ -29,7 +30,7 @@ export function createAccess(deps: AccessDeps) {
   return {
     handlers: accessHandlers(deps),
     loaders: accessLoaders(deps),
-    jobs: [signUpMailJob(deps)],
+    jobs: [signUpMailJob(deps), invitationMailJob(deps)],
     gatekeeper: createGatekeeper(deps),
     recordAudit: createAuditLog(deps),
     streamTokens: createStreamTokens(deps),

@@ -1,45 +1,51 @@
 import type { Role } from '@berth/contract'
 import type { Caller } from '../../http/handler.ts'
 import { newId } from '../../platform/db/ids.ts'
-import type { Db } from '../../platform/db/schema.ts'
 import { fail } from '../../platform/failure.ts'
 import { hashPassword } from '../../platform/secrets/password.ts'
 import { hashToken } from '../../platform/secrets/token.ts'
 import type { AccessDeps } from './deps.ts'
+import { invitationLink, mailInvitation } from './invitation-mail.ts'
+import { codeOf, idIn, isCodeOf } from './mailed-code.ts'
 import { refuseSecondPerson } from './one-person.ts'
 import { insertMember, insertUser } from './people.ts'
 import { provePassword } from './prove-password.ts'
-import { randomCode } from './random-code.ts'
 import { openSession } from './sign-in.ts'
 import { findMembership, findUserByEmail, showInvitation } from './store.ts'
 
 const goodForMs = 7 * 86_400_000
 
+/**
+ * The code goes to the mailbox where the instance has a mail server. On a cloud with one, only there: whoever has the code is
+ * taken for whoever reads the mailbox.
+ */
 export async function invite({ email, role }: { email: string; role: Role }, caller: Caller, deps: AccessDeps) {
-  const { database, clock, publicUrl } = deps
+  const { database, clock, mailer } = deps
   if (role === 'owner' && caller.role !== 'owner') fail('forbidden', { words: 'Only an owner makes owners' })
   refuseSecondPerson(role, deps)
   const known = await findUserByEmail(database.db, email)
   if (known && (await findMembership(database.db, known.id, caller.organizationId)))
     fail('conflict', { words: 'This person is already a member', field: 'email' })
-  const code = randomCode(32)
   const now = clock.now().getTime()
+  const invited = { id: newId('inv'), organizationId: caller.organizationId, email: email.toLowerCase() }
+  const code = codeOf(invited, 'invitation', deps)
   const row = {
-    id: newId('inv'),
-    organizationId: caller.organizationId,
-    email: email.toLowerCase(),
+    ...invited,
     role,
     codeHash: hashToken(code),
     invitedBy: caller.userId,
     expiresAt: now + goodForMs,
     createdAt: now,
   }
-  await database.transaction(async ({ db }) => {
+  await database.transaction(async (bound) => {
+    const { db } = bound
+    if (mailer?.configured) await mailInvitation(bound, row, now)
     // A newer invitation of the same address takes the place of the older one.
     await db.deleteFrom('invitations').where('organizationId', '=', row.organizationId).where('email', '=', row.email).execute()
     await db.insertInto('invitations').values(row).execute()
   })
-  return { ...showInvitation(row), code, url: `${publicUrl()}/invitations/${code}?email=${encodeURIComponent(row.email)}` }
+  const isMailedOnly = deps.isCloud === true && mailer?.configured === true
+  return { ...showInvitation(row), ...(isMailedOnly ? { code: null, url: null } : { code, url: invitationLink(row, deps) }) }
 }
 
 interface Acceptance {
@@ -55,7 +61,8 @@ export async function acceptInvitation({ code, email, password, name, device }: 
   const { database, clock } = deps
   const now = clock.now().getTime()
   // Hashing is dear: a guess that is wrong anyway must not buy any.
-  if (!(await goodInvitation(database.db, code, email, now).executeTakeFirst())) fail('not_found', { words: notGood })
+  const good = await goodInvitation({ code, email, now }, deps)
+  if (!good) return fail('not_found', { words: notGood })
   const known = await findUserByEmail(database.db, email)
   // Whoever may invite could else guess at a stranger's password here.
   if (known) await provePassword({ email, password, device }, known, deps)
@@ -63,8 +70,7 @@ export async function acceptInvitation({ code, email, password, name, device }: 
   return database.transaction(async ({ db, announce }) => {
     const invitation = await db
       .deleteFrom('invitations')
-      .where('codeHash', '=', hashToken(code))
-      .where('email', '=', email.toLowerCase())
+      .where('id', '=', good.id)
       .where('expiresAt', '>', now)
       .returningAll()
       .executeTakeFirst()
@@ -85,10 +91,15 @@ export async function acceptInvitation({ code, email, password, name, device }: 
 
 const notGood = 'This invitation is not good: it was used, withdrawn, ran out, or is for another address'
 
-const goodInvitation = (db: Db, code: string, email: string, now: number) =>
-  db
+/** By its signature, also when a newer key has been added since; codes of older instances are known by their hash. */
+async function goodInvitation({ code, email, now }: { code: string; email: string; now: number }, deps: AccessDeps) {
+  const codeHash = hashToken(code)
+  const row = await deps.database.db
     .selectFrom('invitations')
-    .select('id')
-    .where('codeHash', '=', hashToken(code))
+    .selectAll()
+    .where(({ or, eb }) => or([eb('codeHash', '=', codeHash), eb('id', '=', idIn(code))]))
     .where('email', '=', email.toLowerCase())
     .where('expiresAt', '>', now)
+    .executeTakeFirst()
+  return row && (row.codeHash === codeHash || isCodeOf(row, code, 'invitation', deps)) ? row : undefined
+}

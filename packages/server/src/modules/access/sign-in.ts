@@ -70,11 +70,12 @@ const sessionOf = memoizeByRows((caller: Caller, user: UserRow, organization: Or
   },
 }))
 
-/** The session of someone who has just signed in, in their default organisation. */
+/** The session of someone who has just signed in: in their default organisation, else in the first that they joined. */
 export async function describeNewSession(db: Db, opened: Awaited<ReturnType<typeof openSession>>): Promise<{ data: Session }> {
   const user = await findUser(db, opened.userId)
   const organizationId = user?.defaultOrganizationId
-  const member = organizationId ? await findMembership(db, opened.userId, organizationId) : await anyMembership(db, opened.userId)
+  const chosen = organizationId ? await findMembership(db, opened.userId, organizationId) : undefined
+  const member = chosen ?? (await firstMembership(db, opened.userId))
   if (!user || !member) fail('forbidden', { words: 'You belong to no organisation any more: ask to be invited again' })
   return describeSession(db, {
     userId: user.id,
@@ -90,7 +91,7 @@ export async function describeNewSession(db: Db, opened: Awaited<ReturnType<type
   })
 }
 
-const anyMembership = (db: Db, userId: string) =>
+const firstMembership = (db: Db, userId: string) =>
   db.selectFrom('members').selectAll().where('userId', '=', userId).orderBy('joinedAt').limit(1).executeTakeFirst()
 
 const permissionsOf = (caller: Caller): Permission[] => permissions.filter((tag) => holds(caller, tag))

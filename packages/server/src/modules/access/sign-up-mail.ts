@@ -1,6 +1,7 @@
 import { type JobKind, job } from '../../platform/jobs/declare.ts'
 import type { AccessDeps } from './deps.ts'
-import { linkTo } from './sign-up-code.ts'
+import { mailOf } from './mail-with-link.ts'
+import { codeOf } from './mailed-code.ts'
 import { findUserByEmail } from './store.ts'
 
 interface SignUpMail {
@@ -21,16 +22,7 @@ export const signUpMailJob = (deps: AccessDeps) =>
       if (!row || row.usedAt !== null || !deps.mailer) return
       const isKnown = (await findUserByEmail(db, row.email)) !== undefined
       const { subject, lines, link } = isKnown ? known(deps) : unknown(linkTo(row, deps), row.invitedBy !== null)
-      await deps.mailer.send(
-        {
-          to: row.email,
-          subject,
-          text: [...lines, link].join('\n\n'),
-          html: `${lines.map((line) => `<p>${line}</p>`).join('')}<p><a href="${link.replaceAll('&', '&amp;')}">${link.replaceAll('&', '&amp;')}</a></p>`,
-          messageId: row.id,
-        },
-        abort,
-      )
+      await deps.mailer.send({ ...mailOf({ subject, lines, link }), to: row.email, messageId: row.id }, abort)
     },
   })
 
@@ -49,3 +41,6 @@ const unknown = (link: string, isInvited: boolean) => ({
   ],
   link,
 })
+
+export const linkTo = (row: { id: string; email: string }, deps: Pick<AccessDeps, 'secretBox' | 'publicUrl'>): string =>
+  `${deps.publicUrl()}/sign-up?code=${encodeURIComponent(codeOf(row, 'sign-up', deps))}&email=${encodeURIComponent(row.email)}`

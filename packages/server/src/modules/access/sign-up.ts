@@ -7,12 +7,12 @@ import { hashPassword } from '../../platform/secrets/password.ts'
 import { hashToken } from '../../platform/secrets/token.ts'
 import type { Bound } from '../../platform/transaction.ts'
 import type { AccessDeps, SignUpSettings } from './deps.ts'
+import { codeOf, idIn, isCodeOf } from './mailed-code.ts'
 import { refuseSecondOrganization } from './one-person.ts'
 import { insertMember, insertOrganization, insertUser } from './people.ts'
 import { findSetupOrganization } from './setup-organization.ts'
 import { openSession } from './sign-in.ts'
-import { codeOf, isCodeOf, linkTo } from './sign-up-code.ts'
-import { signUpMailKind } from './sign-up-mail.ts'
+import { linkTo, signUpMailKind } from './sign-up-mail.ts'
 import { findUserByEmail } from './store.ts'
 
 const hour = 3_600_000
@@ -50,7 +50,13 @@ export async function inviteToSignUp(email: string, caller: Caller, deps: Access
     fail('email_taken', { field: 'email', words: 'This person has an account here' })
   const row = newRow(email, deps.clock.now().getTime(), invitationGoodForMs, { invitedBy: caller.userId })
   await deps.database.transaction((bound) => record(bound, row, deps.mailer?.configured))
-  return { id: row.id, email: row.email, code: codeOf(row, deps), url: linkTo(row, deps), expiresAt: iso(row.expiresAt) }
+  return {
+    id: row.id,
+    email: row.email,
+    code: codeOf(row, 'sign-up', deps),
+    url: linkTo(row, deps),
+    expiresAt: iso(row.expiresAt),
+  }
 }
 
 interface Completion {
@@ -67,10 +73,8 @@ export async function completeSignUp({ code, email, password, organization, name
   refuseSecondOrganization(deps)
   const { database, clock } = deps
   const now = clock.now().getTime()
-  const row = await goodRows(database.db, email, now)
-    .where('id', '=', code.split('.')[0] as string)
-    .executeTakeFirst()
-  const isGood = row && isCodeOf(row, code, deps) && (mode === 'open' || row.invitedBy !== null)
+  const row = await goodRows(database.db, email, now).where('id', '=', idIn(code)).executeTakeFirst()
+  const isGood = row && isCodeOf(row, code, 'sign-up', deps) && (mode === 'open' || row.invitedBy !== null)
   // Hashing is dear: a guess that is wrong anyway must not buy any.
   if (!isGood) return fail('not_found', { words: notGood })
   if (await findUserByEmail(database.db, email)) taken()

@@ -41,6 +41,7 @@ import { migration as composeProfiles } from './046-compose-profiles.ts'
 import { migration as registries } from './047-registries.ts'
 import { migration as imageChecks } from './048-image-checks.ts'
 import { migration as detectedFields } from './049-detected-fields.ts'
+import { migration as invitationMails } from './053-invitation-mails.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
@@ -92,4 +93,5 @@ export const migrations: readonly Migration[] = [
   registries,
   imageChecks,
   detectedFields,
+  invitationMails,
 ]

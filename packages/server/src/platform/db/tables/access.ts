@@ -100,6 +100,14 @@ export interface SignUpsTable {
   usedAt: Millis | null
 }
 
+/** The mails of invitations, withdrawn ones too, for as long as they count. */
+export interface InvitationMailsTable {
+  invitationId: string
+  organizationId: string
+  email: string
+  createdAt: Millis
+}
+
 export interface AuditLogTable {
   id: string
   /** '' for what happened outside any organisation. */
@@ -135,6 +143,7 @@ export interface AccessTables {
   grants: GrantsTable
   streamTokens: StreamTokensTable
   signUps: SignUpsTable
+  invitationMails: InvitationMailsTable
   auditLog: AuditLogTable
   instance: InstallationTable
 }

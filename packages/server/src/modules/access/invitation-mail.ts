@@ -1,0 +1,80 @@
+import { fail } from '../../platform/failure.ts'
+import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import type { Bound } from '../../platform/transaction.ts'
+import type { AccessDeps } from './deps.ts'
+import { mailOf } from './mail-with-link.ts'
+import { codeOf } from './mailed-code.ts'
+import { findUser } from './store.ts'
+
+interface InvitationMail {
+  invitationId: string
+}
+
+const invitationMailKind: JobKind<InvitationMail> = { kind: 'access.invitation-mail' }
+
+const hour = 3_600_000
+const day = 24 * hour
+/** A mailbox of a stranger is not filled by whoever types its address. */
+const mostOfMailbox = { count: 5, withinMs: hour }
+const mostOfOrganization = { count: 100, withinMs: day }
+
+export interface Invited {
+  id: string
+  organizationId: string
+  email: string
+}
+
+export const invitationLink = (row: Invited, deps: Pick<AccessDeps, 'secretBox' | 'publicUrl'>): string =>
+  `${deps.publicUrl()}/invitations/${codeOf(row, 'invitation', deps)}?email=${encodeURIComponent(row.email)}`
+
+/** Mails the code with the commit; 429 when the mailbox or the organisation had too many. */
+export async function mailInvitation(
+  { db, enqueue, lock }: Pick<Bound, 'db' | 'enqueue' | 'lock'>,
+  { id, organizationId, email }: Invited,
+  now: number,
+): Promise<void> {
+  // One after the other, so that a hundred at once are counted.
+  await lock('invitation-mails')
+  await db
+    .deleteFrom('invitationMails')
+    .where('createdAt', '<', now - day)
+    .execute()
+  const since = (withinMs: number) =>
+    db
+      .selectFrom('invitationMails')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('createdAt', '>', now - withinMs)
+  const refuseMore = async (query: ReturnType<typeof since>, { count, withinMs }: typeof mostOfMailbox, whom: string) => {
+    const { count: sent } = await query.executeTakeFirstOrThrow()
+    if (Number(sent) >= count)
+      fail('rate_limited', {
+        retryAfterSeconds: withinMs / 1000,
+        words: `${whom} ${count} invitations within ${withinMs / hour} h. Try again later.`,
+      })
+  }
+  await refuseMore(since(mostOfMailbox.withinMs).where('email', '=', email), mostOfMailbox, 'This address was sent')
+  const ofOrganization = since(mostOfOrganization.withinMs).where('organizationId', '=', organizationId)
+  await refuseMore(ofOrganization, mostOfOrganization, 'This organisation has sent')
+  await db.insertInto('invitationMails').values({ invitationId: id, organizationId, email, createdAt: now }).execute()
+  await enqueue(invitationMailKind, { invitationId: id })
+}
+
+/** A withdrawn or used invitation is mailed no more. */
+export const invitationMailJob = (deps: AccessDeps) =>
+  job<InvitationMail, unknown>(invitationMailKind.kind, {
+    deadlineMs: 60_000,
+    maxAttempts: 8,
+    concurrency: 4,
+    run: async ({ invitationId }, _deps, abort) => {
+      const { db } = deps.database
+      const row = await db.selectFrom('invitations').selectAll().where('id', '=', invitationId).executeTakeFirst()
+      if (!row || !deps.mailer) return
+      const inviter = row.invitedBy ? await findUser(db, row.invitedBy) : undefined
+      // Not the organisation's name: its owner would write a line of a mail to a stranger.
+      const lines = [
+        `${inviter?.email ?? 'A user'} invites you to join an organisation. The link works once, for a week, for this address alone:`,
+      ]
+      const mail = mailOf({ subject: 'You are invited to join an organisation', lines, link: invitationLink(row, deps) })
+      await deps.mailer.send({ ...mail, to: row.email, messageId: row.id }, abort)
+    },
+  })

@@ -1,0 +1,21 @@
+import type { OrganizationRow } from '../../platform/db/tables/access.ts'
+import { isForeignKeyViolation } from '../../platform/db/violations.ts'
+import { fail } from '../../platform/failure.ts'
+import type { AccessDeps } from './deps.ts'
+import { findSetupOrganization } from './setup-organization.ts'
+
+/** Members whose default it was keep their other organisations: the first that they joined is the next default. */
+export async function deleteOrganization({ id }: OrganizationRow, { database }: AccessDeps): Promise<void> {
+  if ((await findSetupOrganization.first(database.db, {}))?.id === id)
+    fail('conflict', { words: 'Its owners and admins run this instance, so it stays' })
+  try {
+    await database.transaction(async ({ db }) => {
+      // First, so that whoever joins at this moment has joined before it or does not join at all.
+      await db.deleteFrom('organizations').where('id', '=', id).execute()
+      await db.updateTable('users').set({ defaultOrganizationId: null }).where('defaultOrganizationId', '=', id).execute()
+    })
+  } catch (error) {
+    if (isForeignKeyViolation(error)) fail('conflict', { words: 'The organisation still has projects: delete them first' })
+    throw error
+  }
+}
