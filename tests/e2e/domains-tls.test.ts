@@ -7,7 +7,7 @@ import type { TLSSocket } from 'node:tls'
 import type { Project, ProjectRoute } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePorts } from '../kit/free-port.ts'
-import { type Hosting, serving, startHosting, writeApp } from '../kit/hosting.ts'
+import { type Hosting, ownerSignIn, serving, startHosting, writeApp } from '../kit/hosting.ts'
 import { describeNeeding, partOf } from '../kit/machine.ts'
 import { type Pebble, startPebble } from '../kit/pebble.ts'
 
@@ -66,6 +66,19 @@ describeNeeding(['pebble', 'challtestsrv'], 'domains and their certificates on t
     expect([plain.status, plain.headers.location]).toEqual([308, `https://shop.example.test:${tlsPort}/cart?item=1`])
     expect(await hosting.get(`${project.slug}.localhost`)).toMatchObject({ status: 200, text: 'the shop' })
     await expect(getSecurely(tlsPort, 'other.example.test', root)).rejects.toThrow()
+  })
+
+  test('another organisation’s claim that is not proven changes nothing: https answers as before', async () => {
+    const before = await seen('shop.example.test')
+    const rival = await inAnotherOrganization(hosting)
+    const theirs = await rival('POST', '/projects', { name: 'rival', gitUrl: 'https://git.example.test/rival/shop.git' })
+    const claim = await rival('POST', `/projects/${theirs.data.id}/connect`, { domain: 'shop.example.test' })
+    expect(claim.data).toMatchObject({ hostname: 'shop.example.test', state: 'pending' })
+    // The answer of a retry comes after the table of the edge was made anew.
+    await rival('POST', `/projects/${theirs.data.id}/routing/retry`)
+    expect((await retry()).status).toBe(200)
+    expect(await routeOf('shop.example.test')).toMatchObject({ tls: 'active', state: 'synced' })
+    expect(await seen('shop.example.test')).toEqual(before)
   })
 
   test('a name whose order fails says what the authority said; routing/retry asks again, once the reason is gone with success', async () => {
@@ -130,6 +143,20 @@ describeNeeding(['pebble', 'challtestsrv'], 'domains and their certificates on t
     expect(bytes).not.toContain('PRIVATE KEY')
   })
 })
+
+/** The owner in an organisation of another name, which knows nothing of the first one's projects. */
+async function inAnotherOrganization({ berth }: Hosting) {
+  const origin = new URL(berth.url).origin
+  const ask = async (method: string, path: string, body?: unknown, more: Record<string, string> = {}) => {
+    const headers = { origin, 'content-type': 'application/json', ...more }
+    return fetch(`${berth.url}/api${path}`, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+  }
+  const session = await ask('POST', '/auth/login', ownerSignIn)
+  const cookie = session.headers.getSetCookie()[0]!.split(';')[0]!
+  const { data } = await (await ask('POST', '/organizations', { name: 'Rival' }, { cookie })).json()
+  return async (method: string, path: string, body: unknown = {}) =>
+    (await ask(method, path, body, { cookie, 'x-organization-id': data.id })).json()
+}
 
 const ordersIn = (pebble: Pebble) => pebble.output().match(/Added order/g)?.length ?? 0
 

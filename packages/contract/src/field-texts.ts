@@ -278,7 +278,7 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   packageManager: 'Package manager; null: detected',
   password: 'The password; never shown',
   path: 'The path',
-  pathPrefix: 'The rule covers this path and those below it; null: all',
+  pathPrefix: 'The rule covers this path and those below it, by whole segments: `/admin` is not `/administrator`; null: all',
   payload: 'What a run saves',
   pendingChanges: 'Changed since the live deployment was made, in force with the next one',
   permissions: 'The permission tags of the caller',

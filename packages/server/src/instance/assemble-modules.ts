@@ -106,6 +106,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     drivers && servers && config.mode === 'self-hosted'
       ? createMigration({
           ...common,
+          isOperator,
           projects,
           runtimes: drivers.runtimes,
           readerOf: servers.reader,

@@ -128,6 +128,23 @@ describe('both routes', () => {
     expect((await as(others.owner.token).adopt(adoption())).status).toBe(404)
   })
 
+  test('a container that mounts a part of the server’s system is for operators, and the answer names the place', async () => {
+    const there = async (token: string) =>
+      (await call(instance, token, 'POST /servers', { body: { name: 'Box', host: '203.0.113.9' } })).body.data.id as string
+    containers = [anew({ ...shopDb, mounts: [{ type: 'bind', source: '/etc/cron.d', target: '/jobs', readOnly: false }] })]
+    const theirs = { ...adoption({ serviceNames: ['db'] }), serverId: await there(others.owner.token) }
+    for (const query of [{ plan: true }, { plan: false }])
+      expect(await as(others.owner.token).adopt(theirs, { query })).toMatchObject({
+        status: 403,
+        body: { code: 'forbidden', error: expect.stringContaining('/etc/cron.d') },
+      })
+    const scanned = await as(others.owner.token).scan({ serverId: theirs.serverId })
+    expect(scanned.body.stack.composeProjects[0].services).toMatchObject([{ adoptable: false }])
+    const { status, body } = await admin().adopt(adoption({ serviceNames: ['db'] }))
+    expect(status).toBe(201)
+    expect(body.warnings).toContainEqual(expect.stringMatching(/^\/etc\/cron\.d is a part of the server's system/))
+  })
+
   test('404 on a cloud instance, whoever asks', async () => {
     const cloud = await startInstance({ BERTH_MODE: 'cloud', BERTH_PUBLIC_URL: 'https://cloud.example.test' })
     try {

@@ -116,27 +116,53 @@ describe('a claim that nobody contests', () => {
 })
 
 describe('a claim of two organisations', () => {
-  test('is taken from both; then neither is served, both are told what is missing, and the one that served is told', async () => {
+  test('self-hosted: is taken from both, and the first serves on: its certificate stays, and nobody is told', async () => {
     const { ours, theirs } = await begin()
     const mine = await ours.connect()
-    await expect.poll(() => servedAt()).toBe(ours.project.id)
+    await expect.poll(async () => (await ours.route())?.tls).toBe('active')
+    const before = await ours.route()
     const second = await theirs.connect(name.toUpperCase())
     expect([second.status, second.body.data.state]).toEqual([201, 'pending'])
     expect(proofOf(second).value).not.toBe(proofOf(mine).value)
-    await expect.poll(() => servedAt()).toBeUndefined()
-    expect((await ours.route())?.reason).toContain(proofOf(mine).value)
+    await settled()
+    await Promise.all([ours.retry(), theirs.retry()])
+    expect(servedAt()).toBe(ours.project.id)
+    expect(await ours.route()).toEqual(before)
     expect((await theirs.route())?.reason).toContain(proofOf(second).value)
-    expect(await ours.told()).toEqual([`${name} does not serve until it is proven`])
-    expect(await theirs.told()).toEqual([])
+    expect([await ours.told(), await theirs.told()]).toEqual([[], []])
+    expect(authority.orders).toEqual([name])
   })
 
-  test('at once: both are taken, and neither is served', async () => {
+  test('cloud: neither is served before it is proven', async () => {
+    const { ours, theirs } = await begin({ BERTH_MODE: 'cloud' })
+    await ours.connect()
+    await theirs.connect()
+    await settled()
+    await ours.retry()
+    expect(servedAt()).toBeUndefined()
+  })
+
+  test('self-hosted, at once: both are taken, and one of them is served, always the same', async () => {
     const { ours, theirs } = await begin()
     const both = await Promise.all([ours.connect(), theirs.connect()])
     expect(both.map(({ status }) => status)).toEqual([201, 201])
     await settled()
     await ours.retry()
-    expect(servedAt()).toBeUndefined()
+    const served = servedAt()
+    expect([ours.project.id, theirs.project.id]).toContain(served)
+    await theirs.retry()
+    expect(servedAt()).toBe(served)
+  })
+
+  test('who served without a proof is told when another one proves it', async () => {
+    const { ours, theirs } = await begin()
+    await ours.connect()
+    await expect.poll(async () => (await ours.route())?.tls).toBe('active')
+    publish(proofOf(await theirs.connect()))
+    await theirs.retry()
+    await expect.poll(() => servedAt()).toBe(theirs.project.id)
+    expect(await ours.told()).toEqual([`${name} does not serve any more`])
+    expect(await ours.route()).toMatchObject({ state: 'pending', tls: 'none' })
   })
 
   test('is whoever proves it, first come or not; the checks go on by themselves', async () => {
@@ -221,6 +247,9 @@ describe('names above and below', () => {
     expect(servedAt('login.customer.test')).toBeUndefined()
     await ours.connect('shop.customer.test')
     await expect.poll(() => servedAt('shop.customer.test')).toBe(ours.project.id)
+    // The owner of the name above needs no proof there, and does not come second to a claim that may not serve.
+    await ours.connect('login.customer.test')
+    await expect.poll(() => servedAt('login.customer.test')).toBe(ours.project.id)
     publish(proofOf(below))
     await theirs.retry()
     expect(servedAt('login.customer.test')).toBe(theirs.project.id)

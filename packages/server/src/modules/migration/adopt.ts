@@ -7,8 +7,10 @@ import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { isUniqueViolation } from '../../platform/db/violations.ts'
 import { Failure, fail } from '../../platform/failure.ts'
 import { adoptVolume } from '../deployments/index.ts'
+import { operatorsOnly, placesOf, systemPlacesOf } from './adoptable.ts'
 import { type Adoption, adoptionOf } from './adoption.ts'
 import type { MigrationDeps } from './deps.ts'
+import type { Discovery } from './discover.ts'
 import { plainText } from './plain-text.ts'
 import { holdsVolume, planOfAdoption } from './plan.ts'
 import { discoverOn } from './scan.ts'
@@ -22,6 +24,8 @@ async function tryAdopt(body: AdoptBody, isPlan: boolean, caller: Caller, deps: 
   const adoptedBy = await adoptedContainers(deps.database.db, caller.organizationId)
   const discovery = await discoverOn(body.serverId, caller.organizationId, deps)
   const adoption = adoptionOf(body, discovery, adoptedBy)
+  const mounted = systemPlacesIn(adoption, discovery)
+  if (mounted.length > 0 && !(await deps.isOperator(caller))) fail('forbidden', { words: operatorsOnly(mounted) })
   const project = isPlan ? null : await record(adoption, body.projectName, caller, deps)
   return {
     success: true,
@@ -34,10 +38,20 @@ async function tryAdopt(body: AdoptBody, isPlan: boolean, caller: Caller, deps: 
       volumes: (service.volumes ?? []).map(({ source }) => shownVolume(adoption.volumes.get(source as string))),
     })),
     renamed: adoption.renamed,
-    warnings: adoption.warnings,
+    warnings: [...mounted.map(systemWarning), ...adoption.warnings],
     plan: planOfAdoption(adoption),
   }
 }
+
+/** By the container that is adopted and by its replicas. */
+function systemPlacesIn({ parts }: Adoption, { docker }: Discovery): string[] {
+  const places = placesOf(docker)
+  const containers = parts.flatMap(({ named }) => [named.container, ...named.replicas])
+  return [...new Set(containers.flatMap((container) => systemPlacesOf(container, places)))]
+}
+
+const systemWarning = (place: string): string =>
+  `${plainText(place)} is a part of the server's system: whoever may change the project reads or changes the server there`
 
 const shownVolume = (what: AdoptedVolume | undefined) => (what ? plainText('volume' in what ? what.volume : what.path) : '')
 

@@ -1,12 +1,15 @@
 import { posix } from 'node:path'
 import type { ReadContainer, ReadDocker } from '../../drivers/runtime/server/server-reader.ts'
 import { composeMarks, isOurs } from './compose-labels.ts'
+import { plainText } from './plain-text.ts'
 
 export interface AdoptionFacts {
   /** The project here that it was adopted into. */
   adoptedBy: string | undefined
   /** Volumes that are a place of the server under another name, and which place. */
   places?: ReadonlyMap<string, string>
+  /** False: the caller is no operator of the instance, and adopts no container that mounts a part of the server's system. */
+  isOperator?: boolean
 }
 
 /** A volume may be made of a folder or a disk of the server (`device`): then that is what a container sees. */
@@ -25,6 +28,28 @@ const systemTrees = /^\/(proc|sys|dev|var\/lib\/(docker|containerd)|run\/(docker
 const isOfTheSystem = (path: string): boolean => {
   const plain = posix.normalize(path).replace(/(?!^)\/+$/, '')
   return systemFolders.has(plain) || systemTrees.test(plain)
+}
+
+/** Parts of a server's system. Whoever writes there (`/etc/cron.d`) rules the server, and whoever reads there has its secrets. */
+const systemParts = [
+  /^\/(etc|root|boot|bin|sbin|lib|lib32|lib64|libx32|usr|run|snap)\//,
+  /^\/var\/(run|spool|log|cache|backups|lib\/(systemd|dpkg|rpm|apt|cloud|sudo|kubelet|lxc|lxd|snapd|polkit-1|NetworkManager))(\/|$)/,
+  // Of a user: keys, logins, and the files that a shell runs.
+  /\/\.(ssh|gnupg|kube|docker|aws|azure|config|local|berth|bashrc|bash_profile|profile|zshrc|netrc)(\/|$)/,
+]
+/** Files that say nothing of the server but its time zone. */
+const harmless = new Set(['/etc/localtime', '/etc/timezone'])
+
+/** Places of the server's system that a container mounts, by a bind or by a volume that is another name for one. */
+export function systemPlacesOf({ mounts }: Pick<ReadContainer, 'mounts'>, places?: ReadonlyMap<string, string>): string[] {
+  const mounted = mounts.flatMap(({ type, source, readOnly }) => {
+    const place = type === 'volume' ? places?.get(source ?? '') : type === 'bind' ? source : null
+    return place ? [{ place: posix.normalize(place), readOnly }] : []
+  })
+  const found = mounted.filter(
+    ({ place, readOnly }) => !(readOnly && harmless.has(place)) && systemParts.some((part) => part.test(place)),
+  )
+  return [...new Set(found.map(({ place }) => place))]
 }
 
 type Rule = (container: ReadContainer, facts: AdoptionFacts) => string | false | undefined
@@ -54,7 +79,15 @@ const rules: Rule[] = [
       const place = type === 'volume' ? places?.get(source ?? '') : source
       return (type === 'bind' || type === 'volume') && typeof place === 'string' && isOfTheSystem(place)
     }) && 'It mounts a folder of the system: whoever may change the project would read or change the server itself',
+  (container, { places, isOperator = true }) => {
+    const mounted = isOperator ? [] : systemPlacesOf(container, places)
+    return mounted.length > 0 && operatorsOnly(mounted)
+  },
 ]
+
+/** The reason, which names the places. */
+export const operatorsOnly = (places: readonly string[]): string =>
+  `It mounts ${places.map(plainText).join(', ')} of the server's system: only an operator of this instance may adopt it`
 
 export function whyNotAdoptable(container: ReadContainer, facts: AdoptionFacts): string | null {
   for (const rule of rules) {

@@ -2,6 +2,7 @@ import type { CreateProject, Project } from '@berth/contract'
 import type { Runtimes } from '../../drivers/runtime/runtimes.ts'
 import type { ServerReader } from '../../drivers/runtime/server/server-reader.ts'
 import type { Caller } from '../../http/handler.ts'
+import type { Awaitable } from '../../platform/awaitable.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
@@ -11,6 +12,8 @@ import type { StackFiles, StackReading } from '../../source/compose/index.ts'
 import type { RecordedWith } from '../projects/index.ts'
 
 export interface MigrationDeps {
+  /** Whether the caller runs this instance. */
+  isOperator(caller: Caller): Awaitable<boolean>
   database: Database
   clock: Clock
   log: Log

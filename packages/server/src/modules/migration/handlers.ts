@@ -5,7 +5,7 @@ import type { MigrationDeps } from './deps.ts'
 import { scan } from './scan.ts'
 
 export const migrationHandlers = (deps: MigrationDeps): Handlers<typeof contract.migration> => ({
-  scan: async ({ body }, { caller }) => ({ success: true, stack: await scan(body.serverId, caller.organizationId, deps) }),
+  scan: async ({ body }, { caller }) => ({ success: true, stack: await scan(body.serverId, caller, deps) }),
   adopt: async ({ body, query }, context) => {
     const answer = await adopt(body, query.plan ?? false, context.caller, deps)
     if (answer.project) context.audit({ objectKind: 'project', objectId: answer.project.id })

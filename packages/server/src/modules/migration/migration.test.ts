@@ -123,6 +123,45 @@ describe('a volume that is a place of the server under another name', () => {
   })
 })
 
+describe('a mount of the server’s system', () => {
+  const bind = (source: string, readOnly = false) => ({ type: 'bind', source, target: '/d', readOnly })
+  const system: ReadContainer['mounts'] = [
+    bind('/etc/cron.d'),
+    bind('/etc/cron.d/shop', true),
+    bind('/etc/../etc//cron.d'),
+    bind('/etc/localtime'),
+    bind('/root/app'),
+    bind('/usr/local/bin'),
+    bind('/var/spool/cron'),
+    bind('/run/systemd'),
+    bind('/home/shop/.ssh', true),
+    bind('/home/shop/.bashrc'),
+    { type: 'volume', source: 'alias', target: '/d', readOnly: true },
+  ]
+  const plain: ReadContainer['mounts'] = [
+    bind('/etc/localtime', true),
+    bind('/srv/shop/etc'),
+    bind('/home/shop/data'),
+    bind('/opt/shop'),
+    bind('/var/lib/postgresql'),
+    { type: 'volume', source: 'shop_data', target: '/d', readOnly: false },
+  ]
+  const shown = async (mount: ReadContainer['mounts'][number], isOperator: boolean) => {
+    const discovery = await found([aContainer('a', { mounts: [mount] })])
+    const options = { type: 'none', o: 'bind', device: '/etc/cron.d' }
+    discovery.docker.volumes.push({ name: 'alias', driver: 'local', labels: {}, options })
+    return stackOf('srv_1', discovery, new Map(), isOperator).containers[0]
+  }
+  test.each(system)('$type $source: adoptable for operators alone, and the reason names it', async (mount) => {
+    expect(await shown(mount, true)).toMatchObject({ adoptable: true })
+    const reason = expect.stringMatching(/mounts \/(etc|root|usr|var|run|home)\/\S+ of the server's system: only an operator/)
+    expect(await shown(mount, false)).toMatchObject({ adoptable: false, reason })
+  })
+  test.each(plain)('$type $source: adoptable for all who may adopt', async (mount) => {
+    expect(await shown(mount, false)).toMatchObject({ adoptable: true })
+  })
+})
+
 describe('adopting', () => {
   const body = (serviceNames: string[]) => ({ serverId: 'srv_1', projectName: 'Shop', serviceNames })
   const web = aContainer('shop-web-1', {

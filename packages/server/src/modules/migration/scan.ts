@@ -1,4 +1,5 @@
 import type { Stack } from '@berth/contract'
+import type { Caller } from '../../http/handler.ts'
 import { fail } from '../../platform/failure.ts'
 import { answerAway } from '../servers/index.ts'
 import type { MigrationDeps } from './deps.ts'
@@ -11,9 +12,11 @@ const limitMs = 90_000
 const lanes = 2
 let nextLane = 0
 
-export async function scan(serverId: string, organizationId: string, deps: MigrationDeps): Promise<Stack> {
+export async function scan(serverId: string, caller: Caller, deps: MigrationDeps): Promise<Stack> {
+  const { organizationId } = caller
   const discovery = await discoverOn(serverId, organizationId, deps)
-  return stackOf(serverId, discovery, await adoptedContainers(deps.database.db, organizationId))
+  const adoptedBy = await adoptedContainers(deps.database.db, organizationId)
+  return stackOf(serverId, discovery, adoptedBy, await deps.isOperator(caller))
 }
 
 /** Looks at the server anew: what a client says of it is never taken for true. */

@@ -7,7 +7,12 @@ import { discoveredService, serviceWithoutContainer } from './discovered-service
 import { plainText, plainWords } from './plain-text.ts'
 
 /** What a scan answers. `adoptedBy`: container id → the project here that has it. */
-export function stackOf(serverId: string, { docker, stacks, handRun }: Discovery, adoptedBy: ReadonlyMap<string, string>): Stack {
+export function stackOf(
+  serverId: string,
+  { docker, stacks, handRun }: Discovery,
+  adoptedBy: ReadonlyMap<string, string>,
+  isOperator = true,
+): Stack {
   const places = placesOf(docker)
   const show = (container: ReadContainer, stack?: DiscoveredStack) =>
     discoveredService(container, {
@@ -15,6 +20,7 @@ export function stackOf(serverId: string, { docker, stacks, handRun }: Discovery
       inFile: stack?.files.file?.services.find(({ name }) => name === composeMarks(container)?.service),
       adoptedBy: adoptedBy.get(container.id),
       places,
+      isOperator,
     })
   const composeProjects = [...stacks].map(([name, stack]) => projectOf(name, stack, (container) => show(container, stack)))
   const containers = handRun.map((container) => show(container))

@@ -78,6 +78,7 @@ export function AddRule({ projectId, isFirst }: { projectId: string; isFirst: bo
           )}
           <TextInput
             label="Only below a path"
+            description="Whole segments: /admin covers /admin and /admin/users, not /administrator"
             placeholder="everywhere"
             pattern="/.*"
             title="Begins with /"

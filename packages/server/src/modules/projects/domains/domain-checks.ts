@@ -10,6 +10,7 @@ import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { claimsOf, present } from '../store.ts'
 import { newHolder, proofRecord } from './domain-proofs.ts'
 import { transitionTls } from './domain-tls.ts'
+import { servingAt } from './served-domains.ts'
 
 type Nothing = Record<string, never>
 export const checkKind: JobKind<Nothing> = { kind: 'projects.check-domains' }
@@ -100,7 +101,8 @@ const checkLater = ({ id, createdAt }: DomainRow, db: Db, deps: ProjectsDeps) =>
 async function handOver(claims: readonly DomainRow[], next: DomainRow, bound: Bound, deps: ProjectsDeps): Promise<void> {
   const { db, signal } = bound
   const now = nowOf(deps)
-  const holder = claims.find(({ provenAt }) => provenAt !== null)
+  const served = await servingAt(db, next.hostname, deps.settings)
+  const holder = claims.find(({ id }) => id === served?.id && id !== next.id)
   // Also of a project that is being deleted, which is among no claims.
   const lost = await db
     .updateTable('domains')
@@ -109,13 +111,12 @@ async function handOver(claims: readonly DomainRow[], next: DomainRow, bound: Bo
     .where('provenAt', 'is not', null)
     .returning('id')
     .execute()
-  await transitionTls(
-    db,
-    lost.map(({ id }) => id),
-    'none',
-  )
+  await transitionTls(db, [...new Set([...lost.map(({ id }) => id), ...(holder ? [holder.id] : [])])], 'none')
   if (holder) {
-    const text = `Its TXT record ${proofRecord(holder).name} is gone, and another organisation has proven the name with theirs`
+    const text =
+      holder.provenAt === null
+        ? 'Another organisation has proven the name with its TXT record'
+        : `Its TXT record ${proofRecord(holder).name} is gone, and another organisation has proven the name with theirs`
     await tellLost(holder, `${holder.hostname} does not serve any more`, text, bound)
     signal(projectsTopic, { projectId: holder.projectId } satisfies ProjectSignal)
   }
@@ -124,7 +125,7 @@ async function handOver(claims: readonly DomainRow[], next: DomainRow, bound: Bo
   signal(projectsTopic, { projectId: next.projectId } satisfies ProjectSignal)
 }
 
-export async function tellLost(claim: DomainRow, subject: string, words: string, bound: Bound): Promise<void> {
+async function tellLost(claim: DomainRow, subject: string, words: string, bound: Bound): Promise<void> {
   const { db, announce } = bound
   const { organizationId, projectId, hostname } = claim
   const project = await db.selectFrom('projects').select('name').where('id', '=', projectId).executeTakeFirst()

@@ -25,35 +25,44 @@ export interface JudgedDomains {
 export function judgeDomains(claims: readonly DomainRow[], rules: ProofRules): JudgedDomains {
   const judged: JudgedDomains = { serving: [], waiting: new Map() }
   const owners = new Map(claims.filter(isProven).map(({ hostname, organizationId }) => [hostname, organizationId]))
-  for (const rivals of Map.groupBy(claims, ({ hostname }) => hostname).values())
+  for (const rivals of Map.groupBy(claims, ({ hostname }) => hostname).values()) {
+    const first = servingClaim(rivals, owners, rules)
     for (const claim of rivals) {
-      const missing = missingFor(claim, rivals, owners, rules)
-      if (missing === null) judged.serving.push(claim)
-      else judged.waiting.set(claim.id, missing)
+      if (claim === first) judged.serving.push(claim)
+      else judged.waiting.set(claim.id, missingFor(claim, rivals, owners))
     }
+  }
   return judged
 }
 
 const isProven = ({ provenAt }: DomainRow) => provenAt !== null
+const byAge = (left: DomainRow, right: DomainRow) => left.createdAt - right.createdAt || (left.id < right.id ? -1 : 1)
 
-function missingFor(
-  claim: DomainRow,
-  rivals: readonly DomainRow[],
-  owners: ReadonlyMap<string, string>,
-  { mode }: ProofRules,
-): string | null {
-  if (isProven(claim)) return null
-  const { hostname, organizationId } = claim
+/** The proven claim; without one, self-hosted, the first claim, which a later one does not disturb. */
+function servingClaim(rivals: readonly DomainRow[], owners: Owners, { mode }: ProofRules): DomainRow | undefined {
+  const proven = rivals.find(isProven)
+  if (proven || mode === 'cloud') return proven
+  return rivals.filter((claim) => !ownerAbove(claim, owners)).toSorted(byAge)[0]
+}
+
+/** Organisations by the host name that they have proven. */
+type Owners = ReadonlyMap<string, string>
+
+/** Their wildcard record may lead here: nobody else is to answer there because they were the first to say it. */
+const ownerAbove = ({ hostname, organizationId }: DomainRow, owners: Owners): string | undefined =>
+  namesAbove(hostname).find((parent) => owners.has(parent) && owners.get(parent) !== organizationId)
+
+function missingFor(claim: DomainRow, rivals: readonly DomainRow[], owners: Owners): string {
+  const { hostname } = claim
   const { name, value } = proofRecord(claim)
   const create = `create the TXT record ${name} with the value ${value}`
   if (rivals.some(isProven))
     return `Another organisation has proven that ${hostname} is theirs; if it is yours, remove their TXT record and ${create}`
+  const above = ownerAbove(claim, owners)
+  if (above) return `Another organisation has proven that ${above} is theirs, so ${hostname} serves once it is proven: ${create}`
   if (rivals.length > 1)
     return `Another organisation claims ${hostname} too, so it serves once it is proven to be yours: ${create}`
-  const above = namesAbove(hostname).find((parent) => owners.has(parent) && owners.get(parent) !== organizationId)
-  // Their wildcard record may lead here: nobody else is to answer there because they were the first to say it.
-  if (above) return `Another organisation has proven that ${above} is theirs, so ${hostname} serves once it is proven: ${create}`
-  return mode === 'cloud' ? `It serves once ${hostname} is proven to be yours: ${create}` : null
+  return `It serves once ${hostname} is proven to be yours: ${create}`
 }
 
 /** `a.b.example.com` → `b.example.com`, `example.com`, `com`. */
@@ -68,5 +77,5 @@ export function newHolder(claims: readonly DomainRow[], records: readonly string
   const holder = claims.find(isProven)
   if (holder && stands(holder)) return null
   const proven = claims.filter((claim) => claim !== holder && stands(claim))
-  return proven.sort((left, right) => left.createdAt - right.createdAt)[0] ?? null
+  return proven.toSorted(byAge)[0] ?? null
 }

@@ -9,7 +9,7 @@ import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { changeProject } from '../lifecycle/change-project.ts'
 import { countDomains, findDomain, insertDomain, makePrimary } from '../store.ts'
 import { dnsRecordsFor, knownAddresses } from './dns-records.ts'
-import { checkKind, lockName, tellLost } from './domain-checks.ts'
+import { checkKind, lockName } from './domain-checks.ts'
 import { proofRecord } from './domain-proofs.ts'
 import { domainStatus, freeHostname, notTaken } from './hostnames.ts'
 import { judgeName } from './served-domains.ts'
@@ -47,14 +47,12 @@ interface AddedDomain {
 async function addDomain(project: ProjectRow, hostname: string, bound: Bound, deps: ProjectsDeps): Promise<AddedDomain> {
   const { db, enqueue } = bound
   await lockName(bound, hostname)
-  const before = await judgeName(db, hostname, deps.settings)
   const row = newDomain(project, hostname, deps)
   const isNew = await insertDomain(db, row)
   const known = isNew ? row : await findDomain(db, project.organizationId, hostname)
   if (known?.projectId !== project.id) fail('domain_taken', { field: 'domain' })
   if (isNew) {
     if ((await countDomains(db, project.id)) > mostDomains) refuse('domain', `a project has at most ${mostDomains} domains`)
-    for (const rival of before.serving) if (rival.provenAt === null) await tellContested(rival, bound)
     await enqueue(checkKind, {}, { uniqueKey: checkKind.kind })
   }
   const { waiting } = await judgeName(db, hostname, deps.settings)
@@ -81,13 +79,6 @@ export const newDomain = (
   nextCheckAt: nowOf(deps),
   createdAt: nowOf(deps),
 })
-
-/** Theirs served without a proof, for want of another claim; now it does not. */
-function tellContested(rival: DomainRow, bound: Bound): Promise<void> {
-  const { name, value } = proofRecord(rival)
-  const words = `Another organisation claims it too. Create the TXT record ${name} with the value ${value} to prove that it is yours`
-  return tellLost(rival, `${rival.hostname} does not serve until it is proven`, words, bound)
-}
 
 function showDomain(row: DomainRow, missing: string | null, project: ProjectRow, deps: ProjectsDeps): Domain {
   const { baseDomain } = deps.settings
