@@ -22,7 +22,10 @@ export interface ArchiveStore {
   /** Undefined when there is no such name. */
   size(name: string, abort: AbortSignal): Promise<number | undefined>
 
-  /** Every name that starts with the prefix, which is empty or ends with `/`. In no particular order. */
+  /**
+   * Every name that starts with the prefix, which is empty or ends with `/`. In no particular order; after a fault that passed, names
+   * come once more. A listing beyond `listingBounds` rejects.
+   */
   list(prefix: string, abort: AbortSignal): AsyncIterable<StoredObject>
 
   /** Removing what is not there succeeds. */

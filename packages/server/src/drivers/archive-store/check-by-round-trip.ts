@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import type { ArchiveStore } from './archive-store.ts'
 import { inMemoryContent } from './in-memory.ts'
+import { belowPrefix } from './listing-bounds.ts'
 import { StoreFailure } from './store-failure.ts'
 
 const folder = 'berth-check/'
 /** Far longer than a check takes: what is older was left by one that was cut off. */
 const leftAfterMs = 3_600_000
+
+/** Each check that was cut off left one. */
+const mostLeft = 1_000
 
 type Unchecked = Omit<ArchiveStore, 'check'>
 
@@ -27,10 +31,12 @@ export async function checkByRoundTrip(store: Unchecked, abort: AbortSignal): Pr
 }
 
 async function removeLeft(store: Unchecked, abort: AbortSignal): Promise<void> {
-  const left: string[] = []
-  for await (const { name, modifiedAt } of store.list(folder, abort))
-    if (Date.now() - Date.parse(modifiedAt) > leftAfterMs) left.push(name)
-  for (const name of left) await store.remove(name, abort)
+  let seen = 0
+  for await (const { name, modifiedAt } of belowPrefix(store.list(folder, abort), folder)) {
+    if (Date.now() - Date.parse(modifiedAt) > leftAfterMs) await store.remove(name, abort)
+    seen += 1
+    if (seen === mostLeft) return
+  }
 }
 
 async function readAll(store: Unchecked, name: string, abort: AbortSignal): Promise<Buffer> {

@@ -2,6 +2,7 @@ import type { Log } from '../../platform/log.ts'
 import type { Resolve } from '../web-request/resolve.ts'
 import { type AddressGuard, addressGuard } from './address-guard.ts'
 import type { ArchiveStore, ArchiveStoreConfig, ArchiveStores } from './archive-store.ts'
+import { type ListingBounds, listingBounds, withListingBounds } from './listing-bounds.ts'
 import { localStore } from './local-store.ts'
 import type { StoreFailure } from './store-failure.ts'
 import { withLog } from './with-log.ts'
@@ -17,30 +18,42 @@ export interface ArchiveStoreSettings {
   silentMs?: number
   attempts?: number
   firstPauseMs?: number
+  /** The most that a destination may list. */
+  listing?: ListingBounds
   /** For tests: a place that goes wrong, inside of all this care. */
   around?: (store: ArchiveStore) => ArchiveStore
 }
 
 /** Every destination with the same care around it: faults that pass are asked again, silence has an end, the log is told. */
 export function createArchiveStores(settings: ArchiveStoreSettings): ArchiveStores {
-  const { log, silentMs = 300_000, attempts = 5, firstPauseMs = 500, around = (store) => store } = settings
+  const {
+    log,
+    silentMs = 300_000,
+    attempts = 5,
+    firstPauseMs = 500,
+    around = (store) => store,
+    listing = listingBounds,
+  } = settings
   return {
     async open(config) {
       const place = placeOf(config)
       const onRetry = (failure: StoreFailure, attempt: number) =>
         log.warn({ place, err: failure, attempt }, 'a destination is asked again')
-      const limited = withTimeLimit(around(await bareStore(config, addressGuard(settings))), silentMs)
+      const limited = withTimeLimit(
+        withListingBounds(around(await bareStore(config, addressGuard(settings), listing)), listing),
+        silentMs,
+      )
       return withLog(withRetries(limited, { attempts, firstPauseMs, onRetry }), log, place)
     },
     hostKeyOf: async (config, abort) => (await import('./sftp-link.ts')).hostKeyOf(config, addressGuard(settings), abort),
   }
 }
 
-async function bareStore(config: ArchiveStoreConfig, guard: AddressGuard): Promise<ArchiveStore> {
+async function bareStore(config: ArchiveStoreConfig, guard: AddressGuard, bounds: ListingBounds): Promise<ArchiveStore> {
   if (config.kind === 'local') return localStore(config)
   // Loaded when the first one is opened: an instance without such a destination does not keep the library.
-  if (config.kind === 's3') return (await import('./s3-store.ts')).s3Store(config, guard)
-  return (await import('./sftp-store.ts')).sftpStore(config, guard)
+  if (config.kind === 's3') return (await import('./s3-store.ts')).s3Store(config, guard, bounds)
+  return (await import('./sftp-store.ts')).sftpStore(config, guard, bounds)
 }
 
 /** For people and the log. */

@@ -23,3 +23,14 @@ export const aboveOf = (prefix = ''): string => {
   const parts = prefix.split('/').filter((part) => part !== '')
   return parts.length > 0 ? `${parts.join('/')}/` : ''
 }
+
+export function isOurName(name: string): boolean {
+  try {
+    return partsOf(name).length > 0
+  } catch {
+    return false
+  }
+}
+
+/** Whether one part of a name could be ours. */
+export const isOurPart = (text: string): boolean => part.test(text)

@@ -5,6 +5,7 @@ import { getCACertificates } from 'node:tls'
 import type { S3Client } from '@aws-sdk/client-s3'
 import type { AddressGuard } from './address-guard.ts'
 import type { S3Config } from './archive-store.ts'
+import { boundAnswers } from './s3-answers.ts'
 import { StoreFailure } from './store-failure.ts'
 
 const connectMs = 15_000
@@ -19,7 +20,7 @@ export async function s3Client(config: S3Config, guard: AddressGuard): Promise<S
   if (host && isIP(host)) await guard.addressesOf(host)
   const { S3Client } = await import('@aws-sdk/client-s3')
   const connecting = { keepAlive: true, maxSockets: 8, lookup: guard.lookup, autoSelectFamily: true }
-  return new S3Client({
+  const client = new S3Client({
     region: config.region || 'us-east-1',
     ...(endpoint ? { endpoint: endpoint.href } : {}),
     forcePathStyle: config.forcePathStyle ?? endpoint !== undefined,
@@ -35,6 +36,7 @@ export async function s3Client(config: S3Config, guard: AddressGuard): Promise<S
       httpsAgent: new HttpsAgent({ ...connecting, ca: getCACertificates('default') }),
     },
   })
+  return boundAnswers(client)
 }
 
 function checkedEndpoint(text: string): URL {

@@ -5,16 +5,21 @@ import type { AddressGuard } from './address-guard.ts'
 import type { ArchiveStore, S3Config, StoredObject } from './archive-store.ts'
 import { checkByRoundTrip } from './check-by-round-trip.ts'
 import { inMemoryBytes } from './in-memory.ts'
-import { aboveOf, partsOf, partsOfPrefix } from './object-name.ts'
+import { CallCount, endlessListing, listingBounds } from './listing-bounds.ts'
+import { aboveOf, isOurName, partsOf, partsOfPrefix } from './object-name.ts'
+import { readingPage } from './s3-answers.ts'
 import { s3Client, withKnownHash } from './s3-client.ts'
 import { type S3Operation, s3Failure } from './s3-failures.ts'
+import type { S3Fields } from './s3-listing.ts'
 import { isMissing, missing } from './store-failure.ts'
 
 /** Of content whose size nobody knows: pieces of that much are sent, several at once. */
 const pieceBytes = 8 * 1024 * 1024
 const piecesAtOnce = 4
+/** Names in a page of a listing: with the longest keys, it is smaller than a page may be. */
+const pageKeys = 500
 
-export async function s3Store(config: S3Config, guard: AddressGuard): Promise<ArchiveStore> {
+export async function s3Store(config: S3Config, guard: AddressGuard, bounds = listingBounds): Promise<ArchiveStore> {
   const sdk = await import('@aws-sdk/client-s3')
   const client = await s3Client(config, guard)
   const { bucket: Bucket } = config
@@ -62,34 +67,53 @@ export async function s3Store(config: S3Config, guard: AddressGuard): Promise<Ar
   async function* list(prefix: string, abort: AbortSignal): AsyncGenerator<StoredObject> {
     const parts = partsOfPrefix(prefix)
     const Prefix = above + (parts.length > 0 ? `${parts.join('/')}/` : '')
+    const calls = new CallCount(bounds)
     for (let ContinuationToken: string | undefined; ; ) {
-      const command = new sdk.ListObjectsV2Command({ Bucket, Prefix, ...(ContinuationToken ? { ContinuationToken } : {}) })
-      const page = await told('ListBucket', abort, () => client.send(command, { abortSignal: abort }))
-      for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
-        const name = Key.slice(above.length)
-        // Other things in the bucket are not ours.
-        if (isOurName(name)) yield { name, sizeBytes: Size, modifiedAt: (LastModified ?? new Date(0)).toISOString() }
+      calls.next()
+      const from = ContinuationToken === undefined ? {} : { ContinuationToken }
+      const command = new sdk.ListObjectsV2Command({ Bucket, Prefix, MaxKeys: pageKeys, ...from })
+      const read = readingPage(command, 'Contents', ['Key', 'Size', 'LastModified'])
+      await told('ListBucket', abort, () => client.send(command, { abortSignal: abort }))
+      const { entries, page } = read.page
+      for (const entry of entries) {
+        const name = nameOf(entry)
+        if (name !== undefined) yield { name, sizeBytes: sizeOf(entry), modifiedAt: timeOf(entry, 'LastModified').toISOString() }
       }
-      ContinuationToken = page.NextContinuationToken
-      if (!page.IsTruncated || !ContinuationToken) return
+      const next = page.get('NextContinuationToken')
+      if (page.get('IsTruncated') !== 'true' || !next) return
+      if (next === ContinuationToken) throw endlessListing('an end: S3 answers with the same page again')
+      ContinuationToken = next
     }
+  }
+
+  /** Undefined for other things in the bucket, which are not ours. */
+  function nameOf(entry: S3Fields): string | undefined {
+    const key = entry.get('Key') ?? ''
+    const name = key.slice(above.length)
+    return key.startsWith(above) && isOurName(name) ? name : undefined
   }
 
   async function removeUnfinished(olderThan: Date, abort: AbortSignal): Promise<number> {
     let removed = 0
+    const calls = new CallCount(bounds)
     for (let marker: { KeyMarker?: string; UploadIdMarker?: string } = {}; ; ) {
-      const command = new sdk.ListMultipartUploadsCommand({ Bucket, Prefix: above, ...marker })
-      const page = await told('ListBucketMultipartUploads', abort, () => client.send(command, { abortSignal: abort }))
-      for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
-        if (!Key || !Initiated || Initiated >= olderThan || !isOurName(Key.slice(above.length))) continue
-        const ending = new sdk.AbortMultipartUploadCommand({ Bucket, Key, UploadId })
+      calls.next()
+      const command = new sdk.ListMultipartUploadsCommand({ Bucket, Prefix: above, MaxUploads: pageKeys, ...marker })
+      const read = readingPage(command, 'Upload', ['Key', 'UploadId', 'Initiated'])
+      await told('ListBucketMultipartUploads', abort, () => client.send(command, { abortSignal: abort }))
+      const { entries, page } = read.page
+      for (const entry of entries) {
+        const [name, UploadId] = [nameOf(entry), entry.get('UploadId')]
+        if (name === undefined || !UploadId || timeOf(entry, 'Initiated', olderThan) >= olderThan) continue
+        const ending = new sdk.AbortMultipartUploadCommand({ Bucket, Key: keyOf(name), UploadId })
         await told('PutObject', abort, () => client.send(ending, { abortSignal: abort })).catch((error) => {
           if (!isMissing(error)) throw error
         })
         removed += 1
       }
-      if (!page.IsTruncated || !page.NextKeyMarker) return removed
-      marker = { KeyMarker: page.NextKeyMarker, ...(page.NextUploadIdMarker ? { UploadIdMarker: page.NextUploadIdMarker } : {}) }
+      const [KeyMarker, UploadIdMarker] = [page.get('NextKeyMarker'), page.get('NextUploadIdMarker')]
+      if (page.get('IsTruncated') !== 'true' || !KeyMarker) return removed
+      marker = { KeyMarker, ...(UploadIdMarker ? { UploadIdMarker } : {}) }
     }
   }
 
@@ -174,10 +198,12 @@ async function* bytesOf(body: Readable, abort: AbortSignal, failure: (error: unk
   }
 }
 
-function isOurName(name: string): boolean {
-  try {
-    return partsOf(name).length > 0
-  } catch {
-    return false
-  }
+const sizeOf = (entry: S3Fields): number => {
+  const bytes = Number(entry.get('Size'))
+  return Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : 0
+}
+
+function timeOf(entry: S3Fields, field: string, otherwise = new Date(0)): Date {
+  const time = new Date(entry.get(field) ?? '')
+  return Number.isNaN(time.getTime()) ? otherwise : time
 }

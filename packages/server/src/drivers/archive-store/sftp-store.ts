@@ -4,14 +4,15 @@ import { untilAborted } from '../shell/until-aborted.ts'
 import type { AddressGuard } from './address-guard.ts'
 import type { ArchiveStore, SftpConfig, StoredObject } from './archive-store.ts'
 import { checkByRoundTrip } from './check-by-round-trip.ts'
-import { partsOf, partsOfPrefix } from './object-name.ts'
+import { CallCount, endlessListing, listingBounds } from './listing-bounds.ts'
+import { isOurPart, partsOf, partsOfPrefix } from './object-name.ts'
 import { SftpLink } from './sftp-link.ts'
 import { isMissing, missing, StoreFailure } from './store-failure.ts'
 
 const unfinished = '.unfinished'
 
 /** Archives on a server that is reached over SFTP. Written under another name first, in the same folder tree. */
-export function sftpStore(config: SftpConfig, guard: AddressGuard): ArchiveStore {
+export function sftpStore(config: SftpConfig, guard: AddressGuard, bounds = listingBounds): ArchiveStore {
   const link = new SftpLink(config, guard)
   const base = config.path.replace(/\/+$/, '') || (config.path.startsWith('/') ? '' : '.')
   const at = (...parts: string[]) => [base, ...parts].join('/')
@@ -61,7 +62,7 @@ export function sftpStore(config: SftpConfig, guard: AddressGuard): ArchiveStore
       const parts = partsOfPrefix(prefix)
       const files = await link.files(abort)
       try {
-        yield* listIn(files, at(...parts), prefix, abort)
+        yield* listIn(files, { path: at(...parts), above: prefix, depth: 0 }, new CallCount(bounds), abort)
       } catch (error) {
         abort.throwIfAborted()
         throw await sftpFailure(error, files, base)
@@ -82,9 +83,18 @@ export function sftpStore(config: SftpConfig, guard: AddressGuard): ArchiveStore
     },
     removeUnfinished: (olderThan, abort) =>
       asked(abort, async (files) => {
-        const old = (await files.list(at(unfinished))).filter(({ kind, modifiedAt }) => kind === 'file' && modifiedAt < olderThan)
-        for (const { name } of old) await files.remove(at(unfinished, name)).catch(ignoreMissing)
-        return old.length
+        let removed = 0
+        const calls = new CallCount(bounds)
+        for await (const page of files.pages(at(unfinished))) {
+          calls.next()
+          abort.throwIfAborted()
+          for (const { name, kind, modifiedAt } of page) {
+            if (kind !== 'file' || !isOurPart(name) || modifiedAt >= olderThan) continue
+            await files.remove(at(unfinished, name)).catch(ignoreMissing)
+            removed += 1
+          }
+        }
+        return removed
       }),
     close: () => link.close(),
   }
@@ -116,12 +126,26 @@ async function makeFolders(files: SftpFiles, path: string): Promise<void> {
   }
 }
 
-async function* listIn(files: SftpFiles, path: string, above: string, abort: AbortSignal): AsyncGenerator<StoredObject> {
-  for (const { name, kind, sizeBytes, modifiedAt } of await files.list(path)) {
-    abort.throwIfAborted()
-    if (name.startsWith('.')) continue
-    if (kind === 'file') yield { name: `${above}${name}`, sizeBytes, modifiedAt: modifiedAt.toISOString() }
-    else if (kind === 'folder') yield* listIn(files, `${path}/${name}`, `${above}${name}/`, abort)
+interface Folder {
+  path: string
+  /** What stands before the names in it. */
+  above: string
+  depth: number
+}
+
+/** A server names what it likes: what cannot be ours is passed over, and no more than one answer of it is kept. */
+async function* listIn(files: SftpFiles, folder: Folder, calls: CallCount, abort: AbortSignal): AsyncGenerator<StoredObject> {
+  const { path, above, depth } = folder
+  if (depth > listingBounds.depth) throw endlessListing(`${listingBounds.depth} folders in each other`)
+  for await (const page of files.pages(path)) {
+    calls.next()
+    for (const { name, kind, sizeBytes, modifiedAt } of page) {
+      abort.throwIfAborted()
+      if (!isOurPart(name)) continue
+      if (kind === 'file') yield { name: `${above}${name}`, sizeBytes, modifiedAt: modifiedAt.toISOString() }
+      else if (kind === 'folder')
+        yield* listIn(files, { path: `${path}/${name}`, above: `${above}${name}/`, depth: depth + 1 }, calls, abort)
+    }
   }
 }
 

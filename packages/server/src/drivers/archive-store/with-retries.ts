@@ -29,7 +29,7 @@ export function withRetries(store: ArchiveStore, retrying: Retrying): ArchiveSto
     },
     get: (name, abort, { from = 0 } = {}) => getOn(store, { name, from, abort }, retrying),
     size: (name, abort) => again(() => store.size(name, abort), abort),
-    list: (prefix, abort) => listOnce(store, prefix, abort, retrying),
+    list: (prefix, abort) => listAgain(store, prefix, abort, retrying),
     remove: (name, abort) => again(() => store.remove(name, abort), abort),
     removeUnfinished: (olderThan, abort) => again(() => store.removeUnfinished(olderThan, abort), abort),
     close: () => store.close(),
@@ -84,16 +84,11 @@ async function* getOn(
   }
 }
 
-/** From the beginning again, without what was told already. */
-async function* listOnce(store: ArchiveStore, prefix: string, abort: AbortSignal, retrying: Retrying) {
-  const told = new Set<string>()
+/** From the beginning again: names that came already come once more. To keep them would be to keep as many as a place cares to name. */
+async function* listAgain(store: ArchiveStore, prefix: string, abort: AbortSignal, retrying: Retrying) {
   for (let tries = 1; ; tries += 1) {
     try {
-      for await (const one of store.list(prefix, abort)) {
-        if (told.has(one.name)) continue
-        told.add(one.name)
-        yield one
-      }
+      yield* store.list(prefix, abort)
       return
     } catch (error) {
       await pauseOrThrow(error, tries, abort, retrying, true)

@@ -27,7 +27,8 @@ export interface SftpFiles {
   read(path: string, from: number): AsyncGenerator<Uint8Array>
   /** Undefined when nothing is there. Links are not followed. */
   stat(path: string): Promise<Omit<SftpEntry, 'name'> | undefined>
-  list(path: string): Promise<SftpEntry[]>
+  /** What is in a folder, an answer of the server at a time (at most 256 KB); nothing when there is no such folder. */
+  pages(path: string): AsyncGenerator<SftpEntry[]>
   makeFolder(path: string): Promise<void>
   /** Takes the place of what is there: in one step where the server can. */
   rename(from: string, to: string): Promise<void>
@@ -61,17 +62,7 @@ export function sftpFiles(sftp: SFTPWrapper): SftpFiles {
       const found = await answer<Stats>(path, (done) => sftp.lstat(path, done)).catch(ignoreMissing)
       return found && { kind: kindOf(found), sizeBytes: found.size, modifiedAt: new Date(found.mtime * 1000) }
     },
-    list: async (path) => {
-      const found = await answer<FileEntryWithStats[]>(path, (done) => sftp.readdir(path, done)).catch(ignoreMissing)
-      return (found ?? [])
-        .filter(({ filename }) => filename !== '.' && filename !== '..')
-        .map(({ filename, attrs }) => ({
-          name: filename,
-          kind: kindOf(attrs),
-          sizeBytes: attrs.size,
-          modifiedAt: new Date(attrs.mtime * 1000),
-        }))
-    },
+    pages: (path) => pagesOf(sftp, path),
     makeFolder: (path) => answer(path, (done) => sftp.mkdir(path, { mode: 0o700 }, (error) => done(error, undefined))),
     async rename(from, to) {
       const inOneStep = answer<void>(to, (done) => sftp.ext_openssh_rename(from, to, (error) => done(error, undefined)))
@@ -134,6 +125,33 @@ async function* readFrom(sftp: SFTPWrapper, path: string, from: number): AsyncGe
     sftp.close(handle, () => undefined)
   }
 }
+
+/** The library's own listing of a path gathers all of a folder, however much the server names. */
+async function* pagesOf(sftp: SFTPWrapper, path: string): AsyncGenerator<SftpEntry[]> {
+  const handle = await answer<Buffer>(path, (done) => sftp.opendir(path, done)).catch(ignoreMissing)
+  if (!handle) return
+  try {
+    for (;;) {
+      const read = (done: Done<FileEntryWithStats[] | undefined>) =>
+        sftp.readdir(handle, (error, found) =>
+          (error as { code?: unknown } | undefined)?.code === endOfFile ? done(null, undefined) : done(error as Error, found),
+        )
+      const found = await answer<FileEntryWithStats[] | undefined>(path, read)
+      if (!found) return
+      yield found.filter(({ filename }) => filename !== '.' && filename !== '..').map(entryOf)
+    }
+  } finally {
+    sftp.close(handle, () => undefined)
+  }
+}
+
+const entryOf = ({ filename, attrs }: FileEntryWithStats): SftpEntry => ({
+  name: filename,
+  kind: kindOf(attrs),
+  // A server may leave out any of them.
+  sizeBytes: attrs.size ?? 0,
+  modifiedAt: new Date((attrs.mtime ?? 0) * 1000),
+})
 
 /** All of it: a server may answer with less than was asked for, and a gap would be somebody's data. */
 async function readPiece(sftp: SFTPWrapper, handle: Buffer, path: string, from: number, length: number): Promise<Buffer> {

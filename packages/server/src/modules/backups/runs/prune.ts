@@ -4,7 +4,7 @@ import { type JobKind, job } from '../../../platform/jobs/declare.ts'
 import type { Schedule } from '../../../platform/jobs/schedules.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { folderOf } from '../content/manifest.ts'
-import { removeNames } from '../content/remove-objects.ts'
+import { removeAll, removeNames } from '../content/remove-objects.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { findDestination } from '../destinations/destination-store.ts'
 import { openStore } from '../destinations/open-store.ts'
@@ -100,14 +100,15 @@ async function takeAway(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Pro
     const used = await keptNames(db, run)
     const store = await openStore(destination, deps, abort)
     try {
-      const own: string[] = []
-      for await (const { name } of store.list(folderOf(run), abort)) own.push(name)
-      const names = new Set([...own, ...namesIn(await indexesOf(db, run.id))])
+      const recorded = namesIn(await indexesOf(db, run.id))
+      if (run.manifestName !== null) recorded.add(run.manifestName)
       await removeNames(
         store,
-        [...names].filter((name) => !used.has(name)),
+        [...recorded].filter((name) => !used.has(name)),
         abort,
       )
+      // What attempts that failed left in the run's own folder.
+      await removeAll(store, folderOf(run), abort, used)
     } finally {
       await store.close()
     }

@@ -1,0 +1,69 @@
+import { type Readable, Transform } from 'node:stream'
+import { readS3Page, type S3Page } from './s3-listing.ts'
+import { StoreFailure } from './store-failure.ts'
+
+/** Every answer but a listing and an object's own bytes: some lines. The library reads them whole. */
+const mostBytes = 32 * 1024
+
+interface Answer {
+  response: { statusCode: number; body?: Readable }
+}
+type Next = (args: unknown) => Promise<Answer>
+type Middleware = (next: Next, context: { commandName?: string }) => (args: unknown) => Promise<Answer>
+interface Stack {
+  middlewareStack: { add: (middleware: never, options: never) => void }
+}
+
+/** Nearest to the wire: the library's own reader comes after it. */
+const innermost = { step: 'deserialize', priority: 'low' }
+
+const streamed = new Set(['GetObjectCommand', 'ListObjectsV2Command', 'ListMultipartUploadsCommand'])
+
+/** Ends an answer that is longer than any that S3 gives: an error, a receipt. */
+export function boundAnswers<Client extends Stack>(client: Client): Client {
+  const middleware: Middleware = (next, { commandName = '' }) => {
+    return async (args) => {
+      const answer = await next(args)
+      const { response } = answer
+      const isStreamed = response.statusCode < 300 && streamed.has(commandName)
+      if (response.body && !isStreamed) response.body = cutOff(response.body)
+      return answer
+    }
+  }
+  client.middlewareStack.add(middleware as never, { ...innermost, name: 'boundAnswers' } as never)
+  return client
+}
+
+function cutOff(body: Readable): Readable {
+  let bytes = 0
+  const bounded = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length
+      if (bytes <= mostBytes) return done(null, chunk)
+      done(new StoreFailure('other', `S3 answered with more than ${mostBytes / 1024} KB where some lines were due`))
+    },
+  })
+  bounded.once('close', () => body.destroy())
+  body.once('error', (error) => bounded.destroy(error))
+  return body.pipe(bounded)
+}
+
+/** Takes the entries out of the answer before the library sees it. */
+export function readingPage<Command extends Stack>(command: Command, element: 'Contents' | 'Upload', wanted: readonly string[]) {
+  const read: { page: S3Page } = { page: { entries: [], page: new Map() } }
+  const middleware: Middleware = (next) => async (args) => {
+    const answer = await next(args)
+    const { response } = answer
+    if (response.statusCode >= 300 || !response.body) return answer
+    const { body } = response
+    try {
+      read.page = await readS3Page(body, element, wanted)
+    } finally {
+      body.destroy()
+    }
+    delete response.body
+    return answer
+  }
+  command.middlewareStack.add(middleware as never, { ...innermost, name: 'readingPage' } as never)
+  return read
+}
