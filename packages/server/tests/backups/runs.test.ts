@@ -415,6 +415,39 @@ describe('retention', () => {
   })
 })
 
+test('names that a destination lists beside the asked folder are not removed, by retention or after a failed run', async () => {
+  const { id: policyId } = await scene.makePolicy({ retainCount: 1 })
+  const foreign = ['zz/zz', `${scene.projectId}/bkr_another/data.0000.tar.zst.age`]
+  const removed: string[] = []
+  const lying = (store: ArchiveStore): Partial<ArchiveStore> => ({
+    async *list(prefix, abort) {
+      for (const name of foreign) yield { name, sizeBytes: 1, modifiedAt: '2020-01-01T00:00:00.000Z' }
+      yield* store.list(prefix, abort)
+    },
+    async remove(name, abort) {
+      removed.push(name)
+      await store.remove(name, abort)
+    },
+  })
+  scene.withStore(lying)
+  const pruned = await scene.backUp(policyId)
+  await scene.fill({ 'other.txt': `other of ${policyId}` })
+  await scene.backUp(policyId)
+  expect((await scene.run(pruned.id)).prunedAt).not.toBeNull()
+  scene.withStore((store) => ({
+    ...lying(store),
+    async put(name, content, abort) {
+      if (name.includes('manifest')) throw new StoreFailure('denied', 'You may not write there')
+      return store.put(name, content, abort)
+    },
+  }))
+  await scene.fill({ 'failed.txt': `failed of ${policyId}` })
+  const failed = await scene.backUp(policyId)
+  expect(failed.status).toBe('failed')
+  for (const { id } of [pruned, failed]) expect(removed.some((name) => name.includes(id))).toBe(true)
+  expect(removed.filter((name) => foreign.includes(name))).toEqual([])
+})
+
 describe('retention of what nobody backs up any more', () => {
   const kept = async (ids: string[]) => {
     const runs = await Promise.all(ids.map((id) => scene.run(id)))
