@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { measureFolders } from '../../../folder/measure-folder.ts'
 import { ask, type Engine, isElsewhere } from '../engine.ts'
@@ -20,8 +20,11 @@ export class BuildKitSteps {
   readonly #hosts: string
   /** Where the engine's driver has the layers, for those that are named without it. */
   readonly #layersFolder: string
-  /** The layer that each step writes to, by its group; it stays when the step has ended. */
-  readonly #layers = new Map<string, string>()
+  readonly #beganAt = Date.now()
+  /** Layers that the build writes; one stays when its step has ended. */
+  readonly #layers = new Set<string>()
+  /** Groups of steps whose layers are known. */
+  readonly #noted = new Set<string>()
   readonly #mark: string
   readonly #limits: StepLimits
   readonly #onBreach: (breach: Breach) => void
@@ -74,7 +77,7 @@ export class BuildKitSteps {
     for (const pid of now) if (!this.#old.has(pid)) this.#judge(pid)
     for (const group of this.#groups.values()) {
       if (!group.isThere) continue
-      if (!this.#layers.has(group.key)) this.#noteLayer(group)
+      if (!this.#noted.has(group.key)) this.#noteLayers(group)
       if (group.isOutOfMemory(this.#limits)) this.#breach('out_of_memory', group)
       else if (group.processes >= this.#limits.processes) this.#breach('too_many_processes', group)
     }
@@ -100,16 +103,34 @@ export class BuildKitSteps {
   }
 
   async writtenBytes(): Promise<number> {
-    const sizes = await measureFolders([...this.#layers.values()].filter((folder) => existsSync(folder)))
+    const sizes = await measureFolders([...this.#layers].filter((folder) => existsSync(folder)))
     return sizes.reduce((sum, { diskBytes }) => sum + diskBytes, 0)
   }
 
-  /** A step that begins still has this machine's own root. Caches that a step mounts are bounded by themselves. */
-  #noteLayer({ key, pids }: StepGroup): void {
+  /**
+   * A step that begins still has this machine's own root. Below its own layer are those of the steps before it, one that ended
+   * between two looks among them. Caches that a step mounts are bounded by themselves.
+   */
+  #noteLayers({ key, pids }: StepGroup): void {
     for (const pid of pids) {
-      const upper = / \/ \/ .* - overlay .*\bupperdir=([^, ]+)/.exec(read(`/proc/${pid}/mountinfo`))?.[1]
-      const layer = upper === undefined ? '' : resolve(this.#layersFolder, upper)
-      if (layer.startsWith(`${this.#layersFolder}/`)) return void this.#layers.set(key, layer)
+      const options = / \/ \/ .* - overlay \S+ (\S+)/.exec(read(`/proc/${pid}/mountinfo`))?.[1] ?? ''
+      const layer = this.#layerAt(/\bupperdir=([^,]+)/.exec(options)?.[1] ?? '')
+      if (!layer) continue
+      const lower = /\blowerdir=([^,]+)/.exec(options)?.[1]?.split(':') ?? []
+      const before = lower.flatMap((name) => this.#layerAt(name) ?? []).filter(({ madeAt }) => madeAt >= this.#beganAt)
+      for (const { folder } of [layer, ...before]) this.#layers.add(folder)
+      return void this.#noted.add(key)
+    }
+  }
+
+  /** A layer has a folder of its own, and a short link to it that the engine mounts. */
+  #layerAt(name: string): { folder: string; madeAt: number } | null {
+    try {
+      const folder = realpathSync(resolve(this.#layersFolder, name))
+      const isLayer = folder.startsWith(`${realpathSync(this.#layersFolder)}/`)
+      return isLayer ? { folder, madeAt: statSync(folder).birthtimeMs } : null
+    } catch {
+      return null
     }
   }
 
