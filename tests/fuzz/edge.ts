@@ -125,8 +125,9 @@ const requests: Fuzzed<string> = {
       assert.ok(one.requests.length <= 1, `more than one request in what was one: ${JSON.stringify(bytes.toString('latin1'))}`)
       passed.push(...one.requests)
     }
-    // Behind what it refuses, a method that it does not know included, Node is no judge of what else was said.
-    if (readings.every(({ refused }) => refused)) return
+    // Behind what it refuses, a method that it does not know included, Node is no judge of what else was said. Neither is it behind an
+    // upgrade: one that the edge does not take is an ordinary request.
+    if (readings.every(({ refused, upgraded }) => refused || upgraded)) return
     // An upstream that closed before it answered is asked once more, so what is heard may repeat.
     for (const { method, body } of passed) {
       const isMeant = ({ requests }: (typeof readings)[number]) =>

@@ -25,10 +25,11 @@ class Ends extends Duplex {
   }
 }
 
-/** Complete requests in the bytes of one connection, in order, up to the first that Node refuses. */
-export function requestsIn(bytes: Buffer): Promise<{ requests: ReadRequest[]; refused: boolean }> {
+/** Complete requests in the bytes of one connection, up to the first that Node refuses or takes for an upgrade. */
+export function requestsIn(bytes: Buffer): Promise<{ requests: ReadRequest[]; refused: boolean; upgraded: boolean }> {
   const requests: ReadRequest[] = []
   let refused = false
+  let upgraded = false
   const server = http.createServer({ maxHeaderSize: 65_536, requireHostHeader: false }, (request, response) => {
     const parts: Buffer[] = []
     request.on('data', (part: Buffer) => parts.push(part))
@@ -39,6 +40,7 @@ export function requestsIn(bytes: Buffer): Promise<{ requests: ReadRequest[]; re
     })
   })
   server.on('upgrade', (request) => {
+    upgraded = true
     requests.push({ method: request.method!, target: request.url!, host: request.headers.host ?? '', body: '' })
   })
   // An expectation that nobody knows is not passed on by the edge.
@@ -54,7 +56,7 @@ export function requestsIn(bytes: Buffer): Promise<{ requests: ReadRequest[]; re
   ends.push(bytes)
   return settled(() => {
     ends.destroy()
-    return { requests, refused }
+    return { requests, refused, upgraded }
   })
 }
 
