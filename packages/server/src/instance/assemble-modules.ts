@@ -199,7 +199,7 @@ const uploadStoreOf = ({ mode, uploads }: Config, log: Logger): UploadStore | un
   const { bucket, accessKeyId, secretAccessKey, endpoint, region, prefix } = uploads
   if (mode !== 'cloud' || bucket === null || accessKeyId === null || secretAccessKey === null) return undefined
   const place = { bucket, region, prefix, ...(endpoint === null ? {} : { endpoint }) }
-  return s3UploadStore({ kind: 's3', ...place, accessKeyId, secretAccessKey }, log)
+  return s3UploadStore({ kind: 's3', ...place, accessKeyId, secretAccessKey, mayBeHere: true }, log)
 }
 
 const logStoreOf = ({ dataDir }: Config, logger: Logger): LogStore =>

@@ -82,6 +82,34 @@ describe('POST /backup-destinations', () => {
     const { status, body } = await create(token(), 'local', { path: 'nightly' })
     expect([status, body.code, body.field]).toEqual([403, 'forbidden', 'kind'])
   })
+  const here: [string, object, string][] = [
+    ...['http://127.0.0.1:9000', 'http://localhost:9000', 'http://[::1]:9000', 'http://0x7f.1', 'http://a.localhost'].map(
+      (endpoint): [string, object, string] => ['s3', { ...s3, endpoint }, 'config.endpoint'],
+    ),
+    ...['127.0.0.1', 'localhost', '::1', '::ffff:127.0.0.1', '0.0.0.0'].map((host): [string, object, string] => [
+      'sftp',
+      { ...sftp, host },
+      'config.host',
+    ]),
+  ]
+  test.each(here)('403: %s on this machine, %j, for those who are no operators', async (kind, config, field) => {
+    for (const token of [people.member.token, others.owner.token]) {
+      const { status, body } = await create(token, kind, config)
+      expect([status, body.code, body.field]).toEqual([403, 'forbidden', field])
+      const { id } = await made(kind, kind === 's3' ? s3 : sftp, token)
+      const moved = await on(id, 'PATCH', token, { body: { config } })
+      expect([moved.status, moved.body.field]).toEqual([403, field])
+    }
+    await made(kind, config)
+  })
+  test('a member may not move an operator’s destination on this machine, and may rename it', async () => {
+    const { id } = await made('sftp', { ...sftp, host: '127.0.0.1', port: 1 })
+    const change = (body: object) => on(id, 'PATCH', people.member.token, { body })
+    expect((await change({ name: 'Renamed', config: { path: 'deeper' } })).status).toBe(200)
+    expect((await change({ config: { port: 2, password: 'word' } })).status).toBe(403)
+    expect((await change({ config: { host: 'backup.example.test', password: 'word' } })).status).toBe(200)
+    expect((await change({ config: { host: '127.0.0.1', port: 1, password: 'word' } })).status).toBe(403)
+  })
   test.each(['/etc', '/', '../outside', 'a/../../outside', 'nightly\0', '..'])(
     '400: a local folder that is not below the root: %s',
     async (path) => {

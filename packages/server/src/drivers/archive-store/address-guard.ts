@@ -1,6 +1,7 @@
 import { isIP, type LookupFunction } from 'node:net'
 import { reachOf } from '../web-request/address-reach.ts'
 import { WebRequestFailed, WebRequestRefused } from '../web-request/failures.ts'
+import { isThisMachine } from '../web-request/own-addresses.ts'
 import { publicNames, type Resolve, systemNames } from '../web-request/resolve.ts'
 import { acceptableAddresses } from '../web-request/web-request.ts'
 import { StoreFailure } from './store-failure.ts'
@@ -14,14 +15,24 @@ export interface AddressGuard {
   readonly lookup: LookupFunction
 }
 
-/** One for each destination that is opened: in between a name may move. `allowPrivate`: the instance's own network is fine. */
-export function addressGuard({ allowPrivate, resolve }: { allowPrivate: boolean; resolve?: Resolve }): AddressGuard {
+export interface GuardSettings {
+  /** The instance's own network is fine. */
+  allowPrivate: boolean
+  /** This machine itself is fine: an operator named the destination. */
+  mayBeHere: boolean
+  resolve?: Resolve
+}
+
+/** One for each destination that is opened: in between a name may move. */
+export function addressGuard({ allowPrivate, mayBeHere, resolve }: GuardSettings): AddressGuard {
   const names = resolve ?? (allowPrivate ? systemNames : publicNames())
-  const mayReach = (address: string) => ['public', ...(allowPrivate ? ['inside'] : [])].includes(reachOf(address))
+  const mayReach = (address: string) =>
+    ['public', ...(allowPrivate ? ['inside'] : [])].includes(reachOf(address)) && (mayBeHere || !isThisMachine(address))
+  const refusal = allowPrivate && !mayBeHere ? hereText : insideText
   const known = new Map<string, Promise<readonly string[]>>()
 
   const addressesOf = (host: string) => {
-    const found = known.get(host) ?? judged(host, names, mayReach)
+    const found = known.get(host) ?? judged(host, names, mayReach, refusal)
     known.set(host, found)
     // A name server that was away is asked again.
     found.catch(() => known.delete(host))
@@ -42,14 +53,22 @@ export function addressGuard({ allowPrivate, resolve }: { allowPrivate: boolean;
   }
 }
 
-async function judged(host: string, resolve: Resolve, mayReach: (address: string) => boolean): Promise<readonly string[]> {
+const insideText = (host: string) => `${host} is inside a private or reserved network, where this instance keeps no backups`
+const hereText = (host: string) =>
+  `${host} is this machine or reserved: only an operator of the instance may add such a destination`
+
+async function judged(
+  host: string,
+  resolve: Resolve,
+  mayReach: (address: string) => boolean,
+  refusal: (host: string) => string,
+): Promise<readonly string[]> {
   const url = URL.parse(`http://${isIP(host) === 6 ? `[${host}]` : host}`)
   if (url?.pathname !== '/' || url.port || url.username) throw new StoreFailure('denied', `${host} is not the name of a host`)
   try {
     return await acceptableAddresses(url, resolve, mayReach, AbortSignal.timeout(lookupMs))
   } catch (error) {
-    if (error instanceof WebRequestRefused)
-      throw new StoreFailure('denied', `${host} is inside a private or reserved network, where this instance keeps no backups`)
+    if (error instanceof WebRequestRefused) throw new StoreFailure('denied', refusal(host))
     if (error instanceof WebRequestFailed)
       throw new StoreFailure('unreachable', `${error.message}; check its spelling`, { cause: error })
     throw error

@@ -60,6 +60,8 @@ export interface S3Config {
   prefix?: string
   accessKeyId: string
   secretAccessKey: Secret
+  /** Whether it may lie on this machine: an operator named it. */
+  mayBeHere: boolean
   /** Whether the bucket is in the path instead of the host name; so it is where an endpoint is given, unless told otherwise. */
   forcePathStyle?: boolean
 }
@@ -73,6 +75,8 @@ export interface SftpConfig {
   path: string
   password?: Secret
   privateKey?: Secret
+  /** Whether it may lie on this machine: an operator named it. */
+  mayBeHere: boolean
   /** `SHA256:…`. Nothing is said to a host that shows another one; absent: `hostKeyOf` has yet to ask for it. */
   hostKey?: string
 }
@@ -83,5 +87,5 @@ export interface ArchiveStores {
   /** Asks nobody yet: whether the place answers is told by `check`. Rejects with `denied` for a place that may not be used here. */
   open(config: ArchiveStoreConfig): Promise<ArchiveStore>
   /** The key that an sftp host shows now, as `SHA256:…`: to be pinned when the destination is made, before anything is sent. */
-  hostKeyOf(config: Pick<SftpConfig, 'host' | 'port'>, abort: AbortSignal): Promise<string>
+  hostKeyOf(config: Pick<SftpConfig, 'host' | 'port' | 'mayBeHere'>, abort: AbortSignal): Promise<string>
 }

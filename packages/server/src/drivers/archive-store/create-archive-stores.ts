@@ -1,7 +1,7 @@
 import type { Log } from '../../platform/log.ts'
 import type { Resolve } from '../web-request/resolve.ts'
 import { type AddressGuard, addressGuard } from './address-guard.ts'
-import type { ArchiveStore, ArchiveStoreConfig, ArchiveStores } from './archive-store.ts'
+import type { ArchiveStore, ArchiveStoreConfig, ArchiveStores, LocalConfig } from './archive-store.ts'
 import { type ListingBounds, listingBounds, withListingBounds } from './listing-bounds.ts'
 import { localStore } from './local-store.ts'
 import type { StoreFailure } from './store-failure.ts'
@@ -34,18 +34,20 @@ export function createArchiveStores(settings: ArchiveStoreSettings): ArchiveStor
     around = (store) => store,
     listing = listingBounds,
   } = settings
+  const guardOf = (config: { mayBeHere: boolean } | LocalConfig) =>
+    addressGuard({ ...settings, mayBeHere: 'mayBeHere' in config && config.mayBeHere })
   return {
     async open(config) {
       const place = placeOf(config)
       const onRetry = (failure: StoreFailure, attempt: number) =>
         log.warn({ place, err: failure, attempt }, 'a destination is asked again')
       const limited = withTimeLimit(
-        withListingBounds(around(await bareStore(config, addressGuard(settings), listing)), listing),
+        withListingBounds(around(await bareStore(config, guardOf(config), listing)), listing),
         silentMs,
       )
       return withLog(withRetries(limited, { attempts, firstPauseMs, onRetry }), log, place)
     },
-    hostKeyOf: async (config, abort) => (await import('./sftp-link.ts')).hostKeyOf(config, addressGuard(settings), abort),
+    hostKeyOf: async (config, abort) => (await import('./sftp-link.ts')).hostKeyOf(config, guardOf(config), abort),
   }
 }
 

@@ -4,7 +4,7 @@ import { type HttpServer, serve } from '../../../../../tests/kit/http-server.ts'
 import { silentLog } from '../../platform/log.ts'
 import { Secret } from '../../platform/secrets/secret.ts'
 import { type HostileSftp, startHostileSftp } from '../shell/test-hostile-sftp.ts'
-import type { ArchiveStore, ArchiveStoreConfig } from './archive-store.ts'
+import type { ArchiveStore, SftpConfig } from './archive-store.ts'
 import { createArchiveStores } from './create-archive-stores.ts'
 import { listingBounds } from './listing-bounds.ts'
 import { namesIn, never } from './suite.ts'
@@ -45,6 +45,7 @@ describe('an S3 endpoint', () => {
       prefix: 'team',
       accessKeyId: 'key',
       secretAccessKey,
+      mayBeHere: true,
     })
   }
 
@@ -149,13 +150,14 @@ describe('an SFTP server', () => {
   beforeAll(async () => {
     server = await startHostileSftp()
     const password = new Secret('password')
-    const config: ArchiveStoreConfig = {
+    const config: SftpConfig = {
       kind: 'sftp',
       host: '127.0.0.1',
       port: server.port,
       user: 'user',
       path: '/srv',
       password,
+      mayBeHere: true,
     }
     const hostKey = await stores.hostKeyOf(config, never)
     store = await stores.open({ ...config, hostKey })

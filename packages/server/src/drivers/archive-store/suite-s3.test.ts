@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { networkInterfaces } from 'node:os'
 import {
   CreateBucketCommand,
   CreateMultipartUploadCommand,
@@ -7,6 +8,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { serve } from '../../../../../tests/kit/http-server.ts'
 import { describeNeeding, partOf } from '../../../../../tests/kit/machine.ts'
 import { silentLog } from '../../platform/log.ts'
 import { Secret } from '../../platform/secrets/secret.ts'
@@ -27,7 +29,15 @@ describeNeeding(['s3'], 'an S3 destination', () => {
     const bucket = `berth-${randomBytes(6).toString('hex')}`
     await client.send(new CreateBucketCommand({ Bucket: bucket }))
     const secretAccessKey = new Secret(password)
-    config = { kind: 's3', endpoint: origin, bucket, prefix: '/team//a/', accessKeyId: username, secretAccessKey }
+    config = {
+      kind: 's3',
+      endpoint: origin,
+      bucket,
+      prefix: '/team//a/',
+      accessKeyId: username,
+      secretAccessKey,
+      mayBeHere: true,
+    }
   })
   afterAll(async () => {
     await client.send(new DeleteBucketCommand({ Bucket: config.bucket }))
@@ -96,12 +106,36 @@ describe('where strangers name destinations', () => {
     bucket: 'bucket',
     accessKeyId: 'key',
     secretAccessKey: new Secret('secret'),
+    mayBeHere: true,
   })
 
   test.each(['http://127.0.0.1:1', 'http://[::1]:1', 'http://10.0.0.8', 'http://169.254.169.254', 'http://[::ffff:10.0.0.1]'])(
     'the endpoint %s is refused before anything is sent',
     async (endpoint) => {
       await expect(guarded({}).stores.open(s3(endpoint))).rejects.toMatchObject({ name: 'StoreFailure', reason: 'denied' })
+    },
+  )
+
+  const own = Object.values(networkInterfaces()).flatMap((all) =>
+    (all ?? []).map(({ address, family }) => (family === 'IPv6' ? `[${address.replace(/%.*/, '')}]` : address)),
+  )
+  test.each(['127.0.0.1', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', ...own])(
+    'this machine (%s) is refused where no operator named the destination, and its private networks are not',
+    async (host) => {
+      await using endpoint = await serve((_request, response) => response.end())
+      const here = createArchiveStores({ log: silentLog, allowPrivate: true, attempts: 1, resolve: async () => ['127.0.0.1'] })
+      const { port } = new URL(endpoint.url)
+      let connections = 0
+      endpoint.server.on('connection', () => (connections += 1))
+      const refused = { name: 'StoreFailure', reason: 'denied', message: expect.stringContaining('only an operator') }
+      await expect(here.open({ ...s3(`http://${host}:${port}`), mayBeHere: false })).rejects.toMatchObject(refused)
+      for (const name of ['localhost', 'inside.example']) {
+        const store = await here.open({ ...s3(`http://${name}:${port}`), mayBeHere: false })
+        await expect(store.check(never)).rejects.toMatchObject(refused)
+        await store.close()
+      }
+      await (await here.open({ ...s3('http://10.255.255.254:9'), mayBeHere: false })).close()
+      expect(connections).toBe(0)
     },
   )
 

@@ -21,9 +21,10 @@ describeNeeding(['sshd'], 'an sftp destination', () => {
     folder = await tempFolder('sftp')
     sshd = await startSshd(partOf('sshd'))
     const { host, port, user, privateKey } = sshd
-    const hostKey = await stores.hostKeyOf({ host, port }, never)
+    const hostKey = await stores.hostKeyOf({ ...{ host, port }, mayBeHere: true }, never)
     config = {
       kind: 'sftp',
+      mayBeHere: true,
       host,
       port,
       user,
@@ -95,6 +96,8 @@ describeNeeding(['sshd'], 'an sftp destination', () => {
     const guarded = createArchiveStores({ log: silentLog, allowPrivate: false, attempts: 1 })
     const store = await guarded.open(config)
     await expect(store.check(never)).rejects.toMatchObject({ reason: 'denied' })
-    await expect(guarded.hostKeyOf({ host: 'localhost', port: sshd.port }, never)).rejects.toMatchObject({ reason: 'denied' })
+    await expect(guarded.hostKeyOf({ host: 'localhost', port: sshd.port, mayBeHere: true }, never)).rejects.toMatchObject({
+      reason: 'denied',
+    })
   })
 })

@@ -1,43 +1,21 @@
-import { isIP } from 'node:net'
-import { networkInterfaces } from 'node:os'
 import { ServerAway } from '../../drivers/shell/ssh/server-away.ts'
-import { isMetadataService, plainAddress, reachOf } from '../../drivers/web-request/address-reach.ts'
+import { reachOf } from '../../drivers/web-request/address-reach.ts'
+import { isThisMachine, isThisMachineByName, literalAddress } from '../../drivers/web-request/own-addresses.ts'
 import { publicNames, systemNames } from '../../drivers/web-request/resolve.ts'
 
 type Mode = 'self-hosted' | 'cloud'
 
-/** The address where the host is written as one, else null. */
-export const literalAddress = (host: string): string | null => {
-  const plain = host.replace(/^\[|\]$/g, '')
-  return isIP(plain.replace(/%.*$/, '')) ? plain : null
-}
-
 /**
- * Whether an address is this machine, or leads to what only its operators may reach: loopback, its own addresses, metadata
- * services; on the cloud service everything that is not the internet.
+ * Whether an address is this machine, or leads to what only its operators may reach; on the cloud service everything that is not
+ * the internet.
  */
-export function isOurs(address: string, mode: Mode): boolean {
-  const given = address.replace(/%.*$/, '')
-  // Judged in one spelling: ::ffff:7f00:1 and 0:0:0:0:0:0:0:1 lead here as well.
-  const plain = plainAddress(given)
-  if (plain === null || isMetadataService(plain) || (mode === 'cloud' && reachOf(given) !== 'public')) return true
-  return /^(127|0)\.|^169\.254\.|^fe[89ab]/.test(plain) || hereOrNowhere.has(plain) || ownAddresses().has(plain)
-}
-
-const hereOrNowhere = new Set(['::', '::1'].map(plainAddress))
-
-const ownAddresses = (): ReadonlySet<string | null> =>
-  new Set(
-    Object.values(networkInterfaces()).flatMap((all) =>
-      (all ?? []).map(({ address }) => plainAddress(address.replace(/%.*$/, ''))),
-    ),
-  )
+export const isOurs = (address: string, mode: Mode): boolean =>
+  isThisMachine(address) || (mode === 'cloud' && reachOf(address.replace(/%.*$/, '')) !== 'public')
 
 /** By its name: it can be told without asking anybody. */
 export const isOursByName = (host: string, mode: Mode): boolean => {
   const address = literalAddress(host)
-  if (address !== null) return isOurs(address, mode)
-  return /^(localhost|.*\.localhost|ip6-localhost|ip6-loopback)\.?$/i.test(host)
+  return address === null ? isThisMachineByName(host) : isOurs(address, mode)
 }
 
 /** One address of a host that this server may be at. It is judged here and connected to as it is. */

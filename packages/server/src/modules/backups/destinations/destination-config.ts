@@ -68,6 +68,12 @@ export function checkConfig(
   return problems.length > 0 ? { ok: false, problems } : { ok: true, stored }
 }
 
+/** Which fields that say where secrets are sent are others than before. */
+export const changedAddress = (kind: DestinationKind, before: StoredConfig, after: StoredConfig): string[] =>
+  Object.entries(fields[kind]).flatMap(([name, { address }]) =>
+    address && after.config[name] !== before.config[name] ? [name] : [],
+  )
+
 /** A stored secret is never sent to another address than the one it was given for: with a new address it is sent again. */
 function dropSecretsOfOldAddress(
   kind: DestinationKind,
@@ -76,7 +82,7 @@ function dropSecretsOfOldAddress(
   before: StoredConfig,
 ): FieldProblem[] {
   const names = Object.entries(fields[kind])
-  const changed = names.flatMap(([name, { address }]) => (address && stored.config[name] !== before.config[name] ? [name] : []))
+  const changed = changedAddress(kind, before, stored)
   const kept = names.flatMap(([name]) => (before.secrets[name] !== undefined && input[name] === undefined ? [name] : []))
   const [first] = kept
   if (changed.length === 0 || first === undefined) return []

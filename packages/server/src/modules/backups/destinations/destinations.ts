@@ -7,6 +7,7 @@ import type { DestinationRow } from '../../../platform/db/tables/backups.ts'
 import { isForeignKeyViolation } from '../../../platform/db/violations.ts'
 import { fail } from '../../../platform/failure.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
+import { mayBeHere, mayStillBeHere } from './destination-address.ts'
 import { type CheckedConfig, checkConfig, type StoredConfig } from './destination-config.ts'
 import * as store from './destination-store.ts'
 
@@ -14,9 +15,11 @@ const mostDestinations = 200
 
 export const destinationLock = (id: string) => `backups:destination:${id}`
 
-export async function createDestination(body: DestinationBody, { organizationId }: Caller, deps: BackupsDeps) {
+export async function createDestination(body: DestinationBody, caller: Caller, deps: BackupsDeps) {
+  const { organizationId } = caller
   const { db } = deps.database
   const stored = accepted(checkConfig(body.kind, body.config, deps.settings))
+  const isHere = mayBeHere(body.kind, stored, await deps.isOperator(caller))
   if ((await store.countDestinations(db, organizationId)) >= mostDestinations)
     fail('conflict', { words: `There are ${mostDestinations} destinations already, which is the most: delete one first` })
   // The key is made now, while people think of backups: the log says where it is.
@@ -28,6 +31,7 @@ export async function createDestination(body: DestinationBody, { organizationId 
     name: body.name.trim(),
     kind: body.kind,
     ...sealed(id, stored, deps),
+    mayBeHere: isHere,
     lastCheck: null,
     createdAt: now,
     updatedAt: now,
@@ -60,6 +64,7 @@ function placeOf(kind: string, config: string): string {
 export async function changeDestination(row: DestinationRow, changes: DestinationChanges, caller: Caller, deps: BackupsDeps) {
   if (row.kind === 'local' && changes.config && !(await deps.isOperator(caller)))
     fail('forbidden', { field: 'config', words: 'Where a local destination is, only an operator of the instance changes' })
+  const isOperator = await deps.isOperator(caller)
   return deps.database.transaction(async ({ db, lock }) => {
     await lock(destinationLock(row.id))
     const current = (await store.findDestinationOf(db, row.organizationId, row.id)) ?? fail('not_found')
@@ -68,7 +73,9 @@ export async function changeDestination(row: DestinationRow, changes: Destinatio
     return store.updateDestination(db, row.id, {
       ...(changes.name === undefined ? {} : { name: changes.name.trim() }),
       // What was found out of another place says nothing of this one.
-      ...(stored ? { ...sealed(row.id, stored, deps), lastCheck: null } : {}),
+      ...(stored
+        ? { ...sealed(row.id, stored, deps), mayBeHere: mayStillBeHere(current, before, stored, isOperator), lastCheck: null }
+        : {}),
       updatedAt: nowOf(deps),
     })
   })

@@ -24,7 +24,7 @@ export async function openStore(row: DestinationRow, deps: BackupsDeps, abort: A
 async function pinned(row: DestinationRow, stored: StoredConfig, deps: BackupsDeps, abort: AbortSignal): Promise<StoredConfig> {
   if (row.kind !== 'sftp' || stored.config.hostKey !== undefined) return stored
   const { host, port } = stored.config as { host: string; port: number }
-  const hostKey = await deps.stores.hostKeyOf({ host, port }, abort)
+  const hostKey = await deps.stores.hostKeyOf({ host, port, mayBeHere: row.mayBeHere === 1 }, abort)
   const known = { ...stored, config: { ...stored.config, hostKey } }
   const changed = await deps.database.transaction(async ({ db, lock }) => {
     await lock(destinationLock(row.id))
@@ -37,12 +37,12 @@ async function pinned(row: DestinationRow, stored: StoredConfig, deps: BackupsDe
 }
 
 function driverConfig(
-  { kind }: DestinationRow,
+  { kind, mayBeHere }: DestinationRow,
   { config, secrets }: StoredConfig,
   { settings }: BackupsDeps,
 ): ArchiveStoreConfig {
   const hidden = Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, new Secret(value)]))
-  if (kind !== 'local') return { kind, ...config, ...hidden } as unknown as ArchiveStoreConfig
+  if (kind !== 'local') return { kind, ...config, ...hidden, mayBeHere: mayBeHere === 1 } as unknown as ArchiveStoreConfig
   const place = localPlace(config.path as string, settings.backupRoots)
   // The operator may have taken a folder off the list since.
   if (!place) throw new Error(`${config.path} is not below a folder that BERTH_BACKUP_ROOTS allows for backups`)

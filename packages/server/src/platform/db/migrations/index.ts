@@ -41,6 +41,7 @@ import { migration as composeProfiles } from './046-compose-profiles.ts'
 import { migration as registries } from './047-registries.ts'
 import { migration as imageChecks } from './048-image-checks.ts'
 import { migration as detectedFields } from './049-detected-fields.ts'
+import { migration as destinationAddresses } from './051-destination-addresses.ts'
 import { migration as invitationMails } from './053-invitation-mails.ts'
 
 export interface Migration {
@@ -93,5 +94,6 @@ export const migrations: readonly Migration[] = [
   registries,
   imageChecks,
   detectedFields,
+  destinationAddresses,
   invitationMails,
 ]

@@ -20,6 +20,8 @@ export interface BackupDestinationsTable {
   config: JsonText
   /** Sealed JSON; null where the kind has no secrets. */
   secrets: string | null
+  /** Whether it may lie on this machine: an operator named where it is. */
+  mayBeHere: Flag
   lastCheck: JsonText<DestinationCheck> | null
   createdAt: Millis
   updatedAt: Millis
