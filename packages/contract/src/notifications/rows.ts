@@ -52,7 +52,8 @@ export const notifications = {
     status: 204,
   }),
   testChannel: route('POST /notifications/channels/:id/test', {
-    summary: 'Send one message through the channel and mark it verified when it arrived',
+    summary:
+      'Send one message through the channel and mark it verified when it arrived; the in-app channel needs no proof and gets none',
     permission: 'notifications:write',
     on: 'channel',
     returns: data(Channel),

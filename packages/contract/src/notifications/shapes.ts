@@ -47,7 +47,8 @@ const Label = filledText(100)
 const WebhookConfig = Type.Object({ url: Type.String(), secret: Type.Optional(secret(text(256, 1))) })
 describeFields(WebhookConfig, {
   url: 'The http or https address that receives deliveries',
-  secret: 'Key of the signature in `berth-signature`. Made when absent, and shown once',
+  secret:
+    'Key of the signature in `berth-signature`. Absent at creation: one is made and shown once; absent in a change: it stays',
 })
 
 /** The config's own fields depend on the kind, so the module checks them. */
@@ -112,7 +113,14 @@ export const DeliveriesQuery = Type.Object({
   ...pageQuery,
   unseen: Type.Optional(Type.Boolean()),
   kind: Type.Optional(oneOf('in_app', 'email', 'webhook', 'slack', 'all')),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.deliveriesMaximum, default: limits.deliveriesDefault })),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: limits.deliveriesMaximum,
+      default: limits.deliveriesDefault,
+      description: 'How many records a page has at most',
+    }),
+  ),
 })
 export type DeliveriesQuery = Static<typeof DeliveriesQuery>
 

@@ -179,6 +179,8 @@ describe('PATCH /notifications/channels/:id (States)', () => {
     const { id } = await me.create(bodies.in_app)
     for (const body of [{ verified: false }, { config: {} }, { config: { any: 1 }, verified: false }])
       expect((await me.change(id, body)).body.data.verified).toBe(true)
+    const { warnings } = (await me.change(id, { verified: false, label: 'Bell' })).body
+    expect(warnings).toEqual([expect.stringContaining('always verified')])
   })
   test('what is not named stays, and the kind cannot change', async () => {
     const { id } = await me.create(bodies.email)

@@ -91,6 +91,11 @@ describe('PUT /notifications/defaults', () => {
     const others = await makePeople(scene)
     expect((await asPerson(scene, others.owner).ask('GET /notifications/defaults')).body.data).toEqual([])
   })
+  test('the same value again changes nothing, not even its time', async () => {
+    const first = await setDefault('deploy.cancelled', true)
+    await scene.pass(1_000)
+    expect((await setDefault('deploy.cancelled', true)).body).toEqual(first.body)
+  })
   test('the tag asks only for membership', async () => {
     const body = { category: 'deploy.succeeded', defaultEnabled: true }
     expect((await asPerson(scene, people.viewer).ask('PUT /notifications/defaults', { body })).status).toBe(200)

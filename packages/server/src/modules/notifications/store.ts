@@ -151,7 +151,17 @@ export const putDefault = (
   db
     .insertInto('notificationDefaults')
     .values({ organizationId, category, defaultEnabled, updatedAt: now })
-    .onConflict((conflict) => conflict.columns(['organizationId', 'category']).doUpdateSet({ defaultEnabled, updatedAt: now }))
+    .onConflict((conflict) =>
+      conflict.columns(['organizationId', 'category']).doUpdateSet(({ eb, ref }) => ({
+        defaultEnabled,
+        updatedAt: eb
+          .case()
+          .when('notificationDefaults.defaultEnabled', '=', Number(defaultEnabled) as 0 | 1)
+          .then(ref('notificationDefaults.updatedAt'))
+          .else(now)
+          .end(),
+      })),
+    )
     .returningAll()
     .executeTakeFirstOrThrow()
 

@@ -51,7 +51,8 @@ export function changeChannel({ id, ...owner }: ChannelRow, changes: ChannelChan
     const label = changes.label?.trim() ?? row.label
     const enabled = changes.enabled ?? row.enabled === 1
     const isSame = !config && label === row.label && enabled === (row.enabled === 1) && verified === (row.verified === 1)
-    if (isSame) return { data: show(row, deps) }
+    const warnings = changes.verified === false && isAlwaysVerified(row.kind) ? [alwaysVerifiedWarning] : []
+    if (isSame) return { data: show(row, deps), ...(warnings.length > 0 ? { warnings } : {}) }
     const changed = await store.updateChannel(db, id, {
       label,
       enabled,
@@ -59,11 +60,12 @@ export function changeChannel({ id, ...owner }: ChannelRow, changes: ChannelChan
       ...(config ? { ...sealed(id, config, deps), configRevision: row.configRevision + 1 } : {}),
       updatedAt: nowOf(deps),
     })
-    const isLost = row.verified === 1 && !verified && config !== undefined
-    return { data: show(changed, deps), ...(isLost ? { warnings: [unverifiedWarning] } : {}) }
+    if (row.verified === 1 && !verified && config !== undefined) warnings.push(unverifiedWarning)
+    return { data: show(changed, deps), ...(warnings.length > 0 ? { warnings } : {}) }
   })
 }
 
+const alwaysVerifiedWarning = 'The in-app channel is always verified: disable it to receive nothing through it.'
 const unverifiedWarning =
   'The destination of the channel changed, so the channel is not verified any more and delivers nothing. Verify it with POST /notifications/channels/:id/test.'
 

@@ -21,6 +21,8 @@ describe('config { url, secret? }', () => {
     ['javascript:alert(1)'],
     ['example.com/hook'],
     ['https://'],
+    ['http:///x'],
+    ['http:\\\\example.com\\x'],
     ['file:///etc/passwd'],
     ['https://user:pass@example.com/'],
     ['https://user@example.com/'],
@@ -76,6 +78,12 @@ describe('config { url, secret? }', () => {
     expect(webhook.sameConfig(previous, changed)).toBe(false)
   })
 
+  test('a new signing secret alone keeps the URL', () => {
+    const previous = { config: { url: 'https://example.com/' }, secrets: { secret: 'old' } }
+    const rotated = accepted(webhook.checkConfig({ secret: 'new' }, {}, previous))
+    expect(rotated).toMatchObject({ config: previous.config, secrets: { secret: 'new' } })
+  })
+
   test('the same config sent again changes nothing, also in the form that a read shows', () => {
     const previous = { config: { url: 'https://example.com' }, secrets: { secret: 'old' } }
     const sent = [
@@ -96,7 +104,8 @@ describe('webhook delivery', () => {
     const [request] = receiver.received
     expect(request).toMatchObject({ method: 'POST', path: '/in?x=1', headers: { 'content-type': 'application/json' } })
     const { id, category, organizationId, subject, text, data, createdAt } = exampleMessage()
-    expect(JSON.parse(request!.body)).toEqual({ id, category, organizationId, subject, text, data, createdAt })
+    const sent = { id, category, organizationId, subject, text, data: { projectId: 'prj_1', ...data }, createdAt }
+    expect(JSON.parse(request!.body)).toEqual(sent)
   })
 
   test('headers berth-event, berth-delivery, berth-signature: t=…,v1=<hex hmac-sha256 of "t.body">', async () => {

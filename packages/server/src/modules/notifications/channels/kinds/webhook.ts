@@ -14,8 +14,8 @@ export const webhook: ChannelKind<Config, Secrets> = {
   /** Where the URL leads is judged at every delivery: a name can lead somewhere else by then. */
   checkConfig(input, _settings, previous) {
     const fields = new ConfigFields(input)
-    const url = fields.text('url', 2_048)
-    const parsed = webUrl(url)
+    const url = fields.optionalText('url', 2_048) ?? previous?.config.url ?? fields.refuse('url', 'is required')
+    const parsed = /^https?:\/\/[^/\\]/i.test(url) ? webUrl(url) : null
     if (url && !parsed) fields.refuse('url', 'must be a web address that starts with http:// or https://')
     if (parsed?.username || parsed?.password) fields.refuse('url', 'must not hold a user name or password')
     const given = fields.optionalText('secret', 256)
@@ -31,7 +31,8 @@ export const webhook: ChannelKind<Config, Secrets> = {
   sameConfig: (a, b) => webUrl(a.config.url)?.href === webUrl(b.config.url)?.href && a.secrets.secret === b.secrets.secret,
 
   async deliver(message, { url }, { secret }, { webRequest, now }, abort) {
-    const { id, category, organizationId, subject, text, data, createdAt } = message
+    const { id, category, organizationId, projectId, subject, text, createdAt } = message
+    const data = { ...(projectId === undefined ? {} : { projectId }), ...message.data }
     const body = JSON.stringify({ id, category, organizationId, subject, text, data, createdAt })
     const headers = { 'berth-event': category, 'berth-delivery': id, 'berth-signature': signatureOf(secret, body, now()) }
     // Only "gone" is final: any other answer may be a receiver that is being deployed, and the tries are promised.
