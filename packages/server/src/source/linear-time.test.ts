@@ -36,6 +36,10 @@ const inputs: [string, (size: number) => unknown][] = [
   ['spaces of a .gitignore', (size) => IgnoreRules.none.with(`${' '.repeat(100 * size)}x`, '').verdict('a', false)],
   ['brackets of a .gitignore', (size) => IgnoreRules.none.with('[\\]'.repeat(10 * size), '').verdict('a', false)],
   [
+    'folders on the way to a path',
+    (size) => [...IgnoreRules.none.with(`${'**/a/'.repeat(20)}[b]`, '').isLeftOut(`${'a/'.repeat(size)}a`, false)],
+  ],
+  [
     'services that wait for one another',
     (size) =>
       readCompose(`services:\n${lines(size / 4, (at) => `  s${at}: { image: x, depends_on: [s${at + 1}] }`)}\n`, {

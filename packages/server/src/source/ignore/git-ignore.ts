@@ -35,6 +35,24 @@ export class IgnoreRules {
     const rule = this.#rules.findLast((candidate) => matches(candidate, path, isFolder))
     return rule === undefined ? null : rule.includes ? 'included' : 'ignored'
   }
+
+  /**
+   * Whether the path or a folder above it is ignored. Each pattern reads the path once, whatever its depth; the generator pauses between patterns and
+   * within a long path, so that other work can have its turn.
+   */
+  *isLeftOut(path: string, isFolder: boolean): Generator<void, boolean> {
+    const depth = path.split('/').length - 1
+    const decided = new Set<number>()
+    for (const rule of this.#rules.toReversed()) {
+      for (const at of yield* matchesOnTheWay(rule, path)) {
+        if (decided.has(at) || (rule.foldersOnly && at === depth && !isFolder)) continue
+        if (!rule.includes) return true
+        decided.add(at)
+      }
+      yield
+    }
+    return false
+  }
 }
 
 function parseLine(line: string, base: string): IgnoreRule | null {
@@ -85,4 +103,12 @@ function matches(rule: IgnoreRule, path: string, isFolder: boolean): boolean {
   if (rule.foldersOnly && !isFolder) return false
   if (rule.base === '') return rule.pattern.matches(path)
   return path.startsWith(`${rule.base}/`) && rule.pattern.matches(path.slice(rule.base.length + 1))
+}
+
+function* matchesOnTheWay({ base, pattern }: IgnoreRule, path: string): Generator<void, number[]> {
+  if (base === '') return yield* pattern.matchesOnTheWay(path)
+  if (!path.startsWith(`${base}/`)) return []
+  const above = base.split('/').length
+  const found = yield* pattern.matchesOnTheWay(path.slice(base.length + 1))
+  return found.map((at) => at + above)
 }

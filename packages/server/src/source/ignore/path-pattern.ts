@@ -11,15 +11,31 @@ export type Token =
   | { is: 'all' }
   | { is: 'set'; negated: boolean; ranges: [string, string][] }
 
-/** Of the reading that is going on: there is one at a time, and a file may hold many thousands of patterns. */
-const reading = {
-  places: [] as number[],
-  next: [] as number[],
+/** Places of a pattern that may come next, while a path is read. */
+class Reading {
+  places: number[] = []
+  next: number[] = []
   /** In which step a place was last noted, and last entered: who only stays in a place does not go on from it. */
-  noted: new Float64Array(256),
-  entered: new Float64Array(256),
-  step: 0,
+  noted: Float64Array
+  entered: Float64Array
+  step = 0
+
+  constructor(places: number) {
+    this.noted = new Float64Array(places)
+    this.entered = new Float64Array(places)
+  }
+
+  hasRoomFor(places: number): void {
+    if (this.noted.length >= places) return
+    this.noted = new Float64Array(2 * places)
+    this.entered = new Float64Array(2 * places)
+  }
 }
+
+/** Of every reading without a pause: there is one at a time, and a file may hold many thousands of patterns. */
+const shared = new Reading(256)
+/** Characters that are read without a pause. */
+const slice = 64
 
 /**
  * Reads a path once from left to right with every place of the pattern that may come next at the same time, so no pattern
@@ -47,52 +63,80 @@ export class PathPattern {
     return this.#read(path, orAbove)
   }
 
+  /**
+   * Of the folders on the way to the path, and the path itself: the places in that row of those that it stands for. One reading for all of them, which pauses
+   * in a long path.
+   */
+  *matchesOnTheWay(path: string): Generator<void, number[]> {
+    const found: number[] = []
+    if (!path.startsWith(this.#start) || !path.includes(this.#end)) return found
+    const end = this.#tokens.length
+    const reading = this.#beginReading(path.length < slice ? shared : new Reading(end + 1))
+    let depth = 0
+    let read = 0
+    for (const character of path) {
+      if (++read % slice === 0) yield
+      ;[reading.places, reading.next] = [reading.next, reading.places]
+      if (character === '/') {
+        if (reading.places.includes(end)) found.push(depth)
+        depth += 1
+      }
+      if (reading.places.length === 0) return found
+      this.#begin(reading)
+      for (const place of reading.places) if (place < end) this.#take(reading, place, character)
+    }
+    if (reading.next.includes(end)) found.push(depth)
+    return found
+  }
+
   #read(path: string, orAbove: boolean): boolean {
     const end = this.#tokens.length
-    if (reading.noted.length <= end) {
-      reading.noted = new Float64Array(2 * end)
-      reading.entered = new Float64Array(2 * end)
-    }
-    this.#begin()
-    this.#enter(0)
+    const reading = this.#beginReading(shared)
     for (const character of path) {
       ;[reading.places, reading.next] = [reading.next, reading.places]
       if (orAbove && character === '/' && reading.places.includes(end)) return true
       if (reading.places.length === 0) return false
-      this.#begin()
-      for (const place of reading.places) if (place < end) this.#take(place, character)
+      this.#begin(reading)
+      for (const place of reading.places) if (place < end) this.#take(reading, place, character)
     }
     return reading.next.includes(end)
   }
 
-  #begin(): void {
+  #beginReading(reading: Reading): Reading {
+    reading.hasRoomFor(this.#tokens.length + 1)
+    this.#begin(reading)
+    this.#enter(reading, 0)
+    return reading
+  }
+
+  #begin(reading: Reading): void {
     reading.next.length = 0
     reading.step += 1
   }
 
-  #take(place: number, character: string): void {
+  #take(reading: Reading, place: number, character: string): void {
     const token = this.#tokens[place]!
     if (token.is === 'any') {
-      if (character !== '/') this.#enter(place)
-    } else if (token.is === 'all') this.#enter(place)
+      if (character !== '/') this.#enter(reading, place)
+    } else if (token.is === 'all') this.#enter(reading, place)
     else if (token.is === 'folders') {
       // In the middle of a folder's name there is no way on: only its slash ends it.
-      this.#note(place)
-      if (character === '/') this.#enter(place + 1)
-    } else if (covers(token, character)) this.#enter(place + 1)
+      this.#note(reading, place)
+      if (character === '/') this.#enter(reading, place + 1)
+    } else if (covers(token, character)) this.#enter(reading, place + 1)
   }
 
   /** A place, and those behind it that need no character. */
-  #enter(place: number): void {
+  #enter(reading: Reading, place: number): void {
     for (let at = place; reading.entered[at] !== reading.step; at += 1) {
       reading.entered[at] = reading.step
-      this.#note(at)
+      this.#note(reading, at)
       const is = this.#tokens[at]?.is
       if (is !== 'any' && is !== 'all' && is !== 'folders') return
     }
   }
 
-  #note(place: number): void {
+  #note(reading: Reading, place: number): void {
     if (reading.noted[place] === reading.step) return
     reading.noted[place] = reading.step
     reading.next.push(place)

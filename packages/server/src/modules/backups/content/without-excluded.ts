@@ -1,16 +1,63 @@
 import { rewriteTar } from '../../../drivers/tar/rewrite-tar.ts'
 import { asText } from '../../../drivers/tar/tar-header.ts'
+import { FairShare } from '../../../platform/fair-share.ts'
 import { IgnoreRules } from '../../../source/ignore/git-ignore.ts'
 
+/** Of a path, as long as Linux takes one; a longer one is left out only with a folder within this. */
+const comparedCharacters = 4096
+
+/** Of comparing without a pause, and of comparing one archive in all. */
+const sliceMs = 2
+const longestMs = 5 * 60_000
+
 /** The tar without what the patterns name, by the rules of .gitignore; a folder that is left out goes with all that is in it. */
-export function withoutExcluded(tar: AsyncIterable<Uint8Array>, patterns: readonly string[]): AsyncIterable<Uint8Array> {
+export function withoutExcluded(
+  tar: AsyncIterable<Uint8Array>,
+  patterns: readonly string[],
+  mostMs = longestMs,
+): AsyncIterable<Uint8Array> {
   if (patterns.length === 0) return tar
   const rules = IgnoreRules.none.with(patterns.join('\n'), '')
-  return rewriteTar(tar, (header) => (isOut(asText(header.name), header.type === 'directory', rules) ? null : header))
+  const time = new ComparingTime(mostMs)
+  return rewriteTar(tar, async (header) => {
+    time.begin()
+    return (await isOut(asText(header.name), header.type === 'directory', rules, time)) ? null : header
+  })
+}
+
+class ComparingTime {
+  readonly #share = new FairShare()
+  #leftMs: number
+  #since = 0
+
+  constructor(mostMs: number) {
+    this.#leftMs = mostMs
+  }
+
+  begin(): void {
+    this.#since = performance.now()
+  }
+
+  async pause(): Promise<void> {
+    const tookMs = performance.now() - this.#since
+    if (tookMs < sliceMs) return
+    this.#leftMs -= tookMs
+    if (this.#leftMs < 0)
+      throw new Error('The exclude patterns take too long to compare with the files. Use fewer or shorter patterns.')
+    await this.#share.next()
+    this.begin()
+  }
 }
 
 /** Also when a folder that it is in is left out, whether or not the archive names that folder. */
-function isOut(name: string, isFolder: boolean, rules: IgnoreRules): boolean {
-  const names = name.split('/').filter((part) => part !== '' && part !== '.')
-  return names.some((_, at) => rules.verdict(names.slice(0, at + 1).join('/'), isFolder || at < names.length - 1) === 'ignored')
+async function isOut(name: string, isFolder: boolean, rules: IgnoreRules, time: ComparingTime) {
+  const parts = name.split('/').filter((part) => part !== '' && part !== '.')
+  const path = parts.join('/')
+  const isWhole = path.length <= comparedCharacters
+  const compared = isWhole ? path : path.slice(0, Math.max(0, path.lastIndexOf('/', comparedCharacters)))
+  const verdict = rules.isLeftOut(compared, isFolder || !isWhole)
+  for (let step = verdict.next(); ; step = verdict.next()) {
+    if (step.done) return step.value
+    await time.pause()
+  }
 }

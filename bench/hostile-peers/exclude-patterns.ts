@@ -1,0 +1,41 @@
+import { join } from 'node:path'
+import { backupsOf } from '../../tests/kit/backups.ts'
+import { writeApp } from '../../tests/kit/hosting.ts'
+import type { Scenario } from './scenario.ts'
+
+const [patterns, depth] = [20, 1400]
+
+/** A volume with a deep folder, and patterns that could match it in many ways. */
+const digger = `
+import { mkdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+process.chdir(process.env.BERTH_VOLUME_DATA)
+for (let at = 0; at < ${depth}; at++) { mkdirSync('a', { recursive: true }); process.chdir('a') }
+createServer((_, response) => response.end('dug')).listen(process.env.PORT, process.env.HOST)
+`
+
+/** A member's backup policy whose `exclude` patterns are dear to compare. */
+export const excludePatterns: Scenario = {
+  name: `${patterns} exclude patterns and a path of ${(depth * 2) / 1000} kB`,
+  async run({ hosting, watch }) {
+    const folder = join(hosting.folder, 'dug')
+    await writeApp(folder, digger)
+    const volumes = [{ name: 'data', mountPath: '/data' }]
+    const project = await hosting.makeProject({ name: 'dug', localPath: folder, volumes, healthCheck: { path: '/' } })
+    const { error } = await hosting.settled(await hosting.deploy(project.id))
+    if (error) throw new Error(JSON.stringify(error))
+    const backups = backupsOf(hosting)
+    const exclude = Array.from({ length: patterns }, () => `${'**/a/'.repeat(55)}[b]`)
+    const payload = { volumes: 'all', databases: 'off', exclude }
+    const destinationId = await backups.destination('local', { path: 'dug' })
+    const policyId = await backups.policy(project.id, { destinationId, retainCount: 5, payload })
+    return watch(async (until) => {
+      const id = await backups.start(policyId)
+      const over = new Promise<void>((resolve) => until.addEventListener('abort', () => resolve()))
+      await Promise.race([backups.ended(id).catch(() => undefined), over])
+      const run = await backups.run(id)
+      await hosting.api('POST', `/backup-runs/${id}/cancel`)
+      return `the run after that time: ${run.status} ${run.error?.message ?? ''}`
+    })
+  },
+}
