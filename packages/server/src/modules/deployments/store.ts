@@ -122,7 +122,7 @@ export async function isArtifactUsed(db: Db, reference: string, except: readonly
     .selectFrom('deployments')
     .select('id')
     .where('artifacts', 'like', `%${JSON.stringify(reference)}%`)
-    .where('id', 'not in', [...except, ''])
+    .$if(except.length > 0, (query) => query.where('id', 'not in', except))
     .limit(1)
     .executeTakeFirst()
   return found !== undefined

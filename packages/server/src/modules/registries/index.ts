@@ -31,7 +31,7 @@ export function createRegistries(deps: RegistriesDeps) {
     loginsOf: (organizationId: string) => openLogins(organizationId, deps),
     /** Without the passwords. */
     hostsOf: async (organizationId: string) =>
-      (await allLoginsOf(db, organizationId)).map(({ host, username }) => ({ host, username })),
+      (await allLoginsOf(db, [organizationId])).map(({ host, username }) => ({ host, username })),
     loginsOfEach: (organizationIds: readonly string[]) => openLoginsOfEach(organizationIds, deps),
   }
 }

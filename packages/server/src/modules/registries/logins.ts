@@ -10,7 +10,7 @@ import type { RegistryLoginRow } from '../../platform/db/tables/registries.ts'
 import { fail, refuse } from '../../platform/failure.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
-import { allLoginsOf, allLoginsOfEach, findLoginAt, insertLogin, replaceLogin } from './store.ts'
+import { allLoginsOf, findLoginAt, insertLogin, replaceLogin } from './store.ts'
 
 export interface RegistriesDeps {
   database: Database
@@ -57,7 +57,7 @@ export const showLogin = ({ id, host, username, createdAt, updatedAt }: Registry
 
 /** The logins of an organisation, opened. They are for its own projects alone. */
 export const openLogins = async (organizationId: string, deps: RegistriesDeps): Promise<RegistryLogin[]> =>
-  (await allLoginsOf(deps.database.db, organizationId)).map((row) => opened(row, deps))
+  (await allLoginsOf(deps.database.db, [organizationId])).map((row) => opened(row, deps))
 
 /** The same of several organisations, by organisation. */
 export async function openLoginsOfEach(
@@ -65,7 +65,7 @@ export async function openLoginsOfEach(
   deps: RegistriesDeps,
 ): Promise<ReadonlyMap<string, RegistryLogin[]>> {
   const logins = new Map<string, RegistryLogin[]>()
-  for (const row of await allLoginsOfEach(deps.database.db, organizationIds))
+  for (const row of await allLoginsOf(deps.database.db, organizationIds))
     logins.set(row.organizationId, [...(logins.get(row.organizationId) ?? []), opened(row, deps)])
   return logins
 }

@@ -12,16 +12,11 @@ export const listLoginsOf = (db: Db, organizationId: string, { limit, cursor }: 
     direction: 'asc',
   })
 
-export const allLoginsOf = (db: Db, organizationId: string): Promise<RegistryLoginRow[]> =>
-  db.selectFrom('registryLogins').selectAll().where('organizationId', '=', organizationId).execute()
-
 /** Logins of several organisations in one query. */
-export const allLoginsOfEach = (db: Db, organizationIds: readonly string[]): Promise<RegistryLoginRow[]> =>
-  db
-    .selectFrom('registryLogins')
-    .selectAll()
-    .where('organizationId', 'in', [...organizationIds, ''])
-    .execute()
+export const allLoginsOf = async (db: Db, organizationIds: readonly string[]): Promise<RegistryLoginRow[]> =>
+  organizationIds.length === 0
+    ? []
+    : db.selectFrom('registryLogins').selectAll().where('organizationId', 'in', organizationIds).execute()
 
 export const findLoginOf = (db: Db, organizationId: string, id: string): Promise<RegistryLoginRow | undefined> =>
   db.selectFrom('registryLogins').selectAll().where('organizationId', '=', organizationId).where('id', '=', id).executeTakeFirst()

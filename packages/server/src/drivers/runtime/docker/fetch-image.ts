@@ -30,7 +30,7 @@ export async function ensureImage(
 ): Promise<string> {
   const { engine, labels } = parts
   refuseForeign(image, user.projectId, labels)
-  if (isWholeId(image)) return ownOrNobodys(image, { engine, labels }, user.projectId, abort)
+  if (isWholeId(image)) return ownOrUnlabelled(image, { engine, labels }, user.projectId, abort)
   const isOwn = isOwnName(image, user.projectId, labels)
   const sources = isOwn ? [image] : sourcesOf(image, parts, user)
   for (const name of [...sources, image]) {
@@ -109,51 +109,36 @@ class AccessDenied extends ImageMissing {}
 async function checkAccess(name: string, parts: ImageParts, { logins }: ImageUser, abort: AbortSignal): Promise<void> {
   if (!parts.privateRepositories.has(repositoryOf(name))) return
   const login = loginFor(name, logins)
-  const reason = await whyNotReadable(name, login, parts.engine, abort)
-  if (reason === null) return
-  throw new AccessDenied(
-    `The image ${name} is private, and ${registryOf(name)} ${refusal(login)}: ${reason}. ${loginAdvice(name)}`,
-  )
+  const found = await lookUp(name, login, parts.engine, abort)
+  if ('reason' in found) throw denied(name, login, found.reason)
 }
+
+const denied = (name: string, login: RegistryLogin | undefined, reason: string) =>
+  new AccessDenied(`The image ${name} is private, and ${registryOf(name)} ${refusal(login)}: ${reason}. ${loginAdvice(name)}`)
 
 const refusal = (login: RegistryLogin | undefined) =>
   login ? `did not let ${login.username} read it` : 'was asked without a login'
 
 const loginAdvice = (name: string) => `Add a login for ${registryOf(name)} to the organisation's registries`
 
-/** Null: the registry shows the image. */
-async function whyNotReadable(
+/** The digest that the registry names for the image, null where it names none, or the reason why it does not show the image. */
+async function lookUp(
   name: string,
   login: RegistryLogin | undefined,
   engine: Engine,
   abort: AbortSignal,
-): Promise<string | null> {
+): Promise<{ digest: string | null } | { reason: string }> {
   try {
     const distribution = () => engine.getImage(whole(name)).distribution(login ? { authconfig: authOf(login) } : {})
-    await ask(distribution, { abort, timeoutMs: accessMs })
-    return null
+    const found = (await ask(distribution, { abort, timeoutMs: accessMs })) as { Descriptor?: { digest?: string } } | null
+    const digest = found?.Descriptor?.digest ?? ''
+    return { digest: /^sha256:[0-9a-f]{64}$/.test(digest) ? digest : null }
   } catch (error) {
     abort.throwIfAborted()
-    if (error instanceof EngineAway) return `no answer within ${accessMs / 1000} s`
+    if (error instanceof EngineAway) return { reason: `no answer within ${accessMs / 1000} s` }
     if (statusOf(error) === undefined) throw error
-    return withoutPassword(wordsOfEngine(error), login)
+    return { reason: withoutPassword(wordsOfEngine(error), login) }
   }
-}
-
-/** Null where the registry does not say; the pull then tells why. */
-async function digestAt(
-  name: string,
-  login: RegistryLogin | undefined,
-  engine: Engine,
-  abort: AbortSignal,
-): Promise<string | null> {
-  const distribution = () => engine.getImage(whole(name)).distribution(login ? { authconfig: authOf(login) } : {})
-  const found = await ask(distribution, { abort, timeoutMs: accessMs }).catch(() => {
-    abort.throwIfAborted()
-    return null
-  })
-  const digest = (found as { Descriptor?: { digest?: string } } | null)?.Descriptor?.digest ?? ''
-  return /^sha256:[0-9a-f]{64}$/.test(digest) ? digest : null
 }
 
 interface Pulled {
@@ -176,10 +161,13 @@ async function pullFirst(
   const reasons: string[] = []
   for (const name of sources) {
     const login = loginFor(name, user.logins)
-    await checkAccess(name, parts, user, abort)
-    if (login && (await whyNotReadable(name, undefined, engine, abort)) !== null) privateRepositories.add(repositoryOf(name))
+    const isPrivate = privateRepositories.has(repositoryOf(name))
+    const found = isPrivate || user.wantsDigest ? await lookUp(name, login, engine, abort) : { digest: null }
+    if (isPrivate && 'reason' in found) throw denied(name, login, found.reason)
+    if (login && 'reason' in (await lookUp(name, undefined, engine, abort))) privateRepositories.add(repositoryOf(name))
     say(`Fetching the image ${name}`)
-    const digest = user.wantsDigest ? await digestAt(name, login, engine, abort) : null
+    // Where the registry does not name it, the pull tells why.
+    const digest = user.wantsDigest && 'digest' in found ? found.digest : null
     const pulled = await pull(digest ? `${repositoryOf(name)}@${digest}` : name, login, engine, say, abort)
     if ('digest' in pulled) return { name, ...pulled }
     reasons.push(pulled.reason)
@@ -255,7 +243,7 @@ async function findHere(
 const isWholeId = (image: string) => /^sha256:[0-9a-f]{64}$/.test(image)
 
 /** An adopted container may run an image that has lost its name. Nothing can be fetched by an id; another project's build has its label. */
-async function ownOrNobodys(
+async function ownOrUnlabelled(
   image: string,
   { engine, labels }: Pick<ImageParts, 'engine' | 'labels'>,
   projectId: string,
