@@ -275,7 +275,7 @@ export const PendingChange = oneOf('source', 'config', 'env', 'resources')
 export type PendingChange = Static<typeof PendingChange>
 
 export const LastExit = Type.Object({
-  code: nullable(Type.Integer({ description: 'As a shell tells it; null where nobody saw it' })),
+  code: nullable(Type.Integer({ description: 'The exit code; null: the end was not seen' })),
   reason: oneOf('exit', 'signal', 'out_of_memory', 'disk_full', 'unknown'),
   at: Time,
 })

@@ -138,7 +138,7 @@ describe('the record of a project of several services', () => {
     await expect
       .poll(() => service(id, 'worker'))
       .toMatchObject({ status: 'running', restarts: 2, lastExit: { code: null, reason: 'unknown', at } })
-    await expect.poll(() => linesOfWorker(id)).toContain('worker ended while nobody was watching, restarted (2 times)')
+    await expect.poll(() => linesOfWorker(id)).toContain('worker ended while Berth was not running, restarted (2 times)')
   })
 })
 

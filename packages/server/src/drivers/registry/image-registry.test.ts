@@ -108,7 +108,7 @@ describe('a registry that misbehaves', () => {
     ['hangs', () => undefined, 'unreachable'],
     ['closes the connection', (request) => request.socket.destroy(), 'unreachable'],
     ['is overloaded', (_, response) => response.writeHead(503).end(), 'unreachable'],
-    ['lets nobody in', (_, response) => response.writeHead(403).end(), 'denied'],
+    ['refuses everyone', (_, response) => response.writeHead(403).end(), 'denied'],
     ['does not have it', (_, response) => response.writeHead(404).end(), 'not_found'],
     [
       'asks for a login of no kind',

@@ -1,4 +1,4 @@
-/** The end of an instance that nobody asked for. */
+/** The end of an instance by itself. */
 export interface InstanceEnd {
   /** ISO 8601. Two ends of one instance have different times. */
   at: string
@@ -24,7 +24,7 @@ const signals: Record<number, string> = { 130: 'SIGINT', 134: 'SIGABRT', 137: 'S
 
 /** How it ended, after "it": `exited with code 137 (out of memory)`. */
 export function endText({ exitCode, reason }: Pick<InstanceEnd, 'exitCode' | 'reason'>): string {
-  if (exitCode === null && reason === 'unknown') return 'ended while nobody was watching'
+  if (exitCode === null && reason === 'unknown') return 'ended while Berth was not running'
   const ended = exitCode === null ? 'ended' : `exited with code ${exitCode}`
   const why =
     reason === 'out_of_memory'

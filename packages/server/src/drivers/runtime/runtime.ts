@@ -38,7 +38,7 @@ export interface Runtime {
 
   /**
    * Has an image of a registry here for a project. Its registry decides whether the project's organisation may have it, with the
-   * login for that host, also where the engine has it already for somebody else. Rejects with `BuildFailed`. Absent where there
+   * login for that host, also where the engine already has it for another organisation. Rejects with `BuildFailed`. Absent where there
    * are no containers.
    */
   fetchImage?(request: ImageRequest, onLine: (line: OutputLine) => void, abort: AbortSignal): Promise<Artifact>
@@ -336,7 +336,7 @@ export interface Instance {
   /** It was ended because it kept more on the disk than it may. */
   diskFull?: boolean
   restarts: number
-  /** What it was started with, where an image may say that; absent where nobody can tell. */
+  /** Command it was started with, where an image may say that; absent: not known. */
   program?: string
   /** Its last end by itself; absent: there was none. */
   lastEnd?: InstanceEnd

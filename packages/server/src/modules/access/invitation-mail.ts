@@ -14,7 +14,7 @@ const invitationMailKind: JobKind<InvitationMail> = { kind: 'access.invitation-m
 
 const hour = 3_600_000
 const day = 24 * hour
-/** A mailbox of a stranger is not filled by whoever types its address. */
+/** Keeps a caller from filling a stranger's mailbox. */
 const mostOfMailbox = { count: 5, withinMs: hour }
 const mostOfOrganization = { count: 100, withinMs: day }
 

@@ -4,7 +4,7 @@ import type { AccessDeps } from './deps.ts'
 export type CodePurpose = 'sign-up' | 'invitation'
 type Coded = { id: string; email: string }
 
-/** `id.signature`: made of the row, so that whoever reads the database has no code, and a mail that is sent later has the same one. */
+/** `id.signature`: made of the row, so that a reader of the database has no code, and a mail that is sent later has the same one. */
 export const codeOf = (row: Coded, purpose: CodePurpose, { secretBox }: Pick<AccessDeps, 'secretBox'>): string =>
   `${row.id}.${secretBox.sign(messageOf(row), purpose)}`
 

@@ -10,7 +10,7 @@ export async function deleteOrganization({ id }: OrganizationRow, { database }: 
     fail('conflict', { words: 'Its owners and admins run this instance, so it stays' })
   try {
     await database.transaction(async ({ db }) => {
-      // First, so that whoever joins at this moment has joined before it or does not join at all.
+      // First, so that a person who joins at this moment has joined before it or does not join at all.
       await db.deleteFrom('organizations').where('id', '=', id).execute()
       await db.updateTable('users').set({ defaultOrganizationId: null }).where('defaultOrganizationId', '=', id).execute()
     })

@@ -176,7 +176,7 @@ export function planDeployment(
   }
 }
 
-/** Nothing is built. The port is the image's own where nobody set one, which is known once the image is here. */
+/** Nothing is built. The port is the image's own where none was set, and known once the image is here. */
 function imagePlan(config: DeployedConfig, image: string): DeployPlan {
   const type = config.type === 'worker' ? 'worker' : 'app'
   const unit: Unit = {
@@ -310,7 +310,7 @@ function serviceUnit(service: Service, exposed: boolean, config: DeployedConfig)
     command: service.command ?? null,
     entrypoint: service.entrypoint ?? null,
     environment: service.environment ?? {},
-    // Without a network it is reached by nobody.
+    // Without a network nothing reaches it.
     port: service.container?.networks?.length === 0 ? null : (service.ports?.[0] ?? (exposed ? config.port : null)),
     exposed,
     volumes: (service.volumes ?? [])

@@ -67,7 +67,7 @@ export function showPlan({ plan, branch }: Pick<DeploymentRow, 'plan' | 'branch'
   }
 }
 
-/** The image that runs. Of several services: that of the one that requests go to, if any. A folder is nobody's business. */
+/** Image that runs; with several services that of the one that receives requests, if any. A folder is not shown. */
 export function imageOf({ artifacts, plan }: Pick<DeploymentRow, 'artifacts' | 'plan'>): string | null {
   const all = JSON.parse(artifacts ?? '{}') as Record<string, Artifact>
   const units = plan === null ? [] : planOf({ plan }).units

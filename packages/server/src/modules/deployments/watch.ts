@@ -254,7 +254,7 @@ async function problemOf(
   }
 }
 
-/** An end that nobody told of: the control plane was not there, or the runtime lost it. */
+/** An end without an event: the control plane was not running, or the runtime lost it. */
 const isUnseen = ({ lastEnd }: Instance, state: ServiceState): boolean =>
   lastEnd !== undefined && !isNoted(state, lastEnd) && Date.now() - Date.parse(lastEnd.at) > unseenEndMs
 

@@ -1,7 +1,7 @@
 import { parseEnv } from 'node:util'
 import { interpolate } from './interpolate.ts'
 
-/** As text of a whole file; a longer one holds nobody's settings. */
+/** As text of a whole file; a longer one is refused. */
 const longestEnvFile = 256 * 1024
 /** Of all values once their variables are filled in. */
 const longestValues = 1024 ** 2

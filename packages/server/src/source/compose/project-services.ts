@@ -126,7 +126,7 @@ function replicasOf(
   return { replicas: Math.min(replicas, limits.replicasMaximum) }
 }
 
-/** Ports that the file publishes on the machine and that nobody reaches there: the edge answers for the first of a service. */
+/** Ports that the file publishes on the machine and that are not published: the edge answers for the first of a service. */
 function unpublishedPorts(service: ComposeService, isReached: boolean): Problem[] {
   const first = isReached ? portsOf(service)[0] : undefined
   const others = service.ports.filter(({ target, protocol }) => protocol !== 'tcp' || target !== first)

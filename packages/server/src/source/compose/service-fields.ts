@@ -231,7 +231,7 @@ const chosen =
   "is not supported: Berth chooses the addresses of networks, so that no two projects have the same. Use the service's name"
 const endpointReasons = { ipv4_address: chosen, ipv6_address: chosen, link_local_ips: chosen, mac_address: chosen }
 
-/** `service`, `service:ro`; `container:…` belongs to somebody else. */
+/** `service`, `service:ro`; `container:…` belongs to another project. */
 function readVolumesFrom(value: unknown, place: Place): ComposeService['volumesFrom'] {
   return textsAt(value, place).flatMap((source, index) => {
     const [service = '', mode = 'rw', ...rest] = source.split(':')

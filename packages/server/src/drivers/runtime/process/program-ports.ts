@@ -3,7 +3,7 @@ import { restsUntil } from '../../../platform/rests-until.ts'
 import { lengthOf, writtenSince } from './detached.ts'
 import type { InstanceRecord, InstanceRecords } from './instance-record.ts'
 import { OwnPort } from './own-port.ts'
-import { somebodyListens, takenPortIn } from './taken-port.ts'
+import { takenPortIn, takenPorts } from './taken-port.ts'
 
 const streams = ['stdout', 'stderr'] as const
 /** Of the time, for looking through the processes of one instance: how long a look takes is up to the project. */
@@ -64,7 +64,7 @@ export class ProgramPorts {
   async taken(): Promise<number | null> {
     const { exitCode, hintedPort = null, listensAt } = this.#record
     const said = streams.map((stream) => writtenSince(this.#file(stream), this.#before[stream])).join('\n')
-    const isTaken = await somebodyListens()
+    const isTaken = await takenPorts()
     const port = takenPortIn(said, hintedPort, isTaken)
     if (port !== null) return port
     // Some say nothing and have nothing left to do.

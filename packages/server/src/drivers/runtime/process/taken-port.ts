@@ -28,7 +28,7 @@ const portsIn = (line: string): number[] =>
     .filter((port) => port < 65_536)
 
 /** The kernel's list is read in pieces, and a socket that closes between two of them hides another: it is read twice. */
-export async function somebodyListens(): Promise<(port: number) => boolean> {
+export async function takenPorts(): Promise<(port: number) => boolean> {
   const ports = new Set<number>()
   for (const sockets of [new ListeningSockets(), new ListeningSockets()])
     for (const { port } of await sockets.all()) ports.add(port)

@@ -85,7 +85,7 @@ async function settled(
     await updateRestore(bound.db, restore.id, { dataState, finishedAt: nowOf(deps) })
     await endOperation(restore.id, bound)
     signalRestore(restore, bound)
-    // Cancelled before anything was written, it concerns nobody but the person who cancelled it.
+    // Cancelled before anything was written: only the person who cancelled it needs to know.
     if (isFirst && progressOf(restore).touched && !isAbandoned) await tellCancelled({ ...restore, dataState }, bound)
   })
 }

@@ -75,7 +75,7 @@ export function configColumns(body: ProjectOptions, current: Pick<ProjectRow, 'r
 }
 
 /**
- * A new digest of an image is deployed by itself only where somebody asked for that: unlike a push, it is not the owner's doing.
+ * A new digest of an image is deployed by itself only where the user asked for that: unlike a push, it is not the owner's doing.
  * Automatic is off for a project of an image, therefore, and on for others.
  */
 export const automaticDeploy = (body: ProjectOptions, image: string | null | undefined): ProjectChanges =>

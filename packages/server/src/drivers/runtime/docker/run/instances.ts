@@ -88,7 +88,7 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
   const place = { image, volumeNames, isUnprivileged: parts.labels.isOurs(info.Config?.Labels) && user !== null }
   for (let tries = 1; ; tries++) {
     try {
-      // Made in turn: nobody removes the network in between, or takes the port. Started beside others, for that takes long.
+      // Created under the lock, so that no other start removes the network or takes the port in between. Started outside it: that takes long.
       const container = await parts.networks.use(network && { ...owner, name: network.name }, joined, async (networks) => {
         const hostPort =
           request.port === null || isInside

@@ -8,7 +8,7 @@ import { ClosedMetadata } from './closed-metadata.ts'
 import { bridgePrefix, type Fence, internalMark } from './fence.ts'
 import { bitsFor } from './subnets.ts'
 
-/** Whose networks they are; nobody's for projects that stand alone, which share one. */
+/** Owner of the networks; projects that stand alone have none and share one. */
 export interface NetworkOwner {
   /** The networks of one version have it in common. */
   name: string
