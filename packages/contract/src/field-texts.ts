@@ -98,7 +98,8 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   databases: '`auto` dumps databases with their own tools; `off` copies files only',
   default: 'Whether it is the default branch',
   defaultBranch: 'The default branch',
-  defaultEnabled: 'Whether members receive the category without a subscription of their own',
+  defaultEnabled:
+    'Whether members receive the category in the app and at their verified e-mail addresses without a subscription of their own; other channels need one',
   deleteVolumes: 'Delete volumes too; they are kept by default',
   deletes: 'Keys to delete',
   deletingSince: 'When the deletion began; null: not being deleted',
@@ -307,7 +308,8 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   production: 'Resources of the running project',
   project: 'The project',
   projectId: 'The id of the project',
-  projectIds: 'Projects that the token is limited to; null: all',
+  projectIds:
+    'Projects that the token is limited to: it reaches them, what belongs to them, `GET /auth/session` and its own deletion, and lists show no others. Every other route answers 403. Null: all projects',
   projectName: 'The name of the project',
   projects: 'Projects',
   protected: 'Whether it is protected',

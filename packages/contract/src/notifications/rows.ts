@@ -31,7 +31,7 @@ export const notifications = {
     returns: list(Channel),
   }),
   createChannel: route('POST /notifications/channels', {
-    summary: 'Create a channel; all but in_app must pass a test send before they deliver',
+    summary: 'Create a channel, at most 100 a person; all but in_app must be verified before they deliver',
     permission: 'notifications:write',
     body: ChannelBody,
     returns: data(CreatedChannel),
@@ -53,7 +53,7 @@ export const notifications = {
   }),
   testChannel: route('POST /notifications/channels/:id/test', {
     summary:
-      'Send one message through the channel and mark it verified when it arrived; the in-app channel needs no proof and gets none',
+      'Send one message through the channel, at most 20 a minute, and mark it verified when it arrived; in_app is always verified and gets none',
     permission: 'notifications:write',
     on: 'channel',
     returns: data(Channel),

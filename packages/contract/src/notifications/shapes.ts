@@ -44,22 +44,23 @@ export type CreatedChannel = Static<typeof CreatedChannel>
 
 const Label = filledText(100)
 
-const WebhookConfig = Type.Object({ url: Type.String(), secret: Type.Optional(secret(text(256, 1))) })
+const WebhookConfig = Type.Object({ url: text(2_048), secret: Type.Optional(secret(text(256, 1))) })
 describeFields(WebhookConfig, {
-  url: 'The http or https address that receives deliveries',
+  url: 'The http or https address that receives deliveries: POST with `{ id, category, organizationId, subject, text, data, createdAt }` and the headers `berth-event` (the category; `test` for a test), `berth-delivery` (the id) and `berth-signature` (`t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`)',
   secret:
     'Key of the signature in `berth-signature`. Absent at creation: one is made and shown once; absent in a change: it stays',
 })
 
 /** The config's own fields depend on the kind, so the module checks them. */
 const configByKind = byKind({
-  email: Type.Object({ address: Type.String({ description: 'The e-mail address' }) }),
+  email: Type.Object({ address: Type.String({ maxLength: 254, description: 'The e-mail address' }) }),
   webhook: WebhookConfig,
   slack: Type.Object({ webhookUrl: secret(Type.String({ description: 'The incoming-webhook address of Slack' })) }),
   in_app: Type.Object({}),
 })
 
 export const ChannelBody = Type.Object({ kind: ChannelKind, label: Label, config: Type.Optional(secret(configByKind)) })
+describeFields(ChannelBody, { config: 'Where the channel leads; required for every kind but in_app' })
 export type ChannelBody = Static<typeof ChannelBody>
 
 export const ChannelChanges = Type.Object({
