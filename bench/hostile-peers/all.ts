@@ -1,8 +1,16 @@
 import { abandonedRequests } from './abandoned-requests.ts'
 import { excludePatterns } from './exclude-patterns.ts'
+import { largeRules, manyVariables } from './large-collections.ts'
 import { manyOpenFiles } from './many-open-files.ts'
 import { nobody } from './nobody.ts'
 import type { Scenario } from './scenario.ts'
 
 /** In the order in which they run; a new one is one file and one line here. */
-export const scenarios: readonly Scenario[] = [nobody, abandonedRequests, manyOpenFiles, excludePatterns]
+export const scenarios: readonly Scenario[] = [
+  nobody,
+  abandonedRequests,
+  manyOpenFiles,
+  excludePatterns,
+  manyVariables,
+  largeRules,
+]

@@ -18,6 +18,17 @@ export const limits = {
   deliveriesMaximum: 200,
   envKeyCharacters: 256,
   envValueBytes: 64 * 1024,
+  /** Of one environment: variables, and the bytes of their keys and values. */
+  envVariables: 1000,
+  envBytes: 1024 * 1024,
+  /** Of all environments of a project, as they are stored. */
+  envStoredBytes: 8 * 1024 * 1024,
+  /** Route rules of a project, the bytes of their settings, and the user agents in them. */
+  rulesMaximum: 200,
+  ruleBytes: 512 * 1024,
+  ruleUserAgents: 1000,
+  /** Settings of all route rules of an organisation. */
+  organizationRuleBytes: 4 * 1024 * 1024,
   streamTokenSeconds: 60,
   oauthStateSeconds: 600,
   cloneTokenSeconds: 55 * 60,

@@ -86,6 +86,8 @@ function judgement(rule: EdgeRule, limit: RateLimit | undefined, warnings: strin
   }
 }
 
+/** Of a User-Agent: no browser sends a longer one, and each is searched for every text of the rule. */
+const comparedCharacters = 2048
 const forbidden: Refusal = { status: 403, retryAfterSeconds: 0 }
 
 function judgeBan(id: string, config: BanConfig, warnings: string[]): CompiledRule['judge'] {
@@ -94,7 +96,7 @@ function judgeBan(id: string, config: BanConfig, warnings: string[]): CompiledRu
   return (head, client) => {
     if (ips.has(client)) return forbidden
     if (agents.length === 0 || head.userAgent === '') return undefined
-    const userAgent = head.userAgent.toLowerCase()
+    const userAgent = head.userAgent.slice(0, comparedCharacters).toLowerCase()
     return agents.some((agent) => userAgent.includes(agent)) ? forbidden : undefined
   }
 }

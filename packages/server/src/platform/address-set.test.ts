@@ -1,3 +1,5 @@
+import fc from 'fast-check'
+import ipaddr from 'ipaddr.js'
 import { describe, expect, test } from 'vitest'
 import { clientAddress, peerAddress } from '../edge-proxy/client-address.ts'
 import { AddressSet, addressKey, clientKey, plainAddress } from './address-set.ts'
@@ -71,4 +73,27 @@ describe("a client's address", () => {
     expect(from('10.0.0.1', 'fe80::1%"}')).toBe('fe80::1')
     expect(from('10.0.0.1', 'unknown, 10.0.0.2')).toBe('10.0.0.2')
   })
+})
+
+test('a key has the bytes that the library reads in the address, however it is spelt', () => {
+  const group = fc.stringMatching(/^[0-9a-fA-F]{1,4}$/)
+  const colons = fc.array(fc.oneof(group, fc.constant('')), { minLength: 1, maxLength: 9 }).map((groups) => groups.join(':'))
+  const text = fc.oneof(
+    fc.ipV4(),
+    fc.ipV6(),
+    colons,
+    fc.tuple(colons, fc.ipV4()).map((parts) => parts.join(':')),
+    fc.ipV6().map((address) => `${address}%eth0`),
+    fc.stringMatching(/^[0-9a-f:.]{1,12}$/),
+  )
+  fc.assert(
+    fc.property(text, (address) => {
+      const isAddress = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address)
+      const parsed = isAddress ? ipaddr.parse(address) : undefined
+      const bytes =
+        parsed?.kind() === 'ipv4' ? (parsed as ipaddr.IPv4).toIPv4MappedAddress().toByteArray() : parsed?.toByteArray()
+      expect(addressKey(address)).toBe(bytes && String.fromCharCode(...bytes))
+    }),
+    { numRuns: 3000 },
+  )
 })

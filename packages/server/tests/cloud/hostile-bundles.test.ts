@@ -119,6 +119,21 @@ describe('a bundle that says what this instance does not take', () => {
       'bundle_refused',
     ],
     [
+      'more variables than an environment may have',
+      (body) => {
+        const variables = Array.from({ length: 20 }, (_, at) => ({ key: `V${at}`, value: 'x'.repeat(60_000), isSecret: false }))
+        body.project.environments[0]!.variables = variables
+      },
+      'validation_failed',
+    ],
+    [
+      'more route rules than a project may have',
+      (body) => {
+        body.project.rules = Array.from({ length: 201 }, () => ({ kind: 'ban' as const, config: { ips: ['10.0.0.1'] } }))
+      },
+      'validation_failed',
+    ],
+    [
       'no production environment',
       (body) => {
         body.project.environments[0]!.slug = 'elsewhere'

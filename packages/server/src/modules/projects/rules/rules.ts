@@ -13,6 +13,7 @@ import { lockProject, refuseOperation } from '../operations/operation.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { refuseUnstorable } from '../settings/fields.ts'
 import { findProject, rulesOf } from '../store.ts'
+import { refuseManyRules } from './rule-bounds.ts'
 import { checkRuleConfig, type RuleConfig } from './rule-config.ts'
 
 type ProjectKey = Pick<ProjectRow, 'id' | 'organizationId'>
@@ -51,7 +52,10 @@ export async function createRule(project: ProjectRow, body: CreateRule, deps: Pr
     createdAt: now,
     updatedAt: now,
   }
-  await changeRules(project, deps, ({ db }) => db.insertInto('routeRules').values(row).execute())
+  await changeRules(project, deps, async (bound) => {
+    await bound.db.insertInto('routeRules').values(row).execute()
+    await refuseManyRules(bound, project, 'config')
+  })
   return row
 }
 
@@ -91,16 +95,20 @@ export async function updateRule(rule: RouteRuleRow, organizationId: string, bod
   const columns = scopeColumns(body, now)
   const project = (await findProject(deps.database.db, organizationId, rule.projectId)) ?? fail('not_found')
   if (columns.hostname !== rule.hostname) await refuseForeignHostname(project, body, deps)
-  return changeRules({ id: rule.projectId, organizationId }, deps, async ({ db }) => {
+  return changeRules({ id: rule.projectId, organizationId }, deps, async (bound) => {
+    const { db } = bound
     const current = (await findRule(db, organizationId, rule.projectId, rule.id)) ?? fail('not_found')
     const kind = body.kind ?? current.kind
     const config = body.config || kind !== current.kind ? JSON.stringify(mergedConfig(current, body)) : current.config
-    return db
+    const changed = await db
       .updateTable('routeRules')
       .set({ ...columns, kind, config, updatedAt: now })
       .where('id', '=', rule.id)
       .returningAll()
       .executeTakeFirstOrThrow()
+    // Rules that are beyond the bounds already may be switched off and made smaller.
+    if (config.length > current.config.length) await refuseManyRules(bound, project, 'config')
+    return changed
   })
 }
 

@@ -8,6 +8,7 @@ import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { openCloneToken } from '../git/clone-token.ts'
 import { changeProject } from '../lifecycle/change-project.ts'
 import { deleteVariables, findAnyProject, findEnvironment, listVariables, upsertVariable } from '../store.ts'
+import { refuseLargeEnv, refuseLargeProject, sizeOf } from './env-bounds.ts'
 import { namedEnvironment } from './named-environment.ts'
 
 /** Sorted by key; a secret's value is the mask. */
@@ -34,14 +35,30 @@ export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: 
     const stored = new Map((await listVariables(db, id, environment)).map((row) => [row.key, row]))
     const rows = upserts.map((upsert, at) => merged(upsert, stored.get(upsert.key), at, { projectId: id, environment }, deps))
     written = rows.filter((row) => row !== null)
+    if (written.length > 0) refuseLarger(stored, written, deletes, environment, deps)
     for (const row of written) await upsertVariable(db, row)
     await deleteVariables(db, id, environment, deletes)
+    if (written.length > 0) await refuseLargeProject(db, id, 'upserts')
     if (written.length === 0 && !deletes.some((key) => stored.has(key))) return null
     return environment === 'production' ? { envVersion: envVersion + 1 } : {}
   })
   for (const row of written) if (row.isSecret) deps.scrubber.register(openValue(row, deps))
   await deps.projectPorts.secrets?.refresh(project.id)
   return listEnv(project, name, deps)
+}
+
+function refuseLarger(
+  stored: ReadonlyMap<string, EnvVariableRow>,
+  written: readonly EnvVariableRow[],
+  deletes: readonly string[],
+  environment: string,
+  deps: ProjectsDeps,
+): void {
+  const after = new Map(stored)
+  for (const row of written) after.set(row.key, row)
+  for (const key of deletes) after.delete(key)
+  const size = (rows: ReadonlyMap<string, EnvVariableRow>) => sizeOf([...rows.values()].map((row) => openVariable(row, deps)))
+  refuseLargeEnv(size(after), 'upserts', environment, size(stored))
 }
 
 /** Warnings about variables whose value a running project does not get, because Berth sets them itself. */
@@ -62,6 +79,7 @@ export async function insertSecrets(
 ): Promise<void> {
   const upserts = secrets.map((one) => ({ ...one, isSecret: true }))
   refuseMisuse(upserts, [])
+  refuseLargeEnv(sizeOf(upserts), 'upserts', 'production')
   for (const [at, upsert] of upserts.entries()) {
     const row = merged(upsert, undefined, at, { projectId, environment: 'production' }, deps)
     if (row) await upsertVariable(db, row)

@@ -14,9 +14,11 @@ import { chanceSlug } from '../lifecycle/slug.ts'
 import { lockProject } from '../operations/operation.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
+import { refuseLargeRules, refuseManyRules } from '../rules/rule-bounds.ts'
 import { checkedRules, replaceRules } from '../rules/rules.ts'
 import { checkConfig } from '../settings/config-rules.ts'
 import { refuseMisuse } from '../settings/env.ts'
+import { refuseLargeEnv, refuseLargeProject, sizeOf } from '../settings/env-bounds.ts'
 import { configColumns, defaults, refuseUnstorable } from '../settings/fields.ts'
 import { checkSource, sourceColumns } from '../source.ts'
 import {
@@ -59,10 +61,14 @@ export async function recordArriving(arriving: ArrivingProject, deps: ProjectsDe
   const { bundle, organizationId } = arriving
   refuseUnstorable({ ...bundle, environments: bundle.environments.map(({ variables: _, ...rest }) => rest) })
   checkConfig(bundle.options)
-  for (const { variables } of bundle.environments) refuseMisuse(variables, [])
+  for (const { slug, variables } of bundle.environments) {
+    refuseMisuse(variables, [])
+    refuseLargeEnv(sizeOf(variables), 'environments', slug)
+  }
   const source = await checkSource(sourceFields(arriving), organizationId, deps)
   const wantedRules = bundle.rules.filter((rule) => isInForce(rule, nowOf(deps)))
   const rules = checkedRules(wantedRules, nowOf(deps))
+  refuseLargeRules(rules, 'rules')
   const recorded = await deps.database.transaction(async (bound) => {
     await lockProject(bound, arriving.projectId)
     const before = await refuseTaken(arriving, bound)
@@ -76,6 +82,7 @@ export async function recordArriving(arriving: ArrivingProject, deps: ProjectsDe
     // Edge rules belong to self-hosted instances: the cloud has no route to see or change them, so it enforces none.
     const isServed = deps.settings.mode === 'self-hosted'
     await replaceRules(bound.db, project.id, isServed ? rules : [], nowOf(deps))
+    if (isServed) await refuseManyRules(bound, project, 'rules')
     if (!isServed) warnings.push(...wantedRules.map(notServed))
     await saveProject(bound.db, project.id, {
       webhookDomain: await webhookDomainOf(bundle, project, warnings, bound, deps),
@@ -236,4 +243,5 @@ async function putEnvironments(bundle: ProjectBundle, { id }: ProjectRow, { db }
         updatedAt: now,
       })
   }
+  await refuseLargeProject(db, id, 'environments')
 }

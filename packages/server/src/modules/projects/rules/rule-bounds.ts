@@ -1,0 +1,47 @@
+import { limits } from '@berth/contract'
+import type { ProjectRow, RouteRuleRow } from '../../../platform/db/tables/projects.ts'
+import { refuse } from '../../../platform/failure.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { rulesOf } from '../store.ts'
+
+/** Refuses rules of one project beyond the bounds: one edge judges the requests of every project, and its table holds the rules of all. */
+export function refuseLargeRules(rules: readonly Pick<RouteRuleRow, 'kind' | 'config'>[], field: string): void {
+  refuseBeyond(field, 'route rules', limits.rulesMaximum, rules.length)
+  refuseBeyond(
+    field,
+    'bytes of settings in its route rules',
+    limits.ruleBytes,
+    sum(rules, ({ config }) => config.length),
+  )
+  refuseBeyond(field, 'user agents in its route rules', limits.ruleUserAgents, sum(rules, userAgentsIn))
+}
+
+/** With those of all projects of the organisation. To be called in the transaction that made more of them, after it did. */
+export async function refuseManyRules(
+  { db, lock }: Pick<Bound, 'db' | 'lock'>,
+  { id, organizationId }: Pick<ProjectRow, 'id' | 'organizationId'>,
+  field: string,
+): Promise<void> {
+  refuseLargeRules(await rulesOf(db, id), field)
+  await lock(`rules:${organizationId}`)
+  const { bytes } = await db
+    .selectFrom('routeRules')
+    .innerJoin('projects', 'projects.id', 'routeRules.projectId')
+    .select(({ fn }) => fn.sum(fn<number>('length', ['routeRules.config'])).as('bytes'))
+    .where('projects.organizationId', '=', organizationId)
+    .executeTakeFirstOrThrow()
+  if (Number(bytes ?? 0) > limits.organizationRuleBytes)
+    refuse(
+      field,
+      `the route rules of the organisation may have ${limits.organizationRuleBytes} bytes of settings, and this would make ${bytes}. Delete some.`,
+    )
+}
+
+const userAgentsIn = ({ kind, config }: Pick<RouteRuleRow, 'kind' | 'config'>): number =>
+  kind === 'ban' ? ((JSON.parse(config) as { userAgents?: string[] }).userAgents?.length ?? 0) : 0
+
+function refuseBeyond(field: string, what: string, most: number, found: number): void {
+  if (found > most) refuse(field, `a project may have ${most} ${what}, and this would make ${found}. Delete some.`)
+}
+
+const sum = <Row>(rows: readonly Row[], of: (row: Row) => number): number => rows.reduce((total, row) => total + of(row), 0)
