@@ -8,7 +8,11 @@ import type { ForwardedAnswer } from './cloud-proxy.ts'
 const wholeBytes = 64 * 1024
 /** From the question to the end of a short answer, so that a cloud that dawdles is found out as soon as one that is silent. */
 const wholeWithinMs = 4_500
-const leastMs = 2_000
+/** Of one whose head came early: the whole is over before 5 s. */
+const leastMs = 1_000
+/** A head that comes later than this comes from a cloud that has said meanwhile that it is there (`stall-watch.ts`). */
+const earlyMs = 3_900
+const leastOfLateMs = 2_000
 /** Of an answer that is no stream: more than any route of this product says, and longer than it pauses. */
 const mostBytes = 512 * 1024 * 1024
 const longestPauseMs = 30_000
@@ -31,15 +35,18 @@ export async function readAnswer(row: AnyRoute, method: string, answer: Forwarde
     const isStream = row.stream !== undefined && status === 200
     checkType(answer, isStream ? 'text/event-stream' : 'application/json')
     if (isStream) return { events: body }
-    const read =
-      Number(answer.headers['content-length'] ?? 0) > wholeBytes
-        ? null
-        : await readWhole(body, Math.max(leastMs, askedAt + wholeWithinMs - performance.now()))
+    const read = Number(answer.headers['content-length'] ?? 0) > wholeBytes ? null : await readWhole(body, bodyWithinMs(askedAt))
     return read ? { whole: checkedText(read) } : { rest: bounded(body) }
   } catch (error) {
     body.once('error', () => {}).destroy()
     throw error
   }
+}
+
+/** How long the body of a short answer may take once its head is there. */
+export function bodyWithinMs(askedAt: number): number {
+  const waitedMs = performance.now() - askedAt
+  return Math.max(waitedMs <= earlyMs ? leastMs : leastOfLateMs, wholeWithinMs - waitedMs)
 }
 
 /** What is about the body and how long it may be kept; nothing else is the cloud's to say here. */

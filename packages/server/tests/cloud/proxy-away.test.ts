@@ -13,6 +13,7 @@ const clouds = new FakeClouds()
 beforeAll(async () => {
   here = await startInstance()
   hereUrl = await here.app.listen({ host: '127.0.0.1', port: 0 })
+  record = await makeProject(here, (await makePeople(here)).owner.token)
 })
 afterAll(async () => {
   await clouds.close()
@@ -57,6 +58,15 @@ const answers: Record<string, RequestListener> = {
   },
 }
 
+/** Whole records of projects, 8 KB each. */
+function recordsOf(page: number, count: number): string {
+  const filler = 'x'.repeat(8_000)
+  return Array.from({ length: count }, (_, number) =>
+    JSON.stringify({ ...record, id: `prj_${page}_${number}`, name: filler }),
+  ).join(',')
+}
+let record: object
+
 describe.concurrent('a cloud that is away', () => {
   test.each(Object.keys(answers))(
     'that %s is 503 cloud_unreachable; home answers, local projects are unaffected',
@@ -72,6 +82,78 @@ describe.concurrent('a cloud that is away', () => {
     },
     10_000,
   )
+
+  const writes: [string, (local: string) => [`${string} /${string}`, object]][] = [
+    ['a change', () => ['PATCH /projects/:id', { params: { id }, body: { name: 'Late' } }]],
+    ['a deletion', () => ['DELETE /projects/:id', { params: { id } }]],
+    ['a deployment', () => ['POST /deployments/build/access', { body: { projectId: id } }]],
+    ['a move to it', (local) => ['POST /projects/:id/transfer/to-cloud', { params: { id: local }, body: {} }]],
+    ['a move from it', () => ['POST /projects/:id/transfer/to-self-hosted', { params: { id }, body: {} }]],
+  ]
+  describe.each(['hangs', 'stops in the middle of its answer', 'answers drop by drop without end'])('that %s', (name) => {
+    test.each(writes)('%s is 503, and nothing of it begins', async (_, write) => {
+      const mine = await makePeople(here)
+      const local = await makeProject(here, mine.owner.token)
+      await linkBy(here, mine, await clouds.answering(answers[name] as RequestListener))
+      const [at, input] = write(local.id)
+      expect(await call(here, mine.owner.token, at as 'GET /', input)).toMatchObject({
+        status: 503,
+        body: { code: 'cloud_unreachable' },
+      })
+      const moves = await here.database.db.selectFrom('cloudTransfers').select('id').where('projectId', '=', local.id).execute()
+      expect(moves).toEqual([])
+    })
+    test('the link says that it is not reachable', async () => {
+      const mine = await makePeople(here)
+      await linkBy(here, mine, await clouds.answering(answers[name] as RequestListener))
+      expect((await call(here, mine.owner.token, 'GET /cloud/link')).body.data).toMatchObject({ linked: true, reachable: false })
+    })
+  })
+
+  const endlessLists: [string, (page: number) => string, (page: number) => string | null][] = [
+    ['one page without end', () => `{"name":"${'x'.repeat(1000)}"},`.repeat(50_000), () => null],
+    ['pages without end', (page) => recordsOf(page, 100), (page) => `page ${page}`],
+    ['pages without an entry, without end', () => '', (page) => `page ${page}`],
+  ]
+  test.each(endlessLists)('that lists %s: home answers, without all of it', async (_, entries, cursor) => {
+    const mine = await makePeople(here)
+    const local = await makeProject(here, mine.owner.token)
+    let pages = 0
+    let sent = 0
+    const url = await clouds.answering(async (_request, response) => {
+      pages += 1
+      response.writeHead(200, json).write('{"data":[')
+      const text = entries(pages)
+      for (let at = 0; at < text.length && !response.destroyed; at += 65_536) {
+        sent += 65_536
+        await new Promise((done) => response.write(text.slice(at, at + 65_536), done))
+      }
+      response.end(`],"nextCursor":${JSON.stringify(cursor(pages))}}`)
+    })
+    await linkBy(here, mine, url)
+    const { status, body } = await call(here, mine.owner.token, 'GET /projects/home')
+    expect([status, body.cloud.linked]).toEqual([200, true])
+    expect(body.data.map((one: { id: string }) => one.id)).toContain(local.id)
+    expect(pages).toBeLessThanOrEqual(40)
+    // With what was on its way in sockets when it was left.
+    expect(sent).toBeLessThan(32 * 1024 * 1024)
+  })
+
+  test('records that are large are listed all the same, fewer at a time', async () => {
+    const mine = await makePeople(here)
+    const all = JSON.parse(`[${recordsOf(1, 150)}]`) as object[]
+    const url = await clouds.answering((request, response) => {
+      const query = new URL(request.url ?? '', 'http://cloud').searchParams
+      const from = Number(query.get('cursor') ?? 0)
+      const until = from + Number(query.get('limit'))
+      const nextCursor = until < all.length ? String(until) : null
+      response.writeHead(200, json).end(JSON.stringify({ data: all.slice(from, until), nextCursor }))
+    })
+    await linkBy(here, mine, url)
+    // On a busy machine the time for all pages may be over once.
+    const listed = async () => (await call(here, mine.owner.token, 'GET /projects/home')).body
+    await expect.poll(async () => (await listed()).data.length).toBe(150)
+  })
 
   test('one that is at work is waited for, as long as it says that it is there', async () => {
     const mine = await makePeople(here)

@@ -1,15 +1,20 @@
 import type { Project } from '@berth/contract'
 import type { CloudApi } from '../../drivers/cloud-api/cloud-api.ts'
 import type { Caller } from '../../http/handler.ts'
+import type { Failure } from '../../platform/failure.ts'
 import type { CloudProjects } from '../projects/index.ts'
-import { ask } from './ask.ts'
+import { ask, CloudAnswerTooLong } from './ask.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Link, Links } from './links.ts'
 import { transfer } from './transfers/start-transfer.ts'
 
 /** Over all pages together. */
 const limitMs = 4_500
-const mostPages = 20
+const mostPages = 40
+const pageSize = 200
+const leastPageSize = 10
+/** Of all pages: the list is answered as a whole. */
+const mostBytes = 4 * 1024 * 1024
 
 interface CloudList {
   linked: boolean
@@ -24,7 +29,7 @@ export function cloudProjects(deps: CloudDeps, links: Links): CloudProjects {
     (projectId, project, options, caller) =>
       transfer({ projectId, project, direction, options, caller }, links, deps)
   return {
-    list: (caller) => listCloudProjects(caller, links, deps.api),
+    list: (caller) => listCloudProjects(caller, links, deps),
     transferToCloud: towards('to_cloud'),
     transferToSelfHosted: towards('to_self_hosted'),
   }
@@ -34,7 +39,7 @@ export function cloudProjects(deps: CloudDeps, links: Links): CloudProjects {
 async function listCloudProjects(
   caller: Pick<Caller, 'organizationId' | 'projectIds'>,
   links: Links,
-  api: CloudApi,
+  { api, log }: CloudDeps,
 ): Promise<CloudList> {
   const link = await links.of(caller.organizationId)
   if (!link) return { linked: false, reachable: false, projects: [] }
@@ -42,7 +47,8 @@ async function listCloudProjects(
     const projects = await allPages(link, api)
     const { projectIds } = caller
     return { linked: true, reachable: true, projects: projectIds ? projects.filter(({ id }) => projectIds.has(id)) : projects }
-  } catch {
+  } catch (error) {
+    log.warn({ err: error, organizationId: caller.organizationId }, 'cloud: projects could not be listed')
     return { linked: true, reachable: false, projects: [] }
   }
 }
@@ -50,14 +56,30 @@ async function listCloudProjects(
 async function allPages({ address }: Link, api: CloudApi): Promise<Project[]> {
   const abort = AbortSignal.timeout(limitMs)
   const projects: Project[] = []
+  let bytes = 0
   let cursor: string | null = null
+  let limit = pageSize
   for (let page = 0; page < mostPages; page += 1) {
-    const query = new URLSearchParams({ limit: '500', ...(cursor ? { cursor } : {}) })
-    const { status, body } = await ask(api, address, { method: 'GET', path: `/api/projects?${query}`, abort })
+    const query = new URLSearchParams({ limit: String(limit), ...(cursor ? { cursor } : {}) })
+    const answer = await ask(api, address, { method: 'GET', path: `/api/projects?${query}`, abort }).catch((error: Failure) => {
+      // A page of large records is asked for in halves.
+      if (!(error.cause instanceof CloudAnswerTooLong) || limit <= leastPageSize) throw error
+      return null
+    })
+    if (answer === null) {
+      limit = Math.floor(limit / 2)
+      continue
+    }
+    const { status, body, bytes: pageBytes } = answer
     if (status !== 200 || !Array.isArray(body?.data)) throw new Error(`the cloud answered ${status}`)
-    projects.push(...(body.data as Project[]))
-    cursor = body.nextCursor ?? null
+    bytes += pageBytes
+    if (bytes > mostBytes) throw new Error(`the cloud lists more than ${mostBytes / 1024 / 1024} MB of projects`)
+    for (const project of body.data) if (isProject(project)) projects.push({ ...project, location: 'cloud' as const })
+    cursor = typeof body.nextCursor === 'string' ? body.nextCursor : null
     if (cursor === null) break
   }
-  return projects.map((project) => ({ ...project, location: 'cloud' as const }))
+  return projects
 }
+
+/** The list is sorted and shown by these. */
+const isProject = (one: Project | null): one is Project => typeof one?.id === 'string' && typeof one.createdAt === 'string'

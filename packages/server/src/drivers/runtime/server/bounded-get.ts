@@ -1,4 +1,5 @@
 import { type Agent, request } from 'node:http'
+import { parseInSlices } from '../../../platform/sliced-json.ts'
 
 /** An answer of an engine that is longer than it may be. `head` is how it began. */
 export class AnswerTooLong extends Error {
@@ -93,16 +94,16 @@ export function boundedGet(
         fail(new AnswerTooLong(path, maxBytes, Buffer.concat(chunks).toString('latin1', 0, headBytes)))
       })
       response.once('error', fail)
+      let isWhole = false
       response.once('end', () => {
+        isWhole = true
         const text = Buffer.concat(chunks).toString('utf8')
         if (response.statusCode !== 200) return fail(new AskRefused(path, response.statusCode ?? 0, text.slice(0, wordsBytes)))
-        try {
-          resolve(JSON.parse(text))
-        } catch (error) {
-          fail(error)
-        }
+        parseInSlices(text).then(resolve, fail)
       })
-      response.once('close', () => fail(new Error('the connection was closed before the answer had ended')))
+      response.once('close', () => {
+        if (!isWhole) fail(new Error('the connection was closed before the answer had ended'))
+      })
     })
     asking.end()
   })

@@ -25,10 +25,13 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
     }
   }
 
-  test.each(['/version', '/containers/json'])('an endless answer to %s ends the reading in words', async (path) => {
+  test.each([
+    ['/version', 64],
+    ['/containers/json', 1024],
+  ])('an endless answer to %s ends the reading in words', async (path, kb) => {
     await expect(read({ [path]: endless })).rejects.toMatchObject({
       name: 'ServerAway',
-      message: expect.stringContaining('longer than 4096 KB'),
+      message: expect.stringContaining(`longer than ${kb} KB`),
     })
   })
 
@@ -42,7 +45,7 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
   })
 
   test('containers without end and parts without number are cut to what a reading may hold', async () => {
-    const env = Array.from({ length: 300_000 }, (_, at) => `A${at}`)
+    const env = Array.from({ length: 100_000 }, (_, at) => `A${at}`)
     const { containers } = await read({
       '/containers/json': listed(3),
       '/containers/:id/json': says({ Id: idOf(1), Config: { Env: env, Labels: 7, Cmd: 'sh -c' }, HostConfig: [], Mounts: {} }),
@@ -55,9 +58,9 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
   test('all answers together are bounded: what is beyond is left out with a line', async () => {
     const { containers, warnings } = await read({
       '/containers/json': listed(40),
-      '/containers/:id/json': says({ Id: idOf(1), Config: { Labels: { huge: 'x'.repeat(3 * 1024 ** 2) } } }),
+      '/containers/:id/json': says({ Id: idOf(1), Config: { Labels: { huge: 'x'.repeat(900 * 1024) } } }),
     })
-    expect(containers.length).toBeLessThan(11)
+    expect(containers.length).toBeLessThan(40)
     expect(warnings).toContainEqual(expect.stringContaining(`${40 - containers.length} of 40 containers are left out`))
   })
 

@@ -5,7 +5,8 @@ import type { ServerLink } from '../../shell/ssh/server-link.ts'
 
 const openMs = 30_000
 /** Of an answer that is kept whole before it is read. */
-const answerBytes = 64 * 1024 * 1024
+const answerBytes = 4 * 1024 * 1024
+const errorBytes = 64 * 1024
 /** Answers that are read as they come, each piece by who asked. */
 const streaming = /^(\/v[\d.]+)?\/(events|build|images\/create)(\?|$)|\/(logs|archive|attach|export|start)(\?|$)/
 
@@ -34,13 +35,17 @@ export function linkAgent(link: Pick<ServerLink, 'toDocker'>): Agent {
 /** A server may say anything, also without end: the client would keep all of it. */
 function bound(request: ClientRequest): void {
   request.once('response', (response) => {
-    if (streaming.test(request.path) && (response.statusCode ?? 0) < 400) return
+    const isError = (response.statusCode ?? 0) >= 400
+    if (streaming.test(request.path) && !isError) return
+    const mostBytes = isError ? errorBytes : answerBytes
     let length = 0
     response.on('data', (chunk: Buffer) => {
       length += chunk.length
-      if (length <= answerBytes) return
-      request.emit('error', new Error(`the engine's answer is larger than ${answerBytes / 1024 / 1024} MB`))
-      request.destroy()
+      if (length <= mostBytes) return
+      const tooLarge = new Error(`the engine's answer is larger than ${mostBytes / 1024} KB`)
+      // Whoever reads the answer as a stream hears of it there.
+      response.destroy(tooLarge)
+      request.destroy(tooLarge)
     })
   })
 }

@@ -84,7 +84,7 @@ describeNeeding(['sshd', 'docker', 'busyboxImage'], 'what is read of a server', 
     const names = containers.map(({ name }) => name)
     expect(names).toEqual(expect.arrayContaining([`${mark}-before`, `${mark}-after`]))
     expect(names).not.toContain(`${mark}-huge`)
-    expect(warnings.join()).toContain('larger than 4 MB')
+    expect(warnings.join()).toContain('larger than 1 MB')
     await links.close()
   })
 })

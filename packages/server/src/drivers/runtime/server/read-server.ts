@@ -7,6 +7,9 @@ import { readContainer, readImage } from './read-container.ts'
 import type { ReadDocker, ServerReader } from './server-reader.ts'
 
 const answerBytes = 4 * 1024 * 1024
+/** Of one container, one image or a page of containers: the rest of its work is done at once. */
+const recordBytes = 1024 * 1024
+const versionBytes = 64 * 1024
 /** Of all answers of one reading: a server with a thousand large containers must not fill our memory. */
 const wholeBytes = 32 * 1024 * 1024
 /** With what is thrown away because it is too long. */
@@ -29,7 +32,7 @@ export function createServerReader(link: ServerLink): ServerReader {
     const limit = AbortSignal.any([abort, AbortSignal.timeout(wholeMs)])
     const allowance = new Allowance({ kept: wholeBytes, received: receivedBytes })
     try {
-      return await read((path) => boundedGet(path, agent, { maxBytes: answerBytes, allowance }, limit))
+      return await read((path, maxBytes = recordBytes) => boundedGet(path, agent, { maxBytes, allowance }, limit))
     } catch (error) {
       abort.throwIfAborted()
       if (error instanceof ServerAway) throw error
@@ -39,9 +42,9 @@ export function createServerReader(link: ServerLink): ServerReader {
   }
 }
 
-type Get = (path: string) => Promise<unknown>
+type Get = (path: string, maxBytes?: number) => Promise<unknown>
 
-const versionOf = async (get: Get) => text(record(await get('/version')).Version)
+const versionOf = async (get: Get) => text(record(await get('/version', versionBytes)).Version)
 
 async function readAll(get: Get): Promise<ReadDocker> {
   const warnings: string[] = []
@@ -49,8 +52,8 @@ async function readAll(get: Get): Promise<ReadDocker> {
   const ids = await listContainers(get, warnings)
   const [containers, volumes, networks] = await Promise.all([
     each(ids, (id) => get(`/containers/${id}/json`), 'container', warnings),
-    unlessTooLong('volumes', () => get('/volumes'), warnings).then((answer) => records(record(answer).Volumes)),
-    unlessTooLong('networks', () => get('/networks'), warnings).then(records),
+    unlessTooLong('volumes', () => get('/volumes', answerBytes), warnings).then((answer) => records(record(answer).Volumes)),
+    unlessTooLong('networks', () => get('/networks', answerBytes), warnings).then(records),
   ])
   const found = containers.map(readContainer)
   const imageIds = [...new Set(found.map(({ imageId }) => imageId))].filter((id) => /^sha256:[0-9a-f]{64}$/.test(id))
@@ -102,7 +105,7 @@ async function listContainers(get: Get, warnings: string[]): Promise<string[]> {
       const [, first] = /^\[\{"Id":"([0-9a-f]{64})"/.exec(error.head) ?? []
       if (size > 1) size = Math.floor(size / 2)
       else if (first && !ids.includes(first)) {
-        warnings.push(`The container ${first.slice(0, 12)} is left out: what it says of itself is larger than 4 MB`)
+        warnings.push(`The container ${first.slice(0, 12)} is left out: what it says of itself is larger than 1 MB`)
         before = first
         size = pageSize
       } else throw error
@@ -128,7 +131,12 @@ async function unlessTooLong(what: string, read: () => Promise<unknown>, warning
 const isId = (id: string) => /^[0-9a-f]{64}$/.test(id)
 
 /** One that went away meanwhile is left out; one that cannot be read is left out with a line that says so. */
-async function each(ids: readonly string[], read: Get, kind: string, warnings: string[]): Promise<unknown[]> {
+async function each(
+  ids: readonly string[],
+  read: (id: string) => Promise<unknown>,
+  kind: string,
+  warnings: string[],
+): Promise<unknown[]> {
   const found = new Map<string, unknown>()
   const waiting = [...ids]
   let isCut = false

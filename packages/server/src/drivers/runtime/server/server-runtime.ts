@@ -3,6 +3,7 @@ import { createDockerRuntime, type DockerRuntimeSettings } from '../docker/docke
 import { openEngineThrough } from '../docker/engine.ts'
 import type { Instance, Runtime } from '../runtime.ts'
 import { linkAgent } from './link-agent.ts'
+import { readInSlices } from './sliced-answers.ts'
 import { Tunnels } from './tunnels.ts'
 
 export type ServerRuntimeSettings = Omit<DockerRuntimeSettings, 'engine' | 'fence'> & { link: ServerLink }
@@ -15,7 +16,12 @@ export function createServerRuntime({ link, ...settings }: ServerRuntimeSettings
   const readRoutes = async () =>
     (await link.files.read('/proc/net/route', routesAtMost, AbortSignal.timeout(routesMs))).toString('latin1')
   const addresses = { ...settings.addresses, readRoutes }
-  const docker = createDockerRuntime({ ...settings, addresses, engine: openEngineThrough(linkAgent(link)), fence: null })
+  const docker = createDockerRuntime({
+    ...settings,
+    addresses,
+    engine: readInSlices(openEngineThrough(linkAgent(link))),
+    fence: null,
+  })
   const tunnels = new Tunnels(link)
   const near = async (instance: Instance): Promise<Instance> => {
     const { instanceId, address } = instance

@@ -11,6 +11,9 @@ interface Remote {
   address: CloudAddress
 }
 
+/** It names every file of the bundle: some 60,000, which are 500 GB. */
+const filesBytes = 8 * 1024 * 1024
+
 const json = { 'content-type': 'application/json' }
 const withBody = (method: string, path: string, body: object): CloudRequest => ({
   method,
@@ -20,7 +23,7 @@ const withBody = (method: string, path: string, body: object): CloudRequest => (
 })
 
 export function remoteDeparture({ id, projectId, withData }: CloudTransferRow, { api, address }: Remote): DepartingSide {
-  const say = async (request: CloudRequest) => answered(await ask(api, address, request)) as Departure
+  const say = async (request: CloudRequest) => answered(await ask(api, address, request, { mostBytes: filesBytes })) as Departure
   const path = `/api/departures/${id}`
   return {
     start: (recipient) =>
@@ -38,7 +41,7 @@ export function remoteDeparture({ id, projectId, withData }: CloudTransferRow, {
 }
 
 export function remoteArrival({ id, projectId }: CloudTransferRow, { api, address }: Remote): ArrivingSide {
-  const say = async (request: CloudRequest) => answered(await ask(api, address, request)) as Arrival
+  const say = async (request: CloudRequest) => answered(await ask(api, address, request, { mostBytes: filesBytes })) as Arrival
   const path = `/api/arrivals/${id}`
   return {
     open: () => say(withBody('PUT', path, { project: projectId })),

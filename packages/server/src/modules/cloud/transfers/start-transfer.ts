@@ -50,7 +50,11 @@ async function nameOf(
   { api }: CloudDeps,
 ): Promise<string> {
   if (project && direction === 'to_self_hosted') fail('already_there', { words: 'The project lives on this instance already' })
-  if (project) return project.name
+  if (project) {
+    // A cloud that is away is found out before anything begins: what a move has begun is taken back first.
+    await ask(api, address, { method: 'GET', path: '/api/auth/session' })
+    return project.name
+  }
   const there = await ask(api, address, { method: 'GET', path: `/api/projects/${encodeURIComponent(projectId)}` })
   if (there.status === 404) fail('not_found')
   const { name } = answered(there) as Project
