@@ -1,5 +1,6 @@
 import { abandonedRequests } from './abandoned-requests.ts'
 import { excludePatterns } from './exclude-patterns.ts'
+import { largeAuditEntries } from './large-audit-entries.ts'
 import { largeRules, manyVariables } from './large-collections.ts'
 import { manyOpenFiles } from './many-open-files.ts'
 import { nobody } from './nobody.ts'
@@ -13,4 +14,5 @@ export const scenarios: readonly Scenario[] = [
   excludePatterns,
   manyVariables,
   largeRules,
+  largeAuditEntries,
 ]

@@ -57,7 +57,8 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   capDrop: 'Linux capabilities that the container does not get',
   category: 'The notification category',
   challenge: 'PKCE challenge of the linked instance',
-  changes: 'The changed fields, without secrets',
+  changes:
+    'The changed fields, without secrets. Beyond 4,096 characters texts and lists are shortened, and `shortenedFrom` is their length',
   'report.changes': 'Changes that applying would make, item by item',
   channelId: 'The id of the channel',
   channelKind: 'The kind of the channel',

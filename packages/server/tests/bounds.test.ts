@@ -1,5 +1,6 @@
 import { limits, type Method } from '@berth/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { changesCharacters, changesText } from '../src/modules/access/audit-changes.ts'
 import { refuseLargeEnv } from '../src/modules/projects/settings/env-bounds.ts'
 import { newId } from '../src/platform/db/ids.ts'
 import { call } from './kit/call.ts'
@@ -149,4 +150,52 @@ test('an environment that was beyond the bound before there was one can be made 
   expect(change({ count: before.count - 1, bytes: before.bytes - 1 })).not.toThrow()
   expect(change({ ...before, count: before.count + 1 })).toThrow(String(limits.envVariables))
   expect(change({ ...before, bytes: before.bytes + 1 })).toThrow(String(limits.envBytes))
+})
+
+describe('the audit log', () => {
+  test('keeps a bounded part of a large body, and says how long it was', async () => {
+    const { owner } = await makePeople(instance)
+    const { id } = await makeProject(instance, owner.token)
+    const ips = Array.from({ length: 10_000 }, (_, at) => address(1, at))
+    const body = { kind: 'ban', pathPrefix: `/${text(400)}`, config: { ips } }
+    expect((await call(instance, owner.token, 'POST /projects/:id/route-rules', { params: { id }, body })).status).toBe(201)
+    const [row] = await instance.database.db
+      .selectFrom('auditLog')
+      .selectAll()
+      .where('organizationId', '=', owner.organizationId)
+      .orderBy('sequence', 'desc')
+      .execute()
+    expect(row?.changes.length).toBeLessThanOrEqual(changesCharacters)
+    const { data } = (await call(instance, owner.token, 'GET /audit-log')).body
+    expect(data[0].changes).toMatchObject({ kind: 'ban', config: { ips: expect.arrayContaining(['10.1.0.0']) } })
+    expect(data[0].changes.shortenedFrom).toBe(JSON.stringify(body).length)
+  })
+
+  test('answers a page without the whole bodies that an earlier version kept', async () => {
+    const { owner } = await makePeople(instance)
+    await call(instance, owner.token, 'POST /tokens', { body: { name: 'one' } })
+    const { db } = instance.database
+    const changes = JSON.stringify({ name: text(500_000) })
+    await db.updateTable('auditLog').set({ changes }).where('organizationId', '=', owner.organizationId).execute()
+    const { data } = (await call(instance, owner.token, 'GET /audit-log')).body
+    expect(data).toHaveLength(1)
+    expect(data[0]).toMatchObject({ action: 'POST /tokens', userEmail: owner.email, changes: { shortenedFrom: changes.length } })
+  })
+
+  test.each<[string, unknown]>([
+    ['a long text', { name: text(1e6) }],
+    ['a long list', { list: Array.from({ length: 1e5 }, (_, at) => at) }],
+    ['many fields', Object.fromEntries(Array.from({ length: 1e4 }, (_, at) => [`field${at}`, at]))],
+    ['long names', { [text(1e5)]: 1 }],
+    [
+      'many long texts in each other',
+      { a: Array.from({ length: 300 }, () => ({ b: text(400), c: [text(400), { d: text(400) }] })) },
+    ],
+    ['depth', JSON.parse(`${'{"a":'.repeat(2000)}1${'}'.repeat(2000)}`)],
+    ['nothing', undefined],
+  ])('of %s keeps JSON within the bound', (_, changes) => {
+    const kept = changesText(changes)
+    expect(kept.length).toBeLessThanOrEqual(changesCharacters)
+    expect(JSON.parse(kept)).toBeTypeOf('object')
+  })
 })

@@ -5,6 +5,7 @@ import type { Db } from '../../platform/db/schema.ts'
 import type { AuditRow } from '../../platform/db/tables/access.ts'
 import { isUniqueViolation } from '../../platform/db/violations.ts'
 import { writeTogether } from '../../platform/write-together.ts'
+import { changesText } from './audit-changes.ts'
 import type { AccessDeps } from './deps.ts'
 
 const firstHash = '0'.repeat(64)
@@ -87,7 +88,7 @@ function linked(last: { sequence: number; hash: string } | undefined, organizati
     ip: event.ip,
     objectKind: event.objectKind,
     objectId: event.objectId,
-    changes: JSON.stringify(event.changes ?? {}),
+    changes: changesText(event.changes),
     requestId: event.requestId,
     previousHash: last?.hash ?? firstHash,
   }

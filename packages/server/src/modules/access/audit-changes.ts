@@ -1,0 +1,44 @@
+/** Of the changes of one entry, as JSON: an entry is kept for ever, and a page has up to 500 of them. */
+export const changesCharacters = 4096
+
+/** Bounds of one level, tried one after the other until the whole fits. */
+const bounds = [
+  { text: 500, items: 50 },
+  { text: 100, items: 20 },
+  { text: 40, items: 10 },
+] as const
+const deepest = 8
+
+/** The changes as JSON that is kept: long texts and lists are shortened, and say how much is missing. */
+export function changesText(changes: unknown): string {
+  const whole = JSON.stringify(changes ?? {})
+  if (whole.length <= changesCharacters) return whole
+  for (const bound of bounds) {
+    const text = JSON.stringify({ ...(shortened(changes, bound, 0) as object), shortenedFrom: whole.length })
+    if (text.length <= changesCharacters) return text
+  }
+  return shortenedText(whole.length)
+}
+
+/** Instead of changes that were kept whole by an earlier version. */
+export const shortenedText = (characters: number): string => JSON.stringify({ shortenedFrom: characters })
+
+interface LevelBound {
+  text: number
+  items: number
+}
+
+function shortened(value: unknown, bound: LevelBound, depth: number): unknown {
+  if (typeof value === 'string')
+    return value.length <= bound.text ? value : `${value.slice(0, bound.text)}… (${value.length} characters)`
+  if (typeof value !== 'object' || value === null) return value
+  if (depth >= deepest) return '…'
+  const more = (count: number) => `… (${count - bound.items} more)`
+  if (Array.isArray(value)) {
+    const items = value.slice(0, bound.items).map((item) => shortened(item, bound, depth + 1))
+    return value.length > bound.items ? [...items, more(value.length)] : items
+  }
+  const entries = Object.entries(value)
+  const kept = entries.slice(0, bound.items).map(([key, inner]) => [key.slice(0, bound.text), shortened(inner, bound, depth + 1)])
+  return Object.fromEntries(entries.length > bound.items ? [...kept, ['…', more(entries.length)]] : kept)
+}
