@@ -11,7 +11,7 @@ import type { MountDeps, RequestState } from './mount-deps.ts'
 
 /** Rate limit, credential, tag: in that order, before a byte of the body is read; then what the head alone can get wrong. */
 export function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Awaitable<void> {
-  const state: RequestState = { caller: null, audit: {} }
+  const state: RequestState = { caller: null }
   request.state = state
   if (row.public) {
     deps.limiter.take(row.rateLimit ?? 'public', clientOf(addressOf(request)))

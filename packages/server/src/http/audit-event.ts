@@ -18,9 +18,10 @@ export interface AuditEvent {
 }
 
 export function auditEventOf(row: AnyRoute, request: FastifyRequest): AuditEvent {
-  const { state } = request
-  const { caller, audit } = state
+  const { caller, object, record } = request.state
+  const { made, ...details } = record?.details ?? {}
   const params = request.params as Record<string, string>
+  const madeId = made && record?.madeId(made)
   return {
     action: row.at,
     organizationId: caller?.organizationId ?? null,
@@ -29,8 +30,9 @@ export function auditEventOf(row: AnyRoute, request: FastifyRequest): AuditEvent
     ip: plainAddress(bareAddress(addressOf(request))),
     requestId: request.id,
     objectKind: row.on ?? null,
-    objectId: Object.values(params).at(-1) ?? (state.object as { id?: string } | undefined)?.id ?? null,
+    objectId: Object.values(params).at(-1) ?? (object as { id?: string } | undefined)?.id ?? null,
     changes: row.body ? redact(row.body, request.body) : {},
-    ...audit,
+    ...(madeId ? { objectId: madeId } : {}),
+    ...details,
   }
 }

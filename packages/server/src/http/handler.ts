@@ -11,6 +11,7 @@ import type {
   Role,
   Rows,
 } from '@berth/contract'
+import type { WriteDetails } from '../platform/write-record.ts'
 import type { LoadedObjects } from './objects.ts'
 
 /** Who asks: a person, in one organisation, by a session or by a token. */
@@ -66,8 +67,8 @@ export interface RequestContext {
   headers: Record<string, string | string[] | undefined>
   setStatus(status: number): void
   setHeader(name: string, value: string): void
-  /** Names what was written, where the path does not. */
-  audit(entry: { objectKind?: string; objectId?: string; organizationId?: string; userId?: string; changes?: object }): void
+  /** Names what is written, where the path does not. Before it is committed: the entry in the audit log commits with the first write. */
+  audit(entry: WriteDetails): void
   redirect(url: string): void
   /** Of a row that a browser navigates to: a page without scripts, that no other page can frame. */
   page(html: string, status?: number): void

@@ -1,4 +1,5 @@
 import type { AnyRoute } from '@berth/contract'
+import type { RecordingTransaction, WriteRecord } from '../platform/write-record.ts'
 import type { AuditEvent } from './audit-event.ts'
 import type { CloudProxy } from './cloud-proxy.ts'
 import type { ForwardDeps } from './forward.ts'
@@ -12,7 +13,12 @@ export interface MountDeps {
   gatekeeper: Gatekeeper
   loaders: Loaders
   limiter: RateLimiter
-  recordAudit(event: AuditEvent): Promise<void>
+  auditLog: {
+    /** Within the transaction of the write that the event is about. */
+    append(transaction: RecordingTransaction, event: AuditEvent): Promise<void>
+    /** In a transaction of its own. */
+    record(event: AuditEvent): Promise<void>
+  }
   /** Spends a single-use stream token; the caller who minted it, for this very path. */
   spendStreamToken(token: string, path: string): Promise<Caller | null>
   /** The caller who opened the upload session whose target carries this token. */
@@ -37,7 +43,8 @@ export interface RequestState {
   warnings?: readonly string[]
   /** The body with those fields, where it may have to be forwarded: the cloud names them again. */
   bodyAsSent?: unknown
-  audit: Partial<AuditEvent>
+  /** Of a write: its entry in the audit log. */
+  record?: WriteRecord
 }
 
 declare module 'fastify' {

@@ -107,7 +107,7 @@ function passingOn(row: AnyRoute, deps: MountDeps & { elsewhere: CloudProxy }) {
     return after(isElsewhere(row, request, caller, deps), (elsewhere) => {
       if (!elsewhere) return false
       if (withBody) refuseOthers(row, request.body, caller)
-      const record = () => deps.recordAudit({ ...auditEventOf(row, request), changes: { askedIn: 'cloud' } })
+      const record = () => deps.auditLog.record({ ...auditEventOf(row, request), changes: { askedIn: 'cloud' } })
       if (!withBody) continueBody(request.raw, reply.raw)
       if (!withBody) return forward(row, request, reply, deps, { record }).then(isAnswered, isCameBack)
       return forwardRead(row, request, reply, deps, record).then(isAnswered, isCameBack)

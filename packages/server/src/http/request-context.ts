@@ -57,7 +57,7 @@ export class ContextOfRequest implements RequestContext {
   }
 
   get audit(): RequestContext['audit'] {
-    return (entry) => void Object.assign(this.#request.state.audit, entry)
+    return (entry) => void Object.assign(this.#request.state.record?.details ?? {}, entry)
   }
 
   get redirect(): RequestContext['redirect'] {

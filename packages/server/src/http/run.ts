@@ -2,6 +2,7 @@ import type { AnyRoute } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Awaitable, after } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
+import { recordedBy, WriteRecord } from '../platform/write-record.ts'
 import { auditEventOf } from './audit-event.ts'
 import { bytesOf } from './expect-continue.ts'
 import { loadObject } from './guard.ts'
@@ -54,19 +55,31 @@ function answer(
     rawBody: request.state.rawBody ?? noBytes,
   } as never
   if (row.upload) reply.raw.once('finish', () => readRest(request.raw))
-  if (row.stream) return runStream(row, handle, input, context, request, reply, deps)
-  reply.status(row.status ?? 200)
-  const answered = handle(input, context as never)
-  if (row.method === 'GET') return after(answered, (body) => send(row, body, request, reply))
-  return written(row, answered, request, deps).then((body) => send(row, body, request, reply))
+  const work = () => (row.stream ? runStream(row, handle, input, context, request, reply, deps) : handle(input, context as never))
+  if (!row.stream) reply.status(row.status ?? 200)
+  if (row.method === 'GET') return row.stream ? work() : after(work(), (body) => send(row, body, request, reply))
+  return written(row, work, request, deps).then((body) => (row.stream ? body : send(row, body, request, reply)))
 }
 
-/** A write is on record before its answer goes out. */
-async function written(row: AnyRoute, answered: Awaitable<unknown>, request: FastifyRequest, deps: MountDeps): Promise<unknown> {
-  const body = await answered
-  if (mayChangeAccess(row)) deps.streams.accessChanged(request.state.caller?.organizationId ?? null)
-  await deps.recordAudit(auditEventOf(row, request))
-  return body
+/** A write is on record with the first transaction that it commits, and before its answer goes out. */
+async function written(row: AnyRoute, work: () => unknown, request: FastifyRequest, deps: MountDeps): Promise<unknown> {
+  const { auditLog, streams } = deps
+  const record = new WriteRecord({
+    append: (transaction) => auditLog.append(transaction, auditEventOf(row, request)),
+    appendAlone: () => auditLog.record(auditEventOf(row, request)),
+  })
+  request.state.record = record
+  try {
+    const body = await recordedBy(record, work)
+    if (!row.stream && mayChangeAccess(row)) streams.accessChanged(request.state.caller?.organizationId ?? null)
+    if (!row.stream) await record.appendNow()
+    return body
+  } catch (error) {
+    await record.appendIfWritten()
+    throw error
+  } finally {
+    record.close()
+  }
 }
 
 /** Fastify sends what is given back; nothing, where a redirect or a page has gone out already. */
@@ -92,7 +105,7 @@ async function runStream(
   if (handle === notBuiltYet) fail('not_built_yet')
   let open: Opened | undefined
   const begin = async () => {
-    if (row.method !== 'GET') await deps.recordAudit(auditEventOf(row, request))
+    await request.state.record?.appendNow()
     open = openJudged(row, request, reply, deps)
     if (request.state.warnings) await open.stream.send('warnings', request.state.warnings)
     return open.stream

@@ -71,7 +71,7 @@ export function assemble(parts: Parts): Assembled {
     gatekeeper,
     loaders,
     limiter,
-    recordAudit: access.recordAudit,
+    auditLog: access.auditLog,
     spendStreamToken: streamTokens.spend,
     useUploadToken: streamTokens.use,
     noteStreamToken: streamTokens.note,

@@ -4,12 +4,14 @@ import type { Clock } from './clock.ts'
 import { insideTransaction } from './db/open-transaction.ts'
 import type { Db, Tx } from './db/schema.ts'
 import { isTransientConflict } from './db/violations.ts'
+import { hasChanged, watchWrites } from './db/watch-writes.ts'
 import { type AnnouncementEvent, announce } from './jobs/announce.ts'
 import { type Cancelled, type CancelTarget, requestCancel } from './jobs/cancel.ts'
 import type { JobKind } from './jobs/declare.ts'
 import { type Enqueued, type EnqueueOptions, insertJob, type JobsSignal, jobsTopic } from './jobs/enqueue.ts'
 import { removeSchedule, type Schedule, setSchedule } from './jobs/schedules.ts'
 import type { Signals } from './signals/signals.ts'
+import { pendingRecord, type WriteRecord } from './write-record.ts'
 
 /** All that a write may reach: it commits as a whole or not at all, and nobody hears of it before. */
 export interface Bound {
@@ -37,19 +39,65 @@ const attempts = 5
 
 export function createTransaction(parts: { db: Db; kind: 'sqlite' | 'postgres'; signals: Signals; clock: Clock }): Transaction {
   const { db, kind, signals, clock } = parts
-  return async (work, { isolation } = {}) => {
+  const transaction: Transaction = async (work, { isolation } = {}) => {
     const builder = kind === 'postgres' && isolation ? db.transaction().setIsolationLevel(isolation) : db.transaction()
+    const record = pendingRecord()
     for (let attempt = 1; ; attempt++) {
       const outbox: [topic: string, event: object][] = []
+      const recorded = record && new RecordedTransaction(record)
       try {
-        const result = await builder.execute((tx) => insideTransaction(() => work(bind(tx, kind, clock, outbox))))
+        const result = await builder.execute((tx) =>
+          insideTransaction(async () => {
+            const bound = bind(tx, kind, clock, outbox)
+            recorded?.watch(tx)
+            const done = await work(bound)
+            await recorded?.beforeCommit(bound)
+            return done
+          }),
+        )
+        recorded?.committed()
         for (const [topic, event] of outbox) signals.publish(topic, event)
         return result
       } catch (error) {
+        recorded?.rolledBack()
         if (attempt === attempts || !isTransientConflict(error)) throw error
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 20 * 2 ** attempt))
       }
     }
+  }
+  // A single statement of a request that has to be on record gets a transaction, which its record is a part of.
+  watchWrites(db, (query, execute) => (pendingRecord() ? transaction(({ db: tx }) => tx.executeQuery(query)) : execute()))
+  return transaction
+}
+
+/** One attempt of a transaction within a request whose record is to be committed with its first write. */
+class RecordedTransaction {
+  readonly #record: WriteRecord
+  #hasWritten = false
+  #hasRecord = false
+
+  constructor(record: WriteRecord) {
+    this.#record = record
+  }
+
+  watch(tx: Tx): void {
+    watchWrites(tx, async (_query, execute) => {
+      const result = await execute()
+      this.#hasWritten ||= hasChanged(result)
+      return result
+    })
+  }
+
+  async beforeCommit(bound: Bound): Promise<void> {
+    if (this.#hasWritten) this.#hasRecord = await this.#record.appendWithin(bound)
+  }
+
+  committed(): void {
+    if (this.#hasWritten) this.#record.committed(this.#hasRecord)
+  }
+
+  rolledBack(): void {
+    if (this.#hasRecord) this.#record.rolledBack()
   }
 }
 

@@ -61,7 +61,7 @@ function deps(): MountDeps {
     },
     loaders: new Proxy({}, { get: () => any }),
     limiter: { take: () => {}, giveBack: () => {} } as unknown as MountDeps['limiter'],
-    recordAudit: async () => {},
+    auditLog: { append: async () => {}, record: async () => {} },
     spendStreamToken: async () => caller,
     useUploadToken: async () => caller,
     noteStreamToken: async () => {},

@@ -3,7 +3,7 @@ import type { AuditEvent } from '../../http/audit-event.ts'
 import { newId } from '../../platform/db/ids.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { AuditRow } from '../../platform/db/tables/access.ts'
-import { isUniqueViolation } from '../../platform/db/violations.ts'
+import { type RecordingTransaction, unrecorded } from '../../platform/write-record.ts'
 import { writeTogether } from '../../platform/write-together.ts'
 import { changesText } from './audit-changes.ts'
 import type { AccessDeps } from './deps.ts'
@@ -19,45 +19,74 @@ interface Entry {
   at: number
 }
 
-/** Appends to an organisation's chain. One writer at a time in this process; another control plane's shows as a taken number. */
-export function createAuditLog({ database, clock }: AccessDeps) {
+export interface AuditLog {
+  /** Within the transaction of the write that the event is about. */
+  append(transaction: RecordingTransaction, event: AuditEvent): Promise<void>
+  /** In a transaction of its own, together with others that wait. */
+  record(event: AuditEvent): Promise<void>
+}
+
+/** An organisation's chain has one writer at a time: until it commits, others wait for the lock of the chain. */
+export function createAuditLog({ database, clock }: AccessDeps): AuditLog {
   const chains = new Map<string, { append(entry: Entry): Promise<unknown>; waiting: number }>()
-  return async (event: AuditEvent): Promise<void> => {
-    const organizationId = event.organizationId ?? ''
-    const chain = chains.get(organizationId) ?? {
-      append: writeTogether(mostTogether, (entries: readonly Entry[]) => append(database.db, organizationId, entries)),
-      waiting: 0,
-    }
-    chains.set(organizationId, chain)
-    chain.waiting += 1
-    try {
-      await chain.append({ event, at: clock.now().getTime() })
-    } finally {
-      chain.waiting -= 1
-      if (chain.waiting === 0) chains.delete(organizationId)
-    }
+  const now = () => clock.now().getTime()
+  const appendTogether = (organizationId: string) => (entries: readonly Entry[]) =>
+    unrecorded(() => database.transaction((bound) => append(bound, organizationId, entries)))
+  return {
+    append: async (transaction, event) => {
+      await append(transaction, event.organizationId ?? '', [{ event, at: now() }])
+    },
+    async record(event) {
+      const organizationId = event.organizationId ?? ''
+      const chain = chains.get(organizationId) ?? {
+        append: writeTogether(mostTogether, appendTogether(organizationId)),
+        waiting: 0,
+      }
+      chains.set(organizationId, chain)
+      chain.waiting += 1
+      try {
+        await chain.append({ event, at: now() })
+      } finally {
+        chain.waiting -= 1
+        if (chain.waiting === 0) chains.delete(organizationId)
+      }
+    },
   }
 }
 
-async function append(db: Db, organizationId: string, entries: readonly Entry[]): Promise<readonly undefined[]> {
+/**
+ * The lock is the last thing that a transaction waits for, so that it is held for the time of a commit and no two transactions wait
+ * for each other.
+ */
+async function append(
+  { db, lock }: RecordingTransaction,
+  organizationId: string,
+  entries: readonly Entry[],
+): Promise<readonly undefined[]> {
   const emails = await emailsOf(
     db,
     entries.map(({ event }) => event.userId),
   )
-  for (let attempt = 1; ; attempt++) {
+  await lock(`audit-log:${organizationId}`)
+  for (let attempt = 1; attempt <= attempts; attempt++) {
     let last = await newest(db, organizationId)
     const rows = entries.map(({ event, at }) => {
       const row = linked(last, organizationId, event, at)
       last = row
       return { ...row, userEmail: emails.get(event.userId ?? '') ?? null }
     })
-    try {
-      await db.insertInto('auditLog').values(rows).execute()
-      return entries.map(() => undefined)
-    } catch (error) {
-      if (!isUniqueViolation(error) || attempt === attempts) throw error
-    }
+    // A control plane of an older version takes no lock: its entry shows as a taken number.
+    const inserted = await db
+      .insertInto('auditLog')
+      .values(rows)
+      .onConflict((conflict) => conflict.columns(['organizationId', 'sequence']).doNothing())
+      .returning('id')
+      .execute()
+    if (inserted.length === rows.length) return entries.map(() => undefined)
+    const ids = inserted.map(({ id }) => id)
+    if (ids.length > 0) await db.deleteFrom('auditLog').where('id', 'in', ids).execute()
   }
+  throw new Error(`the audit log of ${organizationId || 'the instance'} could not be appended to`)
 }
 
 async function emailsOf(db: Db, userIds: readonly (string | null)[]): Promise<ReadonlyMap<string, string>> {

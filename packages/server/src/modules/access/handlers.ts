@@ -27,7 +27,6 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
     const answer = await describeNewSession(db, session)
     context.setHeader('set-cookie', sessionCookie.set(session.cookie, context.secure))
     context.setHeader('set-cookie', deviceCookie.set(knownDevice(randomCode(20), answer.data.user.email, deps), context.secure))
-    context.audit({ userId: session.userId, organizationId: answer.data.organization.id })
     return answer
   }
 
@@ -49,17 +48,15 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
     signUp: async ({ body }, { ip }) => ({ data: await requestSignUp({ email: body.email, client: clientOf(ip) }, deps) }),
     completeSignUp: async ({ body }, context) => start(await completeSignUp(body, deps), context),
     inviteToSignUp: async ({ body }, { caller, audit }) => {
-      const { id, ...data } = await inviteToSignUp(body.email, caller, deps)
-      audit({ objectKind: 'signUp', objectId: id })
-      return { data }
+      audit({ objectKind: 'signUp', made: 'inv' })
+      return { data: await inviteToSignUp(body.email, caller, deps) }
     },
 
     listTokens: ({ query }, { caller }) =>
       after(store.listTokens(db, caller.userId, caller.organizationId, query), store.showTokens),
     createToken: async ({ body }, context) => {
-      const data = await createToken(body, context.caller, deps)
-      context.audit({ objectKind: 'token', objectId: data.id })
-      return { data }
+      context.audit({ objectKind: 'token', made: 'tok' })
+      return { data: await createToken(body, context.caller, deps) }
     },
     revokeToken: async (_, { token }) => {
       await db.deleteFrom('tokens').where('id', '=', token.id).execute()
@@ -70,6 +67,7 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
       listed(await store.listOrganizations(db, caller.userId, query), (row) => store.showOrganization(row, row.role)),
     createOrganization: async ({ body }, context) => {
       refuseSecondOrganization(deps)
+      context.audit({ objectKind: 'organization', made: 'org' })
       const now = deps.clock.now().getTime()
       const made = await deps.database.transaction(async ({ db, lock }) => {
         await refuseTooManyOrganizations({ db, lock }, context.caller, deps)
@@ -77,7 +75,6 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
         await insertMember(db, row.id, context.caller.userId, 'owner', now)
         return row
       })
-      context.audit({ objectKind: 'organization', objectId: made.id })
       return { data: store.showOrganization(made, 'owner') }
     },
     getOrganization: async (_, { organization, caller }) => ({
@@ -85,8 +82,8 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
     }),
     getQuotas: async ({ params }) => ({ data: await quotasOf(params.organizationId, deps) }),
     setQuotas: async ({ params, body }, { audit }) => {
-      await setQuotas(params.organizationId, body, deps)
       audit({ objectKind: 'organization', objectId: params.organizationId })
+      await setQuotas(params.organizationId, body, deps)
       return { data: await quotasOf(params.organizationId, deps) }
     },
     updateOrganization: async ({ body }, { organization, caller }) => {
@@ -116,19 +113,16 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
     listInvitations: async ({ query }, { caller }) =>
       listed(await store.listInvitations(db, caller.organizationId, deps.clock.now().getTime(), query), store.showInvitation),
     createInvitation: async ({ body }, context) => {
-      const data = await invite(body, context.caller, deps)
-      context.audit({ objectKind: 'invitation', objectId: data.id })
-      return { data }
+      context.audit({ objectKind: 'invitation', made: 'inv' })
+      return { data: await invite(body, context.caller, deps) }
     },
     revokeInvitation: async (_, { invitation }) => {
       await db.deleteFrom('invitations').where('id', '=', invitation.id).execute()
       return undefined
     },
     acceptInvitation: async ({ body }, context) => {
-      const { session, organizationId } = await acceptInvitation({ ...body, device: deviceOf(context) }, deps)
-      const answer = await start(session, context)
-      context.audit({ organizationId, objectKind: 'member', objectId: session.userId })
-      return answer
+      const { session } = await acceptInvitation({ ...body, device: deviceOf(context) }, deps)
+      return start(session, context)
     },
 
     listGrants: async ({ query }, { project }) => listed(await store.listGrants(db, project.id, query), store.showGrant),

@@ -32,7 +32,7 @@ export function createAccess(deps: AccessDeps) {
     loaders: accessLoaders(deps),
     jobs: [signUpMailJob(deps), invitationMailJob(deps)],
     gatekeeper: createGatekeeper(deps),
-    recordAudit: createAuditLog(deps),
+    auditLog: createAuditLog(deps),
     streamTokens: createStreamTokens(deps),
     /** What a person is in an organisation now; undefined when they have left it. */
     roleOf: (userId: string, organizationId: string) => roleOf(deps.database.db, userId, organizationId),

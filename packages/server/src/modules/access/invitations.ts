@@ -4,6 +4,7 @@ import { newId } from '../../platform/db/ids.ts'
 import { fail } from '../../platform/failure.ts'
 import { hashPassword } from '../../platform/secrets/password.ts'
 import { hashToken } from '../../platform/secrets/token.ts'
+import { describeWrite } from '../../platform/write-record.ts'
 import type { AccessDeps } from './deps.ts'
 import { invitationLink, mailInvitation } from './invitation-mail.ts'
 import { codeOf, idIn, isCodeOf } from './mailed-code.ts'
@@ -85,7 +86,8 @@ export async function acceptInvitation({ code, email, password, name, device }: 
       data: { userId: user.id, role: invitation.role },
     })
     const session = await openSession(db, user.id, deps)
-    return { session, organizationId: invitation.organizationId }
+    describeWrite({ organizationId: invitation.organizationId, objectKind: 'member', objectId: user.id })
+    return { session }
   })
 }
 

@@ -6,10 +6,11 @@ import { newId } from '../../platform/db/ids.ts'
 import { memoizeByRows } from '../../platform/db/kept-rows.ts'
 import { preparedQuery } from '../../platform/db/prepared.ts'
 import type { Db } from '../../platform/db/schema.ts'
-import type { OrganizationRow, UserRow } from '../../platform/db/tables/access.ts'
+import type { MemberRow, OrganizationRow, UserRow } from '../../platform/db/tables/access.ts'
 import { fail } from '../../platform/failure.ts'
 import { hashPassword, needsRehash } from '../../platform/secrets/password.ts'
 import { hashToken } from '../../platform/secrets/token.ts'
+import { describeWrite } from '../../platform/write-record.ts'
 import type { AccessDeps } from './deps.ts'
 import { provePassword } from './prove-password.ts'
 import { randomCode } from './random-code.ts'
@@ -25,12 +26,17 @@ interface SignIn {
 /** An unknown address takes the same time and gets the same answer as a wrong password. */
 export async function signIn(attempt: SignIn, deps: AccessDeps) {
   const user = await provePassword(attempt, await findUserByEmail(deps.database.db, attempt.email), deps)
-  if (needsRehash(user.passwordHash)) await storePassword(deps.database.db, user.id, attempt.password)
-  return openSession(deps.database.db, user.id, deps)
+  const passwordHash = needsRehash(user.passwordHash) ? await hashPassword(attempt.password) : null
+  return deps.database.transaction(async ({ db }) => {
+    if (passwordHash) await db.updateTable('users').set({ passwordHash }).where('id', '=', user.id).execute()
+    return openSession(db, user.id, deps)
+  })
 }
 
-/** Opens a session; the cookie's value is returned once, only its hash is kept. */
+/** Opens a session of a person who belongs to an organisation; the cookie's value is returned once, only its hash is kept. */
 export async function openSession(db: Db, userId: string, { clock }: Pick<AccessDeps, 'clock'>) {
+  const { organizationId } = await membershipAfterSignIn(db, await findUser(db, userId))
+  describeWrite({ userId, organizationId })
   const now = clock.now().getTime()
   const secret = randomCode(40)
   const row = { id: newId('ses'), userId, secretHash: hashToken(secret), createdAt: now, expiresAt: now + sessionSeconds * 1000 }
@@ -40,14 +46,6 @@ export async function openSession(db: Db, userId: string, { clock }: Pick<Access
 
 export const endSession = (db: Db, cookie: string) =>
   db.deleteFrom('sessions').where('secretHash', '=', hashToken(cookie)).execute()
-
-export async function storePassword(db: Db, userId: string, password: string): Promise<void> {
-  await db
-    .updateTable('users')
-    .set({ passwordHash: await hashPassword(password) })
-    .where('id', '=', userId)
-    .execute()
-}
 
 /** Who is asking, where, and what they may do there. */
 export function describeSession(db: Db, caller: Caller): Awaitable<{ data: Session }> {
@@ -72,11 +70,8 @@ const sessionOf = memoizeByRows((caller: Caller, user: UserRow, organization: Or
 
 /** The session of someone who has just signed in: in their default organisation, else in the first that they joined. */
 export async function describeNewSession(db: Db, opened: Awaited<ReturnType<typeof openSession>>): Promise<{ data: Session }> {
-  const user = await findUser(db, opened.userId)
-  const organizationId = user?.defaultOrganizationId
-  const chosen = organizationId ? await findMembership(db, opened.userId, organizationId) : undefined
-  const member = chosen ?? (await firstMembership(db, opened.userId))
-  if (!user || !member) fail('forbidden', { words: 'You belong to no organisation any more: ask to be invited again' })
+  const user = (await findUser(db, opened.userId)) ?? fail('unauthorized')
+  const member = await membershipAfterSignIn(db, user)
   return describeSession(db, {
     userId: user.id,
     email: user.email,
@@ -89,6 +84,13 @@ export async function describeNewSession(db: Db, opened: Awaited<ReturnType<type
     projectIds: null,
     expiresAt: opened.expiresAt,
   })
+}
+
+async function membershipAfterSignIn(db: Db, user: UserRow | undefined): Promise<MemberRow> {
+  const organizationId = user?.defaultOrganizationId
+  const chosen = user && organizationId ? await findMembership(db, user.id, organizationId) : undefined
+  const member = chosen ?? (user && (await firstMembership(db, user.id)))
+  return member ?? fail('forbidden', { words: 'You belong to no organisation any more: ask to be invited again' })
 }
 
 const firstMembership = (db: Db, userId: string) =>

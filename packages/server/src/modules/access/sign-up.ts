@@ -51,7 +51,6 @@ export async function inviteToSignUp(email: string, caller: Caller, deps: Access
   const row = newRow(email, deps.clock.now().getTime(), invitationGoodForMs, { invitedBy: caller.userId })
   await deps.database.transaction((bound) => record(bound, row, deps.mailer?.configured))
   return {
-    id: row.id,
     email: row.email,
     code: codeOf(row, 'sign-up', deps),
     url: linkTo(row, deps),

@@ -37,8 +37,8 @@ function policyHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, PolicyRows> {
       return { data: await showPolicies(rows, deps), nextCursor }
     },
     createPolicy: async ({ body }, { project, caller, audit }) => {
+      audit({ objectKind: 'backupPolicy', made: 'bkp' })
       const policy = await createPolicy(project, body, caller, deps)
-      audit({ objectKind: 'backupPolicy', objectId: policy.id })
       return { data: await showPolicy(policy, deps) }
     },
     updatePolicy: async ({ body }, { backupPolicy }) => {
@@ -74,9 +74,8 @@ function destinationHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, Destinatio
       return listed(await listDestinations(db, organizationId, query), (row) => showDestination(row, deps))
     },
     createDestination: async ({ body }, { caller, audit }) => {
-      const row = await createDestination(body, caller, deps)
-      audit({ objectKind: 'backupDestination', objectId: row.id })
-      return withSamePlace(row)
+      audit({ objectKind: 'backupDestination', made: 'bkd' })
+      return withSamePlace(await createDestination(body, caller, deps))
     },
     getDestination: (_, { backupDestination }) => ({ data: showDestination(backupDestination, deps) }),
     updateDestination: async ({ body }, { backupDestination, caller }) =>

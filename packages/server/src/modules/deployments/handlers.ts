@@ -4,6 +4,7 @@ import { BadCursor, listed } from '../../platform/db/pages.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { fail } from '../../platform/failure.ts'
 import { isLogId } from '../../platform/log-store/log-entry.ts'
+import { putOnRecord } from '../../platform/write-record.ts'
 import { namedEnvironment, namedInOrganization } from '../projects/index.ts'
 import { cancelDeployment } from './cancel.ts'
 import { createHook, deleteHook, deployByHook, listHooks, showHook } from './deploy-hooks.ts'
@@ -29,9 +30,8 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
     ...execHandlers(deps),
     listHooks: async ({ query }, { project }) => listed(await listHooks(db, project.id, query), showHook),
     createHook: async ({ body }, context) => {
-      const data = await createHook(context.project, body, deps)
-      context.audit({ objectKind: 'deployHook', objectId: data.id })
-      return { data }
+      context.audit({ objectKind: 'deployHook', made: 'hok' })
+      return { data: await createHook(context.project, body, deps) }
     },
     removeHook: async (_, { deployHook }) => {
       await deleteHook(db, deployHook.id)
@@ -48,8 +48,10 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
       const environment = name === undefined ? 'production' : (await namedEnvironment(db, projectId, name)).slug
       const options = { ...rest, environment }
       if (options.uploadSessionId) await deps.projects.fetchUpload(options.uploadSessionId, context.project.organizationId)
+      context.audit({ objectKind: 'deployment', made: 'dep' })
       const row = await requestDeployment(projectId, { ...options, trigger: 'manual', createdBy: context.caller.userId }, deps)
-      context.audit({ objectKind: 'deployment', objectId: row.id })
+      // The same request came before: nothing was written.
+      context.audit({ objectId: row.id })
       return started(row)
     },
     list: async ({ query }, { caller }) => {
@@ -80,6 +82,7 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
     storage: async () => ({ data: await showStorage(deps) }),
     cleanUpStorage: async (_, context) => {
       context.audit({ objectKind: 'instance', objectId: 'storage' })
+      await putOnRecord()
       return { data: await cleanUpStorage(deps) }
     },
     cancel: async (_, { deployment }) => ({ data: showDeployment(await cancelDeployment(deployment, deps)) }),

@@ -76,9 +76,8 @@ export function gitHostHandlers(deps: GitHostDeps): GitHostHandlers {
     },
     listRepositories: ({ query }, { caller }) => explaining(listRepositories(caller, query, deps)),
     createRepository: async ({ body, query }, context) => {
-      const data = await explaining(createRepository(body, query.provider, context.caller, deps))
-      context.audit({ objectKind: 'repository', objectId: data.fullName })
-      return { data }
+      context.audit({ objectKind: 'repository', objectId: body.owner ? `${body.owner}/${body.name}` : body.name })
+      return { data: await explaining(createRepository(body, query.provider, context.caller, deps)) }
     },
     listOrgRepositories: async ({ params, query }, { caller }) => ({
       data: await explaining(listRepositoriesOf(caller, checkedOwner(params.org, 'org'), query.provider, deps)),

@@ -7,9 +7,9 @@ import { scan } from './scan.ts'
 export const migrationHandlers = (deps: MigrationDeps): Handlers<typeof contract.migration> => ({
   scan: async ({ body }, { caller }) => ({ success: true, stack: await scan(body.serverId, caller, deps) }),
   adopt: async ({ body, query }, context) => {
+    if (!query.plan) context.audit({ objectKind: 'project', made: 'prj' })
     const answer = await adopt(body, query.plan ?? false, context.caller, deps)
-    if (answer.project) context.audit({ objectKind: 'project', objectId: answer.project.id })
-    else context.setStatus(200)
+    if (!answer.project) context.setStatus(200)
     return answer
   },
 })

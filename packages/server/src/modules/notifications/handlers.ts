@@ -2,6 +2,7 @@ import { categories, type contract } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
 import { listed, pageOf } from '../../platform/db/pages.ts'
 import { fail } from '../../platform/failure.ts'
+import { putOnRecord } from '../../platform/write-record.ts'
 import { changeChannel, createChannel, deleteChannel, show } from './channels/channels.ts'
 import { createTestSend } from './channels/test-send.ts'
 import { type NotificationsDeps, nowOf } from './deps.ts'
@@ -18,24 +19,29 @@ export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof 
 
     listChannels: async ({ query }, { caller }) => listed(await store.listChannels(db, caller, query), (row) => show(row, deps)),
     createChannel: async ({ body }, context) => {
-      const data = await createChannel(body, context.caller, deps)
-      context.audit({ objectKind: 'channel', objectId: data.id })
-      return { data }
+      context.audit({ objectKind: 'channel', made: 'nch' })
+      return { data: await createChannel(body, context.caller, deps) }
     },
     updateChannel: async ({ body }, { channel }) => changeChannel(channel, body, deps),
     deleteChannel: async (_, { channel }) => {
       await deleteChannel(channel, deps)
       return undefined
     },
-    testChannel: async (_, { channel, caller }) => ({ data: await testChannel(channel, caller.organizationId) }),
+    testChannel: async (_, { channel, caller }) => {
+      await putOnRecord()
+      return { data: await testChannel(channel, caller.organizationId) }
+    },
 
     listSubscriptions: async ({ query }, { caller }) =>
       listed(await store.listSubscriptions(db, caller, query), store.showSubscription),
     putSubscription: async ({ body }, context) => {
       const channel = await store.findChannelOf(db, context.caller, body.channelId)
       if (!channel) fail('not_found', { words: 'You have no such channel', field: 'channelId' })
-      const row = await store.putSubscription(db, context.caller, body, nowOf(deps))
-      context.audit({ objectKind: 'subscription', objectId: row.id })
+      const row = await transaction(async (bound) => {
+        const put = await store.putSubscription(bound.db, context.caller, body, nowOf(deps))
+        context.audit({ objectKind: 'subscription', objectId: put.id })
+        return put
+      })
       return { data: store.showSubscription(row) }
     },
     deleteSubscription: async (_, { subscription }) => {
@@ -46,8 +52,8 @@ export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof 
     listDefaults: async ({ query }, { caller }) =>
       listed(await store.listDefaults(db, caller.organizationId, query), store.showDefault),
     putDefault: async ({ body }, context) => {
+      context.audit({ objectKind: 'notificationDefault', objectId: body.category })
       const row = await store.putDefault(db, context.caller.organizationId, body, nowOf(deps))
-      context.audit({ objectKind: 'notificationDefault', objectId: row.category })
       return { data: store.showDefault(row) }
     },
 

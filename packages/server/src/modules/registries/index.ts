@@ -13,8 +13,8 @@ export function createRegistries(deps: RegistriesDeps) {
     handlers: {
       list: async ({ query }, { caller }) => listed(await listLoginsOf(db, caller.organizationId, query), showLogin),
       save: async ({ body }, context) => {
+        context.audit({ objectKind: 'registryLogin', made: 'reg' })
         const { login, isNew } = await saveLogin(body, context.caller.organizationId, deps)
-        context.audit({ objectKind: 'registryLogin', objectId: login.id })
         if (isNew) context.setStatus(201)
         return { data: login }
       },

@@ -10,6 +10,7 @@ import type { RegistryLoginRow } from '../../platform/db/tables/registries.ts'
 import { fail, refuse } from '../../platform/failure.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
+import { describeWrite } from '../../platform/write-record.ts'
 import { allLoginsOf, findLoginAt, insertLogin, replaceLogin } from './store.ts'
 
 export interface RegistriesDeps {
@@ -40,6 +41,7 @@ export async function saveLogin(
   const sealedAs = (id: string) => deps.secretBox.seal(password, sealedFor.registryPassword(id, host))
   const known = await findLoginAt(db, organizationId, host)
   if (known) {
+    describeWrite({ objectId: known.id })
     const row = await replaceLogin(db, known.id, { username, password: sealedAs(known.id), updatedAt: now })
     return row ? { login: showLogin(row), isNew: false } : fail('not_found')
   }

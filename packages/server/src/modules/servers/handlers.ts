@@ -9,9 +9,8 @@ import { listServersOf } from './store.ts'
 export const serversHandlers = (deps: ServersDeps): Handlers<typeof contract.servers> => ({
   list: async ({ query }, { caller }) => listed(await listServersOf(deps.database.db, caller.organizationId, query), showServer),
   create: async ({ body }, context) => {
-    const data = await createServer(body, context.caller, deps)
-    context.audit({ objectKind: 'server', objectId: data.id })
-    return { data }
+    context.audit({ objectKind: 'server', made: 'srv' })
+    return { data: await createServer(body, context.caller, deps) }
   },
   get: (_, { server }) => ({ data: showServer(server) }),
   update: async ({ body }, { server, caller }) => ({ data: await changeServer(server, body, caller, deps) }),

@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto'
+import { pendingRecord } from '../write-record.ts'
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 
@@ -46,6 +47,7 @@ export function newId(prefix: IdPrefix): string {
   }
   let id = `${prefix}_`
   for (const end = used + characters; used < end; used++) id += alphabet[(drawn[used] as number) & 31]
+  pendingRecord()?.noteMade(prefix, id)
   return id
 }
 

@@ -15,8 +15,8 @@ type RestoreRows = 'listRestores' | 'prepareRestore' | 'applyRestore' | 'cancelR
 export function restoreHandlers(deps: BackupsDeps): Pick<Handlers<typeof contract.backups>, RestoreRows> {
   return {
     prepareRestore: async ({ body }, { backupRun, caller, audit }) => {
+      audit({ objectKind: 'backupRestore', made: 'rst' })
       const { restore, confirmationToken } = await prepareRestore(backupRun, body ?? {}, caller.userId, deps)
-      audit({ objectKind: 'backupRestore', objectId: restore.id })
       return { data: { restoreId: restore.id, confirmationToken } }
     },
     applyRestore: async ({ body }, { backupRestore }) => ({

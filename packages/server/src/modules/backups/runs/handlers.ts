@@ -18,8 +18,8 @@ export function runHandlers(deps: BackupsDeps): Pick<Handlers<typeof contract.ba
   const showed = (row: RunRow) => showOne(db, row, nowOf(deps))
   return {
     startRun: async (_, { backupPolicy, caller, audit }) => {
+      audit({ objectKind: 'backupRun', made: 'bkr' })
       const run = await startRun(backupPolicy.id, { trigger: 'manual', createdBy: caller.userId }, deps)
-      audit({ objectKind: 'backupRun', objectId: run.id })
       return { data: { runId: run.id } }
     },
     listRuns: async ({ query }, { project }) => {

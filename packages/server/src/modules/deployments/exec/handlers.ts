@@ -1,6 +1,7 @@
 import { type contract, limits } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
 import { fail } from '../../../platform/failure.ts'
+import { putOnRecord } from '../../../platform/write-record.ts'
 import { namedEnvironment } from '../../projects/index.ts'
 import type { DeploymentsDeps } from '../deps.ts'
 import { findInstance } from './find-instance.ts'
@@ -29,6 +30,7 @@ export function execHandlers(deps: DeploymentsDeps): Handlers<Rows> {
       const one = execs.find(params.execId, { projectId: project.id, userId: caller.userId })
       if (!one?.input) return fail('not_found', { words: 'There is no such program, or it reads nothing: it may have ended' })
       if (one.input.isFed) return fail('conflict', { words: 'Somebody feeds this program already' })
+      await putOnRecord()
       await one.input.feed(bounded(upload))
       return undefined
     },

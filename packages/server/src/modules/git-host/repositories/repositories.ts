@@ -2,6 +2,7 @@ import type { GitBranch, GitHostProvider, Repository, RepositoryBody } from '@be
 import type { RepositoryName } from '../../../drivers/git-host/repository-name.ts'
 import type { Caller } from '../../../http/handler.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
+import { putOnRecord } from '../../../platform/write-record.ts'
 import { sourcesFor, type ThroughSource, throughSources, usableSources } from '../connections/through-sources.ts'
 import type { GitHostDeps } from '../deps.ts'
 import { checkedName } from '../names.ts'
@@ -47,7 +48,10 @@ export const listBranches = (wanted: Wanted, caller: Caller, deps: GitHostDeps):
   askAbout(wanted, caller, deps, (name, access, host) => host.branches(access, name))
 
 export const deleteRepository = (wanted: Wanted, caller: Caller, deps: GitHostDeps): Promise<void> =>
-  askAbout(wanted, caller, deps, (name, access, host) => host.deleteRepository(access, name))
+  askAbout(wanted, caller, deps, async (name, access, host) => {
+    await putOnRecord()
+    await host.deleteRepository(access, name)
+  })
 
 /** An app makes repositories in organisations only; for a person's own, that person's account is asked. */
 export async function createRepository(
@@ -72,6 +76,7 @@ export async function createRepository(
     if (!isVisible(account, name))
       fail('forbidden', { words: `Members may not use ${account}/${name}: ask an admin of the organisation`, field: 'owner' })
     const forUser = isOwn && row.accountType === 'user'
+    await putOnRecord()
     const made = await host.createRepository(access, { name, private: body.private ?? true, owner: forUser ? null : account })
     return showRepository(made, row)
   })

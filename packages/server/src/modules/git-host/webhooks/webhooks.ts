@@ -8,6 +8,7 @@ import { sealedFor } from '../../../platform/db/sealed-columns.ts'
 import type { GitWebhookRow } from '../../../platform/db/tables/git-host.ts'
 import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import { Secret } from '../../../platform/secrets/secret.ts'
+import { putOnRecord } from '../../../platform/write-record.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
 import { secretOf } from './verify-delivery.ts'
 import { deleteWebhookRow, findWebhook, findWebhookOf, putWebhook, repositoryKey } from './webhook-store.ts'
@@ -51,6 +52,7 @@ async function register(place: HookPlace, deps: GitHostDeps): Promise<Registered
   const secret = known ? secretOf(known, deps) : new Secret(randomBytes(32).toString('base64url'))
   deps.scrubber.register(secret)
   const settings = { url: addressOf(id, base, provider), secret }
+  await putOnRecord()
   const hook = reusable
     ? await host.changeHook(access, name, reusable.id, settings)
     : await host.createHook(access, name, settings).catch((error: unknown) => unreachableForThem(error, settings.url))
@@ -144,6 +146,7 @@ export async function deleteWebhook(
   const forget = async () => {
     if (own?.hookId === hookId) await deleteWebhookRow(db, own.id)
   }
+  await putOnRecord()
   try {
     await host.deleteHook(access, name, hookId)
   } catch (error) {

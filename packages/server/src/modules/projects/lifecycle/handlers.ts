@@ -31,9 +31,8 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
   const update = (project: ProjectRow, body: Parameters<typeof updateProject>[1], { caller }: RequestContext) =>
     shown(updateProject(project, body, deps, caller))
   const create = async (body: Parameters<typeof createProject>[0], context: RequestContext) => {
-    const row = await createProject(body, context.caller, deps)
-    context.audit({ objectKind: 'project', objectId: row.id })
-    return row
+    context.audit({ objectKind: 'project', made: 'prj' })
+    return createProject(body, context.caller, deps)
   }
 
   return {

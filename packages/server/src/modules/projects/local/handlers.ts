@@ -21,8 +21,8 @@ export function localHandlers(deps: ProjectsDeps) {
     listFrameworks: () => ({ data: knownFrameworks.map((id) => ({ id })) }),
     scan: async ({ body }, { caller }) => ({ data: await scanFolder(body.path, caller, deps) }),
     importFolder: async ({ body }, { caller, audit }) => {
+      audit({ objectKind: 'project', made: 'prj' })
       const row = await importFolder(body, caller, deps)
-      audit({ objectKind: 'project', objectId: row.id })
       return { data: await showProject(row, deps) }
     },
   } satisfies Rows

@@ -13,9 +13,8 @@ export function ruleHandlers(deps: ProjectsDeps) {
       return { data: rows.map(showRule), nextCursor }
     },
     createRule: async ({ body }, { project, audit }) => {
-      const row = await createRule(project, body, deps)
-      audit({ objectKind: 'routeRule', objectId: row.id })
-      return { data: showRule(row) }
+      audit({ objectKind: 'routeRule', made: 'rul' })
+      return { data: showRule(await createRule(project, body, deps)) }
     },
     updateRule: async ({ body }, { routeRule, caller }) => ({
       data: showRule(await updateRule(routeRule, caller.organizationId, body, deps)),

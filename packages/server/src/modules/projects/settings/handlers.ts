@@ -23,8 +23,8 @@ export function settingsHandlers(deps: ProjectsDeps, deletion: EnvironmentDeleti
       return { data: await showEnvironments(rows, project, deps), nextCursor }
     },
     createEnvironment: async ({ body }, context) => {
+      context.audit({ objectKind: 'environment', made: 'env' })
       const row = await createEnvironment(context.project, body, deps)
-      context.audit({ objectKind: 'environment', objectId: row.id })
       const [environment] = await showEnvironments([row], context.project, deps)
       return { data: environment! }
     },

@@ -14,8 +14,8 @@ type Rows = Partial<Handlers<typeof contract.projects>>
 export function uploadHandlers(deps: ProjectsDeps) {
   return {
     openUpload: async ({ body }, { caller, audit }) => {
+      audit({ objectKind: 'uploadSession', made: 'upl' })
       const session = await openUpload(body ?? {}, caller, deps)
-      audit({ objectKind: 'uploadSession', objectId: session.id })
       return { data: { sessionId: session.id, expiresAt: iso(session.expiresAt), upload: await targetOf(session, caller, deps) } }
     },
     relayUpload: async ({ upload }, { uploadSession }) => ({
