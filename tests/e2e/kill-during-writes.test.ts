@@ -57,9 +57,9 @@ async function names({ db }: Database, table: string): Promise<Set<string>> {
 describeOnEachDatabase(
   `kill -9 in the middle of ${writes} acknowledged writes and ${writes / 5} jobs, ${kills} times over`,
   (open, kind) => {
-    test('every acknowledged write is there, every job ran to its end, none was lost', async () => {
+    test('every acknowledged write is there, each with its record, every job ran to its end, none was lost', async () => {
       const database = await open()
-      for (const table of ['written', 'begun', 'finished']) {
+      for (const table of ['written', 'recorded', 'begun', 'finished']) {
         await sql`create table ${sql.table(table)} (name text primary key)`.execute(database.db)
       }
       await buildWriter(database.settings.folder)
@@ -78,6 +78,7 @@ describeOnEachDatabase(
       expect(deaths).toBe(kills)
       expect(acknowledged.length).toBeGreaterThan(kills * 20)
       expect(acknowledged.filter((name) => !written.has(name))).toEqual([])
+      expect([...(await names(database, 'recorded'))].toSorted()).toEqual([...written].toSorted())
       const jobs = await database.db
         .selectFrom('jobs')
         .select(['payload', 'status', 'attempts'])

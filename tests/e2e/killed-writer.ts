@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { type Database, openDatabase } from '../../packages/server/src/platform/database.ts'
 import { createJobs } from '../../packages/server/src/platform/jobs/create-jobs.ts'
 import { job } from '../../packages/server/src/platform/jobs/declare.ts'
+import { recordedBy, WriteRecord } from '../../packages/server/src/platform/write-record.ts'
 
 /**
  * The program that `kill-during-writes.test.ts` kills. It writes rows, every fifth together with a job, and says each one's
@@ -33,10 +34,16 @@ const finish = job<{ name: string }, Database>('test.finish', {
 async function write({ transaction }: Database, { round, writes }: WriterOrders): Promise<void> {
   for (let i = 0; i < writes; i++) {
     const name = `${round}-${i}`
-    await transaction(async ({ db, enqueue }) => {
-      await sql`insert into "written" values (${name})`.execute(db)
-      if (i % 5 === 0) await enqueue(finish, { name })
+    const record = new WriteRecord({
+      append: async ({ db }) => void (await sql`insert into "recorded" values (${name})`.execute(db)),
+      appendAlone: async () => {},
     })
+    await recordedBy(record, () =>
+      transaction(async ({ db, enqueue }) => {
+        await sql`insert into "written" values (${name})`.execute(db)
+        if (i % 5 === 0) await enqueue(finish, { name })
+      }),
+    )
     writeSync(1, `${name}\n`)
   }
 }

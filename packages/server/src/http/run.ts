@@ -74,9 +74,6 @@ async function written(row: AnyRoute, work: () => unknown, request: FastifyReque
     if (!row.stream && mayChangeAccess(row)) streams.accessChanged(request.state.caller?.organizationId ?? null)
     if (!row.stream) await record.appendNow()
     return body
-  } catch (error) {
-    await record.appendIfWritten()
-    throw error
   } finally {
     record.close()
   }

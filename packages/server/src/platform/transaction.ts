@@ -55,11 +55,11 @@ export function createTransaction(parts: { db: Db; kind: 'sqlite' | 'postgres'; 
             return done
           }),
         )
-        recorded?.committed()
+        recorded?.ended(true)
         for (const [topic, event] of outbox) signals.publish(topic, event)
         return result
       } catch (error) {
-        recorded?.rolledBack()
+        recorded?.ended(false)
         if (attempt === attempts || !isTransientConflict(error)) throw error
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 20 * 2 ** attempt))
       }
@@ -92,12 +92,8 @@ class RecordedTransaction {
     if (this.#hasWritten) this.#hasRecord = await this.#record.appendWithin(bound)
   }
 
-  committed(): void {
-    if (this.#hasWritten) this.#record.committed(this.#hasRecord)
-  }
-
-  rolledBack(): void {
-    if (this.#hasRecord) this.#record.rolledBack()
+  ended(hasCommitted: boolean): void {
+    if (this.#hasRecord) this.#record.end(hasCommitted)
   }
 }
 

@@ -28,22 +28,22 @@ interface Recording {
 
 /**
  * The record of one request that writes. It is appended by the first transaction of the request that writes something, and commits
- * or rolls back with it: a write without its record exists at no moment.
+ * or rolls back with it; another one waits with its commit meanwhile. A write without its record exists at no moment.
  */
 export class WriteRecord {
   readonly details: WriteDetails = {}
   readonly #madeIds = new Map<string, string>()
   #recording: Recording | undefined
-  #state: 'pending' | 'appended' | 'committed' = 'pending'
-  /** A transaction committed while another one was about to commit the record. */
-  #hasUnrecordedWrite = false
+  #isCommitted = false
+  /** Resolves when the transaction that has appended the record has ended. */
+  #underWay: PromiseWithResolvers<void> | undefined
 
   constructor(recording: Recording) {
     this.#recording = recording
   }
 
   get isPending(): boolean {
-    return this.#state !== 'committed'
+    return !this.#isCommitted
   }
 
   madeId(prefix: string): string | undefined {
@@ -55,45 +55,42 @@ export class WriteRecord {
     if (this.isPending) this.#madeIds.set(prefix, id)
   }
 
-  /** As the last step of a transaction that has written; tells whether the record is in it. */
+  /** As the last step of a transaction that has written. True: `end` has to be called when the transaction has ended. */
   async appendWithin(transaction: RecordingTransaction): Promise<boolean> {
-    if (this.#state !== 'pending' || !this.#recording) return false
-    this.#state = 'appended'
+    while (this.#underWay) await this.#underWay.promise
+    if (this.#isCommitted || !this.#recording) return false
+    this.#underWay = Promise.withResolvers()
     try {
       await this.#recording.append(transaction)
+      return true
     } catch (error) {
-      this.#state = 'pending'
+      this.end(false)
       throw error
     }
-    return true
   }
 
-  committed(hasRecord: boolean): void {
-    if (hasRecord) this.#state = 'committed'
-    else if (this.isPending) this.#hasUnrecordedWrite = true
+  end(hasCommitted: boolean): void {
+    this.#isCommitted ||= hasCommitted
+    this.#underWay?.resolve()
+    this.#underWay = undefined
   }
 
-  rolledBack(): void {
-    this.#state = 'pending'
-  }
-
-  /** Before an effect outside the database, or at the end of a request that wrote nothing. */
+  /**
+   * Before an effect outside the database, or at the end of a request that wrote nothing. No transaction waits for it, because on
+   * SQLite it waits for theirs: one that writes at this very moment has an entry of its own.
+   */
   async appendNow(): Promise<void> {
-    if (!this.isPending || !this.#recording) return
+    while (this.#underWay) await this.#underWay.promise
+    if (this.#isCommitted || !this.#recording) return
     await this.#recording.appendAlone()
-    this.#state = 'committed'
-  }
-
-  /** After a request that failed: its record is there if any part of it was committed. */
-  async appendIfWritten(): Promise<void> {
-    if (this.#hasUnrecordedWrite) await this.appendNow()
+    this.#isCommitted = true
   }
 
   /** What the request started and left running writes without it. */
   close(): void {
-    this.#state = 'committed'
     this.#recording = undefined
     this.#madeIds.clear()
+    this.end(true)
   }
 }
 
