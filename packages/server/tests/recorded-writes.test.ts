@@ -11,6 +11,7 @@ import { type CallInput, call } from './kit/call.ts'
 import { startInstance, type TestInstance } from './kit/instance.ts'
 import { makePeople, type People, password } from './kit/people.ts'
 import { sampleBodies } from './kit/sample-bodies.ts'
+import { storedIn } from './kit/stored.ts'
 import { makeWorld, type World } from './kit/world.ts'
 
 /**
@@ -50,20 +51,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Everything that is stored but the audit log and the times at which tokens were used, in the order of its text. */
-async function stored(): Promise<string[]> {
-  const { db } = instance.database
-  const found: string[] = []
-  for (const { name } of await db.introspection.getTables()) {
-    if (name.startsWith('auditLog')) continue
-    for (const row of await db
-      .selectFrom(name as 'tokens')
-      .selectAll()
-      .execute())
-      found.push(`${name} ${JSON.stringify({ ...row, lastUsedAt: null })}`)
-  }
-  return found.toSorted()
-}
+const stored = () => storedIn(instance)
 
 async function withoutAuditLog<Result>(work: () => Promise<Result>): Promise<Result> {
   const rename = (from: string, to: string) => instance.database.db.schema.alterTable(from).renameTo(to).execute()

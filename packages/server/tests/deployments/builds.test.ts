@@ -53,8 +53,8 @@ describe('an artifact that is gone', () => {
     requests = []
     const enabled = await scene.ask('POST /projects/:id/enable', id, {}, scene.people.admin.token)
     expect(enabled.status).toBe(200)
-    expect(requests.map(({ owner }) => owner.deploymentId)).toEqual([deploymentId])
     await expect.poll(async () => (await scene.ask('GET /projects/:id', id)).body.data.status).toBe('live')
+    expect(requests.map(({ owner }) => owner.deploymentId)).toEqual([deploymentId])
     const { body } = await scene.ask('GET /deployments/:id/logs', deploymentId)
     expect(JSON.stringify(body)).toMatch(/does not exist any more: it is built again from its source/)
   })
