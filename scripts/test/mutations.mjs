@@ -137,7 +137,14 @@ export const mutations = [
     "query.where('leaseUntil', '>', databaseNow(kind))",
     'jobs/recovery.test.ts',
   ),
-  unit('an attempt is not counted', 'lease.ts', "eb('attempts', '+', 1)", "eb('attempts', '+', 0)", 'jobs/jobs.test.ts'),
+  unit('an attempt is not counted', 'claim.ts', "eb('attempts', '+', 1)", "eb('attempts', '+', 0)", 'jobs/jobs.test.ts'),
+  unit(
+    'an organisation holds the last slot of a kind',
+    'shares.ts',
+    'job.concurrency - 1 : job.concurrency',
+    'job.concurrency : job.concurrency',
+    'jobs/shares.test.ts',
+  ),
   unit(
     'a job that failed is not tried again',
     'attempt.ts',

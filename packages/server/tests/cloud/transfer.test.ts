@@ -189,7 +189,7 @@ describe('DELETE /transfers/:id', () => {
           ...{ direction: 'to_cloud', cloud: `${scene.cloudUrl} ${scene.cloudPeople.organizationId}`, withData: 1, bytesDone: 0 },
           ...{ warnings: '[]', createdBy: people.owner.userId, createdAt: Date.now() },
         })
-        await enqueue(transferKind, { id })
+        await enqueue(transferKind.of(people), { id })
       })
       await expect.poll(async () => (await on(project)('GET', '/transfer')).body.data.phase).toBe('failed')
       expect(await open('here', people.owner.token)).toEqual([])

@@ -1,12 +1,12 @@
-import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import type { CloudDeps } from './deps.ts'
 import { deleteMoved } from './moved-store.ts'
 
-export const forgetKind: JobKind<{ projectId: string }> = { kind: 'cloud.forget' }
+export const forgetKind = sharedKind<{ projectId: string }>('cloud.forget')
 
 /** Removes the hidden copy of a project that was deleted in the cloud. May run twice. */
 export const forgetJob = (deps: CloudDeps) =>
-  job<{ projectId: string }, unknown>(forgetKind.kind, {
+  job<{ projectId: string }, unknown>(forgetKind, {
     deadlineMs: 3_600_000,
     maxAttempts: Number.MAX_SAFE_INTEGER,
     async run({ projectId }) {
@@ -17,4 +17,6 @@ export const forgetJob = (deps: CloudDeps) =>
 
 /** The answer to `DELETE /projects/:id` was passed on: the project is gone there, so its copy here goes, too. */
 export const forgetSoon = (projectId: string, { database }: Pick<CloudDeps, 'database'>): Promise<unknown> =>
-  database.transaction(({ enqueue }) => enqueue(forgetKind, { projectId }, { uniqueKey: `${forgetKind.kind}:${projectId}` }))
+  database.transaction(({ enqueue }) =>
+    enqueue(forgetKind.of({ projectId }), { projectId }, { uniqueKey: `${forgetKind.kind}:${projectId}` }),
+  )

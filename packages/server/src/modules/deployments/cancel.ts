@@ -24,7 +24,11 @@ export async function cancelDeployment(
     if (!row) return undefined
     await enterDiscarding(row.id, bound)
     await bound.cancelJob({ uniqueKey: jobKey(row.id) })
-    await bound.enqueue(deployKind, { deploymentId: row.id }, { uniqueKey: `${jobKey(row.id)}:discard`, groupKey: groupOf(row) })
+    await bound.enqueue(
+      deployKind.of(row),
+      { deploymentId: row.id },
+      { uniqueKey: `${jobKey(row.id)}:discard`, groupKey: groupOf(row) },
+    )
     bound.signal(deploymentTopic(row.id), { changed: true })
     await deps.follow?.(bound, row)
     const project = await findAnyProject(bound.db, row.projectId)

@@ -1,18 +1,18 @@
 import { digestIn } from '../../drivers/runtime/image-name.ts'
 import type { Artifact, Runtime } from '../../drivers/runtime/runtime.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
-import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import { allEnvironments, findAnyProject } from '../projects/index.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { artifactsOf } from './plan.ts'
 import { isArtifactUsed, listPlaces, listRestartable, listUnderWay, underWay, updateDeployment } from './store.ts'
 import { releaseUploads } from './upload-release.ts'
 
-export const cleanUpKind: JobKind<{ projectId: string }> = { kind: 'deployments.clean-up' }
+export const cleanUpKind = sharedKind<{ projectId: string }>('deployments.clean-up')
 
 /** Removes what was built and is no longer wanted: only ours, never what serves, never the rollback window. */
 export const cleanUpJob = (deps: DeploymentsDeps) =>
-  job<{ projectId: string }, unknown>(cleanUpKind.kind, {
+  job<{ projectId: string }, unknown>(cleanUpKind, {
     deadlineMs: 15 * 60_000,
     run: ({ projectId }, _deps, abort) => cleanUpProject(projectId, deps, abort),
   })

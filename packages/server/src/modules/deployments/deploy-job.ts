@@ -29,7 +29,7 @@ const deploying: readonly DeployStep[] = [start, healthCheck, switchRoute, retir
 
 /** One deployment from its source to its route. May run twice: each step knows what an earlier run has done. */
 export const deployJob = (deps: DeploymentsDeps) =>
-  job<DeployPayload, unknown>(deployKind.kind, {
+  job<DeployPayload, unknown>(deployKind, {
     deadlineMs: 2 * 60 * 60_000,
     maxAttempts: 10,
     concurrency: deps.settings.maxBuilds,
@@ -192,6 +192,6 @@ export async function discard(deployment: DeploymentRow, deps: DeploymentsDeps):
 }
 
 const cleanUpSoon = (projectId: string, { enqueue }: Pick<Bound, 'enqueue'>) =>
-  enqueue(cleanUpKind, { projectId }, { uniqueKey: `${cleanUpKind.kind}:${projectId}` })
+  enqueue(cleanUpKind.of({ projectId }), { projectId }, { uniqueKey: `${cleanUpKind.kind}:${projectId}` })
 
 const folderOf = ({ id }: Pick<DeploymentRow, 'id'>, { workFolder }: DeploymentsDeps) => join(workFolder, id)

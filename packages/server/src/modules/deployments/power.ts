@@ -1,5 +1,5 @@
 import type { DeploymentRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
-import type { JobKind } from '../../platform/jobs/declare.ts'
+import { sharedKind } from '../../platform/jobs/declare.ts'
 import { findAnyProject, holdOperation, type ProjectPower } from '../projects/index.ts'
 import { cancelDeployment } from './cancel.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
@@ -25,12 +25,12 @@ export const projectPower = (deps: DeploymentsDeps): ProjectPower => ({
   takeOffline: (projectId, cancelWith) => takeOffline(projectId, cancelWith, deps),
   bringOnline: (projectId) => bringOnline(projectId, deps),
   wake: async (projectId, { enqueue }) => {
-    await enqueue(wakeKind, { projectId }, { uniqueKey: `${wakeKind.kind}:${projectId}`, priority: 100 })
+    await enqueue(wakeKind.of({ projectId }), { projectId }, { uniqueKey: `${wakeKind.kind}:${projectId}`, priority: 100 })
   },
 })
 
 /** The work of waking every sleeping environment of a project; `sleep.ts` does it. */
-export const wakeKind: JobKind<{ projectId: string }> = { kind: 'deployments.wake' }
+export const wakeKind = sharedKind<{ projectId: string }>('deployments.wake')
 
 /** Routes away from everything of the project, then stops it. The edge answers for it meanwhile. */
 async function takeOffline(projectId: string, cancelWith: string | undefined, deps: DeploymentsDeps): Promise<void> {

@@ -4,7 +4,7 @@ import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import type { EnvironmentRow, ProjectRow } from '../../platform/db/tables/projects.ts'
 import { Failure, fail, refuse } from '../../platform/failure.ts'
-import type { JobKind } from '../../platform/jobs/declare.ts'
+import { sharedKind } from '../../platform/jobs/declare.ts'
 import type { Enqueued } from '../../platform/jobs/enqueue.ts'
 import type { Bound } from '../../platform/transaction.ts'
 import {
@@ -39,7 +39,7 @@ export interface DeployPayload {
   deploymentId: string
 }
 
-export const deployKind: JobKind<DeployPayload> = { kind: 'deployments.deploy' }
+export const deployKind = sharedKind<DeployPayload>('deployments.deploy')
 
 /** Jobs of one environment run one after the other: what a cancelled deployment began is discarded when its job has ended. */
 export const groupOf = ({ projectId, environment }: Pick<DeploymentRow, 'projectId' | 'environment'>) =>
@@ -140,7 +140,7 @@ export async function enqueueDeployment(
 ): Promise<Enqueued> {
   const { builds } = await deps.projects.quotas.limitsOf(bound.db, organizationId)
   return bound.enqueue(
-    deployKind,
+    deployKind.of({ organizationId }),
     { deploymentId: id },
     {
       uniqueKey: jobKey(id),
@@ -166,7 +166,10 @@ function refuseAbsent({ presence }: ProjectRow, { trigger }: DeploymentOptions):
 
 /** A deployment that was built and held goes on; one that is at work already is left at it. */
 export const goOn = (deploymentId: string, { database }: DeploymentsDeps): Promise<unknown> =>
-  database.transaction(({ enqueue }) => enqueue(deployKind, { deploymentId }, { uniqueKey: jobKey(deploymentId) }))
+  database.transaction(async ({ db, enqueue }) => {
+    const deployment = await findDeployment(db, deploymentId)
+    if (deployment) await enqueue(deployKind.of(deployment), { deploymentId }, { uniqueKey: jobKey(deploymentId) })
+  })
 
 async function replace(
   older: DeploymentRow,

@@ -55,7 +55,7 @@ async function sleepInTurn(live: LiveEnvironmentRow, deps: DeploymentsDeps, abor
 
 /** Wakes every sleeping environment of a project; held requests go through as soon as it is healthy. */
 export const wakeJob = (deps: DeploymentsDeps) =>
-  job<{ projectId: string }, unknown>(wakeKind.kind, {
+  job<{ projectId: string }, unknown>(wakeKind, {
     deadlineMs: 5 * 60_000,
     maxAttempts: 3,
     concurrency: 8,

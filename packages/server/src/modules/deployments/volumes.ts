@@ -2,7 +2,7 @@ import type { Service, StoredVolume, Volume } from '@berth/contract'
 import type { VolumeRow } from '../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { fail } from '../../platform/failure.ts'
-import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import { findAnyProject, lockProject, refuseOperation } from '../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { findLive } from './live-environments.ts'
@@ -56,12 +56,12 @@ interface RemovedVolume {
 }
 
 /** Committed with the removal of the row: whatever happens to this process, the bytes go. */
-const removeBytes: JobKind<RemovedVolume> = { kind: 'deployments.remove-volume' }
+const removeBytes = sharedKind<RemovedVolume>('deployments.remove-volume')
 const bytesKey = (id: string) => `${removeBytes.kind}:${id}`
 const netAfterMs = 60_000
 
 export const removeVolumeJob = ({ runtimes }: DeploymentsDeps) =>
-  job<RemovedVolume, unknown>(removeBytes.kind, {
+  job<RemovedVolume, unknown>(removeBytes, {
     deadlineMs: 60 * 60_000,
     maxAttempts: 100,
     run: ({ id, serverId }) => runtimes.for(serverId).removeVolume(id),
@@ -86,7 +86,7 @@ export async function removeVolume({ id, projectId }: VolumeRow, deps: Deploymen
       })
     await deleteVolumeRow(bound.db, id)
     const net = { uniqueKey: bytesKey(id), runAt: new Date(nowOf(deps) + netAfterMs) }
-    await bound.enqueue(removeBytes, { id, serverId: row.serverId }, net)
+    await bound.enqueue(removeBytes.of({ projectId }), { id, serverId: row.serverId }, net)
     return row
   })
   try {

@@ -1,12 +1,12 @@
 import type { PullRequestRow } from '../../platform/db/tables/git-events.ts'
 import { fail } from '../../platform/failure.ts'
-import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import type { GitEventsDeps, ProjectRow } from './deps.ts'
 import { lockOf, startPreview } from './preview.ts'
 import { groupOfProject } from './receive.ts'
 import { changePullRequest, findPullRequest } from './store.ts'
 
-const startKind: JobKind<{ projectId: string; number: number }> = { kind: 'git-events.start-preview' }
+const startKind = sharedKind<{ projectId: string; number: number }>('git-events.start-preview')
 
 /** Lets the commit that a fork's pull request has now be built; what is pushed to it afterwards is asked about again. */
 export async function approve(
@@ -25,13 +25,13 @@ export async function approve(
     const changes = { state: 'active' as const, reason: null, approvedBy: by, approvedCommit: row.commit }
     await changePullRequest(db, row, changes)
     // In turn with what the repository reports, or one that closes meanwhile would get a preview behind its end.
-    await enqueue(startKind, { projectId: project.id, number }, { groupKey: groupOfProject(project) })
+    await enqueue(startKind.of(project), { projectId: project.id, number }, { groupKey: groupOfProject(project) })
     return { ...row, ...changes }
   })
 }
 
 export const startJob = (deps: GitEventsDeps) =>
-  job<{ projectId: string; number: number }, unknown>(startKind.kind, {
+  job<{ projectId: string; number: number }, unknown>(startKind, {
     deadlineMs: 60_000,
     async run({ projectId, number }) {
       const project = await deps.projects.find(projectId)

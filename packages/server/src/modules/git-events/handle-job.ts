@@ -12,7 +12,7 @@ const mostWaiting = 10
 
 /** Acts on one delivery. May run twice: what it asks for is asked for by a key, and is there already the second time. */
 export const handleJob = (deps: GitEventsDeps) =>
-  job<{ key: string }, unknown>(handleKind.kind, {
+  job<{ key: string }, unknown>(handleKind, {
     deadlineMs: 10 * 60_000,
     concurrency: 4,
     // A push that meets a move waits for it, for about half an hour.

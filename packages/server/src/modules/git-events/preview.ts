@@ -51,6 +51,6 @@ const settle = (row: PullRequestRow, changes: Pick<PullRequestRow, 'state' | 're
     const current = await findPullRequest(db, row.projectId, row.number)
     if (current?.commit !== row.commit) return false
     await changePullRequest(db, row, changes)
-    await enqueue(tellKind, { projectId: row.projectId, number: row.number }, { groupKey: tellKey(row) })
+    await enqueue(tellKind.of(row), { projectId: row.projectId, number: row.number }, { groupKey: tellKey(row) })
     return true
   })

@@ -25,7 +25,7 @@ async function updatePullRequest(project: ProjectRow, delivery: PullRequestDeliv
     if (isOutdated(delivery, known)) return null
     const row = reported(project, delivery, known, deps)
     await putPullRequest(db, row)
-    if (row.state === 'waiting') await enqueue(tellKind, { projectId: project.id, number }, { groupKey: tellKey(row) })
+    if (row.state === 'waiting') await enqueue(tellKind.of(row), { projectId: project.id, number }, { groupKey: tellKey(row) })
     return row
   })
   if (row?.state === 'active') await startPreview(project, row, deps)
@@ -69,7 +69,7 @@ async function closePullRequest(project: ProjectRow, delivery: PullRequestDelive
   await removePreview(row, deps)
   await deps.database.transaction(async ({ db, enqueue }) => {
     await changePullRequest(db, row, { state: 'closed', reason: null, changedAt: newest(changedAt, row) })
-    if (row.state !== 'closed') await enqueue(tellKind, { projectId: project.id, number }, { groupKey: tellKey(row) })
+    if (row.state !== 'closed') await enqueue(tellKind.of(row), { projectId: project.id, number }, { groupKey: tellKey(row) })
   })
   await useRoom(project, deps)
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { GitHostProvider, WebhookReceipt } from '@berth/contract'
 import { fail } from '../../platform/failure.ts'
+import type { JobOwner } from '../../platform/jobs/declare.ts'
 import { type Delivery, type InboundDelivery, isGitHostProvider, type VerifiedDelivery } from '../git-host/index.ts'
 import { type GitEventsDeps, nowOf, type ProjectRow } from './deps.ts'
 import type { Incoming } from './record-deliveries.ts'
@@ -78,6 +79,7 @@ function incomingOf(
   const remembered = isBodySigned && delivery.kind === 'push'
   return {
     groupKey: groupOf(provider, delivery.repository),
+    owner: ownerOf(provider, delivery, organizationIds),
     row: {
       ...common,
       key: keyOf([...by, delivery.id], delivery.id === null ? rawBody : null),
@@ -90,6 +92,12 @@ function incomingOf(
       ? { ...common, key: keyOf([...by, 'body'], rawBody), kind: pushBodyKind, subject: null, delivery: null, handledAt: now }
       : null,
   }
+}
+
+/** A delivery of the app names no organisation: the account at the host stands for it. */
+function ownerOf(provider: GitHostProvider, { repository }: Delivery, organizationIds: readonly string[] | 'all'): JobOwner {
+  const [organizationId] = organizationIds === 'all' ? [] : organizationIds
+  return organizationId === undefined ? { account: `${provider}:${repository?.owner ?? ''}` } : { organizationId }
 }
 
 /** An id counts for the hook that it came by alone, so that nobody can use up another's. */

@@ -1,13 +1,13 @@
 import type { Insertable } from 'kysely'
 import type { Db } from '../../platform/db/schema.ts'
 import type { GitDeliveriesTable } from '../../platform/db/tables/git-events.ts'
-import type { JobKind } from '../../platform/jobs/declare.ts'
+import { type JobOwner, sharedKind } from '../../platform/jobs/declare.ts'
 import { enqueueAll } from '../../platform/jobs/enqueue.ts'
 import { writeTogether } from '../../platform/write-together.ts'
 import type { GitEventsDeps } from './deps.ts'
 import { insertDeliveries, markHandled } from './store.ts'
 
-export const handleKind: JobKind<{ key: string }> = { kind: 'git-events.handle' }
+export const handleKind = sharedKind<{ key: string }>('git-events.handle')
 
 type Row = Insertable<GitDeliveriesTable>
 
@@ -16,6 +16,7 @@ export interface Incoming {
   row: Row
   copy: Row | null
   groupKey: string
+  owner: JobOwner
 }
 
 const mostTogether = 50
@@ -42,8 +43,8 @@ const recordAll = (
     const taken = all.map(({ copy }, at) => areNew[at]! && (copy === null || copied[at]!))
     for (const [at, { row }] of all.entries())
       if (areNew[at] && !taken[at]) await markHandled(db, row.key, row.receivedAt as number)
-    const jobs = all.flatMap(({ row, groupKey }, at) =>
-      taken[at] && row.handledAt === null ? [{ payload: { key: row.key }, groupKey, priority: 50 }] : [],
+    const jobs = all.flatMap(({ row, groupKey, owner }, at) =>
+      taken[at] && row.handledAt === null ? [{ payload: { key: row.key }, owner, groupKey, priority: 50 }] : [],
     )
     await enqueueAll(bound, clock.now(), handleKind, jobs)
     return taken

@@ -1,5 +1,5 @@
 import type { DeploymentStatus } from '@berth/contract'
-import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import type { Bound } from '../../platform/transaction.ts'
 import { contextOf, deploymentPage } from './at-the-host.ts'
 import type { CommitState, DeploymentRow, GitEventsDeps, ProjectRow } from './deps.ts'
@@ -7,20 +7,20 @@ import { triedAgain } from './host-trouble.ts'
 import { findPullRequestAt } from './store.ts'
 import { tellKey, tellKind } from './tell-pull-request.ts'
 
-export const reportKind: JobKind<{ deploymentId: string }> = { kind: 'git-events.report' }
+export const reportKind = sharedKind<{ deploymentId: string }>('git-events.report')
 
 /** Within the transaction that changes the deployment; what is told, and when, is no business of the deployment's. */
 export async function follow({ db, enqueue }: Bound, deployment: DeploymentRow): Promise<void> {
   if (!commitOf(deployment)) return
   const { id: deploymentId, projectId, environment } = deployment
-  await enqueue(reportKind, { deploymentId }, { groupKey: `${reportKind.kind}:${deploymentId}` })
+  await enqueue(reportKind.of({ projectId }), { deploymentId }, { groupKey: `${reportKind.kind}:${deploymentId}` })
   const row = environment === 'production' ? undefined : await findPullRequestAt(db, projectId, environment)
-  if (row) await enqueue(tellKind, { projectId, number: row.number }, { groupKey: tellKey(row) })
+  if (row) await enqueue(tellKind.of({ projectId }), { projectId, number: row.number }, { groupKey: tellKey(row) })
 }
 
 /** Tells the host how the deployment of a commit stands now. */
 export const reportJob = (deps: GitEventsDeps) =>
-  job<{ deploymentId: string }, unknown>(reportKind.kind, {
+  job<{ deploymentId: string }, unknown>(reportKind, {
     deadlineMs: 60_000,
     maxAttempts: 8,
     concurrency: 4,

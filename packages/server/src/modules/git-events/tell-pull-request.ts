@@ -1,12 +1,12 @@
 import type { DeploymentStatus } from '@berth/contract'
 import type { PullRequestRow } from '../../platform/db/tables/git-events.ts'
-import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import { contextOf, deploymentPage } from './at-the-host.ts'
 import type { DeploymentRow, GitEventsDeps, ProjectRow } from './deps.ts'
 import { triedAgain } from './host-trouble.ts'
 import { findPullRequest } from './store.ts'
 
-export const tellKind: JobKind<{ projectId: string; number: number }> = { kind: 'git-events.tell-pull-request' }
+export const tellKind = sharedKind<{ projectId: string; number: number }>('git-events.tell-pull-request')
 
 /** One at a time, or an older state could be written over a newer one. */
 export const tellKey = ({ projectId, number }: Pick<PullRequestRow, 'projectId' | 'number'>) =>
@@ -14,7 +14,7 @@ export const tellKey = ({ projectId, number }: Pick<PullRequestRow, 'projectId' 
 
 /** The one comment on the pull request, written anew: where its preview is, or why there is none. */
 export const tellJob = (deps: GitEventsDeps) =>
-  job<{ projectId: string; number: number }, unknown>(tellKind.kind, {
+  job<{ projectId: string; number: number }, unknown>(tellKind, {
     deadlineMs: 60_000,
     maxAttempts: 8,
     concurrency: 4,

@@ -1,4 +1,4 @@
-import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import type { Schedule } from '../../platform/jobs/schedules.ts'
 import { type GitEventsDeps, nowOf } from './deps.ts'
 import { removePreview } from './preview.ts'
@@ -28,16 +28,17 @@ export const tidyJob = (deps: GitEventsDeps) =>
         abort.throwIfAborted()
         const project = await deps.projects.find(projectId)
         const options = project && { groupKey: groupOfProject(project), uniqueKey: `${expireKind.kind}:${projectId}:${number}` }
-        if (options) await deps.database.transaction(({ enqueue }) => enqueue(expireKind, { projectId, number }, options))
+        if (options)
+          await deps.database.transaction(({ enqueue }) => enqueue(expireKind.of({ projectId }), { projectId, number }, options))
       }
     },
   })
 
-const expireKind: JobKind<{ projectId: string; number: number }> = { kind: 'git-events.expire-preview' }
+const expireKind = sharedKind<{ projectId: string; number: number }>('git-events.expire-preview')
 
 /** In turn with what the repository reports: a push that comes meanwhile keeps its preview. */
 export const expireJob = (deps: GitEventsDeps) =>
-  job<{ projectId: string; number: number }, unknown>(expireKind.kind, {
+  job<{ projectId: string; number: number }, unknown>(expireKind, {
     deadlineMs: 10 * 60_000,
     async run({ projectId, number }) {
       const project = await deps.projects.find(projectId)
@@ -48,7 +49,7 @@ export const expireJob = (deps: GitEventsDeps) =>
       const reason = `Nobody pushed to it for ${project.previewsMaxAgeDays} days, and its preview was removed: push again, or close and reopen it, to get it back`
       await deps.database.transaction(async (bound) => {
         await changePullRequest(bound.db, row, { state: 'expired', reason })
-        await bound.enqueue(tellKind, { projectId, number }, { groupKey: tellKey(row) })
+        await bound.enqueue(tellKind.of({ projectId }), { projectId, number }, { groupKey: tellKey(row) })
       })
       await useRoom(project, deps)
     },

@@ -3,13 +3,13 @@ import type { Db } from '../../platform/db/schema.ts'
 import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { CertificateRow } from '../../platform/db/tables/routing.ts'
 import { errorMessage } from '../../platform/error-message.ts'
-import { JobAborted, type JobKind, job } from '../../platform/jobs/declare.ts'
+import { JobAborted, job, sharedKind } from '../../platform/jobs/declare.ts'
 import { explainTls, findAnyProject, servingAt, transitionTls } from '../projects/index.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 import type { EdgeSync } from './sync.ts'
 import { openCertificate } from './usable-certificates.ts'
 
-export const certifyKind: JobKind<{ hostname: string }> = { kind: 'edge.certify' }
+export const certifyKind = sharedKind<{ hostname: string }>('edge.certify')
 
 const day = 86_400_000
 const longestRenewalMs = 30 * day
@@ -27,7 +27,7 @@ export const orderKeys = (hostname: string) => ({
 
 /** Gets a certificate for one domain. The authority's own words are shown when it refuses. */
 export const certifyJob = (deps: EdgeDeps, edge: EdgeSync) =>
-  job<{ hostname: string }, unknown>(certifyKind.kind, {
+  job<{ hostname: string }, unknown>(certifyKind, {
     deadlineMs,
     maxAttempts: 3,
     concurrency: 2,

@@ -19,9 +19,10 @@ export const renewJob = (deps: EdgeDeps, edge: EdgeSync) =>
       await deps.database.transaction(async ({ db, enqueue }) => {
         const dates = await db.selectFrom('certificates').select(['hostname', 'issuedAt', 'expiresAt']).execute()
         const certificates = new Map(dates.map((row) => [row.hostname, row]))
-        for (const { hostname, tls } of (await judgeAll(db, deps.settings)).serving) {
+        for (const { hostname, projectId, tls } of (await judgeAll(db, deps.settings)).serving) {
           const known = certificates.get(hostname)
-          if (!known || isDue(known, now) || tls !== 'active') await enqueue(certifyKind, { hostname }, orderKeys(hostname))
+          if (!known || isDue(known, now) || tls !== 'active')
+            await enqueue(certifyKind.of({ projectId }), { hostname }, orderKeys(hostname))
         }
         await db
           .deleteFrom('acmeChallenges')
@@ -40,9 +41,9 @@ export async function askForNew({ database, settings }: EdgeDeps): Promise<void>
   const wanting = serving.filter(({ tls }) => tls === 'none' || tls === 'pending')
   if (wanting.length === 0) return
   await database.transaction(async ({ db, enqueue }) => {
-    for (const { id, hostname, tls, reason } of wanting) {
+    for (const { id, hostname, projectId, tls, reason } of wanting) {
       if (tls === 'none') await transitionTls(db, [id], 'pending', reason)
-      await enqueue(certifyKind, { hostname }, orderKeys(hostname))
+      await enqueue(certifyKind.of({ projectId }), { hostname }, orderKeys(hostname))
     }
   })
 }
@@ -62,8 +63,9 @@ export async function replaceUnusable(unusable: ReadonlyMap<string, string>, dep
     const settled = new Set(old.map(({ hostname }) => hostname).filter((hostname) => unusable.has(hostname)))
     if (settled.size === 0) return
     // What an order could not mend is `error`, and comes with the next look for what is due.
-    for (const { hostname, tls } of (await judgeAll(db, deps.settings)).serving)
-      if (tls === 'active' && settled.has(hostname)) await enqueue(certifyKind, { hostname }, orderKeys(hostname))
+    for (const { hostname, projectId, tls } of (await judgeAll(db, deps.settings)).serving)
+      if (tls === 'active' && settled.has(hostname))
+        await enqueue(certifyKind.of({ projectId }), { hostname }, orderKeys(hostname))
   })
 }
 
@@ -76,7 +78,7 @@ export async function askAgain(projectId: string, { database, settings }: EdgeDe
       if (tls === 'error') await transitionTls(db, [id], 'pending')
       // A key of its own: the order that is waiting for its next try, or just failing, must not stand for this one.
       const { uniqueKey, groupKey } = orderKeys(hostname)
-      await enqueue(certifyKind, { hostname }, { uniqueKey: `${uniqueKey}:again`, groupKey })
+      await enqueue(certifyKind.of({ projectId }), { hostname }, { uniqueKey: `${uniqueKey}:again`, groupKey })
     }
   })
 }

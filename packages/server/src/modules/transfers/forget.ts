@@ -1,14 +1,14 @@
-import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import type { TransfersDeps } from './deps.ts'
 import { findEnd, newestDeparture, openOfProject } from './store.ts'
 
-export const forgetKind: JobKind<{ id: string }> = { kind: 'transfers.forget' }
+export const forgetKind = sharedKind<{ id: string }>('transfers.forget')
 /** How long a project that left is kept here, stopped. */
 export const keptDays = 7
 
 /** Removes the kept copy of a project, unless it came back meanwhile, or left once more since. */
 export const forgetJob = (deps: TransfersDeps) =>
-  job<{ id: string }, unknown>(forgetKind.kind, {
+  job<{ id: string }, unknown>(forgetKind, {
     deadlineMs: 3_600_000,
     maxAttempts: Number.MAX_SAFE_INTEGER,
     async run({ id }) {

@@ -2,14 +2,20 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { Database } from '../database.ts'
 import { describeOnEachDatabase } from '../test-each-database.ts'
-import { claimNext } from './lease.ts'
+import { claimNext } from './claim.ts'
 
 const kinds = Array.from({ length: 40 }, (_, at) => `kind.${at}`)
 const now = new Date('2030-01-01T00:00:00Z')
-const claim = (database: Database, from = kinds) =>
-  claimNext(database, { kinds: from, now, token: randomUUID(), leaseMs: 30_000 })
+const claim = async (database: Database, from = kinds, busy: string[] = []) => {
+  const turns = Object.fromEntries(from.map((kind) => [kind, { after: '', busy }]))
+  const row = await claimNext(database, { turns, now, token: randomUUID(), leaseMs: 30_000 })
+  return row === 'taken' ? undefined : row
+}
 
-async function queue({ db }: Database, rows: { kind: string; priority?: number; runAt?: number; groupKey?: string }[]) {
+async function queue(
+  { db }: Database,
+  rows: { kind: string; priority?: number; runAt?: number; groupKey?: string; ownerId?: string }[],
+) {
   const { max } = await db
     .selectFrom('jobs')
     .select(({ fn }) => fn.max('sequence').as('max'))
@@ -95,5 +101,23 @@ describeOnEachDatabase('of many jobs that wait', (open) => {
     const many = [await quickestOf(20, () => claim(database)), await quickestOf(20, () => claim(database, others))] as const
     expect(many[0] / few[0]).toBeLessThan(5)
     expect(many[1] / few[1]).toBeLessThan(5)
+  })
+
+  test('an organisation with many waiting jobs makes a claim for another one no longer', async ({ skip }) => {
+    const database = await open()
+    if (database.kind === 'postgres') skip('PostgreSQL searches in a process of its own, and requests do not wait for it')
+    const others = Array.from({ length: 200 }, (_, at) => ({ kind: 'kind.1', ownerId: `org_b${at}` }))
+    const measure = async () => [
+      await quickestOf(20, () => claim(database, kinds, ['org_a'])),
+      await quickestOf(20, () => claim(database, ['kind.1'], ['org_a', ...others.map(({ ownerId }) => ownerId)])),
+    ]
+    await queue(database, [...Array.from({ length: 10 }, () => ({ kind: 'kind.1', ownerId: 'org_a' })), ...others])
+    const few = await measure()
+    await queue(
+      database,
+      Array.from({ length: 8_000 }, () => ({ kind: 'kind.1', ownerId: 'org_a' })),
+    )
+    const many = await measure()
+    expect(many.map((ms, at) => ms / few[at]! < 5)).toEqual([true, true])
   })
 })

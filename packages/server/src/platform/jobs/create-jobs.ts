@@ -27,6 +27,8 @@ export interface JobsSettings<Deps> {
 }
 
 export interface Jobs {
+  /** Every kind that runs here, with its slots. */
+  declared: readonly Pick<Job<unknown, never>, 'kind' | 'concurrency' | 'isShared' | 'deadlineMs'>[]
   enqueue<Payload>(job: JobKind<Payload>, payload: NoInfer<Payload>, options?: EnqueueOptions): Promise<Enqueued>
   /** Undefined when there is no such job, or it has ended. */
   cancel(target: CancelTarget): Promise<Cancelled | undefined>
@@ -54,6 +56,7 @@ export function createJobs<Deps>(settings: JobsSettings<Deps>): Jobs {
   const worker = new Worker({ database, signals, clock, log, deps, jobs, leaseMs, pollMs })
   const { transaction, db } = database
   return {
+    declared: [...jobs.values()],
     enqueue: (job, payload, options) => transaction((bound) => bound.enqueue(job, payload, options)),
     cancel: (target) => transaction((bound) => bound.cancelJob(target)),
     schedules: {

@@ -5,7 +5,21 @@ export interface JobKind<Payload> {
   readonly kind: string
   /** Never there: it carries the payload's type. */
   readonly payload?: Payload
+  readonly owner?: JobOwner
+  readonly of?: undefined
 }
+
+/** Whose slots a job uses: an organisation, a project's organisation, or an account elsewhere whose organisation is not known yet. */
+export type JobOwner = { organizationId: string } | { projectId: string } | { account: string }
+
+/** A kind whose slots organisations share: a job of it is enqueued as `kind.of(owner)`. */
+export interface SharedKind<Payload> {
+  readonly kind: string
+  readonly payload?: Payload
+  of(owner: JobOwner): JobKind<Payload>
+}
+
+export const sharedKind = <Payload>(kind: string): SharedKind<Payload> => ({ kind, of: (owner) => ({ kind, owner }) })
 
 export interface RunInfo {
   jobId: string
@@ -33,7 +47,10 @@ export interface JobOptions<Payload, Deps> {
   deadlineMs: number
   /** Attempts in all; an attempt whose process died counts. Default 5. */
   maxAttempts?: number
-  /** How many of this kind run at once in one control plane. Default 1. */
+  /**
+   * Slots: how many of this kind run at once in one control plane. Default 1, and 2 where organisations share them: one of
+   * several organisations never holds all of them (`shares.ts`).
+   */
   concurrency?: number
   /** The pause before attempt `attempt + 1`. Default: 1 s, doubling up to 5 min, with jitter. */
   backoff?: (attempt: number) => number
@@ -54,6 +71,8 @@ export interface Job<Payload, Deps> extends JobKind<Payload> {
   readonly deadlineMs: number
   readonly maxAttempts: number
   readonly concurrency: number
+  /** Organisations share its slots. */
+  readonly isShared: boolean
   backoff(attempt: number): Millis
   run(payload: Payload, deps: Deps, abort: AbortSignal, info: RunInfo): Promise<void>
   onFailed?(payload: Payload, error: JobFailure, deps: Deps): Promise<void>
@@ -61,8 +80,10 @@ export interface Job<Payload, Deps> extends JobKind<Payload> {
 }
 
 /** Declares durable work. The payload is ids, kept as JSON; `run` loads the rest anew. */
-export function job<Payload, Deps>(kind: string, options: JobOptions<Payload, Deps>): Job<Payload, Deps> {
-  return { maxAttempts: 5, concurrency: 1, backoff: growingPause, ...options, kind }
+export function job<Payload, Deps>(kind: string | SharedKind<Payload>, options: JobOptions<Payload, Deps>): Job<Payload, Deps> {
+  const isShared = typeof kind !== 'string'
+  const name = isShared ? kind.kind : kind
+  return { maxAttempts: 5, concurrency: isShared ? 2 : 1, backoff: growingPause, ...options, isShared, kind: name }
 }
 
 const firstPauseMs = 1_000

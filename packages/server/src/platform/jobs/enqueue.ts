@@ -1,7 +1,8 @@
+import { sql } from 'kysely'
 import type { Millis } from '../db/columns.ts'
 import { newId } from '../db/ids.ts'
 import type { Db } from '../db/schema.ts'
-import type { JobKind } from './declare.ts'
+import type { JobKind, JobOwner, SharedKind } from './declare.ts'
 import { isActive } from './statuses.ts'
 
 export interface EnqueueOptions {
@@ -34,7 +35,7 @@ export type JobsSignal = { due: true } | { schedules: true } | { cancel: string 
 export async function insertJob<Payload>(
   db: Db,
   now: Date,
-  { kind }: JobKind<Payload>,
+  { kind, owner }: JobKind<Payload>,
   payload: NoInfer<Payload>,
   options: EnqueueOptions = {},
 ): Promise<Enqueued> {
@@ -43,7 +44,7 @@ export async function insertJob<Payload>(
   for (let attempt = 1; ; attempt++) {
     const inserted = await db
       .insertInto('jobs')
-      .values(newRow(id, now, kind, payload, options))
+      .values(newRow(id, now, { kind, owner }, payload, options))
       .onConflict((conflict) => conflict.doNothing())
       .returning('id')
       .executeTakeFirst()
@@ -59,16 +60,16 @@ export async function insertJob<Payload>(
 }
 
 /** One of many jobs of a kind; a key is for `insertJob`, which can tell who holds it. */
-export type BulkJob<Payload> = Pick<EnqueueOptions, 'runAt' | 'groupKey' | 'priority'> & { payload: Payload }
+export type BulkJob<Payload> = Pick<EnqueueOptions, 'runAt' | 'groupKey' | 'priority'> & { payload: Payload; owner: JobOwner }
 
 /** Enqueues them within the transaction, in a few statements and with one call to the workers; the ids are in the same order. */
 export async function enqueueAll<Payload>(
   { db, signal }: { db: Db; signal(topic: string, event: object): void },
   now: Date,
-  { kind }: JobKind<Payload>,
+  { kind }: SharedKind<Payload>,
   jobs: readonly BulkJob<NoInfer<Payload>>[],
 ): Promise<string[]> {
-  const rows = jobs.map(({ payload, ...options }) => newRow(newId('job'), now, kind, payload, options))
+  const rows = jobs.map(({ payload, owner, ...options }) => newRow(newId('job'), now, { kind, owner }, payload, options))
   for (let at = 0; at < rows.length; at += rowsAtOnce) {
     await db
       .insertInto('jobs')
@@ -94,7 +95,7 @@ const findActive = (db: Db, uniqueKey: string) =>
 const raise = (db: Db, id: string, priority: number) =>
   db.updateTable('jobs').set({ priority }).where('id', '=', id).where('status', '=', 'queued').execute()
 
-function newRow(id: string, now: Date, kind: string, payload: unknown, options: EnqueueOptions) {
+function newRow(id: string, now: Date, { kind, owner }: JobKind<unknown>, payload: unknown, options: EnqueueOptions) {
   const runAt = options.runAt ?? now
   return {
     id,
@@ -106,6 +107,7 @@ function newRow(id: string, now: Date, kind: string, payload: unknown, options: 
     runAt: runAt.getTime(),
     scheduledFor: options.scheduledFor?.getTime() ?? null,
     attempts: 0,
+    ownerId: ownerIdOf(owner),
     uniqueKey: options.uniqueKey ?? null,
     groupKey: options.groupKey ?? null,
     poolKey: options.pool?.key ?? null,
@@ -118,6 +120,14 @@ function newRow(id: string, now: Date, kind: string, payload: unknown, options: 
     createdAt: now.getTime(),
     finishedAt: null,
   }
+}
+
+/** A project that is gone leaves its jobs to the instance. */
+function ownerIdOf(owner: JobOwner | undefined) {
+  if (!owner) return ''
+  if ('organizationId' in owner) return owner.organizationId
+  if ('account' in owner) return owner.account
+  return sql<string>`coalesce((select "organizationId" from projects where id = ${owner.projectId}), '')`
 }
 
 let lastSequence = 0

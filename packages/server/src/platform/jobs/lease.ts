@@ -1,103 +1,14 @@
-import { type Expression, type RawBuilder, type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Database } from '../database.ts'
 import type { Millis } from '../db/columns.ts'
 import { databaseNow } from '../db/now.ts'
-import { preparedQuery } from '../db/prepared.ts'
-import type { Db } from '../db/schema.ts'
 import type { JobsTable } from '../db/tables/jobs.ts'
-import { isUniqueViolation } from '../db/violations.ts'
-import { isQueued, isRunning } from './statuses.ts'
+import { isRunning } from './statuses.ts'
 
 export type JobRow = Selectable<JobsTable>
 export type LeasedRow = JobRow & { leaseToken: string }
 
 export const diedMessage = 'the process that ran it ended before the job did'
-
-interface Claim {
-  kinds: readonly string[]
-  now: Date
-  token: string
-  leaseMs: number
-}
-
-/** The most urgent job that is due, now leased under `token`; undefined when there is none. */
-export async function claimNext({ db, kind }: Database, { kinds, now, token, leaseMs }: Claim): Promise<LeasedRow | undefined> {
-  const claim = { now: now.getTime(), token, leaseMs }
-  const row =
-    kind === 'sqlite'
-      ? await leaseOnSqlite.first(db, { ...claim, kinds: JSON.stringify(kinds) })
-      : await lease(db, firstOfAll(db, kinds, claim.now), leaseEnd(kind, leaseMs), token).executeTakeFirst()
-  return row as LeasedRow | undefined
-}
-
-/** Asked several times for each job, in the event loop: building the statement took longer than SQLite's answer. */
-const leaseOnSqlite = preparedQuery(
-  (db, { kinds, now, token, leaseMs }: { kinds: string; now: Millis; token: string; leaseMs: Millis }) =>
-    lease(db, firstOfEachKind(db, kinds, now), leaseEnd('sqlite', leaseMs), token),
-)
-
-function lease(db: Db, next: Expression<string>, leaseUntil: RawBuilder<Millis>, leaseToken: string) {
-  return db
-    .updateTable('jobs')
-    .set(({ eb }) => ({ status: 'running', attempts: eb('attempts', '+', 1), leaseToken, leaseUntil }))
-    .where('id', '=', next)
-    .where('status', '=', isQueued)
-    .returningAll()
-}
-
-/** Two control planes that look at once lock different rows. */
-function firstOfAll(db: Db, kinds: readonly string[], now: Millis) {
-  return mostUrgent(db, now).where('next.kind', 'in', kinds).forUpdate().skipLocked().$asScalar()
-}
-
-/**
- * SQLite would read and sort everything that waits, in the event loop, for each job that is claimed: it is asked for the first of
- * each kind, which stands first in an index.
- */
-function firstOfEachKind(db: Db, kinds: string, now: Millis) {
-  const free = sql<{ value: string }>`json_each(${kinds})`.as('free')
-  const ofKind = mostUrgent(db, now).where('next.kind', '=', sql.ref<string>('free.value'))
-  return db
-    .selectFrom(free)
-    .innerJoin('jobs as first', (join) => join.on('first.id', '=', ofKind))
-    .select('first.id')
-    .orderBy('first.priority', 'desc')
-    .orderBy('first.runAt')
-    .orderBy('first.sequence')
-    .limit(1)
-    .$asScalar()
-}
-
-function mostUrgent(db: Db, now: Millis) {
-  const running = db.selectFrom('jobs as other').select('other.id').where('other.status', '=', isRunning)
-  return (
-    db
-      .selectFrom('jobs as next')
-      .select('next.id')
-      .where('next.status', '=', isQueued)
-      // With a sign before it, it chooses no index: the order does.
-      .where(sql<Millis>`+${sql.ref('next.runAt')}`, '<=', now)
-      .where(({ or, eb, not, exists, ref }) =>
-        or([eb('next.groupKey', 'is', null), not(exists(running.where('other.groupKey', '=', ref('next.groupKey'))))]),
-      )
-      .where(({ or, eb, ref, selectFrom }) => {
-        const inPool = selectFrom('jobs as same')
-          .select(({ fn }) => fn.countAll<number>().as('count'))
-          .where('same.status', '=', isRunning)
-          .where('same.poolKey', '=', ref('next.poolKey'))
-        return or([eb('next.poolKey', 'is', null), eb(inPool, '<', ref('next.poolLimit'))])
-      })
-      .orderBy('next.priority', 'desc')
-      .orderBy('next.runAt')
-      .orderBy('next.sequence')
-      .limit(1)
-  )
-}
-
-/** Another control plane took a job of the same group in the same moment; the next try sees it. */
-export function isGroupTaken(error: unknown): boolean {
-  return isUniqueViolation(error)
-}
 
 /** Extends the leases and tells which of them still stand, and which of those are to be cancelled. */
 export function renewLeases(
@@ -189,7 +100,7 @@ export async function recordFailure({ db }: Database, row: LeasedRow, failure: s
 
 const noLease = { leaseToken: null, leaseUntil: null }
 
-function leaseEnd(kind: Database['kind'], leaseMs: number): RawBuilder<Millis> {
+export function leaseEnd(kind: Database['kind'], leaseMs: number): RawBuilder<Millis> {
   return sql<Millis>`${databaseNow(kind)} + ${leaseMs}`
 }
 

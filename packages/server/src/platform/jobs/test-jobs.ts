@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database.ts'
 import { createJobs, type Jobs, type JobsSettings } from './create-jobs.ts'
-import { type Job, type JobOptions, job } from './declare.ts'
+import { type Job, type JobOptions, job, type SharedKind } from './declare.ts'
 import type { JobRow } from './lease.ts'
 
 /** Test support: a started control plane with these jobs, stopped after the test. */
@@ -18,7 +18,7 @@ export async function startJobs(
 }
 
 export function testJob<Payload = unknown>(
-  kind: string,
+  kind: string | SharedKind<Payload>,
   options: Partial<JobOptions<Payload, undefined>>,
 ): Job<Payload, undefined> {
   return job<Payload, undefined>(kind, { deadlineMs: 20_000, backoff: () => 1, run: async () => {}, ...options })

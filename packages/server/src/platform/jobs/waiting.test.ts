@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest'
 import { describeOnEachDatabase } from '../test-each-database.ts'
+import { sharedKind } from './declare.ts'
 import { enqueueAll } from './enqueue.ts'
 import { handClock, readJob, startJobs, testJob } from './test-jobs.ts'
 import { endWaiting, findWaiting } from './waiting.ts'
 
 const now = new Date('2030-01-01T00:00:00Z')
 const later = new Date(now.getTime() + 1)
+const shared = sharedKind<number>('work')
+const owner = { organizationId: 'org_1' }
 
 describeOnEachDatabase('jobs that wait', (open) => {
   test('are found in the order in which they fell due: those that are due, of the kind, and not tried yet', async () => {
@@ -29,8 +32,13 @@ describeOnEachDatabase('jobs that wait', (open) => {
     const clock = handClock()
     const database = await open({ clock })
     const ran: number[] = []
-    const work = testJob<number>('work', { run: async (payload) => void ran.push(payload) })
-    const ids = await database.transaction((bound) => enqueueAll(bound, now, work, [{ payload: 1 }, { payload: 2 }]))
+    const work = testJob(shared, { run: async (payload) => void ran.push(payload) })
+    const ids = await database.transaction((bound) =>
+      enqueueAll(bound, now, shared, [
+        { payload: 1, owner },
+        { payload: 2, owner },
+      ]),
+    )
     const [done, kept] = ids as [string, string]
     await database.transaction(({ db }) => endWaiting(db, [done], now))
     await expect(
@@ -69,10 +77,13 @@ describeOnEachDatabase('many jobs enqueued at once', (open) => {
     const clock = handClock()
     const database = await open({ clock })
     const ran: number[] = []
-    const work = testJob<number>('work', { run: async (payload) => void ran.push(payload) })
+    const work = testJob(shared, { run: async (payload) => void ran.push(payload) })
     const jobs = await startJobs(database, [work], { clock, pollMs: 600_000 })
-    const all = Array.from({ length: 150 }, (_, payload) => ({ payload, runAt: payload === 149 ? later : now, groupKey: 'g' }))
-    const ids = await database.transaction((bound) => enqueueAll(bound, now, work, all))
+    const all = Array.from({ length: 150 }, (_, payload) => ({
+      ...{ payload, owner },
+      ...{ runAt: payload === 149 ? later : now, groupKey: 'g' },
+    }))
+    const ids = await database.transaction((bound) => enqueueAll(bound, now, shared, all))
     expect(new Set(ids).size).toBe(150)
     await jobs.whenIdle()
     expect(ran).toEqual(Array.from({ length: 149 }, (_, at) => at))

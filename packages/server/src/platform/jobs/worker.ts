@@ -3,11 +3,13 @@ import type { Millis } from '../db/columns.ts'
 import { FairShare } from '../fair-share.ts'
 import { isReread, type Reread, type Signals } from '../signals/signals.ts'
 import { Attempt, type AttemptParts } from './attempt.ts'
+import { claimNext } from './claim.ts'
 import type { Job } from './declare.ts'
 import { type JobsSignal, jobsTopic } from './enqueue.ts'
 import { fireSchedules } from './fire-schedules.ts'
 import { beat } from './heartbeat.ts'
-import { claimNext, isGroupTaken, type LeasedRow, recoverDead, untilNextExpiry } from './lease.ts'
+import { type JobRow, type LeasedRow, recoverDead, untilNextExpiry } from './lease.ts'
+import { Shares } from './shares.ts'
 import { isQueued } from './statuses.ts'
 import { Wakeup } from './wakeup.ts'
 
@@ -30,7 +32,8 @@ export class Worker<Deps> {
   readonly #attempts = new Map<string, Attempt<Deps>>()
   readonly #completions = new Set<Promise<void>>()
   readonly #wakeup = new Wakeup()
-  readonly #share = new FairShare()
+  readonly #fairShare = new FairShare()
+  readonly #shares: Shares
   /** Heard of since the last claim began; the job may be the one that is just being claimed. */
   readonly #recentCancels = new Set<string>()
   /** By the monotonic clock. */
@@ -48,6 +51,7 @@ export class Worker<Deps> {
 
   constructor(parts: WorkerParts<Deps>) {
     this.#parts = parts
+    this.#shares = new Shares(parts.jobs.values(), parts.database)
   }
 
   async start(): Promise<void> {
@@ -172,7 +176,7 @@ export class Worker<Deps> {
       const waiting = this.#attempts.size === 0 && !this.#isScheduleDue ? this.#idleWaiters.length : 0
       if (await this.#claim()) {
         // Many jobs that are due must not keep requests waiting.
-        await this.#share.next()
+        await this.#fairShare.next()
         // Nor schedules and what others left: where jobs end as fast as they are claimed, there is always one more.
         if (this.#mayFireSchedules || this.#isLookAroundDue) return
         continue
@@ -185,19 +189,17 @@ export class Worker<Deps> {
   /** True when one was claimed, so that there may be more. */
   async #claim(): Promise<boolean> {
     const { database, clock, leaseMs } = this.#parts
-    const kinds = this.#freeKinds()
-    if (kinds.length === 0) return false
-    const claimedAt = performance.now()
-    const token = randomUUID()
-    this.#recentCancels.clear()
-    const row = await claimNext(database, { kinds, now: clock.now(), token, leaseMs }).catch((error: unknown) => {
-      if (isGroupTaken(error)) return 'taken' as const
-      throw error
-    })
-    if (row === 'taken') return true
-    if (!row) return false
-    this.#begin(row, claimedAt)
-    return true
+    for (const turns of await this.#shares.turns(this.#running)) {
+      const claimedAt = performance.now()
+      this.#recentCancels.clear()
+      const row = await claimNext(database, { turns, now: clock.now(), token: randomUUID(), leaseMs })
+      if (row === 'taken') return true
+      if (!row) continue
+      this.#shares.served(row)
+      this.#begin(row, claimedAt)
+      return true
+    }
+    return false
   }
 
   #begin(row: LeasedRow, claimedAt: number): void {
@@ -218,18 +220,14 @@ export class Worker<Deps> {
     if (attempt.row.groupKey !== null) this.#parts.signals.publish(jobsTopic, { due: true } satisfies JobsSignal)
   }
 
-  #freeKinds(): string[] {
-    const running = new Map<string, number>()
-    for (const { row } of this.#attempts.values()) running.set(row.kind, (running.get(row.kind) ?? 0) + 1)
-    return [...this.#parts.jobs.values()]
-      .filter(({ kind, concurrency }) => (running.get(kind) ?? 0) < concurrency)
-      .map(({ kind }) => kind)
+  get #running(): JobRow[] {
+    return [...this.#attempts.values()].map(({ row }) => row)
   }
 
   /** Of the kinds that have room; what is due already waits for its group, and its end rings. */
   async #nextRunAt(): Promise<Millis> {
     const { database, clock } = this.#parts
-    const kinds = this.#freeKinds()
+    const kinds = this.#shares.freeKinds(this.#running)
     if (kinds.length === 0) return Number.POSITIVE_INFINITY
     const row = await database.db
       .selectFrom('jobs')

@@ -32,7 +32,7 @@ const hours = 3_600_000
 export const applyJobs = (deps: BackupsDeps) => [applyJob(deps), settleJob(deps)]
 
 const applyJob = (deps: BackupsDeps): Job<RestorePayload, unknown> =>
-  job<RestorePayload, unknown>(applyRestore.kind, {
+  job<RestorePayload, unknown>(applyRestore, {
     deadlineMs: 12 * hours,
     maxAttempts: 3,
     concurrency: deps.settings.maxBackups,
@@ -54,7 +54,7 @@ const applyJob = (deps: BackupsDeps): Job<RestorePayload, unknown> =>
 const ourFault = { status: 'server_error', code: 'internal', message: internalText } as const
 
 const settleJob = (deps: BackupsDeps): Job<SettlePayload, unknown> =>
-  job<SettlePayload, unknown>(settleRestore.kind, {
+  job<SettlePayload, unknown>(settleRestore, {
     deadlineMs: 12 * hours,
     maxAttempts: 20,
     async run({ restoreId, isAbandoned, isEnding }, _, abort) {

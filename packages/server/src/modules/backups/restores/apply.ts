@@ -37,8 +37,12 @@ export const applyWithToken = (
     return moved
   })
 
-export const enqueueApply = ({ id, projectId }: RestoreRow, { enqueue }: Bound) =>
-  enqueue(applyRestore, { restoreId: id }, { uniqueKey: applyJobKey(id), groupKey: groupOf(projectId), priority: 5 })
+export const enqueueApply = ({ id, projectId, organizationId }: RestoreRow, { enqueue }: Bound) =>
+  enqueue(
+    applyRestore.of({ organizationId }),
+    { restoreId: id },
+    { uniqueKey: applyJobKey(id), groupKey: groupOf(projectId), priority: 5 },
+  )
 
 interface CancelOptions {
   words?: string
@@ -73,5 +77,5 @@ export const cancelRestore = (
   })
 
 /** In the group of the restore's own job: it begins when nothing is written any more. */
-export const enqueueSettle = ({ projectId }: RestoreRow, payload: SettlePayload, { enqueue }: Bound) =>
-  enqueue(settleRestore, payload, { groupKey: groupOf(projectId), priority: 20 })
+export const enqueueSettle = ({ projectId, organizationId }: RestoreRow, payload: SettlePayload, { enqueue }: Bound) =>
+  enqueue(settleRestore.of({ organizationId }), payload, { groupKey: groupOf(projectId), priority: 20 })

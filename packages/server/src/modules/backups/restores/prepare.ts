@@ -69,7 +69,7 @@ export async function prepareRestore(
       finishedAt: null,
     })
     await bound.enqueue(
-      verifyRestore,
+      verifyRestore.of({ organizationId: row.organizationId }),
       { restoreId: row.id },
       { uniqueKey: verifyJobKey(row.id), groupKey: groupOf(run.projectId) },
     )

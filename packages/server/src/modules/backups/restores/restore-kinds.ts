@@ -1,13 +1,13 @@
-import type { JobKind } from '../../../platform/jobs/declare.ts'
+import { sharedKind } from '../../../platform/jobs/declare.ts'
 
 export interface RestorePayload {
   restoreId: string
 }
 
 /** Fetches, decrypts and checks the archive, and finds out what applying it would change. */
-export const verifyRestore: JobKind<RestorePayload> = { kind: 'backups.verify' }
+export const verifyRestore = sharedKind<RestorePayload>('backups.verify')
 /** Writes it over the data. */
-export const applyRestore: JobKind<RestorePayload> = { kind: 'backups.apply' }
+export const applyRestore = sharedKind<RestorePayload>('backups.apply')
 export interface SettlePayload extends RestorePayload {
   /** The project is being deleted with its volumes: nothing is put back. */
   isAbandoned?: true
@@ -16,7 +16,7 @@ export interface SettlePayload extends RestorePayload {
 }
 
 /** After a cancel or a last attempt: puts back what was replaced, and starts what was stopped. */
-export const settleRestore: JobKind<SettlePayload> = { kind: 'backups.settle' }
+export const settleRestore = sharedKind<SettlePayload>('backups.settle')
 
 export const verifyJobKey = (restoreId: string) => `${verifyRestore.kind}:${restoreId}`
 export const applyJobKey = (restoreId: string) => `${applyRestore.kind}:${restoreId}`

@@ -1,5 +1,5 @@
 import type { PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
-import { type Job, type JobKind, job } from '../../../platform/jobs/declare.ts'
+import { type Job, job, sharedKind } from '../../../platform/jobs/declare.ts'
 import { findAnyProject } from '../../projects/index.ts'
 import type { DumpDetails } from '../content/database-kind.ts'
 import { databaseKind } from '../content/databases.ts'
@@ -15,7 +15,7 @@ import { filesIn } from './file-list.ts'
 import { type OpenedArchive, withArchive } from './opened-archive.ts'
 
 const hours = 3_600_000
-const trial: JobKind<SchedulePayload> = { kind: 'backups.trial' }
+const trial = sharedKind<SchedulePayload>('backups.trial')
 
 /** A policy's newest good run is restored into a throw-away place: a backup that nobody ever restored is a hope. */
 export const trialJobs = (deps: BackupsDeps): Job<SchedulePayload, unknown>[] => [
@@ -26,10 +26,10 @@ export const trialJobs = (deps: BackupsDeps): Job<SchedulePayload, unknown>[] =>
       const policy = await findPolicy(deps.database.db, policyId)
       if (!policy?.enabled) return
       const options = { uniqueKey: `${trial.kind}:${policyId}`, groupKey: groupOf(policy.projectId) }
-      await deps.database.transaction(({ enqueue }) => enqueue(trial, { policyId }, options))
+      await deps.database.transaction(({ enqueue }) => enqueue(trial.of(policy), { policyId }, options))
     },
   }),
-  job<SchedulePayload, unknown>(trial.kind, {
+  job<SchedulePayload, unknown>(trial, {
     deadlineMs: 12 * hours,
     maxAttempts: 3,
     async run({ policyId }, _, abort) {

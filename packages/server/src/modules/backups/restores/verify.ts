@@ -18,7 +18,7 @@ import { findRestore, recordVerification, updateRestore, type VerificationChange
 const hours = 3_600_000
 
 export const verifyJob = (deps: BackupsDeps) =>
-  job<RestorePayload, unknown>(verifyRestore.kind, {
+  job<RestorePayload, unknown>(verifyRestore, {
     deadlineMs: 12 * hours,
     maxAttempts: 3,
     concurrency: deps.settings.maxBackups,

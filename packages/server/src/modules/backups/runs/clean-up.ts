@@ -14,7 +14,7 @@ const unfinishedMs = 24 * 3_600_000
 
 /** A destination may be away for days: what lies there is not forgotten over it. */
 export const cleanUpJob = (deps: BackupsDeps) =>
-  job<CleanUpPayload, unknown>(cleanUp.kind, {
+  job<CleanUpPayload, unknown>(cleanUp, {
     deadlineMs: 3_600_000,
     maxAttempts: 100,
     concurrency: 4,

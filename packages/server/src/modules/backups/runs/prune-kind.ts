@@ -1,4 +1,4 @@
-import type { JobKind } from '../../../platform/jobs/declare.ts'
+import { sharedKind } from '../../../platform/jobs/declare.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { groupOf } from './clean-up-kind.ts'
 
@@ -6,8 +6,8 @@ export interface PrunePayload {
   projectId: string
 }
 
-export const prune: JobKind<PrunePayload> = { kind: 'backups.prune' }
+export const prune = sharedKind<PrunePayload>('backups.prune')
 
 /** In the project's turn, so that nothing is taken away that a run counts on. */
 export const prunePlan = (projectId: string, { enqueue }: Bound) =>
-  enqueue(prune, { projectId }, { uniqueKey: `${prune.kind}:${projectId}`, groupKey: groupOf(projectId) })
+  enqueue(prune.of({ projectId }), { projectId }, { uniqueKey: `${prune.kind}:${projectId}`, groupKey: groupOf(projectId) })

@@ -33,7 +33,7 @@ const safetyBounds = [
  * are not all gone is found again by what is still recorded of it, so that it may be killed at any point.
  */
 export const pruneJob = (deps: BackupsDeps) =>
-  job<PrunePayload, unknown>(prune.kind, {
+  job<PrunePayload, unknown>(prune, {
     deadlineMs: 3_600_000,
     maxAttempts: 100,
     concurrency: 2,

@@ -12,7 +12,7 @@ const hours = 3_600_000
 
 export function runJob(deps: BackupsDeps) {
   const apart = new Apart()
-  return job<RunPayload, unknown>(backUp.kind, {
+  return job<RunPayload, unknown>(backUp, {
     deadlineMs: 12 * hours,
     maxAttempts: 3,
     concurrency: deps.settings.maxBackups,

@@ -1,7 +1,7 @@
 import { iso, type Millis } from '../../../platform/db/columns.ts'
 import type { PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
 import { fail } from '../../../platform/failure.ts'
-import type { JobKind } from '../../../platform/jobs/declare.ts'
+import { sharedKind } from '../../../platform/jobs/declare.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { beginOperation, findAnyProject, lockProject, refuseOperation } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
@@ -16,7 +16,7 @@ export interface RunPayload {
   scheduledAt?: Millis
 }
 
-export const backUp: JobKind<RunPayload> = { kind: 'backups.run' }
+export const backUp = sharedKind<RunPayload>('backups.run')
 export const runJobKey = (runId: string) => `${backUp.kind}:${runId}`
 
 export const runTopic = (runId: string) => `backup-run:${runId}`
@@ -76,9 +76,13 @@ const operationOf = ({ projectId }: PolicyRow, { trigger }: RunRequest) => ({
 })
 
 /** One that somebody asks for goes before all that are due by themselves, also where it was one of those until now. */
-export function enqueue({ id, projectId, createdAt }: RunRow, { trigger }: Pick<RunRequest, 'trigger'>, bound: Bound) {
+export function enqueue(
+  { id, projectId, organizationId, createdAt }: RunRow,
+  { trigger }: Pick<RunRequest, 'trigger'>,
+  bound: Bound,
+) {
   const isScheduled = trigger === 'schedule'
-  return bound.enqueue(backUp, isScheduled ? { runId: id, scheduledAt: createdAt } : { runId: id }, {
+  return bound.enqueue(backUp.of({ organizationId }), isScheduled ? { runId: id, scheduledAt: createdAt } : { runId: id }, {
     uniqueKey: runJobKey(id),
     groupKey: groupOf(projectId),
     priority: isScheduled ? -1 : 0,

@@ -85,7 +85,7 @@ const begin = (
       ...{ id, organizationId, projectId, projectName: name, direction, cloud: cloudOf(link.row), withData, phase: 'packing' },
       ...{ bytesDone: 0, warnings: '[]', createdBy: userId, createdAt: deps.clock.now().getTime() },
     })
-    await bound.enqueue(transferKind, { id }, { uniqueKey: `${transferKind.kind}:${id}` })
+    await bound.enqueue(transferKind.of({ organizationId }), { id }, { uniqueKey: `${transferKind.kind}:${id}` })
     return id
   })
 

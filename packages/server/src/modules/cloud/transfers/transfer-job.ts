@@ -2,7 +2,7 @@ import type { Db } from '../../../platform/db/schema.ts'
 import type { CloudTransferRow } from '../../../platform/db/tables/cloud.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
 import { Failure } from '../../../platform/failure.ts'
-import { type JobKind, job } from '../../../platform/jobs/declare.ts'
+import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import { findAnyProject } from '../../projects/index.ts'
 import type { CloudDeps } from '../deps.ts'
 import type { Links } from '../links.ts'
@@ -17,14 +17,14 @@ import type { Sides } from './sides.ts'
 import { findTransfer, isOver, updateTransfer } from './transfer-store.ts'
 import { undo } from './undo.ts'
 
-export const transferKind: JobKind<{ id: string }> = { kind: 'cloud.transfer' }
+export const transferKind = sharedKind<{ id: string }>('cloud.transfer')
 
 const hours = 3_600_000
 const undoAttempts = 20
 
 /** Drives a move to its end, or back to where it began. May be killed at any line and run again. */
 export const transferJob = (deps: CloudDeps, links: Links) =>
-  job<{ id: string }, unknown>(transferKind.kind, {
+  job<{ id: string }, unknown>(transferKind, {
     deadlineMs: 24 * hours,
     concurrency: 4,
     // What the cloud has decided is not forgotten, however long it is away.

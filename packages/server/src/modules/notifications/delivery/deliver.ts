@@ -1,5 +1,5 @@
 import type { Millis } from '../../../platform/db/columns.ts'
-import { type Job, JobAborted, type JobKind, job } from '../../../platform/jobs/declare.ts'
+import { type Job, JobAborted, job, sharedKind } from '../../../platform/jobs/declare.ts'
 import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import { kindOf, openConfig } from '../channels/channels.ts'
 import { DeliveryFailed } from '../channels/kinds/kind.ts'
@@ -8,7 +8,7 @@ import { type FeedSignal, feedTopic } from '../feed/feed-stream.ts'
 import { messageOf } from './delivery-message.ts'
 import * as store from './delivery-store.ts'
 
-export const deliverKind: JobKind<{ deliveryId: string }> = { kind: 'notifications.deliver' }
+export const deliverKind = sharedKind<{ deliveryId: string }>('notifications.deliver')
 
 /** One at a time a channel: its order is kept, and a receiver that hangs holds up nobody else. */
 export const groupOf = (channelId: string) => `notifications:channel:${channelId}`
@@ -19,7 +19,7 @@ export const groupOf = (channelId: string) => `notifications:channel:${channelId
  */
 export function deliverJob(deps: NotificationsDeps): Job<{ deliveryId: string }, undefined> {
   const turns = new KeyedMutex()
-  return job<{ deliveryId: string }, undefined>(deliverKind.kind, {
+  return job<{ deliveryId: string }, undefined>(deliverKind, {
     // Longer than the drivers' own limits: it ends what ignores them.
     deadlineMs: 60_000,
     concurrency: 16,
@@ -111,7 +111,7 @@ function tryAgainLater(
 ): Promise<void> {
   const runAt = new Date(nowOf(deps) + pauseAfter(current.attempt, failure.retryAfterMs))
   return deps.database.transaction(async ({ db, enqueue }) => {
-    const next = await enqueue(deliverKind, { deliveryId: row.id }, { runAt, groupKey: groupOf(row.channelId) })
+    const next = await enqueue(deliverKind.of(row), { deliveryId: row.id }, { runAt, groupKey: groupOf(row.channelId) })
     await store.endTry(db, current, { status: 'queued', lastError: failure.reason, jobId: next.id })
   })
 }

@@ -105,6 +105,7 @@ interface NewRow {
 
 const asJob = ({ one, row }: NewRow): BulkJob<{ deliveryId: string }> => ({
   payload: { deliveryId: row.id },
+  owner: { organizationId: row.organizationId },
   runAt: new Date(one.sendAt!),
   groupKey: groupOf(row.channelId),
 })

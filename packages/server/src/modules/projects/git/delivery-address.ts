@@ -1,5 +1,5 @@
 import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
-import type { JobKind } from '../../../platform/jobs/declare.ts'
+import { sharedKind } from '../../../platform/jobs/declare.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { freeHostname, urlOf, urlSettings } from '../domains/hostnames.ts'
@@ -10,7 +10,10 @@ export interface HookedRepository extends RepositoryName {
   organizationId: string
 }
 
-export const moveKind: JobKind<HookedRepository> = { kind: 'projects.move-webhook' }
+/** Work on the webhooks of one repository goes one after the other: two at once would register it twice. */
+export const hookGroup = ({ provider, owner, repo }: RepositoryName) => `projects.webhook:${provider}:${owner}/${repo}`
+
+export const moveKind = sharedKind<HookedRepository>('projects.move-webhook')
 
 /**
  * Where a git host is to deliver what happens to a repository: at the webhook domain of a project that is made from it, of the
@@ -41,7 +44,9 @@ async function addressAt(project: ProjectRow, hostname: string, deps: ProjectsDe
 /** A project gets, changes or loses its webhook domain, or goes with it: the hook of its repository follows. */
 export async function moveHookOf(project: ProjectRow, { enqueue }: Pick<Bound, 'enqueue'>): Promise<void> {
   const { organizationId, gitProvider: provider, gitOwner: owner, gitRepo: repo } = project
-  if (provider && owner && repo) await enqueue(moveKind, { organizationId, provider, owner, repo })
+  if (!provider || !owner || !repo) return
+  const repository = { organizationId, provider, owner, repo }
+  await enqueue(moveKind.of({ organizationId }), repository, { groupKey: hookGroup(repository) })
 }
 
 /** A host name is served, or is not any more: where it was some project's webhook domain, the hook follows. */

@@ -8,7 +8,7 @@ import { repositoryAt } from './project-remote.ts'
 
 /** Puts the push hook on the repository of a project with auto-deploy, or repairs it, as far as the connection may. */
 export const hookJob = (deps: ProjectsDeps) =>
-  job<{ projectId: string }, unknown>(hookKind.kind, {
+  job<{ projectId: string }, unknown>(hookKind, {
     deadlineMs: 60_000,
     maxAttempts: 6,
     async run({ projectId }) {
@@ -22,7 +22,7 @@ export const hookJob = (deps: ProjectsDeps) =>
 
 /** A hook that is there delivers to where it is to be delivered now; none is put where none was. */
 export const moveJob = (deps: ProjectsDeps) =>
-  job<HookedRepository, unknown>(moveKind.kind, {
+  job<HookedRepository, unknown>(moveKind, {
     deadlineMs: 60_000,
     maxAttempts: 6,
     async run({ organizationId, ...at }) {

@@ -1,10 +1,10 @@
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { Failure } from '../../../platform/failure.ts'
-import { type JobKind, job } from '../../../platform/jobs/declare.ts'
+import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { findAnyProject, listOfRepository } from '../store.ts'
-import type { HookedRepository } from './delivery-address.ts'
+import { type HookedRepository, hookGroup } from './delivery-address.ts'
 import { repositoryAt } from './project-remote.ts'
 
 /** Puts the push hook of a project that arrives, so that deploy on push goes on. Returns a warning where that is not possible. */
@@ -28,16 +28,16 @@ function hookedRepository({ organizationId, gitProvider, gitOwner, gitRepo }: Pr
   return { organizationId, provider: gitProvider, owner: gitOwner, repo: gitRepo }
 }
 
-const removeKind: JobKind<HookedRepository> = { kind: 'projects.remove-webhook' }
+const removeKind = sharedKind<HookedRepository>('projects.remove-webhook')
 
 /** A project has left, or its arrival was called off: the hook of its repository goes, unless another project here needs it. */
 export async function removeHookOf(project: ProjectRow, { enqueue }: Pick<Bound, 'enqueue'>): Promise<void> {
   const repository = hookedRepository(project)
-  if (repository) await enqueue(removeKind, repository)
+  if (repository) await enqueue(removeKind.of(project), repository, { groupKey: hookGroup(repository) })
 }
 
 export const removeHookJob = (deps: ProjectsDeps) =>
-  job<HookedRepository, unknown>(removeKind.kind, {
+  job<HookedRepository, unknown>(removeKind, {
     deadlineMs: 60_000,
     maxAttempts: 6,
     async run({ organizationId, ...repository }) {

@@ -1,9 +1,10 @@
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
-import type { JobKind } from '../../../platform/jobs/declare.ts'
+import { sharedKind } from '../../../platform/jobs/declare.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { type ProjectChanges, present } from '../store.ts'
+import { hookGroup } from './delivery-address.ts'
 
-export const hookKind: JobKind<{ projectId: string }> = { kind: 'projects.register-webhook' }
+export const hookKind = sharedKind<{ projectId: string }>('projects.register-webhook')
 
 const hookFields = [
   'autoDeploy',
@@ -19,8 +20,9 @@ export const concernsHook = (changes: ProjectChanges): boolean => hookFields.som
 
 /** With auto-deploy on and a repository at a git host, the push hook is checked and put there by a job. */
 export async function requestHook(project: ProjectRow, { enqueue }: Pick<Bound, 'enqueue'>): Promise<void> {
-  const { id, autoDeploy, gitProvider, gitOwner, gitRepo } = project
-  if (autoDeploy && gitProvider && gitOwner && gitRepo) await enqueue(hookKind, { projectId: id })
+  const { id, organizationId, autoDeploy, gitProvider: provider, gitOwner: owner, gitRepo: repo } = project
+  if (autoDeploy && provider && owner && repo)
+    await enqueue(hookKind.of({ organizationId }), { projectId: id }, { groupKey: hookGroup({ provider, owner, repo }) })
 }
 
 /** The organisation has a connection to the host again: the hooks of its projects are checked. */

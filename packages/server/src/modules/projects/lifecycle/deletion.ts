@@ -2,7 +2,7 @@ import type { DeletionItem } from '@berth/contract'
 import { newId } from '../../../platform/db/ids.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
-import { type JobKind, job } from '../../../platform/jobs/declare.ts'
+import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { moveHookOf } from '../git/delivery-address.ts'
@@ -23,7 +23,7 @@ interface RemovalPayload extends DeletionOptions {
 }
 
 /** Committed with the mark `deletingSince`: whatever happens to this process or this request, the removal goes on. */
-const removal: JobKind<RemovalPayload> = { kind: 'projects.remove' }
+const removal = sharedKind<RemovalPayload>('projects.remove')
 const uniqueKey = (projectId: string) => `${removal.kind}:${projectId}`
 const netAfterMs = 60_000
 /** An instance that is just being started is started before it is stopped. */
@@ -83,7 +83,11 @@ export async function removeSoon(
   await saveProject(bound.db, projectId, { deletingSince: now, updatedAt: now })
   const operation = { id: newId('opr'), projectId, environment: null, kind: 'delete', phase: 'running' } as const
   await insertOperation(bound.db, { ...operation, subjectId: projectId, startedAt: now, heldUntil: null })
-  await bound.enqueue(removal, { projectId, ...options }, { uniqueKey: uniqueKey(projectId), runAt: new Date(now + afterMs) })
+  await bound.enqueue(
+    removal.of({ projectId }),
+    { projectId, ...options },
+    { uniqueKey: uniqueKey(projectId), runAt: new Date(now + afterMs) },
+  )
   bound.signal(projectsTopic, { projectId } satisfies ProjectSignal)
 }
 
@@ -108,7 +112,7 @@ async function removeAll(project: ProjectRow, options: DeletionOptions, deps: Pr
 }
 
 const removalJob = (deps: ProjectsDeps, removeOnce: (project: ProjectRow, options: DeletionOptions) => Promise<void>) =>
-  job<RemovalPayload, unknown>(removal.kind, {
+  job<RemovalPayload, unknown>(removal, {
     deadlineMs: 60 * 60_000,
     // A server may be away for weeks; what was asked for is not forgotten over it.
     maxAttempts: Number.MAX_SAFE_INTEGER,

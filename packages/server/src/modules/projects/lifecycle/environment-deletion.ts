@@ -1,7 +1,7 @@
 import type { DeletionItem } from '@berth/contract'
 import type { EnvironmentRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
-import { type JobKind, job } from '../../../platform/jobs/declare.ts'
+import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { lockProject, refuseOperation } from '../operations/operation.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
@@ -25,7 +25,7 @@ interface RemovalPayload extends DeletionOptions {
 }
 
 /** Committed with the mark `deletingSince`, as a project's is: whatever happens to this process, the removal goes on. */
-const removal: JobKind<RemovalPayload> = { kind: 'projects.remove-environment' }
+const removal = sharedKind<RemovalPayload>('projects.remove-environment')
 const uniqueKey = (environmentId: string) => `${removal.kind}:${environmentId}`
 const netAfterMs = 60_000
 
@@ -94,7 +94,10 @@ async function mark(
     const now = nowOf(deps)
     await markEnvironmentDeleting(bound.db, environment.id, now)
     const payload = { projectId: project.id, environmentId: environment.id, deleteVolumes }
-    await bound.enqueue(removal, payload, { uniqueKey: uniqueKey(environment.id), runAt: new Date(now + netAfterMs) })
+    await bound.enqueue(removal.of({ projectId: project.id }), payload, {
+      uniqueKey: uniqueKey(environment.id),
+      runAt: new Date(now + netAfterMs),
+    })
     bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
   })
 }
@@ -119,7 +122,7 @@ const removalJob = (
   deps: ProjectsDeps,
   removeOnce: (project: ProjectRow, environment: EnvironmentRow, options: DeletionOptions) => Promise<void>,
 ) =>
-  job<RemovalPayload, unknown>(removal.kind, {
+  job<RemovalPayload, unknown>(removal, {
     deadlineMs: 60 * 60_000,
     // A server may be away for weeks; what was asked for is not forgotten over it.
     maxAttempts: Number.MAX_SAFE_INTEGER,

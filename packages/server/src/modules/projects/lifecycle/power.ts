@@ -2,7 +2,7 @@ import { EngineAway } from '../../../drivers/runtime/engine-away.ts'
 import { ServerAway } from '../../../drivers/shell/ssh/server-away.ts'
 import type { ProjectOperationRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
-import { type JobKind, job } from '../../../platform/jobs/declare.ts'
+import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { holdOperation, keepLease, leaseMs } from '../operations/held-operation.ts'
@@ -15,7 +15,7 @@ interface PowerPayload {
 }
 
 /** Makes what runs match what is recorded: the net below a process that dies, or a driver that fails, halfway. */
-const settlePower: JobKind<PowerPayload> = { kind: 'projects.settle-power' }
+const settlePower = sharedKind<PowerPayload>('projects.settle-power')
 const uniqueKey = (projectId: string) => `${settlePower.kind}:${projectId}`
 const netAfterMs = 60_000
 
@@ -57,7 +57,7 @@ export async function enableProject(project: ProjectRow, deps: ProjectsDeps): Pr
 
 /** While a restore or a move has stopped the project, nothing is done: it leaves the project as it is to be. */
 export const powerJob = (deps: ProjectsDeps) =>
-  job<PowerPayload, unknown>(settlePower.kind, {
+  job<PowerPayload, unknown>(settlePower, {
     deadlineMs: 10 * 60_000,
     async run({ projectId }) {
       await holdOperation({ projectId, environment: null, kind: 'recover' }, deps, () => settlePowerOf(projectId, deps))
@@ -110,7 +110,15 @@ const shouldRun = ({ enabled, presence }: ProjectRow): boolean => enabled === 1 
 
 /** What runs is made to match where the project is, at once, whatever else waits to be settled; one after the other. */
 export const settlePresence = (projectId: string, presence: ProjectRow['presence'], { enqueue }: Bound) =>
-  enqueue(settlePower, { projectId }, { uniqueKey: `${uniqueKey(projectId)}:${presence}`, groupKey: uniqueKey(projectId) })
+  enqueue(
+    settlePower.of({ projectId }),
+    { projectId },
+    { uniqueKey: `${uniqueKey(projectId)}:${presence}`, groupKey: uniqueKey(projectId) },
+  )
 
 const scheduleReconcile = (projectId: string, { enqueue }: Bound, runAt: Date) =>
-  enqueue(settlePower, { projectId }, { uniqueKey: uniqueKey(projectId), runAt })
+  enqueue(
+    settlePower.of({ projectId }),
+    { projectId },
+    { uniqueKey: uniqueKey(projectId), groupKey: uniqueKey(projectId), runAt },
+  )

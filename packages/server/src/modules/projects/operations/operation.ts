@@ -137,5 +137,5 @@ export async function endOperation(subjectId: string, bound: Pick<Bound, 'db' | 
   if (pausePhases.includes(row.phase)) bound.signal(projectsTopic, { projectId: row.projectId } satisfies ProjectSignal)
   const others = await listOperations(db, row.projectId, 0)
   if (others.some((other) => other.phase === 'waiting' && !shareQueue(other, row)))
-    await bound.enqueue(resumeKind, { projectId: row.projectId })
+    await bound.enqueue(resumeKind.of(row), { projectId: row.projectId })
 }

@@ -4,7 +4,7 @@ import { resumeKind } from './resume-kind.ts'
 
 /** An operation has ended: work of each part that waited for it goes on. */
 export const resumeJob = (deps: ProjectsDeps) =>
-  job<{ projectId: string }, unknown>(resumeKind.kind, {
+  job<{ projectId: string }, unknown>(resumeKind, {
     deadlineMs: 5 * 60_000,
     maxAttempts: 20,
     backoff: (attempt) => Math.min(100 * 2 ** attempt, 60_000),

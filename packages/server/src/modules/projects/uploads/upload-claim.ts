@@ -1,7 +1,7 @@
 import type { Db } from '../../../platform/db/schema.ts'
 import type { EnvironmentRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
-import type { JobKind } from '../../../platform/jobs/declare.ts'
+import { sharedKind } from '../../../platform/jobs/declare.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { isMadeOfUploads } from '../source.ts'
@@ -69,7 +69,7 @@ export async function dropUpload(bound: Bound, environment: EnvironmentRow | und
 }
 
 /** Removes a session that was released, with its tarball. */
-export const removeUploadKind: JobKind<{ sessionId: string }> = { kind: 'projects.remove-upload' }
+export const removeUploadKind = sharedKind<{ sessionId: string }>('projects.remove-upload')
 
 /**
  * To be called after the reference was removed: a session that nothing names any more expires now. Its tarball goes with it, not with
@@ -78,13 +78,14 @@ export const removeUploadKind: JobKind<{ sessionId: string }> = { kind: 'project
 export async function releaseUpload(bound: Bound, sessionId: string, deps: ClaimDeps): Promise<void> {
   await bound.lock(`upload:${sessionId}`)
   if (await isNamed(bound.db, sessionId, deps)) return
-  const { numUpdatedRows } = await bound.db
+  const released = await bound.db
     .updateTable('uploadSessions')
     .set({ expiresAt: nowOf(deps) })
     .where('id', '=', sessionId)
     .where('expiresAt', '=', never)
+    .returning('organizationId')
     .executeTakeFirst()
-  if (numUpdatedRows > 0n) await bound.enqueue(removeUploadKind, { sessionId })
+  if (released) await bound.enqueue(removeUploadKind.of(released), { sessionId })
 }
 
 /** Sessions that neither a project nor an environment is made of. */

@@ -21,7 +21,7 @@ export const sweepJob = (deps: ProjectsDeps) =>
 
 /** A session that was claimed again meanwhile stays. One that is left here goes with the sweep. */
 export const removeUploadJob = (deps: ProjectsDeps) =>
-  job<{ sessionId: string }, unknown>(removeUploadKind.kind, {
+  job<{ sessionId: string }, unknown>(removeUploadKind, {
     deadlineMs: 60_000,
     async run({ sessionId }) {
       if (await forget(sessionId, deps, nowOf(deps))) await new UploadFiles(deps).remove(sessionId)

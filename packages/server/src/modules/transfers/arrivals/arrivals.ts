@@ -75,7 +75,7 @@ async function ask(
   if (end.state === doing || end.state === done) return
   await deps.database.transaction(async (bound) => {
     if (!(await moveEnd(end, doing, bound, deps, changes))) fail('conflict', { words: `The arrival is ${end.state}` })
-    await bound.enqueue(arriveKind, { id: end.id }, { uniqueKey: arriveKey(end.id, doing) })
+    await bound.enqueue(arriveKind.of(end), { id: end.id }, { uniqueKey: arriveKey(end.id, doing) })
   })
 }
 

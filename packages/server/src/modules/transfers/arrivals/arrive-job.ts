@@ -15,7 +15,7 @@ const hours = 3_600_000
 
 /** The slow part of an arrival; may run twice. */
 export const arriveJob = (deps: TransfersDeps) =>
-  job<EndPayload, unknown>(arriveKind.kind, {
+  job<EndPayload, unknown>(arriveKind, {
     deadlineMs: 12 * hours,
     concurrency: 4,
     async run({ id }, _, abort) {

@@ -1,5 +1,5 @@
 import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
-import { type JobKind, job } from '../../../platform/jobs/declare.ts'
+import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import { untilAlone } from '../../projects/index.ts'
 import type { TransfersDeps } from '../deps.ts'
 import { removeFiles } from '../end-files.ts'
@@ -12,7 +12,7 @@ interface EndPayload {
   id: string
 }
 
-export const departKind: JobKind<EndPayload> = { kind: 'transfers.depart' }
+export const departKind = sharedKind<EndPayload>('transfers.depart')
 /** A key a step: the job of the step before may not have ended yet when the next one is asked for. */
 export const departKey = (id: string, state: TransferEndRow['state']) => `${departKind.kind}:${id}:${state}`
 
@@ -20,7 +20,7 @@ const hours = 3_600_000
 
 /** The slow part of a departure; may run twice. */
 export const departJob = (deps: TransfersDeps) =>
-  job<EndPayload, unknown>(departKind.kind, {
+  job<EndPayload, unknown>(departKind, {
     deadlineMs: 12 * hours,
     concurrency: 4,
     async run({ id }, _, abort) {

@@ -33,7 +33,7 @@ export async function startDeparture(
       ...{ createdBy: userId, createdAt: now, touchedAt: now },
     })
     await deps.projects.begin(project.id, transfer, bound)
-    await bound.enqueue(departKind, { id: transfer }, { uniqueKey: departKey(transfer, 'packing') })
+    await bound.enqueue(departKind.of(project), { id: transfer }, { uniqueKey: departKey(transfer, 'packing') })
     return (await findEnd(bound.db, transfer)) as TransferEndRow
   })
 }
@@ -64,7 +64,7 @@ async function askForRelease(end: TransferEndRow, deps: TransfersDeps): Promise<
     if (!(await deps.projects.move(end.projectId, 'departing', bound)))
       fail('conflict', { words: 'The project was deleted or moved meanwhile' })
     await enterStopped(end.id, bound)
-    await bound.enqueue(departKind, { id: end.id }, { uniqueKey: departKey(end.id, 'releasing') })
+    await bound.enqueue(departKind.of(end), { id: end.id }, { uniqueKey: departKey(end.id, 'releasing') })
   })
 }
 
@@ -78,7 +78,7 @@ async function finish(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
     await deps.projects.move(end.projectId, 'departed', bound)
     await endOperation(end.id, bound)
     const runAt = new Date(nowOf(deps) + keptDays * 86_400_000)
-    await bound.enqueue(forgetKind, { id: end.id }, { uniqueKey: `${forgetKind.kind}:${end.id}`, runAt })
+    await bound.enqueue(forgetKind.of(end), { id: end.id }, { uniqueKey: `${forgetKind.kind}:${end.id}`, runAt })
   })
   await removeFiles(end.id, deps)
 }

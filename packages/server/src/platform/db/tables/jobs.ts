@@ -1,3 +1,4 @@
+import type { Generated } from 'kysely'
 import type { JsonText, Millis } from '../columns.ts'
 
 export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled'
@@ -13,6 +14,8 @@ export interface JobsTable {
   runAt: Millis
   scheduledFor: Millis | null
   attempts: number
+  /** The organisation whose slots it uses; empty for jobs of the instance. */
+  ownerId: Generated<string>
   uniqueKey: string | null
   groupKey: string | null
   /** At most `poolLimit` of a pool run at once. */

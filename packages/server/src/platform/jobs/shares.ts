@@ -1,0 +1,73 @@
+import type { Database } from '../database.ts'
+import type { OwnerTurn } from './claim.ts'
+import type { Job } from './declare.ts'
+import type { JobRow } from './lease.ts'
+
+type SlotsOf = Pick<Job<unknown, never>, 'kind' | 'concurrency' | 'isShared'>
+type Turns = Record<string, OwnerTurn>
+
+/**
+ * Divides the slots of each kind between organisations. Where an instance has several, one of them never holds the last slot
+ * of a kind; owners without a running job go first, and owners of equal standing take turns.
+ */
+export class Shares {
+  readonly #jobs: readonly SlotsOf[]
+  readonly #database: Pick<Database, 'db'>
+  /** By kind: the owner that was served last. */
+  readonly #served = new Map<string, string>()
+
+  constructor(jobs: Iterable<SlotsOf>, database: Pick<Database, 'db'>) {
+    this.#jobs = [...jobs]
+    this.#database = database
+  }
+
+  /** Kinds with a free slot. */
+  freeKinds(running: readonly JobRow[]): string[] {
+    return this.#free(running).map(({ job }) => job.kind)
+  }
+
+  /** The searches for the next job: the first one that finds a job decides. */
+  async turns(running: readonly JobRow[]): Promise<Turns[]> {
+    const free = this.#free(running)
+    const isReserved = await this.#isReserved(free)
+    const [idle, others]: [Turns, Turns] = [{}, {}]
+    for (const { job, owners } of free) {
+      const after = this.#served.get(job.kind) ?? ''
+      const limit = isReserved && isDivided(job) ? job.concurrency - 1 : job.concurrency
+      const full = [...owners].flatMap(([owner, count]) => (count >= limit ? [owner] : []))
+      idle[job.kind] = { after, busy: [...owners.keys()] }
+      if (full.length < owners.size) others[job.kind] = { after, busy: full }
+    }
+    return [idle, others].filter((turns) => Object.keys(turns).length > 0)
+  }
+
+  served({ kind, ownerId }: JobRow): void {
+    this.#served.set(kind, ownerId)
+  }
+
+  #free(running: readonly JobRow[]): { job: SlotsOf; owners: Map<string, number> }[] {
+    const byKind = Map.groupBy(running, ({ kind }) => kind)
+    return this.#jobs.flatMap((job) => {
+      const rows = byKind.get(job.kind) ?? []
+      if (rows.length >= job.concurrency) return []
+      const owners = new Map<string, number>()
+      for (const { ownerId } of rows) owners.set(ownerId, (owners.get(ownerId) ?? 0) + 1)
+      return [{ job, owners }]
+    })
+  }
+
+  /** Asked only where an owner is about to take the last slot of a kind. */
+  async #isReserved(free: readonly { job: SlotsOf; owners: Map<string, number> }[]): Promise<boolean> {
+    const isAsked = free.some(
+      ({ job, owners }) => isDivided(job) && [...owners.values()].some((count) => count >= job.concurrency - 1),
+    )
+    return isAsked && (await hasSeveralOrganizations(this.#database))
+  }
+}
+
+const isDivided = ({ isShared, concurrency }: SlotsOf): boolean => isShared && concurrency > 1
+
+/** The only organisation of an instance uses all slots: no other one could wait for them. */
+export async function hasSeveralOrganizations({ db }: Pick<Database, 'db'>): Promise<boolean> {
+  return (await db.selectFrom('organizations').select('id').limit(2).execute()).length > 1
+}
