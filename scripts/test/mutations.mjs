@@ -153,6 +153,13 @@ export const mutations = [
     'jobs/jobs.test.ts',
   ),
   unit(
+    'a clock that was ahead leaves schedules in the future',
+    'after-jump.ts',
+    'nextRunAt < row.nextRunAt &&',
+    'nextRunAt > row.nextRunAt &&',
+    'jobs/clock-jumps.test.ts',
+  ),
+  unit(
     'a schedule ignores its time zone',
     'occurrences.ts',
     "timezone: timezone ?? 'UTC'",

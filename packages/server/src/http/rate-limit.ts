@@ -32,7 +32,8 @@ export class RateLimiter {
     const now = this.#now()
     const windows = this.#windows.get(name)!
     const current = windows.get(who)
-    if (!current || now - current.startedAt >= windowMs) {
+    // The clock may be put back.
+    if (!current || Math.abs(now - current.startedAt) >= windowMs) {
       start(windows, who, now)
       return
     }

@@ -65,7 +65,8 @@ async function takeDue(projects: readonly ImageProject[], deps: DeploymentsDeps)
     const check = known.get(project.id)
     // Spread over time, so that many projects do not ask a registry at once.
     if (!check) changed.push({ projectId: project.id, nextAt: now + Math.round(Math.random() * intervalMs), digest: null })
-    else if (check.nextAt <= now && due.length < projectsAtMost) {
+    // A time beyond the longest interval was set while the clock was ahead.
+    else if ((check.nextAt <= now || check.nextAt > now + 2 * intervalMs) && due.length < projectsAtMost) {
       const next = { ...check, nextAt: now + Math.round(intervalMs * (0.9 + Math.random() * 0.2)) }
       changed.push(next)
       due.push({ project, check: next })

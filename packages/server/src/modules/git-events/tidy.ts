@@ -1,3 +1,4 @@
+import { deletionTime } from '../../platform/clock-watch.ts'
 import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import type { Schedule } from '../../platform/jobs/schedules.ts'
 import { type GitEventsDeps, nowOf } from './deps.ts'
@@ -24,7 +25,7 @@ export const tidyJob = (deps: GitEventsDeps) =>
       const { db } = deps.database
       const now = nowOf(deps)
       await forgetDeliveries(db, now - keptDeliveriesMs, now - keptBodiesMs)
-      for (const { projectId, number } of await listExpired(db, now)) {
+      for (const { projectId, number } of await listExpired(db, await deletionTime(deps.database, deps.clock.now()))) {
         abort.throwIfAborted()
         const project = await deps.projects.find(projectId)
         const options = project && { groupKey: groupOfProject(project), uniqueKey: `${expireKind.kind}:${projectId}:${number}` }
@@ -42,7 +43,8 @@ export const expireJob = (deps: GitEventsDeps) =>
     deadlineMs: 10 * 60_000,
     async run({ projectId, number }) {
       const project = await deps.projects.find(projectId)
-      const expired = await listExpired(deps.database.db, nowOf(deps), { projectId, number })
+      const now = await deletionTime(deps.database, deps.clock.now())
+      const expired = await listExpired(deps.database.db, now, { projectId, number })
       if (!project || expired.length === 0) return
       const row = expired[0]!
       await removePreview(row, deps)

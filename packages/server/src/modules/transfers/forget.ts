@@ -1,3 +1,4 @@
+import { deletionTime } from '../../platform/clock-watch.ts'
 import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import type { TransfersDeps } from './deps.ts'
 import { findEnd, newestDeparture, openOfProject } from './store.ts'
@@ -15,6 +16,9 @@ export const forgetJob = (deps: TransfersDeps) =>
       const end = await findEnd(deps.database.db, id)
       const isNewest = end?.state === 'departed' && (await newestDeparture(deps.database.db, end.projectId)) === id
       const isComing = end && (await openOfProject(deps.database.db, end.projectId)).length > 0
+      const keptUntil = (end?.touchedAt ?? 0) + keptDays * 86_400_000
+      if (isNewest && (await deletionTime(deps.database, deps.clock.now())) < keptUntil)
+        throw new Error('the clock of the machine jumped: the copy is kept until it is steady')
       if (isComing) throw new Error('the project is on its way back: it is looked at again')
       if (end && isNewest) await deps.projects.forget(end.projectId)
     },

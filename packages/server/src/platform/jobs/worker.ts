@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { ClockWatch, jumpMs } from '../clock-watch.ts'
 import type { Millis } from '../db/columns.ts'
 import { FairShare } from '../fair-share.ts'
 import { isReread, type Reread, type Signals } from '../signals/signals.ts'
+import { recomputeSchedules, shiftJobs } from './after-jump.ts'
 import { Attempt, type AttemptParts } from './attempt.ts'
 import { claimNext } from './claim.ts'
 import type { Job } from './declare.ts'
@@ -34,6 +36,7 @@ export class Worker<Deps> {
   readonly #wakeup = new Wakeup()
   readonly #fairShare = new FairShare()
   readonly #shares: Shares
+  readonly #clockWatch: ClockWatch
   /** Heard of since the last claim began; the job may be the one that is just being claimed. */
   readonly #recentCancels = new Set<string>()
   /** By the monotonic clock. */
@@ -43,6 +46,8 @@ export class Worker<Deps> {
   #schedulesRestUntil = 0
   /** Since when there was always one more that is due. */
   #firingSince: Date | undefined
+  /** By how much the clock jumped, until schedules and jobs have followed it. */
+  #unfollowedJumpMs: Millis = 0
   #idleWaiters: (() => void)[] = []
   #state: 'new' | 'started' | 'stopping' = 'new'
   #loop: Promise<void> | undefined
@@ -52,6 +57,7 @@ export class Worker<Deps> {
   constructor(parts: WorkerParts<Deps>) {
     this.#parts = parts
     this.#shares = new Shares(parts.jobs.values(), parts.database)
+    this.#clockWatch = new ClockWatch(parts.database, parts.clock)
   }
 
   async start(): Promise<void> {
@@ -62,6 +68,7 @@ export class Worker<Deps> {
       const count = await recoverDead(database, { whose: 'all', except: [], now: clock.now() })
       if (count > 0) log.info({ count }, 'jobs of the process before are queued again')
     }
+    await this.#followClock({ isStart: true })
     this.#unsubscribe = signals.subscribe<JobsSignal>(jobsTopic, (event) => this.#hear(event))
     this.#heartbeat = setInterval(() => void beat(this.#parts, this.#attempts), leaseMs / 3)
     this.#loop = this.#work()
@@ -121,6 +128,7 @@ export class Worker<Deps> {
   /** Does what is due, then tells how long nothing will be, in milliseconds. */
   async #round(): Promise<number> {
     const { clock } = this.#parts
+    await this.#followClock()
     if (this.#isLookAroundDue) await this.#lookAround()
     if (this.#mayFireSchedules) await this.#fireSchedules()
     await this.#claimAll()
@@ -128,6 +136,23 @@ export class Worker<Deps> {
     const now = clock.now().getTime()
     const untilSchedule = this.#isScheduleDue ? this.#schedulesRestUntil - performance.now() : this.#nextSchedule - now
     return Math.max(0, Math.min(this.#lookAroundAt - performance.now(), untilSchedule, upcoming - now))
+  }
+
+  /** Schedules and jobs that were set while the clock was ahead get their true times; also by the process after. */
+  async #followClock({ isStart = false } = {}): Promise<void> {
+    const { database, clock, log } = this.#parts
+    const byMs = await this.#clockWatch.check()
+    if (byMs !== undefined) {
+      log.warn({ bySeconds: Math.round(byMs / 1000), now: clock.now().toISOString() }, 'jobs: the clock of the machine jumped')
+      this.#unfollowedJumpMs += byMs
+    }
+    if (!isStart && this.#unfollowedJumpMs === 0) return
+    const now = clock.now()
+    if (this.#unfollowedJumpMs < 0) await shiftJobs(database, now, -this.#unfollowedJumpMs, jumpMs)
+    const count = await recomputeSchedules(database, now)
+    if (count > 0) log.warn({ count }, 'jobs: schedules recomputed, the clock was ahead when they were set')
+    this.#unfollowedJumpMs = 0
+    this.#nextSchedule = 0
   }
 
   /** For what no signal tells of: a control plane that died, or a signal that was lost. */

@@ -1,4 +1,5 @@
 import type { ArchiveIndex } from '../../../drivers/archive/archive.ts'
+import { deletionTime } from '../../../platform/clock-watch.ts'
 import type { RunRow } from '../../../platform/db/tables/backups.ts'
 import { type JobKind, job } from '../../../platform/jobs/declare.ts'
 import type { Schedule } from '../../../platform/jobs/schedules.ts'
@@ -73,7 +74,7 @@ async function dropOldStaged(projectId: string, bound: Bound, deps: BackupsDeps)
 
 async function due(projectId: string, deps: BackupsDeps): Promise<RunRow[]> {
   const { db } = deps.database
-  const now = nowOf(deps)
+  const now = await deletionTime(deps.database, deps.clock.now())
   const groups: [Retention, RunRow[]][] = []
   for (const policy of await allPolicies(db, projectId)) groups.push([policy, await goodRunsOf(db, policy.id)])
   for (const [id, runs] of Map.groupBy(await retiredRuns(db, projectId), ({ formerPolicyId }) => formerPolicyId)) {

@@ -6,7 +6,8 @@ const day = 86_400_000
 
 /**
  * The good runs of a policy that are due for pruning. `runs` newest first. A run stays while the count or the days keep it;
- * without either all stay. Protected runs stay and do not use up the count; the newest run always stays, however old it is.
+ * without either all stay. Protected runs stay and do not use up the count; the newest run always stays, however old it is, and
+ * so does the newest one that is not later than `now`: a run of a later time was made while the clock was ahead.
  */
 export function runsToPrune<Run extends Kept>(
   { retainCount, retainDays }: Pick<PolicyRow, 'retainCount' | 'retainDays'>,
@@ -14,12 +15,12 @@ export function runsToPrune<Run extends Kept>(
   now: number,
 ): Run[] {
   const free = runs.filter((run) => !isProtected(run, now))
-  const newest = runs[0]
+  const newest = new Set([runs[0]?.id, runs.find(({ createdAt }) => createdAt <= now)?.id])
   if (retainCount === null && retainDays === null) return []
   return free.filter((run, at) => {
     const isInCount = retainCount !== null && at < retainCount
     const isYoung = retainDays !== null && run.createdAt >= now - retainDays * day
-    return run.id !== newest?.id && !isInCount && !isYoung
+    return !newest.has(run.id) && !isInCount && !isYoung
   })
 }
 

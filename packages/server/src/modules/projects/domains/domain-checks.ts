@@ -59,12 +59,14 @@ export async function checkProject({ id }: Pick<ProjectRow, 'id'>, deps: Project
 }
 
 async function dueNames({ database: { db }, ...deps }: ProjectsDeps): Promise<string[]> {
+  const now = nowOf(deps)
   const due = await db
     .selectFrom('domains')
     .innerJoin('projects', 'projects.id', 'domains.projectId')
     .select('hostname')
     .where('projects.presence', 'in', present)
-    .where('nextCheckAt', '<=', nowOf(deps))
+    // A time beyond the longest pause was set while the clock was ahead.
+    .where((is) => is.or([is('nextCheckAt', '<=', now), is('nextCheckAt', '>', now + longestPauseMs)]))
     .orderBy('nextCheckAt')
     .limit(mostInOneRun)
     .execute()

@@ -42,7 +42,7 @@ import { migration as registries } from './047-registries.ts'
 import { migration as imageChecks } from './048-image-checks.ts'
 import { migration as detectedFields } from './049-detected-fields.ts'
 import { migration as destinationAddresses } from './051-destination-addresses.ts'
-import { migration as jobOwners } from './052-job-owners.ts'
+import { migration as sharesAndClock } from './052-shares-and-clock.ts'
 import { migration as invitationMails } from './053-invitation-mails.ts'
 
 export interface Migration {
@@ -96,6 +96,6 @@ export const migrations: readonly Migration[] = [
   imageChecks,
   detectedFields,
   destinationAddresses,
-  jobOwners,
+  sharesAndClock,
   invitationMails,
 ]

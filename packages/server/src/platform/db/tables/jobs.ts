@@ -42,7 +42,18 @@ export interface SchedulesTable {
   nextRunAt: Millis
 }
 
+/** One row: what is known of the clock of the instance. */
+export interface ClockMarksTable {
+  id: string
+  /** The time of the last look at the clock. */
+  seenAt: Millis
+  /** After a jump: deletions count with no later time. Null while the clock is steady. */
+  heldAt: Millis | null
+  steadySince: Millis
+}
+
 export interface JobsTables {
+  clockMarks: ClockMarksTable
   jobs: JobsTable
   schedules: SchedulesTable
 }

@@ -1,0 +1,83 @@
+import type { Clock } from './clock.ts'
+import type { Database } from './database.ts'
+import type { Millis } from './db/columns.ts'
+import type { Db } from './db/schema.ts'
+
+/** The wall clock differs by more than this from the monotonic clock, or from the stored mark: it jumped. */
+export const jumpMs = 10 * 60_000
+/** The clock counts as right again when it has not jumped for so long. */
+export const steadyMs = 24 * 3_600_000
+/** An instance that was down for longer cannot tell its downtime from a wrong clock. */
+const downtimeMs = 24 * 3_600_000
+const markEveryMs = 60_000
+const markId = 'clock'
+
+/** Notices jumps of the wall clock, and records the times that deletions may count with. */
+export class ClockWatch {
+  readonly #db: Db
+  readonly #clock: Clock
+  readonly #monotonic: () => Millis
+  #last: { wall: Millis; monotonic: Millis } | undefined
+  #markedAt = Number.NEGATIVE_INFINITY
+
+  constructor({ db }: Pick<Database, 'db'>, clock: Clock, monotonic: () => Millis = () => performance.now()) {
+    this.#db = db
+    this.#clock = clock
+    this.#monotonic = monotonic
+  }
+
+  /** By how much the clock jumped since the last call, or since the process before; undefined when it did not. */
+  async check(): Promise<Millis | undefined> {
+    const current = { wall: this.#clock.now().getTime(), monotonic: this.#monotonic() }
+    const before = this.#last
+    const byMs = before
+      ? Math.round(current.wall - before.wall - (current.monotonic - before.monotonic))
+      : await this.#sinceMark(current.wall)
+    const isJump = byMs > (before ? jumpMs : downtimeMs) || byMs < -jumpMs
+    const isMarkDue = current.monotonic - this.#markedAt >= markEveryMs
+    if (isJump) await this.#hold(before?.wall ?? current.wall - byMs, current.wall)
+    else if (isMarkDue) await this.#mark(current.wall)
+    if (isJump || isMarkDue) this.#markedAt = current.monotonic
+    this.#last = current
+    return isJump ? byMs : undefined
+  }
+
+  async #sinceMark(now: Millis): Promise<Millis> {
+    const mark = await findMark(this.#db)
+    return mark ? now - mark.seenAt : 0
+  }
+
+  /** Deletions count with the earlier of both times until the clock is steady. */
+  async #hold(before: Millis, now: Millis): Promise<void> {
+    const known = await findMark(this.#db)
+    const heldAt = Math.min(known?.heldAt ?? before, before, now)
+    await this.#save({ seenAt: now, heldAt, steadySince: now })
+  }
+
+  async #mark(now: Millis): Promise<void> {
+    const known = await findMark(this.#db)
+    const steadySince = known?.steadySince ?? now
+    const heldAt = known?.heldAt != null && now - steadySince < steadyMs ? known.heldAt : null
+    await this.#save({ seenAt: now, heldAt, steadySince })
+  }
+
+  async #save(mark: { seenAt: Millis; heldAt: Millis | null; steadySince: Millis }): Promise<void> {
+    await this.#db
+      .insertInto('clockMarks')
+      .values({ id: markId, ...mark })
+      .onConflict((conflict) => conflict.column('id').doUpdateSet(mark))
+      .execute()
+  }
+}
+
+const findMark = (db: Db) => db.selectFrom('clockMarks').selectAll().where('id', '=', markId).executeTakeFirst()
+
+/**
+ * The time that deletions by age count with. It is never later than the times that were recorded while the clock was steady: a
+ * clock that is wrong for a while deletes nothing.
+ */
+export async function deletionTime({ db }: Pick<Database, 'db'>, now: Date): Promise<Millis> {
+  const mark = await findMark(db)
+  if (!mark) return now.getTime()
+  return Math.min(now.getTime(), mark.heldAt ?? Number.POSITIVE_INFINITY, mark.seenAt + jumpMs)
+}

@@ -1,0 +1,68 @@
+import { sql } from 'kysely'
+import type { Database } from '../database.ts'
+import type { Millis } from '../db/columns.ts'
+import type { Db } from '../db/schema.ts'
+import { FairShare } from '../fair-share.ts'
+import { BadRhythm, nextOccurrence } from './occurrences.ts'
+import { rhythmOf, type ScheduleRow } from './schedules.ts'
+import { isQueued } from './statuses.ts'
+
+/** Brings back schedules whose next time lies beyond their next occurrence: the clock was ahead when it was computed. */
+export async function recomputeSchedules({ db }: Pick<Database, 'db'>, now: Date): Promise<number> {
+  const share = new FairShare()
+  let recomputed = 0
+  const rows = await db.selectFrom('schedules').selectAll().where('nextRunAt', '>', now.getTime()).execute()
+  for (const row of rows) {
+    const nextRunAt = latestNext(row, now)
+    if (nextRunAt !== null && nextRunAt < row.nextRunAt && (await moveBack(db, row, nextRunAt))) recomputed++
+    await share.next()
+  }
+  return recomputed
+}
+
+/** The latest time that the schedule may be due next; null where that is not known. */
+function latestNext(row: ScheduleRow, now: Date): Millis | null {
+  if (row.everySeconds !== null) {
+    const paceMs = row.everySeconds * 1000
+    const tooMany = Math.ceil((row.nextRunAt - now.getTime()) / paceMs) - 1
+    return row.nextRunAt - Math.max(0, tooMany) * paceMs
+  }
+  try {
+    return nextOccurrence(rhythmOf(row), now)?.getTime() ?? null
+  } catch (error) {
+    if (error instanceof BadRhythm) return null
+    throw error
+  }
+}
+
+async function moveBack(db: Db, { key, nextRunAt: from }: ScheduleRow, nextRunAt: Millis): Promise<boolean> {
+  const moved = await db
+    .updateTable('schedules')
+    .set({ nextRunAt })
+    .where('key', '=', key)
+    .where('nextRunAt', '=', from)
+    .returning('key')
+    .executeTakeFirst()
+  return moved !== undefined
+}
+
+/**
+ * Brings forward jobs that were put off while the clock was ahead by `aheadMs`: retries, and jobs for a later time. Each keeps the
+ * pause that it was given.
+ */
+export async function shiftJobs({ db }: Pick<Database, 'db'>, now: Date, aheadMs: Millis, toleranceMs: Millis): Promise<void> {
+  const at = now.getTime()
+  await db
+    .updateTable('jobs')
+    .set({ runAt: sql<Millis>`${at} + "runAt" - "createdAt"`, createdAt: at })
+    .where('status', '=', isQueued)
+    .where('createdAt', '>', at + toleranceMs)
+    .whereRef('runAt', '>=', 'createdAt')
+    .execute()
+  await db
+    .updateTable('jobs')
+    .set({ runAt: sql<Millis>`"runAt" - cast(${aheadMs} as bigint)` })
+    .where('status', '=', isQueued)
+    .where('runAt', '>=', at + aheadMs - toleranceMs)
+    .execute()
+}
