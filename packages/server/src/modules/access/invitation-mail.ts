@@ -1,5 +1,5 @@
 import { fail } from '../../platform/failure.ts'
-import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import type { Bound } from '../../platform/transaction.ts'
 import type { AccessDeps } from './deps.ts'
 import { mailOf } from './mail-with-link.ts'
@@ -10,7 +10,7 @@ interface InvitationMail {
   invitationId: string
 }
 
-const invitationMailKind: JobKind<InvitationMail> = { kind: 'access.invitation-mail' }
+const invitationMailKind = sharedKind<InvitationMail>('access.invitation-mail')
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -56,12 +56,12 @@ export async function mailInvitation(
   const ofOrganization = since(mostOfOrganization.withinMs).where('organizationId', '=', organizationId)
   await refuseMore(ofOrganization, mostOfOrganization, 'This organisation has sent')
   await db.insertInto('invitationMails').values({ invitationId: id, organizationId, email, createdAt: now }).execute()
-  await enqueue(invitationMailKind, { invitationId: id })
+  await enqueue(invitationMailKind.of({ organizationId }), { invitationId: id })
 }
 
 /** A withdrawn or used invitation is mailed no more. */
 export const invitationMailJob = (deps: AccessDeps) =>
-  job<InvitationMail, unknown>(invitationMailKind.kind, {
+  job<InvitationMail, unknown>(invitationMailKind, {
     deadlineMs: 60_000,
     maxAttempts: 8,
     concurrency: 4,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { deletionTime, steadyMs } from '../clock-watch.ts'
 import { describeOnEachDatabase } from '../test-each-database.ts'
+import { deletionTime, steadyMs } from './clock-watch.ts'
 import type { Jobs } from './create-jobs.ts'
 import type { Rhythm } from './occurrences.ts'
 import { handClock, readJob, startJobs, testJob } from './test-jobs.ts'

@@ -1,8 +1,8 @@
-import { sql } from 'kysely'
 import type { Millis } from '../db/columns.ts'
 import { newId } from '../db/ids.ts'
 import type { Db } from '../db/schema.ts'
 import type { JobKind, JobOwner, SharedKind } from './declare.ts'
+import { ownerIdOf } from './owners.ts'
 import { isActive } from './statuses.ts'
 
 export interface EnqueueOptions {
@@ -120,14 +120,6 @@ function newRow(id: string, now: Date, { kind, owner }: JobKind<unknown>, payloa
     createdAt: now.getTime(),
     finishedAt: null,
   }
-}
-
-/** A project that is gone leaves its jobs to the instance. */
-function ownerIdOf(owner: JobOwner | undefined) {
-  if (!owner) return ''
-  if ('organizationId' in owner) return owner.organizationId
-  if ('account' in owner) return owner.account
-  return sql<string>`coalesce((select "organizationId" from projects where id = ${owner.projectId}), '')`
 }
 
 let lastSequence = 0

@@ -2,6 +2,7 @@ import type { Database } from '../database.ts'
 import type { OwnerTurn } from './claim.ts'
 import type { Job } from './declare.ts'
 import type { JobRow } from './lease.ts'
+import { hasSeveralOrganizations } from './owners.ts'
 
 type SlotsOf = Pick<Job<unknown, never>, 'kind' | 'concurrency' | 'isShared'>
 type Turns = Record<string, OwnerTurn>
@@ -61,13 +62,8 @@ export class Shares {
     const isAsked = free.some(
       ({ job, owners }) => isDivided(job) && [...owners.values()].some((count) => count >= job.concurrency - 1),
     )
-    return isAsked && (await hasSeveralOrganizations(this.#database))
+    return isAsked && (await hasSeveralOrganizations(this.#database.db))
   }
 }
 
 const isDivided = ({ isShared, concurrency }: SlotsOf): boolean => isShared && concurrency > 1
-
-/** The only organisation of an instance uses all slots: no other one could wait for them. */
-export async function hasSeveralOrganizations({ db }: Pick<Database, 'db'>): Promise<boolean> {
-  return (await db.selectFrom('organizations').select('id').limit(2).execute()).length > 1
-}

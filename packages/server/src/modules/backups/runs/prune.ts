@@ -1,6 +1,6 @@
 import type { ArchiveIndex } from '../../../drivers/archive/archive.ts'
-import { deletionTime } from '../../../platform/clock-watch.ts'
 import type { RunRow } from '../../../platform/db/tables/backups.ts'
+import { deletionTime } from '../../../platform/jobs/clock-watch.ts'
 import { type JobKind, job } from '../../../platform/jobs/declare.ts'
 import type { Schedule } from '../../../platform/jobs/schedules.ts'
 import type { Bound } from '../../../platform/transaction.ts'

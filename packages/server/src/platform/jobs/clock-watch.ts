@@ -1,7 +1,7 @@
-import type { Clock } from './clock.ts'
-import type { Database } from './database.ts'
-import type { Millis } from './db/columns.ts'
-import type { Db } from './db/schema.ts'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database.ts'
+import type { Millis } from '../db/columns.ts'
+import type { Db } from '../db/schema.ts'
 
 /** The wall clock differs by more than this from the monotonic clock, or from the stored mark: it jumped. */
 export const jumpMs = 10 * 60_000
