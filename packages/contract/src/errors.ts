@@ -45,6 +45,7 @@ export const errors = {
   cloud_unreachable: [503, 'The cloud service cannot be reached'],
   starting: [503, 'The instance is starting: nobody can sign in yet'],
   unavailable: [503, 'The service is stopping or overloaded: try again'],
+  storage_full: [507, "No space left on the instance's disk. Its operator has to free some space; then try again."],
 } as const satisfies Record<string, readonly [status: number, words: string]>
 
 export type ErrorCode = keyof typeof errors

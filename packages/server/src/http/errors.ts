@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { AnyRoute } from '@berth/contract'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BadCursor } from '../platform/db/pages.ts'
+import { isDiskFull } from '../platform/disk-full.ts'
 import { Failure } from '../platform/failure.ts'
 
 /** Every failure leaves here, in the one shape. */
@@ -92,6 +93,7 @@ export function asFailure(error: unknown): Failure {
       words: 'cursor: is not one of ours',
       details: [{ field: 'cursor', message: 'is not one of ours' }],
     })
+  if (isDiskFull(error)) return new Failure('storage_full', { cause: error })
   const known = ofFastify[(error as FastifyError).code]
   return known ? known(error as FastifyError) : new Failure('internal', { cause: error })
 }

@@ -10,7 +10,7 @@ export function failures(row: AnyRoute, mode: 'self-hosted' | 'cloud'): object {
 
 /** The parts of a row and the codes that the server answers with before or besides its handler. */
 const bringing: readonly [(row: AnyRoute, mode: string) => boolean, readonly ErrorCode[]][] = [
-  [() => true, ['rate_limited', 'internal', 'unavailable']],
+  [() => true, ['rate_limited', 'internal', 'unavailable', 'storage_full']],
   [(row) => !row.public, ['unauthorized', 'forbidden']],
   [(row) => row.body !== undefined || row.query !== undefined, ['validation_failed']],
   [(row) => row.path.includes(':'), ['not_found']],

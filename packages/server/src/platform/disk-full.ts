@@ -1,3 +1,17 @@
 /** Whether a write failed because the disk, or the quota of its user, has no room left. */
-export const isDiskFull = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
+export const isDiskFull = (error: unknown): boolean => isFull(error, 5)
+
+function isFull(error: unknown, depth: number): boolean {
+  if (!(error instanceof Error) || depth === 0) return false
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown }
+  return (
+    codes.has(code) ||
+    // The lower byte is the primary code of SQLite.
+    (typeof errcode === 'number' && (errcode & 0xff) === sqliteFull) ||
+    isFull(error.cause, depth - 1)
+  )
+}
+
+/** Of the system, and PostgreSQL's `disk_full`. */
+const codes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', '53100'])
+const sqliteFull = 13

@@ -380,7 +380,7 @@ test('a restore whose writes all fail leaves the data as it was, and the project
   const { runtime } = scene.instance.drivers
   const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
   runtime.writeVolume = () => Promise.reject(full)
-  expect(await restored()).toMatchObject({ status: 'failed', dataState: 'untouched', error: { code: 'disk_full' } })
+  expect(await restored()).toMatchObject({ status: 'failed', dataState: 'untouched', error: { code: 'storage_full' } })
   expect(volume()).toEqual(Buffer.from(await tarOf(after)))
   const { data } = (await scene.as(owner(), 'GET /projects/:id', { params: { id: scene.projectId } })).body
   expect(data.status).toBe('live')

@@ -38,6 +38,25 @@ test('a periodic trial restores the newest run into a throw-away place, and says
   expect(await unproven(id)).toEqual([])
 })
 
+test('one that would write more than the project may keep on the disk (diskMb) is announced, and writes nothing', async () => {
+  await scene.fill({ 'large.bin': 'x'.repeat(2 * 1024 * 1024) })
+  const { id } = await scene.makePolicy({ proveEveryDays: 7 })
+  await scene.backUp(id)
+  const { db } = scene.instance.database
+  const resources = JSON.stringify({ production: { cpuCores: 1, memoryMb: 64, diskMb: 1 }, build: {} })
+  await db.updateTable('projects').set({ resources }).where('id', '=', scene.projectId).execute()
+  const written: string[] = []
+  const { runtime } = scene.instance.drivers
+  const write = runtime.writeVolume.bind(runtime)
+  runtime.writeVolume = async (volumeId, tar) => {
+    written.push(volumeId)
+    await write(volumeId, tar)
+  }
+  await pass(8 * days)
+  expect(await unproven(id)).toMatchObject([{ text: expect.stringContaining('more than the 1 MB') }])
+  expect([written, (await policyOf(id)).lastProvenAt]).toEqual([[], null])
+})
+
 test('one that cannot be restored is announced, and proves nothing', async () => {
   const { id } = await scene.makePolicy({ proveEveryDays: 7 })
   const run = await scene.backUp(id)

@@ -50,6 +50,29 @@ test('a copy is in no policy’s all; one that a policy names, or that the proje
   expect((await scene.backUp(named.id)).artifacts.map(({ name }) => name)).toEqual([copy!.name])
   await remove(copy!.id)
 })
+test('copies keep no more on the disk together than the project itself may (diskMb); one beyond fails and leaves nothing', async () => {
+  const { db } = scene.instance.database
+  const project = db.selectFrom('projects').select('resources').where('id', '=', scene.projectId)
+  const { resources } = await project.executeTakeFirstOrThrow()
+  const limit = (text: string) => db.updateTable('projects').set({ resources: text }).where('id', '=', scene.projectId).execute()
+  const sides = JSON.parse(resources)
+  await limit(JSON.stringify({ ...sides, production: { ...sides.production, diskMb: 3 } }))
+  await scene.fill({ 'large.bin': 'x'.repeat(2 * 1024 * 1024) })
+  const first = await copied()
+  expect(first.restore.status).toBe('succeeded')
+  const before = (await list()).length
+  const second = await copied()
+  expect(second.restore).toMatchObject({
+    status: 'failed',
+    error: { code: 'disk_limit', message: expect.stringContaining('3 MB') },
+  })
+  expect(await list()).toHaveLength(before)
+  await remove(first.restore.volumes[0]!.id)
+  expect((await copied()).restore.status).toBe('succeeded')
+  for (const { id, restoredFrom } of await list()) if (restoredFrom) await remove(id)
+  await scene.fill({ 'a.txt': 'kept' })
+  await limit(resources)
+})
 test('DELETE: 204 for a volume that nothing mounts, with its data; then 404', async () => {
   const { restore } = await copied()
   const [copy] = restore.volumes

@@ -260,7 +260,7 @@ describe('what becomes of a session', () => {
     }) as unknown as Parameters<typeof sweepUploads>[0]
   const sweep = () => sweepUploads(deps())
 
-  test('a full disk is 503 that names it; nothing of the upload is kept, and the session takes it afterwards', async () => {
+  test('a full disk is 507 that names it; nothing of the upload is kept, and the session takes it afterwards', async () => {
     const { sessionId } = await open()
     const session = await instance.database.db
       .selectFrom('uploadSessions')
@@ -272,7 +272,7 @@ describe('what becomes of a session', () => {
       throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
     }
     const failed = receiveUpload(session, full(), deps())
-    await expect(failed).rejects.toMatchObject({ code: 'unavailable', status: 503, message: expect.stringContaining('disk') })
+    await expect(failed).rejects.toMatchObject({ code: 'storage_full', status: 507, message: expect.stringContaining('disk') })
     expect(files().filter((name) => name.startsWith(sessionId))).toEqual([])
     expect((await send(sessionId, good)).status).toBe(200)
   })

@@ -5,7 +5,7 @@ export function localFailure(error: unknown, doing: string): unknown {
   if (error instanceof StoreFailure || !(error instanceof Error) || !('code' in error)) return error
   const code = String(error.code)
   const say = (reason: StoreFailure['reason'], words: string) => new StoreFailure(reason, words, { cause: error })
-  if (code === 'ENOSPC') return say('full', `The disk is full: ${doing} needs more room`)
+  if (code === 'ENOSPC' || code === 'EDQUOT') return say('full', `The disk is full: ${doing} needs more room`)
   if (code === 'EDQUOT' || code === 'EFBIG')
     return say('full', `The quota or file size limit of the disk is reached: ${doing} was refused`)
   if (code === 'EACCES' || code === 'EPERM')

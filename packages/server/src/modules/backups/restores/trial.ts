@@ -11,6 +11,7 @@ import { findPolicy, updatePolicy } from '../policies/policy-store.ts'
 import { groupOf } from '../runs/clean-up-kind.ts'
 import { goodRunsOf } from '../runs/kept-run-store.ts'
 import { updateRun } from '../runs/run-store.ts'
+import { boundOfTrial } from './disk-bound.ts'
 import { filesIn } from './file-list.ts'
 import { type OpenedArchive, withArchive } from './opened-archive.ts'
 
@@ -80,12 +81,14 @@ async function tryOut(
     deps.log.info({ policyId: policy.id, artifact: artifact.name, tables: tables ?? 'not loaded' }, 'a dump was tried out')
     return
   }
+  const bound = await boundOfTrial(policy.projectId, deps)
+  bound.expect(artifact.index.plainBytes)
   const runtime = deps.data.runtimeFor(null)
   // One place a policy: what a trial that was killed left is the next one's.
   const place = { id: `vol_${policy.id.slice(4)}`, projectId: policy.projectId, name: 'trial' }
   await runtime.createVolume(place)
   try {
-    await runtime.writeVolume(place.id, content(), abort)
+    await runtime.writeVolume(place.id, bound.counted(content()), abort)
     const [saved, written] = [await filesIn(content()), await filesIn(runtime.readVolume(place.id, abort))]
     if (saved.files?.size !== written.files?.size || saved.bytes !== written.bytes)
       throw new BackupFailed(

@@ -9,6 +9,7 @@ import type { BackupsDeps } from '../deps.ts'
 import { BackupFailed } from '../failures.ts'
 import { RowProgress } from '../runs/run-progress.ts'
 import { copyName, recordCopy } from './copies.ts'
+import { boundOfCopies, type DiskBound } from './disk-bound.ts'
 import { restoreTopic } from './move-restore.ts'
 import type { OpenedArchive } from './opened-archive.ts'
 import { updateRestore } from './restore-store.ts'
@@ -20,6 +21,8 @@ interface Writing {
   progress: RowProgress
   deps: BackupsDeps
   abort: AbortSignal
+  /** Of a restore to copies. */
+  bound?: DiskBound
   /** Called once data of the project was replaced, or may have been. */
   onWritten?: () => void
 }
@@ -50,8 +53,11 @@ export async function writeCopies(
   deps: BackupsDeps,
   abort: AbortSignal,
 ): Promise<void> {
-  const writing = await begin(restore, opened, deps, abort)
-  for (const artifact of opened.manifest.artifacts.filter(({ kind }) => kind !== 'source')) {
+  const artifacts = opened.manifest.artifacts.filter(({ kind }) => kind !== 'source')
+  const bound = await boundOfCopies(restore, deps)
+  bound.expect(artifacts.reduce((sum, { index }) => sum + index.plainBytes, 0))
+  const writing = { ...(await begin(restore, opened, deps, abort)), bound }
+  for (const artifact of artifacts) {
     const name = copyName(restore, artifact)
     if (artifact.kind === 'volume') await writeVolume(name, artifact, writing)
     else await put(name, asFile(`dump.${artifact.kind}`, artifact, writing), writing)
@@ -85,13 +91,14 @@ const writeVolume = (name: string, artifact: ManifestArtifact, writing: Writing)
   put(name, contentOf(artifact, writing), writing)
 
 /** The runtime writes beside the volume and swaps the two: a write that fails leaves the volume as it was. */
-async function put(name: string, tar: AsyncIterable<Uint8Array>, { restore, deps, abort, onWritten }: Writing): Promise<void> {
+async function put(name: string, tar: AsyncIterable<Uint8Array>, writing: Writing): Promise<void> {
+  const { restore, bound, deps, abort, onWritten } = writing
   const project = await deps.data.volumes(restore.projectId)
   const serverId = project[0]?.serverId ?? null
   const isCopy = restore.target === 'copy'
   const volume = await deps.data.volume(restore.projectId, name, serverId, isCopy ? restore.runId : undefined)
   if (isCopy) await recordCopy(restore.id, volume, deps)
-  await deps.data.runtimeFor(volume.serverId).writeVolume(volume.id, tar, abort)
+  await deps.data.runtimeFor(volume.serverId).writeVolume(volume.id, bound ? bound.counted(tar) : tar, abort)
   onWritten?.()
 }
 

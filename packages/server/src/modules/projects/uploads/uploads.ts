@@ -184,15 +184,13 @@ function explain(error: unknown): unknown {
     if (error instanceof BadEntry || error instanceof BadArchive) refuse('upload', error.message)
     if (error instanceof FolderTooMuch) fail('source_unreadable', { words: error.message, cause: error })
     if (error instanceof TooManyWaiting) fail('rate_limited', { words: error.message, cause: error })
-    if (isDiskFull(error)) fail('unavailable', { words: fullText, cause: error })
+    if (isDiskFull(error)) fail('storage_full', { cause: error })
     if (isCut(error)) refuse('upload', 'the connection ended before the whole of it had arrived')
     return error
   } catch (failure) {
     return failure
   }
 }
-
-const fullText = 'The disk of this instance is full. Send the upload again when its operator has freed some space.'
 
 const isCut = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'ERR_STREAM_PREMATURE_CLOSE')

@@ -1,0 +1,61 @@
+import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
+import { findAnyProject } from '../../projects/index.ts'
+import type { BackupsDeps } from '../deps.ts'
+import { BackupFailed } from '../failures.ts'
+import { copiesOf } from './copies.ts'
+
+const mb = 1024 * 1024
+
+/** What a restore may still write beside the project's own data. */
+export class DiskBound {
+  readonly #limitMb: number
+  #leftBytes: number
+
+  constructor(limitMb: number, usedBytes: number) {
+    this.#limitMb = limitMb
+    this.#leftBytes = limitMb * mb - usedBytes
+  }
+
+  /** Refuses what is known to be too much before anything is written. */
+  expect(bytes: number): void {
+    if (bytes > this.#leftBytes) throw this.#exceeded()
+  }
+
+  /** Counts what is written, whatever the archive's index says of its size. */
+  async *counted(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of content) {
+      this.#leftBytes -= chunk.length
+      if (this.#leftBytes < 0) throw this.#exceeded()
+      yield chunk
+    }
+  }
+
+  #exceeded(): BackupFailed {
+    return new BackupFailed(
+      'disk_limit',
+      `It writes more than the ${this.#limitMb} MB that restored copies of the project may keep on the disk. ` +
+        'Raise resources.production.diskMb, or delete a copy that is not needed.',
+    )
+  }
+}
+
+/** For copies: together with those of other restores, they may keep as much as the project itself. */
+export async function boundOfCopies(restore: RestoreRow, deps: BackupsDeps): Promise<DiskBound> {
+  const { projectId } = restore
+  const own = new Set(copiesOf(restore).map(({ id }) => id))
+  const volumes = await deps.data.volumes(projectId)
+  const copies = volumes.filter(({ id, restoredFrom }) => restoredFrom !== null && !own.has(id))
+  let usedBytes = 0
+  for (const { id, serverId } of copies) usedBytes += (await deps.data.runtimeFor(serverId).volumeSizeBytes(id)) ?? 0
+  return new DiskBound(await diskMbOf(projectId, deps), usedBytes)
+}
+
+/** For a trial restore: what it writes is removed at its end. */
+export const boundOfTrial = async (projectId: string, deps: BackupsDeps): Promise<DiskBound> =>
+  new DiskBound(await diskMbOf(projectId, deps), 0)
+
+async function diskMbOf(projectId: string, { database: { db } }: BackupsDeps): Promise<number> {
+  const project = await findAnyProject(db, projectId)
+  if (!project) throw new BackupFailed('project_gone', 'The project was deleted')
+  return (JSON.parse(project.resources) as { production: { diskMb: number } }).production.diskMb
+}
