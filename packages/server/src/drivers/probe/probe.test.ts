@@ -42,3 +42,13 @@ test.runIf(process.platform === 'linux')('a stranger at the port is not asked, a
     })
   expect(asked).toEqual([])
 })
+
+test.runIf(process.platform === 'linux')('a connection that is closed while its listener is looked up is an answer', async () => {
+  server.on('connection', (socket) => socket.end())
+  for (const path of [{}, { path: '/well' }])
+    expect(await probe(target({ listener: { uid }, ...path }), 5_000, never)).toEqual({
+      healthy: false,
+      status: null,
+      reason: 'it closed the connection',
+    })
+})

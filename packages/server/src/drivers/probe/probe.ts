@@ -45,11 +45,15 @@ function reach({ host, port, listener }: ProbeTarget, limit: AbortSignal): Promi
       if (!listener) return resolve(socket)
       checkListener({ host, port }, listener, (isOwn) => {
         if (!isOwn) socket.destroy()
+        // A request on a connection that is closed already never ends, not even when it is aborted.
+        if (isOwn && (socket.destroyed || !socket.readable)) return reject(closedError())
         resolve(isOwn ? socket : null)
       })
     })
   })
 }
+
+const closedError = () => Object.assign(new Error('it closed the connection'), { code: 'ECONNRESET' })
 
 /** Docker's proxy takes connections before the program does, and drops them at once: one that stays is the program's. */
 function knock(socket: Socket): Promise<ProbeAnswer> {
