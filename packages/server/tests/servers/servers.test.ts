@@ -213,6 +213,16 @@ describeNeeding(['sshd', 'docker'], 'POST /servers/:id/check', () => {
     expect(await shown(id)).toMatchObject({ status: 'reachable', statusReason: null, hostKey: await sshd.fingerprint() })
   })
 
+  test('a scan right after the host shows its old key again reads the server, whatever the scan before it met', async () => {
+    const { id } = await real()
+    const pin = (hostKey: string) => instance.database.db.updateTable('servers').set({ hostKey }).where('id', '=', id).execute()
+    const scan = () => admin('POST /migration/scan', { body: { serverId: id } })
+    await pin('SHA256:another')
+    for (const _ of [1, 2, 3]) expect((await scan()).body).toMatchObject({ code: 'server_unreachable' })
+    await pin(await sshd.fingerprint())
+    expect((await scan()).body).toMatchObject({ success: true })
+  })
+
   test('502: a changed host key is refused and both are named; once it is forgotten the new one is pinned', async () => {
     const { id } = await real()
     await check(id)

@@ -28,8 +28,11 @@ export function createServers(deps: ServersDeps) {
     /** For projects that name one. */
     directory: { has: (organizationId: string, serverId: string) => hasServer(db, organizationId, serverId) },
     nameOf: async (serverId: string) => (await findServer(db, serverId))?.name ?? serverId,
-    /** Reads a server without changing anything on it. */
-    reader: deps.readerOf,
+    /** Reads a server without changing anything on it. Somebody asks for it now: a failure that is remembered is not repeated. */
+    reader: (serverId: string) => {
+      deps.links.for(serverId).retry()
+      return deps.readerOf(serverId)
+    },
     /** What is looked at from time to time; a server without a credential was never meant to answer. */
     watched: {
       list: async () => (await listAllServers(db)).filter(({ authentication }) => authentication !== 'none'),
