@@ -1,5 +1,6 @@
 import { chown } from 'node:fs/promises'
 import { join } from 'node:path'
+import { serverEnv, serverFlags } from '../../packages/cli/bin/server-process.js'
 import { type Daemon, startDaemon } from './daemon.ts'
 import { freePorts } from './free-port.ts'
 import { tempFolder } from './temp-folder.ts'
@@ -40,9 +41,9 @@ export async function startBerth({ env = {}, dataFolder, readyWithinMs = 90_000,
   const settings = { ...bareEnvironment(folder), BERTH_PORT: String(port), BERTH_EDGE_PORT: String(edgePort), ...env }
   const start = (more: NodeJS.ProcessEnv = {}) =>
     startDaemon({
-      ...asUser(user, [process.execPath, '--max-semi-space-size=8', launcher, 'up']),
+      ...asUser(user, [process.execPath, ...serverFlags, launcher, 'up']),
       // With the channel the product ends itself when this test process is killed.
-      env: { ...settings, ...more, BERTH_LAUNCHED: '1' },
+      env: { ...serverEnv, ...settings, ...more, BERTH_LAUNCHED: '1' },
       channel: true,
       ready: /^ready$/m,
       readyWithinMs,

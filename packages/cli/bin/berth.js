@@ -5,33 +5,37 @@ import { existsSync } from 'node:fs'
 import module from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { serverEnv, serverFlags } from './server-process.js'
 
 const neededMajor = 24
 const launcher = fileURLToPath(import.meta.url)
 const dist = join(dirname(launcher), '..', 'dist')
 
-/**
- * Node flags of a server. V8 enlarges the space for short-lived objects to as much as 130 MB and never gives it back; 8 MB cost no more
- * processor time.
- */
-const serverFlags = ['--max-semi-space-size=8']
-const flags = process.argv[2] === 'up' ? serverFlags.filter((flag) => !process.execArgv.includes(flag)) : []
+const isServer = process.argv[2] === 'up'
+const flags = isServer ? serverFlags.filter((flag) => !process.execArgv.includes(flag)) : []
 
 if (Number.parseInt(process.versions.node, 10) < neededMajor) runWith(findNode())
 else if (flags.length > 0 && process.execve && !process.env.BERTH_LAUNCHED) startAgain()
 else await runHere()
 
-/** The process takes flags only at its start. Its id stays the same. */
+/** The process takes flags and settings of its memory only at its start. Its id stays the same. */
 function startAgain() {
-  process.execve(process.execPath, [process.execPath, ...process.execArgv, ...flags, ...process.argv.slice(1)], process.env)
+  const env = { ...serverEnv, ...process.env }
+  process.execve(process.execPath, [process.execPath, ...process.execArgv, ...flags, ...process.argv.slice(1)], env)
 }
 
 async function runHere() {
   if (process.env.BERTH_LAUNCHED) endWithLauncher()
+  if (isServer) keepFromChildren(serverEnv)
   const program = join(dist, 'main.js')
   if (!existsSync(program)) stop('Berth is not built: run npm run build first')
   keepCompiledCode()
   await import(pathToFileURL(program).href)
+}
+
+/** Read at the start and of no use to a project's programs. */
+function keepFromChildren(settings) {
+  for (const [name, value] of Object.entries(settings)) if (process.env[name] === value) delete process.env[name]
 }
 
 /** The older Node that launched us holds the other end of a channel: when it is killed, nobody is left to pass signals on. */
@@ -54,7 +58,7 @@ function runWith(node) {
     stop(`Berth needs Node ${neededMajor} or newer; this is ${process.version} and no newer one was found`)
   const child = spawn(node, [...flags, launcher, ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    env: { ...process.env, BERTH_LAUNCHED: '1' },
+    env: { ...(isServer ? serverEnv : {}), ...process.env, BERTH_LAUNCHED: '1' },
   })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
