@@ -5,8 +5,8 @@ import type { Scenario } from './scenario.ts'
 const [projects, connections] = [200, 256]
 
 /** A viewer opens many connections on the longest list and goes away before it is answered, again and again. */
-export const abandonedRequests: Scenario = {
-  name: 'abandoned requests for a list',
+const abandoned = (name: string, requestsEach: number): Scenario => ({
+  name,
   env: { BERTH_QUOTA_PROJECTS: '1000' },
   async run({ hosting, watch }) {
     for (let at = 0; at < projects; at++) await hosting.makeProject({ name: `abandoned-${at}`, kind: 'service' })
@@ -15,7 +15,7 @@ export const abandonedRequests: Scenario = {
     const head = `GET /api/projects?limit=200 HTTP/1.1\r\nhost: ${hostname}:${port}\r\nauthorization: Bearer ${token}\r\n\r\n`
     const visit = () =>
       new Promise<void>((resolve) => {
-        const socket = connect(Number(port), hostname, () => socket.write(head))
+        const socket = connect(Number(port), hostname, () => socket.write(head.repeat(requestsEach)))
         socket.on('error', () => {}).on('close', () => resolve())
         setTimeout(() => socket.resetAndDestroy(), 30)
       })
@@ -29,6 +29,9 @@ export const abandonedRequests: Scenario = {
       return visits
     })
     const listed = await hosting.api('GET', '/projects?limit=200')
-    return `${count} requests abandoned; the next list: ${listed.status}`
+    return `${count * requestsEach} requests abandoned; the next list: ${listed.status}`
   },
-}
+})
+
+export const abandonedRequests = abandoned('abandoned requests for a list', 1)
+export const abandonedPipelines = abandoned('abandoned requests for a list, 50 on each connection', 50)

@@ -1,4 +1,4 @@
-import { abandonedRequests } from './abandoned-requests.ts'
+import { abandonedPipelines, abandonedRequests } from './abandoned-requests.ts'
 import { excludePatterns } from './exclude-patterns.ts'
 import { largeAuditEntries } from './large-audit-entries.ts'
 import { largeRules, manyVariables } from './large-collections.ts'
@@ -10,6 +10,7 @@ import type { Scenario } from './scenario.ts'
 export const scenarios: readonly Scenario[] = [
   nobody,
   abandonedRequests,
+  abandonedPipelines,
   manyOpenFiles,
   excludePatterns,
   manyVariables,

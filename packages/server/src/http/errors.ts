@@ -73,7 +73,10 @@ function answer(failure: Failure, request: FastifyRequest, reply: FastifyReply):
 function logFailure(failure: Failure, request: FastifyRequest): void {
   const { id: reqId, method, routeOptions } = request
   const about = { reqId, method, route: routeOptions.url, code: failure.code, status: failure.status }
-  if (failure.status >= 500) request.log.error({ ...about, err: failure.particulars.cause ?? failure }, 'request failed')
+  // Refused on purpose, and as often as a client asks.
+  const isRefusal = failure.code === 'unavailable' && failure.particulars.retryAfterSeconds !== undefined
+  if (failure.status >= 500 && !isRefusal)
+    request.log.error({ ...about, err: failure.particulars.cause ?? failure }, 'request failed')
   else request.log.debug({ ...about, field: failure.particulars.field }, 'request refused')
 }
 

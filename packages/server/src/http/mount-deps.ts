@@ -7,6 +7,7 @@ import type { Gatekeeper } from './guard.ts'
 import type { Caller, Loaders, RequestContext } from './handler.ts'
 import type { OpenStreams } from './open-streams.ts'
 import type { RateLimiter } from './rate-limit.ts'
+import type { ReadSlots } from './read-slots.ts'
 
 export interface MountDeps {
   mode: 'self-hosted' | 'cloud'
@@ -25,6 +26,8 @@ export interface MountDeps {
   useUploadToken(token: string, path: string): Promise<Caller | null>
   noteStreamToken: ForwardDeps['noteStreamToken']
   stopping: AbortSignal
+  /** Bounds the reads that are computed at once. */
+  reads: ReadSlots
   /** Judges every open stream again and again. */
   streams: OpenStreams
   /** Where projects are that are not here; without it everything is. */

@@ -10,6 +10,7 @@ import type { Caller, Handler, RequestContext } from './handler.ts'
 import type { MountDeps } from './mount-deps.ts'
 import { mayChangeAccess } from './open-streams.ts'
 import { readRest } from './read-rest.ts'
+import { clientGone } from './read-slots.ts'
 import { ContextOfRequest } from './request-context.ts'
 import { type OpenStream, openStream } from './sse.ts'
 import { withWarnings } from './warnings.ts'
@@ -31,6 +32,29 @@ export function run(
   const { caller } = request.state
   // It was made by the cloud, which must not open with it what is here.
   if (caller?.onlyElsewhere) fail('unauthorized')
+  if (row.method !== 'GET' || row.stream || row.bytes || !caller) return runNow(row, handle, request, reply, deps)
+  const { socket } = request.raw
+  const answered = deps.reads.run(
+    caller.userId,
+    () => socket.destroyed,
+    () => runNow(row, handle, request, reply, deps),
+  )
+  return after(answered, (body) => {
+    if (body !== clientGone && !socket.destroyed) return body
+    // Nothing is serialised for a client that has gone away.
+    reply.hijack()
+    return undefined
+  })
+}
+
+function runNow(
+  row: AnyRoute,
+  handle: AnyHandler,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: MountDeps,
+): Awaitable<unknown> {
+  const { caller } = request.state
   if (!row.on && !row.operator) return answer(row, handle, request, reply, deps)
   return after(loadObject(row, request, caller as Caller, deps), ({ object, level }) => {
     if (object) request.state.object = object

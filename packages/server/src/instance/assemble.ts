@@ -7,6 +7,7 @@ import { mountRows } from '../http/mount.ts'
 import type { MountDeps } from '../http/mount-deps.ts'
 import { OpenStreams } from '../http/open-streams.ts'
 import { RateLimiter } from '../http/rate-limit.ts'
+import { ReadSlots } from '../http/read-slots.ts'
 import { createHttpServer } from '../http/server.ts'
 import type { createAccess } from '../modules/access/index.ts'
 import type { createGitHost } from '../modules/git-host/index.ts'
@@ -76,6 +77,7 @@ export function assemble(parts: Parts): Assembled {
     useUploadToken: streamTokens.use,
     noteStreamToken: streamTokens.note,
     stopping: stopping.signal,
+    reads: new ReadSlots(),
     streams,
     ...(cloud ? { elsewhere: cloud.elsewhere } : {}),
   }

@@ -2,6 +2,7 @@ import { type AnyRoute, contract } from '@berth/contract'
 import type { FastifyInstance } from 'fastify'
 import type { Caller } from '../../src/http/handler.ts'
 import type { MountDeps } from '../../src/http/mount-deps.ts'
+import { ReadSlots } from '../../src/http/read-slots.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { createLogger } from '../../src/instance/logger.ts'
 import { createScrubber } from '../../src/platform/secrets/scrubber.ts'
@@ -15,11 +16,12 @@ export interface AnsweringServer {
   lastQuery(): unknown
 }
 
-/** The HTTP side alone: every caller is the owner, every object exists, every handler answers the smallest reply of its row. */
-export async function startAnsweringServer(): Promise<AnsweringServer> {
+/** The HTTP side alone: every caller is the owner, every object exists, every handler answers the smallest reply of its row, after `before`. */
+export async function startAnsweringServer(before: () => Promise<void> = async () => {}): Promise<AnsweringServer> {
   let last: unknown
   let lastQuery: unknown
   const handlerOf = (row: AnyRoute) => async (input: { body: unknown; query: unknown; upload?: AsyncIterable<Uint8Array> }) => {
+    await before()
     last = input.body
     lastQuery = input.query
     if (row.upload) for await (const _ of input.upload as AsyncIterable<Uint8Array>);
@@ -66,6 +68,7 @@ function deps(): MountDeps {
     useUploadToken: async () => caller,
     noteStreamToken: async () => {},
     stopping: new AbortController().signal,
+    reads: new ReadSlots(),
     streams: { add: () => () => {}, accessChanged: () => {} } as unknown as MountDeps['streams'],
   }
 }

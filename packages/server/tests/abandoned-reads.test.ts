@@ -1,0 +1,77 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { pipelinedAtMost } from '../src/http/pipelining.ts'
+import { readBounds } from '../src/http/read-slots.ts'
+import { type AnsweringServer, startAnsweringServer } from './kit/answering-server.ts'
+
+let server: AnsweringServer
+let computed = 0
+let go: () => void
+beforeEach(async () => {
+  computed = 0
+  const gate = new Promise<void>((resolve) => {
+    go = resolve
+  })
+  server = await startAnsweringServer(() => {
+    computed += 1
+    return gate
+  })
+})
+afterEach(async () => {
+  go()
+  await server.app.close()
+})
+
+const read = () => server.app.inject({ url: '/api/projects?limit=200' })
+const waitFor = (count: number) => vi.waitFor(() => expect(computed).toBe(count), 20_000)
+
+/** So many requests at once on one connection. */
+async function send(requests: number): Promise<{ socket: Socket; connection: Socket }> {
+  const { port } = new URL(await server.app.listen({ host: '127.0.0.1', port: 0 }))
+  const accepted = once(server.app.server, 'connection') as Promise<[Socket]>
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.on('error', () => undefined)
+  socket.write('GET /api/projects?limit=200 HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(requests))
+  const [connection] = await accepted
+  connection.on('error', () => undefined)
+  return { socket, connection }
+}
+
+test('reads of a client that has gone away are not computed', async () => {
+  const { socket, connection } = await send(pipelinedAtMost)
+  await waitFor(readBounds.atOnce)
+  socket.resetAndDestroy()
+  await vi.waitFor(() => expect(connection.destroyed).toBe(true), 20_000)
+  go()
+  const last = await read()
+  expect(last.statusCode).toBe(200)
+  expect(computed).toBe(readBounds.atOnce + 1)
+})
+
+test('a connection that brings more requests than it waits for is closed', async () => {
+  const { socket } = await send(1000)
+  await vi.waitFor(() => expect(socket.destroyed).toBe(true), 20_000)
+  expect(computed).toBeLessThanOrEqual(readBounds.atOnce)
+  go()
+  expect((await read()).statusCode).toBe(200)
+  expect(computed).toBeLessThanOrEqual(readBounds.atOnce + 1)
+})
+
+test('reads of one caller wait in a bounded number, and more are refused with 503 and Retry-After', async () => {
+  const [taken, more] = [readBounds.atOnce + readBounds.waiting, 10]
+  const early: Awaited<ReturnType<typeof read>>[] = []
+  const answers = Array.from({ length: taken + more }, async () => {
+    const answer = await read()
+    early.push(answer)
+    return answer
+  })
+  await vi.waitFor(() => expect(early).toHaveLength(more), 20_000)
+  expect(computed).toBe(readBounds.atOnce)
+  for (const { statusCode, headers, json } of early)
+    expect([statusCode, headers['retry-after'], json().code]).toEqual([503, '1', 'unavailable'])
+  expect((await server.app.inject({ url: '/api/openapi.json' })).statusCode).toBe(200)
+  go()
+  const statuses = (await Promise.all(answers)).map(({ statusCode }) => statusCode)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(taken)
+})
