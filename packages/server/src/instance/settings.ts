@@ -139,6 +139,12 @@ export const mainSettings = {
     'How often the image of a project that deploys by itself is compared with its registry',
   ),
   maxBuilds: setting('BERTH_MAX_BUILDS', wholeNumber(1, 64), 2, 'How many builds may run at once'),
+  buildSilentSeconds: setting(
+    'BERTH_BUILD_SILENT_SECONDS',
+    wholeNumber(1, 1_800),
+    600,
+    'How long a build may write nothing before it is ended',
+  ),
   sleepAfterSeconds: setting(
     'BERTH_SLEEP_AFTER_SECONDS',
     wholeNumber(0, 31_536_000),

@@ -24,13 +24,13 @@ export interface Scene {
   end(): Promise<void>
 }
 
-export async function setScene(parts: Partial<Parts> = {}): Promise<Scene> {
+export async function setScene(parts: Partial<Parts> = {}, env: Record<string, string> = {}): Promise<Scene> {
   const root = mkdtempSync(join(tmpdir(), 'berth-deployments-'))
   const source = join(root, 'app')
   mkdirSync(source)
   writeFileSync(join(source, 'package.json'), JSON.stringify({ name: 'app', scripts: { start: 'node server.js' } }))
   writeFileSync(join(source, 'server.js'), '')
-  const instance = await startInstance({ BERTH_PROJECT_ROOTS: root, BERTH_MAX_BUILDS: '8' }, parts)
+  const instance = await startInstance({ BERTH_PROJECT_ROOTS: root, BERTH_MAX_BUILDS: '8', ...env }, parts)
   const stopping = new AbortController()
   await instance.running?.start(stopping.signal)
   await instance.jobs.start()

@@ -10,6 +10,7 @@ import { inMemoryContent } from './in-memory.ts'
 import { StoreFailure } from './store-failure.ts'
 import { chunksOf, namesIn, never, readAll } from './suite.ts'
 import { FaultyPlace } from './test-faults.ts'
+import { withTimeLimit } from './with-time-limit.ts'
 
 let folder: TempFolder
 let place: FaultyPlace
@@ -79,6 +80,30 @@ test('a place that falls silent is left, in every call', async () => {
   await expect(store.size('a', never)).rejects.toMatchObject({ reason: 'timeout' })
   await expect(namesIn(store, '')).rejects.toMatchObject({ reason: 'timeout' })
   await expect(store.remove('a', never)).rejects.toMatchObject({ reason: 'timeout' })
+})
+
+test('a place that drips is left: less than 64 KB in the time is no progress', async () => {
+  async function* drops(): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      yield Uint8Array.of(1)
+    }
+  }
+  const dripping = {
+    ...store,
+    get: drops,
+    put: async (_name: string, content: AsyncIterable<Uint8Array>) => {
+      let sizeBytes = 0
+      for await (const chunk of content) {
+        sizeBytes += chunk.length
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+      return { sizeBytes }
+    },
+  }
+  const limited = withTimeLimit(dripping, 300)
+  await expect(readAll(limited.get('a', never))).rejects.toMatchObject({ reason: 'timeout' })
+  await expect(limited.put('a', drops(), never)).rejects.toMatchObject({ reason: 'timeout' })
 })
 
 test('content that is slow to come is not held against the place', async () => {

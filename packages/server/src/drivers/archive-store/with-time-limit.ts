@@ -6,9 +6,12 @@ import { StoreFailure } from './store-failure.ts'
 /** The longest wait for a put that was given up; a place that hangs never answers. */
 const settleMs = 5_000
 
+/** A place that takes or gives less within the time is as good as silent: it would hold a slot for hours. */
+const leastBytes = 64 * 1024
+
 /**
- * Ends a call whose place fell silent: no byte taken or given, and no answer, for that long. The time that content takes to
- * come (a slow dump) is not the place's.
+ * Ends a call whose place makes no progress for that long: less than 64 KB taken or given, and no answer. The time that content takes
+ * to come (a slow dump) is not the place's.
  */
 export function withTimeLimit(store: ArchiveStore, silentMs: number): ArchiveStore {
   const within = async <Result>(abort: AbortSignal, work: (watch: Watch) => Promise<Result>): Promise<Result> => {
@@ -52,9 +55,13 @@ class Watch {
   readonly #controller = new AbortController()
   readonly #ended = Promise.withResolvers<never>()
   #timer: NodeJS.Timeout | undefined
+  #waitingSince: number | undefined
+  #leftMs: number
+  #movedBytes = 0
 
   constructor(silentMs: number, abort: AbortSignal) {
     this.#silentMs = silentMs
+    this.#leftMs = silentMs
     this.#abort = abort
     this.#ended.promise.catch(() => undefined)
     if (abort.aborted) this.#stop()
@@ -73,19 +80,30 @@ class Watch {
 
   wait(): void {
     this.pause()
+    this.#waitingSince = performance.now()
     this.#timer = setTimeout(() => {
       const seconds = Math.round(this.#silentMs / 1000)
       this.#fail(
         new StoreFailure(
           'timeout',
-          `The destination fell silent for ${seconds} seconds; see whether it is overloaded or cut off`,
+          `The destination made no progress for ${seconds} seconds; see whether it is overloaded or cut off`,
         ),
       )
-    }, this.#silentMs)
+    }, this.#leftMs)
   }
 
   pause(): void {
     clearTimeout(this.#timer)
+    if (this.#waitingSince !== undefined) this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - this.#waitingSince))
+    this.#waitingSince = undefined
+  }
+
+  /** The whole time begins anew once enough was taken or given. */
+  moved(bytes: number): void {
+    this.#movedBytes += bytes
+    if (this.#movedBytes < leastBytes) return
+    this.#movedBytes = 0
+    this.#leftMs = this.#silentMs
   }
 
   end(): void {
@@ -104,7 +122,9 @@ class Watch {
       this.wait()
       yield chunk
       this.pause()
+      this.moved(chunk.length)
     }
+    this.moved(leastBytes)
     this.wait()
   }
 
@@ -130,6 +150,7 @@ async function* watchedReads<Item>(
       const next = await Promise.race([items.next(), watch.ended])
       watch.pause()
       if (next.done) return
+      watch.moved(next.value instanceof Uint8Array ? next.value.length : leastBytes)
       yield next.value
     }
   } finally {

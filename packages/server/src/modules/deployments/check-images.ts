@@ -5,6 +5,7 @@ import type { Artifact } from '../../drivers/runtime/runtime.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { ImageCheckRow } from '../../platform/db/tables/deployments.ts'
 import { Failure } from '../../platform/failure.ts'
+import { inTurns } from '../../platform/in-turns.ts'
 import { job } from '../../platform/jobs/declare.ts'
 import type { Schedule } from '../../platform/jobs/schedules.ts'
 import { type ImageProject, imageProjects } from '../projects/index.ts'
@@ -103,7 +104,8 @@ async function askRegistries(
   deps: DeploymentsDeps,
   abort: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
-  const questions = [...new Map(due.map(({ project }) => [keyOf(project), project])).values()]
+  const asked = new Map(due.map(({ project }) => [keyOf(project), project]))
+  const questions = inTurns(asked.values(), ({ organizationId }) => organizationId)
   const digests = new Map<string, string>()
   const away = new Set<string>()
   const ask = async () => {

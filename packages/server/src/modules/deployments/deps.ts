@@ -32,6 +32,8 @@ export interface EdgeSwitch {
 
 export interface DeploymentsSettings {
   maxBuilds: number
+  /** A build that writes nothing for so long is ended. */
+  buildSilentSeconds: number
   baseDomain: string
   sleepAfterSeconds: number
   /** Between two comparisons of an image with its registry. */

@@ -1,5 +1,6 @@
 import { isImageId } from '../../../drivers/runtime/image-name.ts'
 import { type Artifact, BuildFailed, type BuildPlan } from '../../../drivers/runtime/runtime.ts'
+import { ProgressDeadline } from '../../../platform/progress-deadline.ts'
 import type { DeployedConfig, DeployPlan, Unit } from '../plan.ts'
 import { secretKeysOf } from '../project-scrubbers.ts'
 import { withSecrets } from '../snapshot.ts'
@@ -101,6 +102,7 @@ async function runBuild(plan: BuildPlan, service: string, deploying: Deploying):
   const { deployment, project, deps, env, log, abort } = deploying
   const { resources } = JSON.parse(deployment.config) as DeployedConfig
   if (plan.kind !== 'dockerfile' && !plan.installCommand && !plan.buildCommand) log.line('Nothing to install or to build')
+  using deadline = new ProgressDeadline(deps.settings.buildSilentSeconds * 1000, abort)
   try {
     return await deps.runtimes.for(deployment.serverId).build(
       {
@@ -115,14 +117,21 @@ async function runBuild(plan: BuildPlan, service: string, deploying: Deploying):
         timeoutMs: buildLimitMs,
         registryLogins: await deps.registries.loginsOf(project.organizationId),
       },
-      ({ message, stream }) => log.line(message, stream),
-      abort,
+      ({ message, stream }) => {
+        deadline.progress()
+        log.line(message, stream)
+      },
+      deadline.signal,
     )
   } catch (error) {
+    if (deadline.isOver && !abort.aborted) throw new DeployFailed('timed_out', silentText(deps.settings.buildSilentSeconds))
     if (error instanceof BuildFailed) throw new DeployFailed(`build_${error.code}`, error.message, error.logTail)
     throw error
   }
 }
+
+const silentText = (seconds: number) =>
+  `The build wrote nothing for ${seconds} s and was ended. Let it print its progress, or raise BERTH_BUILD_SILENT_SECONDS.`
 
 export const ownerOf = ({ deployment }: Pick<Deploying, 'deployment'>) => ({
   projectId: deployment.projectId,

@@ -1,6 +1,7 @@
 import { type contract, limits } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
 import { fail } from '../../../platform/failure.ts'
+import { hasSeveralOrganizations } from '../../../platform/jobs/owners.ts'
 import { putOnRecord } from '../../../platform/write-record.ts'
 import { namedEnvironment } from '../../projects/index.ts'
 import type { DeploymentsDeps } from '../deps.ts'
@@ -17,7 +18,9 @@ export function execHandlers(deps: DeploymentsDeps): Handlers<Rows> {
       const { service, input = false } = body
       const { slug: environment } = await namedEnvironment(deps.database.db, project.id, body.environment ?? 'production')
       const place = await findInstance({ projectId: project.id, environment, service }, deps)
-      const one = execs.open({ projectId: project.id, userId: caller.userId, input })
+      const { organizationId, id: projectId } = project
+      const isShared = await hasSeveralOrganizations(deps.database.db)
+      const one = execs.open({ organizationId, projectId, userId: caller.userId, input, isShared })
       try {
         await runExec(one, place, body, await begin(), deps)
       } finally {

@@ -5,10 +5,20 @@ import { ExecInput } from './exec-input.ts'
 
 export interface OpenExec {
   id: string
+  organizationId: string
   projectId: string
   userId: string
   /** null: it reads nothing. */
   input: ExecInput | null
+}
+
+/** One of several organisations leaves the others room. */
+const shareOfOrganization = 0.8
+
+interface NewExec extends Pick<OpenExec, 'organizationId' | 'projectId' | 'userId'> {
+  input: boolean
+  /** The instance has other organisations. */
+  isShared: boolean
 }
 
 /** The programs that run inside projects by this control plane; bounded in number. */
@@ -16,13 +26,16 @@ export class OpenExecs {
   readonly #open = new Map<string, OpenExec>()
 
   /** Takes a place; whoever took it gives it back. */
-  open({ projectId, userId, input }: { projectId: string; userId: string; input: boolean }): OpenExec {
-    const ofProject = [...this.#open.values()].filter((one) => one.projectId === projectId).length
-    if (ofProject >= limits.execsOfProject || this.#open.size >= limits.execsOfInstance)
+  open({ organizationId, projectId, userId, input, isShared }: NewExec): OpenExec {
+    const all = [...this.#open.values()]
+    const ofProject = all.filter((one) => one.projectId === projectId).length
+    const ofOrganization = all.filter((one) => one.organizationId === organizationId).length
+    const share = limits.execsOfInstance * (isShared ? shareOfOrganization : 1)
+    if (ofProject >= limits.execsOfProject || ofOrganization >= share || all.length >= limits.execsOfInstance)
       fail('rate_limited', {
-        words: `No more than ${limits.execsOfProject} programs run inside a project at once (${limits.execsOfInstance} on the instance): end one, or wait`,
+        words: `No more than ${limits.execsOfProject} programs run inside a project at once (${share} of an organisation, ${limits.execsOfInstance} on the instance): end one, or wait`,
       })
-    const one = { id: newId('exe'), projectId, userId, input: input ? new ExecInput() : null }
+    const one = { id: newId('exe'), organizationId, projectId, userId, input: input ? new ExecInput() : null }
     this.#open.set(one.id, one)
     return one
   }

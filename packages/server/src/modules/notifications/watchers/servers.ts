@@ -1,5 +1,6 @@
 import type { Database } from '../../../platform/database.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
+import { inTurns } from '../../../platform/in-turns.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import type { WatchedServer, WatchedServers } from './watched.ts'
 
@@ -11,9 +12,9 @@ const atOnce = 8
 export async function watchServers(servers: WatchedServers, database: Database, now: Date, abort: AbortSignal): Promise<void> {
   const listed = await servers.list()
   await forgetOthers(database, listed)
-  const waiting = [...listed]
+  const waiting = inTurns(listed, ({ organizationId }) => organizationId)
   const lookAtOne = async () => {
-    for (let server = waiting.pop(); server; server = waiting.pop()) await look(server, servers, { database, now, abort })
+    for (let server = waiting.shift(); server; server = waiting.shift()) await look(server, servers, { database, now, abort })
   }
   await Promise.all(Array.from({ length: atOnce }, lookAtOne))
 }

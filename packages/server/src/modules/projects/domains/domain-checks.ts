@@ -1,6 +1,7 @@
 import { DnsUnanswered } from '../../../drivers/dns/dns.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { inTurns } from '../../../platform/in-turns.ts'
 import { type JobKind, job } from '../../../platform/jobs/declare.ts'
 import type { Schedule } from '../../../platform/jobs/schedules.ts'
 import type { Bound } from '../../../platform/transaction.ts'
@@ -63,14 +64,14 @@ async function dueNames({ database: { db }, ...deps }: ProjectsDeps): Promise<st
   const due = await db
     .selectFrom('domains')
     .innerJoin('projects', 'projects.id', 'domains.projectId')
-    .select('hostname')
+    .select(['hostname', 'projects.organizationId'])
     .where('projects.presence', 'in', present)
     // A time beyond the longest pause was set while the clock was ahead.
     .where((is) => is.or([is('nextCheckAt', '<=', now), is('nextCheckAt', '>', now + longestPauseMs)]))
     .orderBy('nextCheckAt')
     .limit(mostInOneRun)
     .execute()
-  return [...new Set(due.map(({ hostname }) => hostname))]
+  return [...new Set(inTurns(due, ({ organizationId }) => organizationId).map(({ hostname }) => hostname))]
 }
 
 async function checkName(hostname: string, deps: ProjectsDeps, abort: AbortSignal): Promise<void> {

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { inTurns } from './in-turns.ts'
+
+test.each([
+  [[], []],
+  [
+    ['a1', 'a2', 'a3'],
+    ['a1', 'a2', 'a3'],
+  ],
+  [
+    ['a1', 'a2', 'a3', 'b1', 'c1', 'b2'],
+    ['a1', 'b1', 'c1', 'a2', 'b2', 'a3'],
+  ],
+])('%j are taken as %j', (items, expected) => {
+  expect(inTurns(items, (item) => item[0]!)).toEqual(expected)
+})

@@ -1,0 +1,6 @@
+/** Items in their order, but one of each owner before the second of any: nobody waits for all items of another owner. */
+export function inTurns<Item>(items: Iterable<Item>, ownerOf: (item: Item) => string): Item[] {
+  const queues = [...Map.groupBy(items, ownerOf).values()]
+  const longest = Math.max(0, ...queues.map(({ length }) => length))
+  return Array.from({ length: longest }, (_, at) => queues.flatMap((queue) => queue.slice(at, at + 1))).flat()
+}
