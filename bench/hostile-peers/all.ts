@@ -1,10 +1,15 @@
 import { abandonedPipelines, abandonedRequests } from './abandoned-requests.ts'
+import { abandonedRequests } from './abandoned-requests.ts'
+import { cloudList } from './cloud-list.ts'
 import { excludePatterns } from './exclude-patterns.ts'
 import { largeAuditEntries } from './large-audit-entries.ts'
 import { largeRules, manyVariables } from './large-collections.ts'
 import { manyOpenFiles } from './many-open-files.ts'
 import { nobody } from './nobody.ts'
+import { s3Listing } from './s3-listing.ts'
 import type { Scenario } from './scenario.ts'
+import { serverAnswers } from './server-answers.ts'
+import { sftpListing } from './sftp-listing.ts'
 
 /** In the order in which they run; a new one is one file and one line here. */
 export const scenarios: readonly Scenario[] = [
@@ -16,4 +21,8 @@ export const scenarios: readonly Scenario[] = [
   manyVariables,
   largeRules,
   largeAuditEntries,
+  s3Listing,
+  sftpListing,
+  cloudList,
+  serverAnswers,
 ]

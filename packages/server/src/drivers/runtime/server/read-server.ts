@@ -7,11 +7,12 @@ import { readContainer, readImage } from './read-container.ts'
 import type { ReadDocker, ServerReader } from './server-reader.ts'
 
 const answerBytes = 4 * 1024 * 1024
-/** Of one container, one image or a page of containers: the rest of its work is done at once. */
-const recordBytes = 1024 * 1024
+/** Of one container or image, which has some 10 KB: the rest of the work with it is done at once. */
+const recordBytes = 256 * 1024
+const pageBytes = 1024 * 1024
 const versionBytes = 64 * 1024
 /** Of all answers of one reading: a server with a thousand large containers must not fill our memory. */
-const wholeBytes = 32 * 1024 * 1024
+const wholeBytes = 8 * 1024 * 1024
 /** With what is thrown away because it is too long. */
 const receivedBytes = 256 * 1024 * 1024
 const wholeMs = 60_000
@@ -88,7 +89,7 @@ async function listContainers(get: Get, warnings: string[]): Promise<string[]> {
   for (let size = pageSize; ids.length < containersAtMost; ) {
     const filters: string = before === null ? '' : `&filters=${encodeURIComponent(JSON.stringify({ before: [before] }))}`
     try {
-      const page: string[] = list(await get(`/containers/json?all=1&limit=${size}${filters}`)).map((one) => text(record(one).Id))
+      const page: string[] = list(await get(`/containers/json?all=1&limit=${size}${filters}`, pageBytes)).map((one) => text(record(one).Id))
       const fresh = page.filter((id) => isId(id) && !ids.includes(id))
       ids.push(...fresh)
       if (page.length < size || fresh.length === 0) return ids

@@ -14,7 +14,7 @@ export interface ServerReader {
   ping(abort: AbortSignal): Promise<{ version: string }>
   /**
    * All containers, running or not, with the volumes, the networks and the images of the containers. One list and then each
-   * container and image by itself, sixteen at a time; at most 2,000 containers, 1 MB of each (4 MB of a list) and 60 s in all. It is no
+   * container and image by itself, sixteen at a time; at most 2,000 containers, 256 KB of each (4 MB of a list), 8 MB and 60 s in all. It is no
    * snapshot: a container that is removed meanwhile is left out.
    */
   readDocker(abort: AbortSignal): Promise<ReadDocker>
