@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { parseInSlices } from './sliced-json.ts'
 
-const large = (value: unknown) => Array.from({ length: 3_000 }, () => value)
+const large = (value: unknown) => Array.from({ length: 8_000 }, () => value)
 const text = 'a "quoted" \\ back\\"slash, [brackets] {braces} é \u2028'.repeat(3)
 
 const values: [string, unknown][] = [
@@ -50,7 +50,7 @@ test('other work has its turn while a large text is parsed', async () => {
       await turn()
     }
   })()
-  const records = JSON.stringify(Array.from({ length: 20 }, () => large({ id: 1, text })))
+  const records = JSON.stringify(Array.from({ length: 8 }, () => large({ id: 1, text })))
   await parseInSlices(records)
   isOver = true
   await counting

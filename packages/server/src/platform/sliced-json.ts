@@ -1,6 +1,8 @@
 import { setImmediate as letOthers } from 'node:timers/promises'
 
-const sliceCharacters = 64 * 1024
+const sliceCharacters = 256 * 1024
+/** Between two turns of other work. */
+const scanCharacters = 128 * 1024
 const deepest = 32
 
 /**
@@ -86,7 +88,7 @@ class Slices {
       else if (code === comma && open === 0) yield at
       else if (code === openBrace || code === openBracket) open += 1
       else if (code === closeBrace || code === closeBracket) open -= 1
-      if (at - this.#scanned > 2 * sliceCharacters || at < this.#scanned) {
+      if (at - this.#scanned > scanCharacters || at < this.#scanned) {
         this.#scanned = at
         await letOthers()
       }

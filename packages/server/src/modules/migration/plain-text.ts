@@ -9,9 +9,11 @@ export function plainText(text: string): string {
   return short.replace(unseen, '\ufffd')
 }
 
-export const plainWords = (record: Record<string, string>, most = 200): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(record)
-      .slice(0, most)
-      .map(([key, value]) => [plainText(key), plainText(value)]),
-  )
+export function plainWords(record: Record<string, string>, most = 200): Record<string, string> {
+  const shown: [string, string][] = []
+  for (const key in record) {
+    if (shown.length === most) break
+    shown.push([plainText(key), plainText(record[key] as string)])
+  }
+  return Object.fromEntries(shown)
+}

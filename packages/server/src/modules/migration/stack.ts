@@ -25,8 +25,10 @@ export function stackOf(
   const composeProjects = [...stacks].map(([name, stack]) => projectOf(name, stack, (container) => show(container, stack)))
   const containers = handRun.map((container) => show(container))
   const services = composeProjects.flatMap((project) => project.services)
-  const usedBy = (holds: (container: ReadContainer) => boolean) =>
-    docker.containers.filter(holds).map(({ name }) => plainText(name))
+  const usersOfVolume = usersBy(docker.containers, ({ mounts }) =>
+    mounts.flatMap(({ type, source }) => (type === 'volume' && source !== null ? [source] : [])),
+  )
+  const usersOfNetwork = usersBy(docker.containers, ({ networks }) => Object.keys(networks))
   return {
     serverId,
     docker: { version: plainText(docker.version) },
@@ -36,12 +38,12 @@ export function stackOf(
       name: plainText(name),
       driver: plainText(driver),
       labels: plainWords(labels),
-      usedBy: usedBy(({ mounts }) => mounts.some(({ type, source }) => type === 'volume' && source === name)),
+      usedBy: usersOfVolume.get(name) ?? [],
     })),
     networks: docker.networks.map(({ name, driver }) => ({
       name: plainText(name),
       driver: plainText(driver),
-      usedBy: usedBy(({ networks }) => Object.hasOwn(networks, name)),
+      usedBy: usersOfNetwork.get(name) ?? [],
     })),
     warnings: [...docker.warnings, ...[...stacks.values()].flatMap(({ files }) => files.warnings)].map(plainText),
     summary: {
@@ -53,6 +55,19 @@ export function stackOf(
       adoptable: [...services, ...containers].filter(({ adoptable }) => adoptable).length,
     },
   }
+}
+
+/** Names of the containers by what they use: a server may list thousands of both. */
+function usersBy(containers: readonly ReadContainer[], uses: (container: ReadContainer) => string[]): Map<string, string[]> {
+  const users = new Map<string, string[]>()
+  for (const container of containers) {
+    for (const used of new Set(uses(container))) {
+      const known = users.get(used)
+      if (known) known.push(plainText(container.name))
+      else users.set(used, [plainText(container.name)])
+    }
+  }
+  return users
 }
 
 function projectOf(

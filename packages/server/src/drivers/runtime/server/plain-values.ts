@@ -10,6 +10,8 @@ export const count = (value: unknown): number => (typeof value === 'number' && N
 export const flag = (value: unknown): boolean => value === true
 /** Of the parts of one container; nobody has more of anything, and millions of small ones take more memory than their bytes. */
 const partsAtMost = 20_000
+/** Labels and options: a Compose file has some dozens. */
+const wordsAtMost = 2_000
 export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value.slice(0, partsAtMost) : [])
 export const names = (value: unknown): string[] => Object.keys(record(value)).slice(0, partsAtMost)
 export const texts = (value: unknown): string[] => list(value).filter((one) => typeof one === 'string')
@@ -18,6 +20,14 @@ export const textsOrNull = (value: unknown): string[] | null => (Array.isArray(v
 /** Without a prototype: a name such as `__proto__` is a name like any other. */
 export function words(value: unknown): Record<string, string> {
   const found: Record<string, string> = Object.create(null)
-  for (const [name, one] of Object.entries(record(value)).slice(0, partsAtMost)) if (typeof one === 'string') found[name] = one
+  const given = record(value)
+  let left = wordsAtMost
+  // A name at a time: all of them at once are as many as a server cares to send.
+  for (const name in given) {
+    if (left === 0) break
+    left -= 1
+    const one = given[name]
+    if (Object.hasOwn(given, name) && typeof one === 'string') found[name] = one
+  }
   return found
 }

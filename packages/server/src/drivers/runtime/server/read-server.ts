@@ -62,13 +62,13 @@ async function readAll(get: Get): Promise<ReadDocker> {
   return {
     version,
     containers: found,
-    volumes: volumes.map((one) => ({
+    volumes: atMost(volumes, 'volumes', warnings).map((one) => ({
       name: text(one.Name),
       driver: text(one.Driver),
       labels: words(one.Labels),
       options: words(one.Options),
     })),
-    networks: networks.map((one) => ({
+    networks: atMost(networks, 'networks', warnings).map((one) => ({
       name: text(one.Name),
       driver: text(one.Driver),
       labels: words(one.Labels),
@@ -89,7 +89,9 @@ async function listContainers(get: Get, warnings: string[]): Promise<string[]> {
   for (let size = pageSize; ids.length < containersAtMost; ) {
     const filters: string = before === null ? '' : `&filters=${encodeURIComponent(JSON.stringify({ before: [before] }))}`
     try {
-      const page: string[] = list(await get(`/containers/json?all=1&limit=${size}${filters}`, pageBytes)).map((one) => text(record(one).Id))
+      const page: string[] = list(await get(`/containers/json?all=1&limit=${size}${filters}`, pageBytes)).map((one) =>
+        text(record(one).Id),
+      )
       const fresh = page.filter((id) => isId(id) && !ids.includes(id))
       ids.push(...fresh)
       if (page.length < size || fresh.length === 0) return ids
@@ -114,6 +116,13 @@ async function listContainers(get: Get, warnings: string[]): Promise<string[]> {
   }
   warnings.push(`There are more than ${containersAtMost} containers: the oldest are left out`)
   return ids.slice(0, containersAtMost)
+}
+
+const listedAtMost = 5_000
+
+function atMost<Item>(items: Item[], what: string, warnings: string[]): Item[] {
+  if (items.length > listedAtMost) warnings.push(`There are more than ${listedAtMost} ${what}: the others are left out`)
+  return items.slice(0, listedAtMost)
 }
 
 const records = (value: unknown) => list(value).map(record)
