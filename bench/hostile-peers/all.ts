@@ -1,5 +1,4 @@
 import { abandonedPipelines, abandonedRequests } from './abandoned-requests.ts'
-import { abandonedRequests } from './abandoned-requests.ts'
 import { cloudList } from './cloud-list.ts'
 import { excludePatterns } from './exclude-patterns.ts'
 import { largeAuditEntries } from './large-audit-entries.ts'
