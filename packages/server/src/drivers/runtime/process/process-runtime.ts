@@ -64,6 +64,8 @@ export function createProcessRuntime({
   }
   const looked = async (one: Supervised): Promise<Instance> => {
     await one.lookForPort(sockets.get())
+    // It may have ended during the look.
+    await one.settled()
     return show(one, places)
   }
   const endWhatItLeft = async (instanceId: string) => {

@@ -3,6 +3,7 @@ import { restsUntil } from '../../../platform/rests-until.ts'
 import { lengthOf, writtenSince } from './detached.ts'
 import type { InstanceRecord, InstanceRecords } from './instance-record.ts'
 import { OwnPort } from './own-port.ts'
+import { isAlive } from './process-table.ts'
 import { takenPortIn, takenPorts } from './taken-port.ts'
 
 const streams = ['stdout', 'stderr'] as const
@@ -51,8 +52,8 @@ export class ProgramPorts {
     const began = performance.now()
     const { at, listensOn, shared } = await this.#own.look({ process: identity, given: port, hinted: hintedPort }, sockets)
     this.#restsUntil = restsUntil(began, lookShare)
-    // Another run has begun meanwhile.
-    if (this.#record.process !== identity) return
+    // It has ended meanwhile, or another run has begun.
+    if (this.#record.process !== identity || !isAlive(identity)) return
     this.listensOn = listensOn
     this.#record.portTaken = shared
     if (at === null || at === this.#record.listensAt) return
