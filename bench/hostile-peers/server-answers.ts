@@ -36,6 +36,8 @@ export const serverAnswers: Scenario = {
         JSON.stringify({ Volumes: Array.from({ length: 40_000 }, (_, at) => ({ Name: `volume ${at}`, Driver: 'local' })) }),
       ),
     })
+    // The first scan compiles its schemas, once for the life of the process.
+    await hosting.api('POST', '/migration/scan', { serverId: scanned })
     return watch(async (until) => {
       const answers = new Set<string>()
       while (!until.aborted) {
