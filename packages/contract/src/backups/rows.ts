@@ -63,7 +63,7 @@ export const backups = {
     status: 204,
   }),
   startRun: route('POST /backup-policies/:policyId/run', {
-    summary: 'Back up now',
+    summary: 'Back up now; while a run of the policy is still queued, that run is the answer',
     permission: 'backup_destination:backup_policy:write',
     on: 'backupPolicy',
     needs: 'write',
@@ -133,7 +133,8 @@ export const backups = {
     errors: ['not_staged', 'work_in_progress', 'not_restorable'],
   }),
   cancelRestore: route('POST /backup-restores/:restoreId/cancel', {
-    summary: 'Cancel a restore that is staged or in flight',
+    summary:
+      'Cancel a restore that is staged or in flight; one that is writing stays `applying`, with `error.code` `cancelled`, until the previous data is back, and is `cancelled` then',
     permission: 'backup_destination:backup_restore:write',
     on: 'backupRestore',
     needs: 'admin',
@@ -163,7 +164,8 @@ export const backups = {
     stream: { ...rowEvents(BackupRestore, BackupRestoreStatus), transition: RestoreTransition },
   }),
   receiveWebhook: route('POST /webhooks/backup', {
-    summary: 'Start a run of the policy whose webhook token is the bearer credential; every failure is the same 404',
+    summary:
+      'Start a run of the policy whose webhook token is the bearer credential, or name the one that is still queued; every failure, a disabled policy too, is the same 404',
     public: true,
     conceal: true,
     ignoresBody: true,

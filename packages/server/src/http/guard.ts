@@ -87,7 +87,7 @@ function checkOperator(caller: Caller, gatekeeper: Gatekeeper, field?: string): 
 export const loadObject = (row: AnyRoute, named: Named, caller: Caller, deps: GuardDeps): Awaitable<Loaded> =>
   after(loadNamed(row, named, caller, deps), (loaded) =>
     // The body names nothing else on a read, which is most calls.
-    row.method === 'GET' ? loaded : after(checkBodyNames(row, named.body, caller, deps), () => loaded),
+    row.method === 'GET' ? loaded : after(checkBodyNames(row, named.body, loaded.object, caller, deps), () => loaded),
   )
 
 interface Loaded {
@@ -95,8 +95,14 @@ interface Loaded {
   level: Level
 }
 
-async function checkBodyNames(row: AnyRoute, body: unknown, caller: Caller, deps: GuardDeps): Promise<void> {
-  if (caller.projectIds) await checkOthers(row, body, caller, deps)
+async function checkBodyNames(
+  row: AnyRoute,
+  body: unknown,
+  object: object | undefined,
+  caller: Caller,
+  deps: GuardDeps,
+): Promise<void> {
+  if (caller.projectIds) await checkOthers(row, body, object, caller, deps)
   const field = operatorField(row, body)
   if (field) await checkOperator(caller, deps.gatekeeper, field)
 }
@@ -158,12 +164,21 @@ function isInReach(row: AnyRoute, object: object, projectId: string | undefined,
   return projectId !== undefined && projectIds.has(projectId)
 }
 
-/** What the body names besides: a token of certain projects brings nothing into them that hangs on another or on none. */
-async function checkOthers(row: AnyRoute, body: unknown, caller: Caller, { loaders }: GuardDeps): Promise<void> {
+/**
+ * Other objects that the body names: a token of certain projects brings nothing into them that hangs on another or on none. The one
+ * that the object has already may be named again.
+ */
+async function checkOthers(
+  row: AnyRoute,
+  body: unknown,
+  current: object | undefined,
+  caller: Caller,
+  { loaders }: GuardDeps,
+): Promise<void> {
   for (const [field, kind] of Object.entries(row.names ?? {})) {
     const id = (body as Record<string, unknown> | undefined)?.[field]
-    // A grant names a person, who is nobody's project.
-    if (typeof id !== 'string' || kind === 'member') continue
+    // A grant names a person, who belongs to no project.
+    if (typeof id !== 'string' || kind === 'member' || (current as Record<string, unknown> | undefined)?.[field] === id) continue
     const object = projectScoped.has(kind) ? await loaders[kind]?.({ id, sessionId: id }, caller) : undefined
     const projectId = object && projectOf(object, kind)
     if (!projectId || !caller.projectIds?.has(projectId))

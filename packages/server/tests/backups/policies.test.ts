@@ -3,7 +3,7 @@ import { hashToken } from '../../src/platform/secrets/token.ts'
 import { makeRun } from '../kit/backups.ts'
 import { call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
-import { makePeople, type People } from '../kit/people.ts'
+import { makePeople, makeToken, type People } from '../kit/people.ts'
 import { makeProject } from '../kit/projects.ts'
 
 let instance: TestInstance
@@ -147,6 +147,13 @@ describe('POST /projects/:projectId/backup-policies', () => {
 })
 
 describe('PATCH /backup-policies/:policyId', () => {
+  test('a token of the project may send the destination again that the policy has, and no other', async () => {
+    const { id } = await made()
+    const token = await makeToken(instance, people.owner, { projectIds: [projectId] })
+    expect((await change(id, { destinationId, retainDays: 3 }, token)).status).toBe(200)
+    const refused = await change(id, { destinationId: 'bkd_22222222222222222222' }, token)
+    expect([refused.status, refused.body.field]).toEqual([403, 'destinationId'])
+  })
   test('only allow-listed fields are taken; the project, the service and the creator stay', async () => {
     const policy = await made({ cronExpression: '@daily' })
     const { status, body } = await change(policy.id, {

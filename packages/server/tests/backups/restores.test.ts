@@ -495,7 +495,10 @@ describe('POST /backup-restores/:restoreId/cancel', () => {
     expect((await routedProjects(db())).pauses).toEqual([{ projectId: scene.projectId, kind: 'restore' }])
     synced.length = 0
     expect(await scene.restore(restoreId)).toMatchObject({ status: 'applying', finishedAt: null })
-    expect(await cancel(restoreId)).toMatchObject({ status: 200, body: { data: { status: 'applying' } } })
+    expect(await cancel(restoreId)).toMatchObject({
+      status: 200,
+      body: { data: { status: 'applying' }, warnings: [expect.stringContaining('is being put back')] },
+    })
     expect(reader.events.filter(({ event, data }) => event === 'complete' || data.status === 'cancelled')).toEqual([])
     const deploy = await scene.as(owner(), 'POST /deployments/build/access', { body: { projectId: scene.projectId } })
     expect([deploy.status, deploy.body.code, deploy.body.error]).toEqual([

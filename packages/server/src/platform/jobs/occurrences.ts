@@ -44,7 +44,9 @@ function parseCron({ cron, timezone }: { cron: string; timezone?: string | null 
   try {
     return new Cron(cron, { paused: true, mode: '5-part', timezone: timezone ?? 'UTC' })
   } catch (error) {
-    throw new BadRhythm('cron', `the cron expression cannot be understood: ${(error as Error).message}`)
+    const reason =
+      cron.trim().split(/\s+/).length === 5 ? (error as Error).message : 'it must have exactly five parts, as in `0 3 * * *`'
+    throw new BadRhythm('cron', `the cron expression cannot be understood: ${reason}`)
   }
 }
 

@@ -10,6 +10,9 @@ import { prepareRestore } from './prepare.ts'
 import { findRestore, listRestores } from './restore-store.ts'
 import { showRestore, transitionOf } from './show-restore.ts'
 
+const undoingWarning =
+  'The cancellation is accepted. The previous data is being put back: the restore is cancelled once that is done.'
+
 type RestoreRows = 'listRestores' | 'prepareRestore' | 'applyRestore' | 'cancelRestore' | 'getRestore' | 'streamRestore'
 
 export function restoreHandlers(deps: BackupsDeps): Pick<Handlers<typeof contract.backups>, RestoreRows> {
@@ -22,7 +25,10 @@ export function restoreHandlers(deps: BackupsDeps): Pick<Handlers<typeof contrac
     applyRestore: async ({ body }, { backupRestore }) => ({
       data: showRestore(await applyWithToken(backupRestore, body.confirmationToken, deps)),
     }),
-    cancelRestore: async (_, { backupRestore }) => ({ data: showRestore(await cancelRestore(backupRestore, deps)) }),
+    cancelRestore: async (_, { backupRestore }) => {
+      const data = showRestore(await cancelRestore(backupRestore, deps))
+      return { data, ...(data.status === 'cancelled' ? {} : { warnings: [undoingWarning] }) }
+    },
     listRestores: async ({ query }, { savedProject, caller: { organizationId } }) =>
       listed(await listRestores(deps.database.db, { organizationId, projectId: savedProject.id }, query), showRestore),
     getRestore: (_, { backupRestore }) => ({ data: showRestore(backupRestore) }),
