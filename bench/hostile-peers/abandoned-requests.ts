@@ -10,7 +10,7 @@ const abandoned = (name: string, requestsEach: number): Scenario => ({
   env: { BERTH_QUOTA_PROJECTS: '1000' },
   async run({ hosting, watch }) {
     for (let at = 0; at < projects; at++) await hosting.makeProject({ name: `abandoned-${at}`, kind: 'service' })
-    const { token } = (await hosting.api('POST', '/tokens', { name: 'viewer', scopes: ['project:read'] })).body.data
+    const { token } = (await hosting.api('POST', '/tokens', { name: 'reader' })).body.data
     const { hostname, port } = new URL(hosting.berth.url)
     const head = `GET /api/projects?limit=200 HTTP/1.1\r\nhost: ${hostname}:${port}\r\nauthorization: Bearer ${token}\r\n\r\n`
     const visit = () =>

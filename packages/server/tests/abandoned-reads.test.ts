@@ -40,22 +40,33 @@ async function send(requests: number): Promise<{ socket: Socket; connection: Soc
 
 test('reads of a client that has gone away are not computed', async () => {
   const { socket, connection } = await send(pipelinedAtMost)
-  await waitFor(readBounds.atOnce)
+  await waitFor(1)
   socket.resetAndDestroy()
   await vi.waitFor(() => expect(connection.destroyed).toBe(true), 20_000)
   go()
   const last = await read()
   expect(last.statusCode).toBe(200)
-  expect(computed).toBe(readBounds.atOnce + 1)
+  expect(computed).toBe(2)
+})
+
+test('requests that a connection brings at once are answered one after the other', async () => {
+  const { socket } = await send(pipelinedAtMost)
+  let text = ''
+  socket.setEncoding('utf8').on('data', (piece) => {
+    text += piece
+  })
+  await waitFor(1)
+  go()
+  await vi.waitFor(() => expect(text.match(/HTTP\/1.1 200 OK/g)).toHaveLength(pipelinedAtMost), 20_000)
+  socket.destroy()
 })
 
 test('a connection that brings more requests than it waits for is closed', async () => {
   const { socket } = await send(1000)
   await vi.waitFor(() => expect(socket.destroyed).toBe(true), 20_000)
-  expect(computed).toBeLessThanOrEqual(readBounds.atOnce)
   go()
   expect((await read()).statusCode).toBe(200)
-  expect(computed).toBeLessThanOrEqual(readBounds.atOnce + 1)
+  expect(computed).toBeLessThanOrEqual(2)
 })
 
 test('reads of one caller wait in a bounded number, and more are refused with 503 and Retry-After', async () => {

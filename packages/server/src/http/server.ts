@@ -9,7 +9,7 @@ import { deepestJson, isTooDeep } from './json-depth.ts'
 import { mountRows } from './mount.ts'
 import type { MountDeps } from './mount-deps.ts'
 import { describeApi } from './openapi.ts'
-import { isAbandoned } from './pipelining.ts'
+import { beginInTurn } from './pipelining.ts'
 import { referencePage } from './reference-page.ts'
 import { createRequestIds } from './request-ids.ts'
 import { serializeLazily } from './serialize.ts'
@@ -47,8 +47,9 @@ export function createHttpServer(settings: HttpSettings, handlers: ModuleHandler
     clientErrorHandler: answerMalformed(requestIds),
   })
   app.decorateRequest('state')
+  app.server.on('connection', () => deps.reads.noteConnection())
+  app.addHook('onRequest', beginInTurn)
   app.addHook('onRequest', (request, reply, done) => {
-    if (isAbandoned(request, reply)) return void reply.hijack()
     reply.header('x-request-id', request.id)
     if (deps.stopping.aborted) fail('unavailable')
     if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') refuse('host', 'the header is missing')

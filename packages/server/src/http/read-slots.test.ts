@@ -1,0 +1,83 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { clientGone, ReadSlots, readBounds } from './read-slots.ts'
+
+const never = () => false
+
+/** Reads of one caller that are under way until they are ended. */
+function fill(slots: ReadSlots, who: string) {
+  const ends: (() => void)[] = []
+  const answers = Array.from({ length: readBounds.atOnce }, () =>
+    slots.run(who, never, () => new Promise<string>((resolve) => ends.push(() => resolve('answer')))),
+  )
+  return { answers, end: () => ends.splice(0).map((end) => end()) }
+}
+
+test('a read whose client goes away while it waits is not computed, and the next one is', async () => {
+  const slots = new ReadSlots()
+  const { answers, end } = fill(slots, 'one')
+  let [isGone, computed] = [false, 0]
+  const read = async () => {
+    computed += 1
+    return computed
+  }
+  const abandoned = slots.run('one', () => isGone, read)
+  const next = slots.run('one', never, read)
+  isGone = true
+  end()
+  expect(await abandoned).toBe(clientGone)
+  expect(await next).toBe(1)
+  expect(await Promise.all(answers)).toEqual(answers.map(() => 'answer'))
+})
+
+test('a client that has gone away already waits for nothing', () => {
+  expect(
+    new ReadSlots().run(
+      'one',
+      () => true,
+      () => 'answer',
+    ),
+  ).toBe(clientGone)
+})
+
+test('another caller does not wait, and a read whose rows are in memory needs no place', async () => {
+  const slots = new ReadSlots()
+  const { end, answers } = fill(slots, 'one')
+  expect(slots.run('two', never, () => 'at once')).toBe('at once')
+  expect(await slots.run('two', never, async () => 'soon')).toBe('soon')
+  end()
+  await Promise.all(answers)
+})
+
+test('a read that fails gives its place back', async () => {
+  const slots = new ReadSlots()
+  for (let round = 0; round < 3 * readBounds.atOnce; round += 1)
+    await expect(slots.run('one', never, async () => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
+  await turn()
+  const { end, answers } = fill(slots, 'one')
+  const failing = slots.run('one', never, () => {
+    throw new Error('at once')
+  })
+  end()
+  await expect(failing).rejects.toThrow('at once')
+  await Promise.all(answers)
+  expect(await slots.run('one', never, async () => 'soon')).toBe('soon')
+})
+
+test('connections that come in go first, for a while', async () => {
+  const slots = new ReadSlots()
+  slots.noteConnection()
+  let isComputed = false
+  const answer = slots.run('one', never, async () => {
+    isComputed = true
+    return 'answer'
+  })
+  await turn()
+  expect(isComputed).toBe(false)
+  expect(await answer).toBe('answer')
+  // However many there are.
+  const accepting = setInterval(() => slots.noteConnection(), 0)
+  slots.noteConnection()
+  expect(await slots.run('one', never, async () => 'answer')).toBe('answer')
+  clearInterval(accepting)
+})
