@@ -81,11 +81,10 @@ describe('what a project writes', () => {
   test('goes on hiding a secret however many others store', async () => {
     await ours.set(secret('canary-of-ours'))
     await ours.deploy()
-    for (const half of ['A', 'B'])
-      await theirs.set(
-        ...Array.from({ length: 14 }, (_, at) => secret(`${half}${at}${'0123456789'.repeat(6_500)}`, `${half}${at}`)),
-      )
-    await theirs.deploy()
+    for (const app of [theirs, await makeApp()]) {
+      await app.set(...Array.from({ length: 14 }, (_, at) => secret(`A${at}${'0123456789'.repeat(6_500)}`, `A${at}`)))
+      await app.deploy()
+    }
     expect(await ours.print('canary-of-ours')).toBe('[secret]')
     expect(await theirs.print('A5012345678901234567890123456789012345678901234567890123456789012345')).toContain('[secret]')
   })
