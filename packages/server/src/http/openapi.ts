@@ -76,6 +76,7 @@ function operation({ module, name, row }: TableEntry, at: string, mode: Mode, ki
     operationId,
     tags: [module],
     summary: row.summary,
+    ...(row.needs ? { description: `Also needs \`project:${row.needs}\` on the project.` } : {}),
     ...(row.permission ? { 'x-permission': row.permission } : {}),
     ...securityOf(row),
     ...(row.selfHostedOnly ? { 'x-self-hosted-only': true } : {}),

@@ -49,6 +49,14 @@ test('another caller does not wait, and a read whose rows are in memory needs no
   await Promise.all(answers)
 })
 
+test('reads that wait for a peer keep no other read of their caller waiting', async () => {
+  const slots = new ReadSlots()
+  const { end, answers } = fill(slots, 'one')
+  expect(await slots.run('one', never, async () => 'soon')).toBe('soon')
+  end()
+  await Promise.all(answers)
+})
+
 test('a read that fails gives its place back', async () => {
   const slots = new ReadSlots()
   for (let round = 0; round < 3 * readBounds.atOnce; round += 1)

@@ -1,8 +1,10 @@
 import type { Awaitable } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 
-/** Reads of one caller: how many are computed at once, and how many wait. All that wait have a bound as well. */
-export const readBounds = { atOnce: 4, waiting: 128, waitingOfAll: 1024 }
+/** Reads of one caller: how many are computed at once, slow ones included, and how many wait. All that wait have a bound as well. */
+export const readBounds = { atOnce: 4, withSlow: 32, waiting: 128, waitingOfAll: 1024 }
+/** A read that takes longer waits for a peer, such as a git host: it keeps no other read of its caller waiting. */
+const slowMs = 500
 /** How long connections that come in go first. */
 const connectionsFirstMs = 250
 
@@ -17,8 +19,15 @@ interface WaitingRead {
 }
 
 interface Caller {
-  running: number
+  running: Set<{ since: number }>
   waiting: WaitingRead[]
+}
+
+function hasRoom({ running }: Caller): boolean {
+  if (running.size < readBounds.atOnce) return true
+  const now = performance.now()
+  const quick = [...running].filter(({ since }) => now - since < slowMs).length
+  return running.size < readBounds.withSlow && quick < readBounds.atOnce
 }
 
 /**
@@ -46,8 +55,8 @@ export class ReadSlots {
 
   run<T>(who: string, isGone: () => boolean, read: () => Awaitable<T>): Awaitable<T | typeof clientGone> {
     if (isGone()) return clientGone
-    const caller = this.#callers.get(who) ?? { running: 0, waiting: [] }
-    if (caller.running < readBounds.atOnce && !this.#isAccepting) return this.#start(who, caller, read)
+    const caller = this.#callers.get(who) ?? { running: new Set(), waiting: [] }
+    if (hasRoom(caller) && !this.#isAccepting) return this.#start(who, caller, read)
     if (caller.waiting.length >= readBounds.waiting || this.#waiting >= readBounds.waitingOfAll)
       return fail('unavailable', { retryAfterSeconds: 1, words: 'Too many requests are waiting. Try again in 1 s.' })
     this.#waiting += 1
@@ -55,7 +64,8 @@ export class ReadSlots {
     return new Promise((resolve) => {
       const start = () => resolve(new Promise((answered) => answered(this.#start(who, caller, read) as T)))
       caller.waiting.push({ since: performance.now(), isGone, start, drop: () => resolve(clientGone) })
-      if (caller.running < readBounds.atOnce) this.#schedule()
+      if (hasRoom(caller)) this.#schedule()
+      else setTimeout(() => this.#schedule(), slowMs).unref()
     })
   }
 
@@ -63,12 +73,13 @@ export class ReadSlots {
   #start<T>(who: string, caller: Caller, read: () => Awaitable<T>): Awaitable<T> {
     const answer = read()
     if (!(answer instanceof Promise)) return answer
-    caller.running += 1
+    const running = { since: performance.now() }
+    caller.running.add(running)
     this.#callers.set(who, caller)
     return answer.finally(() => {
-      caller.running -= 1
+      caller.running.delete(running)
       if (caller.waiting.length > 0) this.#schedule()
-      else if (caller.running === 0) this.#callers.delete(who)
+      else if (caller.running.size === 0) this.#callers.delete(who)
     })
   }
 
@@ -86,10 +97,10 @@ export class ReadSlots {
   #startWaiting(): void {
     const now = performance.now()
     for (const [who, caller] of this.#callers) {
-      if (caller.running >= readBounds.atOnce) continue
+      if (!hasRoom(caller)) continue
       this.#startNext(caller, now)
-      if (caller.waiting.length > 0 && caller.running < readBounds.atOnce) this.#schedule()
-      else if (caller.waiting.length === 0 && caller.running === 0) this.#callers.delete(who)
+      if (caller.waiting.length > 0 && hasRoom(caller)) this.#schedule()
+      else if (caller.waiting.length === 0 && caller.running.size === 0) this.#callers.delete(who)
     }
   }
 

@@ -99,9 +99,19 @@ async function look(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDep
   }
   await progress.settled()
   const lost = await lostPolicies(restore, deps)
-  const warnings = [...back.warnings, ...warningsOf(restore, manifest.artifacts, volumes), ...lost]
+  const warnings = [...back.warnings, ...warningsOf(restore, manifest.artifacts, volumes), ...removals(changes), ...lost]
   return { report: { changes, unchanged: unchangedParts(restore, back.isProject), warnings }, verifiedBytes: total }
 }
+
+/** A restore makes a volume what it was: files of today go, those that the policy excludes among them. */
+const removals = (changes: readonly Change[]): string[] =>
+  changes.flatMap(({ name, filesRemoved }) =>
+    filesRemoved
+      ? [
+          `${name}: ${filesRemoved === 1 ? '1 file is' : `${filesRemoved} files are`} not in the backup and will be removed. The run before the restore saves what is there now.`,
+        ]
+      : [],
+  )
 
 /** The parts of a deleted project that come back with its data: the project itself, and its backup policies. */
 async function broughtBack(
