@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { isAlive, startDaemon } from '../tests/kit/daemon.ts'
 import { tempFolder } from '../tests/kit/temp-folder.ts'
 
-const launcher = join(import.meta.dirname, '..', 'packages', 'cli', 'bin', 'berth.js')
+const launchers = join(import.meta.dirname, '..', 'packages', 'cli', 'bin')
 
 /** A service that tells its pid and Node, and ends on SIGTERM with a code of its own. */
 const service = `process.on('SIGTERM', () => process.exit(7))
@@ -19,7 +19,7 @@ async function clone({ program = service, bundled = true } = {}) {
   const folder = await tempFolder('launcher')
   const bin = join(folder.path, 'packages', 'cli', 'bin')
   await mkdir(bin, { recursive: true })
-  await cp(launcher, join(bin, 'berth.js'))
+  await cp(launchers, bin, { recursive: true })
   await writeFile(join(folder.path, 'packages', 'cli', 'package.json'), '{"type":"module"}')
   await mkdir(join(folder.path, 'packages', 'cli', 'dist'))
   if (program) await writeFile(join(folder.path, 'packages', 'cli', 'dist', 'main.js'), program)

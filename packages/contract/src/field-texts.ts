@@ -345,7 +345,8 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   restarts: 'How often it was restarted by itself',
   restoredFrom: 'The id of the backup run whose data it holds; null: not a copy',
   restoreId: 'The id of the restore',
-  retainCount: 'How many runs are kept; null: not limited by number',
+  retainCount:
+    'How many runs are kept; with `retainDays` too, a run stays as long as either keeps it. Pruned after each run; `pre_restore` runs are not counted. Null: not limited by number',
   retainDays: 'How many days a run is kept; null: not limited by age',
   returnTo: 'Address of the linked instance',
   reused: 'Whether an unchanged earlier copy is used again',

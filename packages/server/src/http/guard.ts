@@ -195,10 +195,10 @@ export function checkLevel(row: AnyRoute, level: Level, { scopes }: Caller): voi
 }
 
 /** A policy is changed by rights on its project. A run or restore is judged by its own tag, which has no level `admin`. */
-const isAskedOfProject = ({ on, needs, permission }: AnyRoute, needed: Level): boolean =>
+export const isAskedOfProject = ({ on, needs, permission }: AnyRoute, needed: Level): boolean =>
   needs !== undefined && (on === 'backupPolicy' || !reaches(levelOfTag(permission as Permission), needed))
 
-const neededLevel = (row: AnyRoute): Level => {
+export const neededLevel = (row: AnyRoute): Level => {
   const ofTag = levelOfTag(row.permission as Permission)
   return row.needs && reaches(row.needs, ofTag) ? row.needs : ofTag
 }

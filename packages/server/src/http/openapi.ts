@@ -1,4 +1,5 @@
 import { type AnyRoute, errors, type TableEntry, table } from '@berth/contract'
+import { isAskedOfProject, neededLevel } from './guard.ts'
 import { failures } from './openapi-failures.ts'
 import { KindExpander } from './openapi-kinds.ts'
 import { pathParameters, queryParameters } from './openapi-parameters.ts'
@@ -76,7 +77,7 @@ function operation({ module, name, row }: TableEntry, at: string, mode: Mode, ki
     operationId,
     tags: [module],
     summary: row.summary,
-    ...(row.needs ? { description: `Also needs \`project:${row.needs}\` on the project.` } : {}),
+    ...(row.needs ? { description: needsOf(row) } : {}),
     ...(row.permission ? { 'x-permission': row.permission } : {}),
     ...securityOf(row),
     ...(row.selfHostedOnly ? { 'x-self-hosted-only': true } : {}),
@@ -84,6 +85,11 @@ function operation({ module, name, row }: TableEntry, at: string, mode: Mode, ki
     ...requestBody(row, expand),
     responses: { ...failures(row, mode), ...success(row, expand) },
   }
+}
+
+function needsOf(row: AnyRoute): string {
+  const tag = isAskedOfProject(row, neededLevel(row)) ? '; a token with scopes needs that tag too' : ''
+  return `Needs the level ${row.needs} on the project (\`project:${row.needs}\`)${tag}.`
 }
 
 function securityOf(row: AnyRoute): object {
