@@ -4,7 +4,7 @@ import { excludePatterns } from './exclude-patterns.ts'
 import { largeAuditEntries } from './large-audit-entries.ts'
 import { largeRules, manyVariables } from './large-collections.ts'
 import { manyOpenFiles } from './many-open-files.ts'
-import { nobody } from './nobody.ts'
+import { noAttack } from './no-attack.ts'
 import { s3Listing } from './s3-listing.ts'
 import type { Scenario } from './scenario.ts'
 import { serverAnswers } from './server-answers.ts'
@@ -12,7 +12,7 @@ import { sftpListing } from './sftp-listing.ts'
 
 /** In the order in which they run; a new one is one file and one line here. */
 export const scenarios: readonly Scenario[] = [
-  nobody,
+  noAttack,
   abandonedRequests,
   abandonedPipelines,
   manyOpenFiles,

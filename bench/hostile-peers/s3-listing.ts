@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { serve } from '../../tests/kit/http-server.ts'
+import { checkDestination } from './destination-checks.ts'
 import type { Scenario } from './scenario.ts'
 
 const entry =
@@ -20,17 +21,8 @@ export const s3Listing: Scenario = {
     })
     defer(() => endpoint.close())
     const config = { endpoint: endpoint.url, bucket: 'bucket', accessKeyId: 'key', secretAccessKey: 'secret' }
-    const { body } = await hosting.api('POST', '/backup-destinations', { name: 'Hostile', kind: 's3', config })
-    // The first check loads the client library, once for the life of the process.
-    await hosting.api('POST', `/backup-destinations/${body.data.id}/check`)
-    return watch(async (until) => {
-      const reasons = new Set<string>()
-      while (!until.aborted) {
-        const answer = await hosting.api('POST', `/backup-destinations/${body.data.id}/check`)
-        reasons.add(`${answer.status} ${answer.body.data?.reason ?? answer.body.error}`)
-      }
-      return `${checks} listings; ${[...reasons].join('; ')}`
-    })
+    const answers = await checkDestination({ hosting, watch }, { kind: 's3', config })
+    return `${checks} listings; ${answers}`
   },
 }
 

@@ -1,4 +1,5 @@
 import { startHostileSftp } from '../../packages/server/src/drivers/shell/test-hostile-sftp.ts'
+import { checkDestination } from './destination-checks.ts'
 import type { Scenario } from './scenario.ts'
 
 const names = Array.from({ length: 200 }, (_, number) => `left-${number}-${'x'.repeat(150)}`)
@@ -11,17 +12,8 @@ export const sftpListing: Scenario = {
     server.answer = (path, call) => (path.includes('/deep') || call % 2 === 0 ? names : ['deep/'])
     defer(() => server.close())
     const config = { host: '127.0.0.1', port: server.port, user: 'user', path: '/srv', password: 'password' }
-    const { body } = await hosting.api('POST', '/backup-destinations', { name: 'Hostile', kind: 'sftp', config })
-    // The first check loads the client library, once for the life of the process.
-    await hosting.api('POST', `/backup-destinations/${body.data.id}/check`)
-    return watch(async (until) => {
-      const reasons = new Set<string>()
-      while (!until.aborted) {
-        const answer = await hosting.api('POST', `/backup-destinations/${body.data.id}/check`)
-        reasons.add(`${answer.status} ${answer.body.data?.reason ?? answer.body.error}`)
-        server.calls.length = 0
-      }
-      return [...reasons].join('; ')
+    return checkDestination({ hosting, watch }, { kind: 'sftp', config }, () => {
+      server.calls.length = 0
     })
   },
 }

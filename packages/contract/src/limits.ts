@@ -18,10 +18,10 @@ export const limits = {
   deliveriesMaximum: 200,
   envKeyCharacters: 256,
   envValueBytes: 64 * 1024,
-  /** Of one environment: variables, and the bytes of their keys and values. */
+  /** Bounds of one environment: variables, and the bytes of their keys and values. */
   envVariables: 1000,
   envBytes: 1024 * 1024,
-  /** Of all environments of a project, as they are stored. */
+  /** Bytes of all environments of a project, as they are stored. */
   envStoredBytes: 8 * 1024 * 1024,
   /** Route rules of a project, the bytes of their settings, and the user agents in them. */
   rulesMaximum: 200,

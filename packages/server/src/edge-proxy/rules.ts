@@ -86,7 +86,7 @@ function judgement(rule: EdgeRule, limit: RateLimit | undefined, warnings: strin
   }
 }
 
-/** Of a User-Agent: no browser sends a longer one, and each is searched for every text of the rule. */
+/** Characters of a User-Agent that are compared: no browser sends a longer one, and each is searched for every text of the rule. */
 const comparedCharacters = 2048
 const forbidden: Refusal = { status: 403, retryAfterSeconds: 0 }
 

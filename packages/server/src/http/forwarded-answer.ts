@@ -8,7 +8,7 @@ import type { ForwardedAnswer } from './cloud-proxy.ts'
 const wholeBytes = 64 * 1024
 /** From the question to the end of a short answer, so that a cloud that dawdles is found out as soon as one that is silent. */
 const wholeWithinMs = 4_500
-/** Of one whose head came early: the whole is over before 5 s. */
+/** Time for the rest of an answer whose head came early: the whole takes less than 5 s. */
 const leastMs = 1_000
 /** A head that comes later than this comes from a cloud that has said meanwhile that it is there (`stall-watch.ts`). */
 const earlyMs = 3_900

@@ -40,8 +40,9 @@ export class ReadSlots {
   #waiting = 0
   #isAccepting = false
   #isScheduled = false
+  #isTimed = false
 
-  /** To be called for each connection that is accepted. */
+  /** Called for each accepted connection. */
   noteConnection(): void {
     if (this.#isAccepting) return
     this.#isAccepting = true
@@ -64,12 +65,11 @@ export class ReadSlots {
     return new Promise((resolve) => {
       const start = () => resolve(new Promise((answered) => answered(this.#start(who, caller, read) as T)))
       caller.waiting.push({ since: performance.now(), isGone, start, drop: () => resolve(clientGone) })
-      if (hasRoom(caller)) this.#schedule()
-      else setTimeout(() => this.#schedule(), slowMs).unref()
+      this.#scheduleNext(caller)
     })
   }
 
-  /** A read whose rows are in memory answers at once and needs no place. */
+  /** A read whose rows are in memory answers at once and needs no slot. */
   #start<T>(who: string, caller: Caller, read: () => Awaitable<T>): Awaitable<T> {
     const answer = read()
     if (!(answer instanceof Promise)) return answer
@@ -83,7 +83,7 @@ export class ReadSlots {
     })
   }
 
-  /** In a turn of its own: other callers' requests come in between. */
+  /** Starts waiting reads in the next turn of the event loop, so that other callers' requests come in between. */
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -93,14 +93,24 @@ export class ReadSlots {
     })
   }
 
-  /** One read of each caller that has a free place. */
+  /** Without a free slot once more later: reads that are running may be slow by then. */
+  #scheduleNext(caller: Caller): void {
+    if (hasRoom(caller)) return this.#schedule()
+    if (this.#isTimed) return
+    this.#isTimed = true
+    setTimeout(() => {
+      this.#isTimed = false
+      this.#schedule()
+    }, slowMs).unref()
+  }
+
+  /** Starts one read of each caller that has a free slot. */
   #startWaiting(): void {
     const now = performance.now()
     for (const [who, caller] of this.#callers) {
-      if (!hasRoom(caller)) continue
-      this.#startNext(caller, now)
-      if (caller.waiting.length > 0 && hasRoom(caller)) this.#schedule()
-      else if (caller.waiting.length === 0 && caller.running.size === 0) this.#callers.delete(who)
+      if (hasRoom(caller)) this.#startNext(caller, now)
+      if (caller.waiting.length === 0 && caller.running.size === 0) this.#callers.delete(who)
+      else if (caller.waiting.length > 0) this.#scheduleNext(caller)
     }
   }
 

@@ -37,7 +37,7 @@ export function clientOf(address: string): string {
 /** Whether an address set takes the entry: an address or a CIDR. */
 export const isAddressEntry = (entry: string): boolean => prefixLength(entry) !== undefined
 
-/** Of the IPv6-mapped form; undefined when the entry is neither an address nor a CIDR. */
+/** Range in the IPv6-mapped form; undefined when the entry is neither an address nor a CIDR. */
 function prefixLength(entry: string): number | undefined {
   const slash = entry.indexOf('/')
   const version = isIP(slash === -1 ? entry : entry.slice(0, slash))
@@ -77,7 +77,7 @@ const mappedPrefix = '\0\0\0\0\0\0\0\0\0\0\xff\xff'
 
 const keyOfIPv4 = (text: string): string => String.fromCharCode(...text.split('.').map(Number))
 
-/** By hand: a rule holds thousands of addresses, and the library takes a tenth of a millisecond for each. */
+/** Reads addresses by hand: a rule holds thousands of them, and the library takes a tenth of a millisecond for each. */
 function keyOfIPv6(text: string): AddressKey {
   const zone = text.indexOf('%')
   const address = zone === -1 ? text : text.slice(0, zone)

@@ -12,6 +12,6 @@ function isFull(error: unknown, depth: number): boolean {
   )
 }
 
-/** Of the system, and PostgreSQL's `disk_full`. */
+/** Error codes of the system, and PostgreSQL's `disk_full`. */
 const codes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', '53100'])
 const sqliteFull = 13

@@ -1,4 +1,4 @@
-/** Items in their order, but one of each owner before the second of any: nobody waits for all items of another owner. */
+/** Items in their order, but one of each owner before the second of any: no owner waits for all items of another. */
 export function inTurns<Item>(items: Iterable<Item>, ownerOf: (item: Item) => string): Item[] {
   const queues = [...Map.groupBy(items, ownerOf).values()]
   const longest = Math.max(0, ...queues.map(({ length }) => length))

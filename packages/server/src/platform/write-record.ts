@@ -76,7 +76,7 @@ export class WriteRecord {
   }
 
   /**
-   * Before an effect outside the database, or at the end of a request that wrote nothing. No transaction waits for it, because on
+   * Appends before an effect outside the database, or at the end of a request that wrote nothing. No transaction waits for it, because on
    * SQLite it waits for theirs: one that writes at this very moment has an entry of its own.
    */
   async appendNow(): Promise<void> {
@@ -86,7 +86,7 @@ export class WriteRecord {
     this.#isCommitted = true
   }
 
-  /** What the request started and left running writes without it. */
+  /** Work that the request left running writes without it. */
   close(): void {
     this.#recording = undefined
     this.#madeIds.clear()

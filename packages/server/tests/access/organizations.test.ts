@@ -62,7 +62,7 @@ describe('deleting an organisation', () => {
     expect(organizationOf(await signIn(people.member.email))).toEqual([200, other.organizationId])
   })
 
-  test('whoever belonged to no other one is let in by a new invitation', async () => {
+  test('a person who belonged to no other one is let in by a new invitation', async () => {
     await remove()
     expect(await signIn(people.viewer.email)).toMatchObject({ status: 403, body: { code: 'forbidden' } })
     const other = await makePeople(instance)
@@ -70,7 +70,7 @@ describe('deleting an organisation', () => {
     expect(organizationOf(await signIn(people.viewer.email))).toEqual([200, other.organizationId])
   })
 
-  test('a default that was left behind by an older instance locks nobody out', async () => {
+  test('a default that was left behind by an older instance locks no person out', async () => {
     await instance.database.db
       .updateTable('users')
       .set({ defaultOrganizationId: 'org_gone' })

@@ -23,7 +23,7 @@ export interface GuardSettings {
   resolve?: Resolve
 }
 
-/** One for each destination that is opened: in between a name may move. */
+/** Makes the guard of one opened destination; the next opening makes another, because a name may move in between. */
 export function addressGuard({ allowPrivate, mayBeHere, resolve }: GuardSettings): AddressGuard {
   const names = resolve ?? (allowPrivate ? systemNames : publicNames())
   const mayReach = (address: string) =>

@@ -4,7 +4,7 @@ import { StoreFailure } from './store-failure.ts'
 
 /** The most that a destination may answer to one listing. Nothing of it is kept: callers take the names as they come. */
 export const listingBounds = {
-  /** Of one answer: it is read as it comes, an entry at a time. */
+  /** Bytes of one answer, which is read as it comes, an entry at a time. */
   pageBytes: 1024 * 1024,
   names: 1_000_000,
   calls: 5_000,

@@ -11,7 +11,7 @@ export interface S3Page {
   page: S3Fields
 }
 
-/** One entry: a key has at most 1,024 bytes. */
+/** Bytes of one entry; a key has at most 1,024. */
 const mostEntryCharacters = 16 * 1024
 const mostPageCharacters = 64 * 1024
 const mostEntries = 10_000

@@ -25,7 +25,7 @@ const ownAddresses = (): ReadonlySet<string | null> =>
     ),
   )
 
-/** By its name: it can be told without asking a name server. */
+/** Judges the name alone, without asking a name server. */
 export const isThisMachineByName = (host: string): boolean => {
   const address = literalAddress(host)
   if (address !== null) return isThisMachine(address)

@@ -1,4 +1,4 @@
-/** Of the changes of one entry, as JSON: an entry is kept for ever, and a page has up to 500 of them. */
+/** Characters of the changes of one entry, as JSON: an entry is kept for ever, and a page has up to 500 of them. */
 export const changesCharacters = 4096
 
 /** Bounds of one level, tried one after the other until the whole fits. */

@@ -17,8 +17,8 @@ import { findMembership, findUserByEmail, showInvitation } from './store.ts'
 const goodForMs = 7 * 86_400_000
 
 /**
- * The code goes to the mailbox where the instance has a mail server. On a cloud with one, only there: whoever has the code is
- * taken for whoever reads the mailbox.
+ * The code goes to the mailbox where the instance has a mail server. On a cloud with one, only there: a caller with the code is
+ * taken for the owner of the mailbox.
  */
 export async function invite({ email, role }: { email: string; role: Role }, caller: Caller, deps: AccessDeps) {
   const { database, clock, mailer } = deps

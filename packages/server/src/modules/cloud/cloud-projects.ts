@@ -13,7 +13,7 @@ const limitMs = 4_500
 const mostPages = 40
 const pageSize = 200
 const leastPageSize = 10
-/** Of all pages: the list is answered as a whole. */
+/** Bytes of all pages: the list is answered as a whole. */
 const mostBytes = 4 * 1024 * 1024
 
 interface CloudList {

@@ -51,7 +51,7 @@ function systemPlacesIn({ parts }: Adoption, { docker }: Discovery): string[] {
 }
 
 const systemWarning = (place: string): string =>
-  `${plainText(place)} is a part of the server's system: whoever may change the project reads or changes the server there`
+  `${plainText(place)} is a part of the server's system: a member who may change the project reads or changes the server there`
 
 const shownVolume = (what: AdoptedVolume | undefined) => (what ? plainText('volume' in what ? what.volume : what.path) : '')
 

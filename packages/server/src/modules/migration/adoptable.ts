@@ -30,7 +30,7 @@ const isOfTheSystem = (path: string): boolean => {
   return systemFolders.has(plain) || systemTrees.test(plain)
 }
 
-/** Parts of a server's system. Whoever writes there (`/etc/cron.d`) rules the server, and whoever reads there has its secrets. */
+/** Parts of a server's system. A project that writes there (`/etc/cron.d`) rules the server, and one that reads there has its secrets. */
 const systemParts = [
   /^\/(etc|root|boot|bin|sbin|lib|lib32|lib64|libx32|usr|run|snap)\//,
   /^\/var\/(run|spool|log|cache|backups|lib\/(systemd|dpkg|rpm|apt|cloud|sudo|kubelet|lxc|lxd|snapd|polkit-1|NetworkManager))(\/|$)/,

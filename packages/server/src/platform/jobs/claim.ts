@@ -14,7 +14,7 @@ export interface OwnerTurn {
 }
 
 export interface Claim {
-  /** By kind: those with a free slot. */
+  /** Kinds with a free slot. */
   turns: Readonly<Record<string, OwnerTurn>>
   now: Date
   token: string

@@ -9,7 +9,7 @@ export interface ListeningSocket {
   inode: string
 }
 
-/** Of the kernel's list of one protocol; a project decides how many listeners it has. */
+/** Bytes read of the kernel's list of one protocol; a project decides how many listeners it has. */
 const bytesAtMost = 8 * 1024 * 1024
 const pieceBytes = 65_536
 /** State of a socket that listens, and of one that is about to be accepted; the column after both addresses. */

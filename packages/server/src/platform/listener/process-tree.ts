@@ -44,7 +44,7 @@ export async function treeHolds(
   return missing.size === 0
 }
 
-/** Of the wanted sockets, by inode, those that a process or one of its descendants has open. */
+/** Wanted sockets, by inode, that a process or one of its descendants has open. */
 export async function socketsOf(
   { pid, startTime }: { pid: number; startTime: string | null },
   wanted: ReadonlySet<string>,

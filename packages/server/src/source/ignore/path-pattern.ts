@@ -32,7 +32,7 @@ class Reading {
   }
 }
 
-/** Of every reading without a pause: there is one at a time, and a file may hold many thousands of patterns. */
+/** Steps of every reading without a pause: there is one at a time, and a file may hold many thousands of patterns. */
 const shared = new Reading(256)
 /** Characters that are read without a pause. */
 const slice = 64

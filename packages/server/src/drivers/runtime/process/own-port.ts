@@ -20,7 +20,7 @@ export interface PortQuestion {
   hinted: number | null
 }
 
-/** Of one program; the rest is not looked at. */
+/** Listeners of one program that are checked; the rest is ignored. */
 const listenersAtMost = 64
 
 /** Addresses that a connection to 127.0.0.1 comes to. */

@@ -64,7 +64,7 @@ export function createProcessRuntime({
   }
   const looked = async (one: Supervised): Promise<Instance> => {
     await one.lookForPort(sockets.get())
-    // It may have ended during the look.
+    // The program may have ended during the search.
     await one.settled()
     return show(one, places)
   }
@@ -116,7 +116,6 @@ export function createProcessRuntime({
 
   const inspect = async (instanceId: string) => {
     const one = supervised.get(instanceId)
-    await one?.settled()
     return one && looked(one)
   }
 

@@ -7,7 +7,7 @@ import { isAlive } from './process-table.ts'
 import { takenPortIn, takenPorts } from './taken-port.ts'
 
 const streams = ['stdout', 'stderr'] as const
-/** Of the time, for looking through the processes of one instance: how long a look takes is up to the project. */
+/** Share of the time spent on searching the processes of one instance: how long a search takes is up to the project. */
 const lookShare = 0.1
 
 /** What one instance does about ports: where it listens, and which one it wanted and did not get. */
@@ -52,7 +52,7 @@ export class ProgramPorts {
     const began = performance.now()
     const { at, listensOn, shared } = await this.#own.look({ process: identity, given: port, hinted: hintedPort }, sockets)
     this.#restsUntil = restsUntil(began, lookShare)
-    // It has ended meanwhile, or another run has begun.
+    // The program has ended meanwhile, or another run has begun.
     if (this.#record.process !== identity || !isAlive(identity)) return
     this.listensOn = listensOn
     this.#record.portTaken = shared

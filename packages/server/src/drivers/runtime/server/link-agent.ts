@@ -43,7 +43,7 @@ function bound(request: ClientRequest): void {
       length += chunk.length
       if (length <= mostBytes) return
       const tooLarge = new Error(`the engine's answer is larger than ${mostBytes / 1024} KB`)
-      // Whoever reads the answer as a stream hears of it there.
+      // A caller that reads the answer as a stream gets the error there.
       response.destroy(tooLarge)
       request.destroy(tooLarge)
     })

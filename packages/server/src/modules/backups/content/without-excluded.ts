@@ -3,10 +3,10 @@ import { asText } from '../../../drivers/tar/tar-header.ts'
 import { FairShare } from '../../../platform/fair-share.ts'
 import { IgnoreRules } from '../../../source/ignore/git-ignore.ts'
 
-/** Of a path, as long as Linux takes one; a longer one is left out only with a folder within this. */
+/** Characters of a path that are compared, as many as Linux takes; a longer path is excluded only with a folder within them. */
 const comparedCharacters = 4096
 
-/** Of comparing without a pause, and of comparing one archive in all. */
+/** Time of comparing without a pause, and of comparing one archive in all. */
 const sliceMs = 2
 const longestMs = 5 * 60_000
 

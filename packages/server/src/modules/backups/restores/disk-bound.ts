@@ -6,7 +6,7 @@ import { copiesOf } from './copies.ts'
 
 const mb = 1024 * 1024
 
-/** What a restore may still write beside the project's own data. */
+/** Counts the bytes that a restore may still write beside the project's own data. */
 export class DiskBound {
   readonly #limitMb: number
   #leftBytes: number
@@ -39,7 +39,7 @@ export class DiskBound {
   }
 }
 
-/** For copies: together with those of other restores, they may keep as much as the project itself. */
+/** Copies, together with those of other restores, may keep as much as the project itself. */
 export async function boundOfCopies(restore: RestoreRow, deps: BackupsDeps): Promise<DiskBound> {
   const { projectId } = restore
   const own = new Set(copiesOf(restore).map(({ id }) => id))
@@ -50,7 +50,7 @@ export async function boundOfCopies(restore: RestoreRow, deps: BackupsDeps): Pro
   return new DiskBound(await diskMbOf(projectId, deps), usedBytes)
 }
 
-/** For a trial restore: what it writes is removed at its end. */
+/** A trial restore removes what it wrote at its end. */
 export const boundOfTrial = async (projectId: string, deps: BackupsDeps): Promise<DiskBound> =>
   new DiskBound(await diskMbOf(projectId, deps), 0)
 

@@ -16,7 +16,7 @@ export function refuseLargeRules(rules: readonly Pick<RouteRuleRow, 'kind' | 'co
   refuseBeyond(field, 'user agents in its route rules', limits.ruleUserAgents, sum(rules, userAgentsIn))
 }
 
-/** With those of all projects of the organisation. To be called in the transaction that made more of them, after it did. */
+/** Bounds the rules of all projects of the organisation. Called in the transaction that made more of them, after it did. */
 export async function refuseManyRules(
   { db, lock }: Pick<Bound, 'db' | 'lock'>,
   { id, organizationId }: Pick<ProjectRow, 'id' | 'organizationId'>,

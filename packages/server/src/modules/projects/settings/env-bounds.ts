@@ -30,7 +30,7 @@ export function refuseLargeEnv(after: Size, field: string, environment: string, 
     )
 }
 
-/** Of all environments together: every secret of a project is read at once to hide it in logs. To be called after the write, in its transaction. */
+/** Bounds all environments together: every secret of a project is read at once to hide it in logs. Called after the write, in its transaction. */
 export async function refuseLargeProject(db: Db, projectId: string, field: string): Promise<void> {
   const { bytes } = await db
     .selectFrom('envVariables')

@@ -51,7 +51,7 @@ export class BuildKitSteps {
 
   private constructor(folder: string, { mark, limits, onBreach }: Parameters<typeof BuildKitSteps.watch>[1]) {
     this.#hosts = join(folder, 'executor')
-    this.#layersFolder = join(folder, '..', 'overlay2')
+    this.#layersFolder = realPath(join(folder, '..', 'overlay2'))
     this.#mark = mark
     this.#limits = limits
     this.#onBreach = onBreach
@@ -127,7 +127,7 @@ export class BuildKitSteps {
   #layerAt(name: string): { folder: string; madeAt: number } | null {
     try {
       const folder = realpathSync(resolve(this.#layersFolder, name))
-      const isLayer = folder.startsWith(`${realpathSync(this.#layersFolder)}/`)
+      const isLayer = folder.startsWith(`${this.#layersFolder}/`)
       return isLayer ? { folder, madeAt: statSync(folder).birthtimeMs } : null
     } catch {
       return null
@@ -146,6 +146,15 @@ export class BuildKitSteps {
 const folderOf = async (engine: Engine) => {
   const { DockerRootDir } = (await ask(() => engine.info())) as { DockerRootDir?: string }
   return join(DockerRootDir ?? '/nowhere', 'buildkit')
+}
+
+/** An engine with another driver has no such folder. */
+function realPath(folder: string): string {
+  try {
+    return realpathSync(folder)
+  } catch {
+    return folder
+  }
 }
 
 const processes = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name))
