@@ -95,13 +95,14 @@ export class ReadSlots {
 
   /** Without a free slot once more later: reads that are running may be slow by then. */
   #scheduleNext(caller: Caller): void {
-    if (hasRoom(caller)) return this.#schedule()
-    if (this.#isTimed) return
-    this.#isTimed = true
-    setTimeout(() => {
-      this.#isTimed = false
-      this.#schedule()
-    }, slowMs).unref()
+    if (hasRoom(caller)) this.#schedule()
+    else if (!this.#isTimed) {
+      this.#isTimed = true
+      setTimeout(() => {
+        this.#isTimed = false
+        this.#schedule()
+      }, slowMs).unref()
+    }
   }
 
   /** Starts one read of each caller that has a free slot. */

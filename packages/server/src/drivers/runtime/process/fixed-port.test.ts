@@ -125,7 +125,7 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
     expect(await serving('old')).toMatchObject({ address: { port: fixed } })
     expect(await isItsOwn(young)).toBe(true)
     // Process 1 starts at 0 on some machines, and is an ancestor of everything: no process has this start time.
-    expect(await isItsOwn(old, { pid: 1, startTime: '1' + '0'.repeat(15) })).toBe(false)
+    expect(await isItsOwn(old, { pid: 1, startTime: `1${'0'.repeat(15)}` })).toBe(false)
     await runtime.stop('ins_fixed_old', { graceSeconds: 5 }, never)
     expect((await serving('new')).address).toEqual(young.address)
   })

@@ -18,7 +18,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'A Dockerfile on Docker
   let source: string
   let engine: Engine
   let runtime: Runtime
-  let lines: string[]
+  let lines: string[] = []
   const seed = randomBytes(6).toString('hex')
   const build = async (text: string, { abort, ...changes }: Partial<BuildPlan> & { abort?: AbortSignal } = {}) => {
     lines = []
@@ -71,15 +71,18 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'A Dockerfile on Docker
 
   test('with # syntax=, a cache and a secret is built by BuildKit; the secret is in no layer, setting or history', async () => {
     const mounts = '--mount=type=cache,target=/kept --mount=type=secret,id=npm_token --mount=type=secret,id=other'
-    const artifact = await build(
-      [
-        '# syntax=docker/dockerfile:1',
-        `FROM --platform=$BUILDPLATFORM ${partOf('busyboxImage')}`,
-        `RUN ${mounts} echo "token of $(wc -c < /run/secrets/npm_token)"; ls /run/secrets; echo ${seed} > /kept/seed`,
-        `RUN --mount=type=cache,target=/kept echo "kept $(cat /kept/seed)"`,
-      ].join('\n'),
-    )
-    expect(lines).toEqual(expect.arrayContaining([`token of ${canary.length}`, 'npm_token', `kept ${seed}`]))
+    let artifact = { reference: '' }
+    // Neighbours clear the engine's cache, perhaps between the two steps: such a build is done once more.
+    for (let attempt = 1; attempt <= 5 && !lines.includes(`kept ${seed}`); attempt += 1)
+      artifact = await build(
+        [
+          '# syntax=docker/dockerfile:1',
+          `FROM --platform=$BUILDPLATFORM ${partOf('busyboxImage')}`,
+          `RUN ${mounts} echo "token of $(wc -c < /run/secrets/npm_token)"; ls /run/secrets; echo ${seed} > /kept/seed # ${attempt}`,
+          `RUN --mount=type=cache,target=/kept echo "kept $(cat /kept/seed)" # ${attempt}`,
+        ].join('\n'),
+      )
+    for (const line of [`token of ${canary.length}`, 'npm_token', `kept ${seed}`]) expect(lines, lines.join('\n')).toContain(line)
     expect(lines).not.toContain('other')
     expect(lines.join('\n')).toMatch(/There is no variable other/)
     const image = engine.getImage(artifact.reference)
