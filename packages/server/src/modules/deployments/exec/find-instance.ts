@@ -2,11 +2,11 @@ import type { InstanceRow } from '../../../platform/db/tables/deployments.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import type { DeploymentsDeps } from '../deps.ts'
 import { findLive } from '../live-environments.ts'
-import { planOf } from '../plan.ts'
-import { runningUnits } from '../run-units.ts'
-import { envOf, withSecrets } from '../snapshot.ts'
+import { planOf } from '../plan/plan.ts'
+import { envOf, withSecrets } from '../plan/snapshot.ts'
+import { environmentOf } from '../plan/unit-environment.ts'
+import { runningUnits } from '../run/run-units.ts'
 import { findDeployment, listInstances } from '../store.ts'
-import { environmentOf } from '../unit-environment.ts'
 
 export interface Place {
   row: InstanceRow

@@ -1,0 +1,145 @@
+import { isImageId } from '../../../drivers/runtime/image-name.ts'
+import { type Artifact, BuildFailed, type BuildPlan } from '../../../drivers/runtime/runtime.ts'
+import { ProgressDeadline } from '../../../platform/progress-deadline.ts'
+import { DeployFailed } from '../deploy-failed.ts'
+import type { DeployedConfig, DeployPlan, Unit } from '../plan/plan.ts'
+import { withSecrets } from '../plan/snapshot.ts'
+import { secretKeysOf } from '../project-scrubbers.ts'
+import type { Deploying, DeployStep } from '../step.ts'
+import { transitionDeployment, updateDeployment } from '../store.ts'
+import { planWithFiles } from './add-files.ts'
+import { sourceFolder } from './fetch-source.ts'
+import { writeSiteRules } from './write-site-rules.ts'
+
+const buildLimitMs = 30 * 60_000
+
+/** Builds each unit. What was built is recorded at once, so that a control plane that dies does not build it again. */
+export const build: DeployStep = {
+  name: 'build',
+  onServer: true,
+  deadlineMs: 60 * 60_000,
+  isDone: ({ deployment }) => deployment.artifacts !== null,
+  async run(deploying) {
+    const { deployment, deps } = deploying
+    const plan = JSON.parse(deployment.plan as string) as DeployPlan
+    const { units, siteRules } = plan
+    const artifacts: Record<string, Artifact> = {}
+    for (const unit of units) {
+      const artifact = await buildUnit(withSecrets(unit, deploying.env), deploying)
+      artifacts[unit.service] = artifact
+      if (artifact.kind === 'static')
+        for (const warning of await writeSiteRules(artifact, siteRules)) deploying.log.line(`Warning: ${warning}`)
+    }
+    const sizeBytes = Object.values(artifacts).reduce((sum, artifact) => sum + artifact.sizeBytes, 0)
+    const made = { artifacts: JSON.stringify(artifacts), sizeBytes, plan: JSON.stringify(withImage(plan, artifacts, deploying)) }
+    Object.assign(deployment, made)
+    await updateDeployment(deps.database.db, deployment.id, made)
+  },
+}
+
+/** The plan of a project of an image, with what is known since the image is here: its digest, and the port that it declares. */
+function withImage(plan: DeployPlan, artifacts: Record<string, Artifact>, { deployment }: Deploying): DeployPlan {
+  const { image, portChosen, port } = JSON.parse(deployment.config) as DeployedConfig
+  const artifact = artifacts['']
+  if (!image || !artifact) return plan
+  const declared = artifact.exposedPorts ?? []
+  const own = usualPorts.find((usual) => declared.includes(usual)) ?? declared[0]
+  const listens = portChosen ? port : (own ?? port)
+  const units = plan.units.map((unit) => ({ ...unit, image: artifact.reference, port: unit.port === null ? null : listens }))
+  return { ...plan, units }
+}
+
+/** An image that declares several ports is reached at one of these. */
+const usualPorts = [80, 8080, 3000]
+
+async function buildUnit(unit: Unit, deploying: Deploying): Promise<Artifact> {
+  const hasFiles = (unit.files ?? []).length > 0
+  const base = await buildBase(unit, hasFiles ? `${unit.service}.base` : unit.service, deploying)
+  const plan = hasFiles ? await planWithFiles(unit, base, deploying) : null
+  return plan ? runBuild(plan, unit.service, deploying) : base
+}
+
+async function buildBase(unit: Unit, name: string, deploying: Deploying): Promise<Artifact> {
+  if (unit.build) return runBuild(unit.build, name, deploying)
+  if (!unit.image) throw new DeployFailed('plan_failed', `The service ${unit.service} has neither an image nor a build`)
+  if (isImageId(unit.image)) await refuseId(unit.service, deploying)
+  return isImageId(unit.image) ? namedImage(unit.image) : fetchImage(unit.image, deploying)
+}
+
+const namedImage = (reference: string): Artifact => ({ kind: 'image', reference, sizeBytes: 0, startCommand: null })
+
+/** A project of an image runs the digest that its tag stands for now; a service runs the image that is here under its name. */
+async function fetchImage(image: string, { deployment, project, deps, log, abort }: Deploying): Promise<Artifact> {
+  const runtime = deps.runtimes.for(deployment.serverId)
+  if (!runtime.fetchImage) return namedImage(image)
+  const config = JSON.parse(deployment.config) as DeployedConfig
+  const isSource = Boolean(config.image)
+  const request = {
+    owner: ownerOf({ deployment }),
+    image,
+    fresh: isSource,
+    registryLogins: await deps.registries.loginsOf(project.organizationId),
+  }
+  try {
+    const artifact = await runtime.fetchImage(request, ({ message, stream }) => log.line(message, stream), abort)
+    return isSource ? { ...artifact, startCommand: config.startCommand } : artifact
+  } catch (error) {
+    if (error instanceof BuildFailed) throw new DeployFailed('image_failed', error.message, error.logTail)
+    throw error
+  }
+}
+
+/** An id names an image of any project. Only an adopted service, on a server of its organisation, may run an image without a name. */
+async function refuseId(service: string, { deployment, deps }: Deploying): Promise<void> {
+  const { serverId, projectId } = deployment
+  if (serverId !== null && (await deps.predecessors.containers?.isAdopted(projectId, service))) return
+  throw new DeployFailed(
+    'plan_failed',
+    `The service ${service} names its image by an id. Use a name and a tag, such as nginx:1.29.`,
+  )
+}
+
+async function runBuild(plan: BuildPlan, service: string, deploying: Deploying): Promise<Artifact> {
+  const { deployment, project, deps, env, log, abort } = deploying
+  const { resources } = JSON.parse(deployment.config) as DeployedConfig
+  if (plan.kind !== 'dockerfile' && !plan.installCommand && !plan.buildCommand) log.line('Nothing to install or to build')
+  using deadline = new ProgressDeadline(deps.settings.buildSilentSeconds * 1000, abort)
+  try {
+    return await deps.runtimes.for(deployment.serverId).build(
+      {
+        owner: ownerOf(deploying),
+        organizationId: project.organizationId,
+        service,
+        sourceFolder: sourceFolder(deploying),
+        plan,
+        secrets: env,
+        secretKeys: await secretKeysOf(deployment, deps),
+        allotment: resources.build,
+        timeoutMs: buildLimitMs,
+        registryLogins: await deps.registries.loginsOf(project.organizationId),
+      },
+      ({ message, stream }) => {
+        deadline.progress()
+        log.line(message, stream)
+      },
+      deadline.signal,
+    )
+  } catch (error) {
+    if (deadline.isOver && !abort.aborted) throw new DeployFailed('timed_out', silentText(deps.settings.buildSilentSeconds))
+    if (error instanceof BuildFailed) throw new DeployFailed(`build_${error.code}`, error.message, error.logTail)
+    throw error
+  }
+}
+
+const silentText = (seconds: number) =>
+  `The build wrote nothing for ${seconds} s and was ended. Let it print its progress, or raise BERTH_BUILD_SILENT_SECONDS.`
+
+export const ownerOf = ({ deployment }: Pick<Deploying, 'deployment'>) => ({
+  projectId: deployment.projectId,
+  deploymentId: deployment.id,
+  environment: deployment.environment,
+})
+
+/** From here on the deployment is `deploying`: what was built is started and switched to. */
+export const beginDeploying = ({ deployment, deps }: Deploying) =>
+  transitionDeployment(deps.database.db, deployment.id, 'deploying')

@@ -1,0 +1,96 @@
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { FolderMissing, FolderOutside, NotAFolder } from '../../../drivers/folder/allowed-folder.ts'
+import { copyFolder } from '../../../drivers/folder/copy-folder.ts'
+import { GitError } from '../../../drivers/git/git-errors.ts'
+import type { GitRemote } from '../../../drivers/git/remote.ts'
+import { folderReader } from '../../../drivers/reader/folder-reader.ts'
+import { unpackSource } from '../../../drivers/tarball/unpack-source.ts'
+import { DeployFailed } from '../deploy-failed.ts'
+import type { DeployedSource } from '../plan/snapshot.ts'
+import type { Deploying, DeployStep } from '../step.ts'
+import { updateDeployment } from '../store.ts'
+
+export const sourceFolder = ({ folder }: Pick<Deploying, 'folder'>) => join(folder, 'source')
+
+/** Puts the files of exactly that commit, folder or upload into the deployment's own folder. */
+export const fetchSource: DeployStep = {
+  name: 'fetch',
+  deadlineMs: 15 * 60_000,
+  isDone: ({ deployment }) => deployment.artifacts !== null,
+  async run(deploying) {
+    const into = sourceFolder(deploying)
+    await rm(into, { recursive: true, force: true })
+    await mkdir(deploying.folder, { recursive: true })
+    const source = JSON.parse(deploying.deployment.source) as DeployedSource
+    // It starts while the source is on its way.
+    if (source.kind !== 'image') folderReader.warm()
+    if (source.kind === 'git') return checkOut(source, into, deploying)
+    if (source.kind === 'local') return copyLocal(source.path, into, deploying)
+    if (source.kind === 'upload') return unpack(source.sessionId, into, deploying)
+    await mkdir(into)
+  },
+}
+
+async function checkOut(source: Extract<DeployedSource, { kind: 'git' }>, into: string, deploying: Deploying): Promise<void> {
+  const { deps, project, log, abort, deployment } = deploying
+  const wanted = { ...(source.branch ? { branch: source.branch } : {}), ...(source.commit ? { commit: source.commit } : {}) }
+  log.line(`Fetching ${source.url}${source.branch ? ` (${source.branch})` : ''}`)
+  try {
+    const ask = (remote: GitRemote) =>
+      deps.git
+        .checkout(remote, wanted, into, {
+          abort,
+          onProgress: (line) => log.line(line),
+          ...(source.ref ? { ref: source.ref } : {}),
+          // What a stranger names is asked as it is: our credential would open it for them.
+          ...(source.fromFork
+            ? {}
+            : { credentialFor: async (url) => (await deps.projects.remoteOf(project, url, abort)).credential }),
+        })
+        .then((fetched) => ({ ...fetched, remote }))
+    const { commit, warnings, remote } = await deps.projects.askRemote(project, ask, { url: source.url, abort })
+    for (const warning of warnings) log.line(warning)
+    const facts = { commitSha: commit, ...(await factsOf(commit, remote, source, deploying)) }
+    Object.assign(deployment, facts)
+    await updateDeployment(deps.database.db, deployment.id, facts)
+    log.line(`At commit ${commit}`)
+  } catch (error) {
+    if (error instanceof GitError) throw new DeployFailed('source_failed', error.message)
+    throw error
+  }
+}
+
+/** The host's report has told some already; else the repository is asked, and not knowing is no failure. */
+async function factsOf(
+  commit: string,
+  remote: GitRemote,
+  { branch }: { branch: string | null },
+  { deps, abort, deployment }: Deploying,
+) {
+  const { commitSha, commitMessage, commitAuthor } = deployment
+  if (commitSha === commit && commitMessage !== null) return { commitMessage, commitAuthor }
+  const recent = await deps.git.recentCommits(remote, branch ?? undefined, 20, { abort }).catch(() => [])
+  const about = recent.find(({ sha }) => sha === commit)
+  return { commitMessage: about?.message ?? null, commitAuthor: about?.author ?? null }
+}
+
+/** A copy, so that what is edited during the build does not end up half in it. What may be read is asked again, here. */
+async function copyLocal(path: string, into: string, { log, abort, deps }: Deploying): Promise<void> {
+  log.line(`Copying ${path}`)
+  const { projectRoots: roots, dataDir } = deps.settings
+  await copyFolder(path, into, { roots, dataDir }, abort).catch((error: unknown) => {
+    if (error instanceof FolderMissing) throw new DeployFailed('source_failed', `The folder ${path} is not there any more`)
+    const isRefused = error instanceof FolderOutside || error instanceof NotAFolder
+    throw isRefused ? new DeployFailed('source_failed', `${error.message} (BERTH_PROJECT_ROOTS)`) : error
+  })
+}
+
+async function unpack(sessionId: string, into: string, { deps, log, abort }: Deploying): Promise<void> {
+  log.line('Unpacking the upload')
+  await unpackSource(deps.projects.uploadFile(sessionId), into, { abort }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT')
+      throw new DeployFailed('source_failed', 'The upload is not kept any more: upload the folder again')
+    throw error
+  })
+}

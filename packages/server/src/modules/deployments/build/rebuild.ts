@@ -1,0 +1,65 @@
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ArtifactGone } from '../../../drivers/runtime/runtime.ts'
+import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
+import { findAnyProject } from '../../projects/index.ts'
+import { DeployFailed } from '../deploy-failed.ts'
+import { type DeploymentLog, openDeploymentLog } from '../deployment-log.ts'
+import type { DeploymentsDeps } from '../deps.ts'
+import { type DeployedSource, envOf } from '../plan/snapshot.ts'
+import { build } from './build.ts'
+import { fetchSource } from './fetch-source.ts'
+
+interface Rebuilding {
+  deps: DeploymentsDeps
+  abort: AbortSignal
+  /** Where a deployment that is under way writes; else its log is opened again. */
+  log?: DeploymentLog
+}
+
+/**
+ * Runs `start`; where what was built does not exist any more, builds it again from the sources of its time and runs it once more.
+ * The plan of the deployment stays, and the row names the new artifacts.
+ */
+export async function startOrRebuild<T>(deployment: DeploymentRow, start: () => Promise<T>, parts: Rebuilding): Promise<T> {
+  try {
+    return await start()
+  } catch (error) {
+    if (!(error instanceof DeployFailed) || !(error.cause instanceof ArtifactGone)) throw error
+    await rebuild(deployment, error.message, parts)
+    return await start()
+  }
+}
+
+async function rebuild(deployment: DeploymentRow, reason: string, { deps, abort, log: given }: Rebuilding): Promise<void> {
+  const project = await findAnyProject(deps.database.db, deployment.projectId)
+  if (!project) throw new DeployFailed('start_failed', reason)
+  const folder = join(deps.workFolder, deployment.id)
+  const log = given ?? (await openDeploymentLog(deployment, deps))
+  deps.log.warn({ deploymentId: deployment.id, reason }, 'deployments: artifact is gone, building it again')
+  log.line(`${reason}: it is built again from its source`)
+  const env = await envOf(deployment, deps)
+  const again = { ...deployment, source: JSON.stringify(exactSource(deployment)) }
+  const deploying = { deployment: again, project, folder, env, log, abort, deps, left: {} }
+  try {
+    await mkdir(folder, { recursive: true })
+    await fetchSource.run(deploying)
+    await build.run(deploying)
+    Object.assign(deployment, { artifacts: again.artifacts, sizeBytes: again.sizeBytes })
+  } catch (error) {
+    abort.throwIfAborted()
+    const words = error instanceof DeployFailed ? error.message : 'it could not be built again'
+    log.line(words)
+    if (!(error instanceof DeployFailed)) throw error
+    throw new DeployFailed(error.code, `${reason}, and could not be built again: ${words}`, error.logTail)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+    await log.flush()
+  }
+}
+
+/** A branch may have moved on since: the commit that was deployed is what is built. */
+function exactSource({ source, commitSha }: DeploymentRow): DeployedSource {
+  const parsed = JSON.parse(source) as DeployedSource
+  return parsed.kind === 'git' && commitSha !== null ? { ...parsed, commit: commitSha } : parsed
+}

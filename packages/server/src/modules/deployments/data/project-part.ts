@@ -1,0 +1,167 @@
+import { basename } from 'node:path'
+import type { DeletionItem } from '@berth/contract'
+import { digestIn } from '../../../drivers/runtime/image-name.ts'
+import type { Artifact, Runtime } from '../../../drivers/runtime/runtime.ts'
+import type { VolumeRow } from '../../../platform/db/tables/deployments.ts'
+import { type DeletionOptions, findAnyProject, findBySubject, type ProjectPart, ResumeLater } from '../../projects/index.ts'
+import type { DeploymentsDeps } from '../deps.ts'
+import { deleteLive } from '../live-environments.ts'
+import { artifactsOf } from '../plan/plan.ts'
+import { cancelDeployment } from '../request/cancel.ts'
+import { enqueueDeployment } from '../request/request-deployment.ts'
+import { stopInstances } from '../run/run-units.ts'
+import {
+  adoptedBytes,
+  deleteVolumeRow,
+  endDeploymentsOf,
+  listArtifactOwners,
+  listInstances,
+  listPlaces,
+  listUnderWay,
+  listVolumes,
+} from '../store.ts'
+import { isSharedImage } from './clean-up.ts'
+
+import { releaseUploads } from './upload-release.ts'
+
+/** All of a project, or one environment of it. */
+interface Place {
+  projectId: string
+  environment?: string
+}
+
+/** What deployments leave on a project or on one of its environments, and how it goes with it. */
+export const deploymentsPart = (deps: DeploymentsDeps): ProjectPart => ({
+  describe: 'deployments',
+  previewDeletion: ({ id }, options) => itemsAt({ projectId: id }, options, deps),
+  remove: ({ id }, options) => removeAt({ projectId: id }, options, deps),
+  resume: (projectId) => resumeWaiting(projectId, deps),
+  ofEnvironment: {
+    previewDeletion: ({ id }, environment, options) => itemsAt({ projectId: id, environment }, options, deps),
+    async remove({ id }, environment, options) {
+      const place = { projectId: id, environment }
+      await removeAt(place, options, deps)
+      // Its history stays with the project; nothing of it serves, can be gone back to or keeps a variable any more.
+      await endDeploymentsOf(deps.database.db, place)
+    },
+  },
+})
+
+/** Deployments of a push that came during a restore or a move; where the project has left, they are cancelled. */
+async function resumeWaiting(projectId: string, deps: DeploymentsDeps): Promise<void> {
+  const project = await findAnyProject(deps.database.db, projectId)
+  const isHere = project?.presence === 'here' || project?.presence === 'departing'
+  for (const deployment of await listUnderWay(deps.database.db, projectId)) {
+    if ((await findBySubject(deps.database.db, deployment.id))?.phase !== 'waiting') continue
+    if (!isHere) {
+      await cancelDeployment(deployment, deps, movedText).catch(() => undefined)
+      continue
+    }
+    const { isRunning } = await deps.database.transaction((bound) => enqueueDeployment(deployment, project, bound, deps))
+    if (isRunning) throw new ResumeLater()
+  }
+}
+
+const movedText = 'The project was moved while this deployment waited. Deploy it where the project lives now.'
+
+async function itemsAt(place: Place, { deleteVolumes }: DeletionOptions, deps: DeploymentsDeps): Promise<DeletionItem[]> {
+  const { db } = deps.database
+  const items: DeletionItem[] = []
+  for (const row of await listInstances(db, place))
+    items.push({ kind: 'instance', id: row.id, name: row.service || 'app', sizeBytes: null, kept: false })
+  const artifacts = await artifactsAt(place, deps).catch((error: unknown) => {
+    deps.log.warn({ err: error, projectId: place.projectId }, 'deployments: artifacts not listed, showing the recorded ones')
+    return recordedArtifacts(place, deps)
+  })
+  for (const { artifact } of artifacts) {
+    const { kind, sizeBytes } = artifact
+    // A plain process runs from a folder: where it lies on the machine is for operators.
+    const name = artifact.reference.startsWith('/') ? basename(artifact.reference.replace(/\/static$/, '')) : artifact.reference
+    items.push({ kind, id: name, name, sizeBytes, kept: false })
+  }
+  const volumes = (await listVolumes(db, place)).map(async (volume) => ({
+    kind: 'volume',
+    id: volume.id,
+    name: volume.name,
+    sizeBytes: await deps.runtimes
+      .for(volume.serverId)
+      .volumeSizeBytes(volume.id)
+      .catch(() => null),
+    ...fateOf(volume, deleteVolumes),
+  }))
+  return [...items, ...(await Promise.all(volumes))]
+}
+
+/** As the deployments were recorded: an engine or a server that is away lists nothing. */
+async function recordedArtifacts({ projectId, environment }: Place, { database }: DeploymentsDeps) {
+  const owners = (await listArtifactOwners(database.db, projectId)).filter(
+    (row) => row.artifacts !== null && row.environment === (environment ?? row.environment),
+  )
+  return owners.flatMap((row) => Object.values(artifactsOf(row)).map((artifact) => ({ artifact })))
+}
+
+/** Bytes that were on the server before the project are never removed with it. */
+function fateOf(volume: VolumeRow, deleteVolumes: boolean): Pick<DeletionItem, 'kept' | 'reason'> {
+  const adopted = adoptedBytes(volume)
+  if (adopted) {
+    const name = 'volume' in adopted ? `The volume ${adopted.volume}` : 'The folder'
+    return { kept: true, reason: `${name} was on the server before the project and stays there` }
+  }
+  return deleteVolumes ? { kept: false } : { kept: true, reason: keptUnlessAsked }
+}
+
+const keptUnlessAsked = 'volumes stay unless deleteVolumes=true'
+
+/** Nobody gives a deletion up; each call of the runtime has its time limit. */
+const notGivenUp = new AbortController().signal
+
+async function removeAt(place: Place, { deleteVolumes }: DeletionOptions, deps: DeploymentsDeps): Promise<void> {
+  const { db } = deps.database
+  for (const row of await listUnderWay(db, place.projectId, place.environment))
+    await cancelDeployment(row, deps).catch(() => undefined)
+  await deleteLive(db, place)
+  await deps.edge.sync()
+  // Over all instances together.
+  await stopInstances(await listInstances(db, place), deps, AbortSignal.timeout(60_000))
+  await releaseUploads(place, [], deps)
+  for (const { runtime, artifact } of await artifactsAt(place, deps)) await runtime.removeArtifact(artifact, notGivenUp)
+  if (place.environment === undefined)
+    for (const serverId of await listPlaces(db, place.projectId))
+      await deps.runtimes.for(serverId).removeBuilds(place.projectId, notGivenUp)
+  if (!deleteVolumes) return
+  for (const volume of await listVolumes(db, place)) {
+    await deps.runtimes.for(volume.serverId).removeVolume(volume.id)
+    await deleteVolumeRow(db, volume.id)
+  }
+}
+
+/** Images that were pulled for a project of an image and that no other project has. */
+async function pulledBy(
+  owners: Awaited<ReturnType<typeof listArtifactOwners>>,
+  { database, runtimes }: Pick<DeploymentsDeps, 'database' | 'runtimes'>,
+) {
+  const own = owners.map(({ id }) => id)
+  const pulled = new Map<string, { runtime: Runtime; artifact: Artifact }>()
+  for (const { artifacts, serverId } of owners)
+    for (const artifact of Object.values(JSON.parse(artifacts ?? '{}') as Record<string, Artifact>))
+      if (digestIn(artifact.reference) && artifact.sizeBytes > 0 && !pulled.has(artifact.reference))
+        if (!(await isSharedImage(artifact, own, { database })))
+          pulled.set(artifact.reference, { runtime: runtimes.for(serverId), artifact })
+  return [...pulled.values()]
+}
+
+/** What was built for a project, wherever that was; of an environment: what is used by no other. */
+async function artifactsAt({ projectId, environment }: Place, { database, runtimes }: DeploymentsDeps) {
+  const places = (await listPlaces(database.db, projectId)).map(async (serverId) => {
+    const runtime = runtimes.for(serverId)
+    const artifacts = await runtime.listArtifacts()
+    return artifacts.flatMap((artifact) => (artifact.projectId === projectId ? [{ runtime, artifact }] : []))
+  })
+  const found = (await Promise.all(places)).flat()
+  const owners = await listArtifactOwners(database.db, projectId)
+  if (environment === undefined) return [...found, ...(await pulledBy(owners, { database, runtimes }))]
+  const isHere = new Set(owners.filter((row) => row.environment === environment).map(({ id }) => id))
+  const elsewhere = owners.filter((row) => row.environment !== environment).map(({ artifacts }) => artifacts ?? '')
+  const isUsed = (reference: string) => elsewhere.some((text) => text.includes(JSON.stringify(reference)))
+  return found.filter(({ artifact }) => isHere.has(artifact.deploymentId) && !isUsed(artifact.reference))
+}

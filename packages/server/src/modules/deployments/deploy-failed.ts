@@ -1,0 +1,24 @@
+/** A deployment that failed for a reason that its owner can act on. */
+export class DeployFailed extends Error {
+  override readonly name = 'DeployFailed'
+  readonly code: string
+  readonly logTail: string[]
+
+  constructor(code: string, message: string, logTail: string[] = [], options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+    this.logTail = logTail
+  }
+}
+
+/** The program listens on one port whatever PORT says, and somebody else on this machine has it. */
+export class PortTaken extends DeployFailed {
+  readonly port: number
+
+  constructor(port: number, who: string, logTail: string[]) {
+    const what = `${who} wants port ${port}, and another program on this machine has it`
+    const how = 'let it listen on the port in the variable PORT, or use Docker, where every project has ports of its own'
+    super('port_taken', `${what}: ${how}`, logTail)
+    this.port = port
+  }
+}

@@ -1,0 +1,40 @@
+import { missingProgramIn } from '../../../drivers/runtime/process/tools/missing-tool.ts'
+import type { Instance } from '../../../drivers/runtime/runtime.ts'
+import type { Unit } from '../plan/plan.ts'
+
+const notFound = 127
+const notExecutable = 126
+
+/** Why a version ended before it was healthy, and what to do about it. `name` begins the sentence. */
+export function crashText(
+  name: string,
+  { exitCode, outOfMemory, diskFull, program }: Pick<Instance, 'exitCode' | 'outOfMemory' | 'diskFull' | 'program'>,
+  unit: Pick<Unit, 'command' | 'entrypoint' | 'build' | 'exposed' | 'restart'>,
+  lines: readonly string[],
+): string {
+  if (outOfMemory) return `${name} was ended because it used more memory than it may before it was healthy`
+  if (diskFull) return `${name} was ended because it wrote more than it may keep on the disk before it was healthy`
+  const ended = `${name} ended with exit code ${exitCode ?? 'unknown'} before it was healthy`
+  if (exitCode === notFound) return `${ended}: ${missingText(missingProgramIn(lines) ?? firstWord(unit) ?? program ?? null)}`
+  if (exitCode === notExecutable) return `${ended}: ${deniedText(firstWord(unit) ?? program ?? null)}`
+  return lines.some((line) => line.trim() !== '') ? ended : `${ended}, and wrote nothing. ${silentAdvice(exitCode)}`
+}
+
+const missingText = (program: string | null) =>
+  `the command${program ? ` \`${program}\`` : ''} does not exist there. Install it in the image, or correct the start command`
+
+const deniedText = (program: string | null) =>
+  `the command${program ? ` \`${program}\`` : ''} cannot be executed. Make it executable (chmod +x), and build the image for this machine's architecture`
+
+const silentAdvice = (exitCode: number | null) =>
+  exitCode === 0
+    ? 'Its command came to an end: start a program that keeps running in the foreground'
+    : 'Run its start command by hand to see why, or let it log its errors'
+
+/** Of a shell line, what the shell was to run. */
+function firstWord({ entrypoint, command, build }: Pick<Unit, 'command' | 'entrypoint' | 'build'>): string | null {
+  const words = [...(entrypoint ?? []), ...(command ?? [])]
+  const [program, flag, line] = words
+  const isShell = program !== undefined && /(^|\/)(ba|da|a)?sh$/.test(program) && flag === '-c'
+  return (isShell ? line?.trim().split(/\s+/)[0] : program) ?? build?.startCommand?.trim().split(/\s+/)[0] ?? null
+}

@@ -1,0 +1,29 @@
+import type { HealthCheck } from '@berth/contract'
+import type { Instance } from '../../../drivers/runtime/runtime.ts'
+import type { Unit } from '../plan/plan.ts'
+
+/** What was asked for, and where a plain process listens instead; '' where it listens there, or where nobody can tell. */
+export function whereAsked(
+  seen: Pick<Instance, 'address' | 'listensOn'> | undefined,
+  { port, exposed }: Pick<Unit, 'port' | 'exposed'>,
+  check: HealthCheck | null,
+  lastStatus: number | null,
+): { where: string; found: string } {
+  const path = check?.path ?? (exposed ? '/' : undefined)
+  const question = path ? `GET ${path}` : 'a connection'
+  if (lastStatus !== null) return { where: question, found: '' }
+  // In a container the port is the one inside; a plain process is asked at the one it was given.
+  const { listensOn, address } = seen ?? {}
+  const asked = listensOn && address ? address.port : port
+  const where = `${question} on port ${asked}`
+  const isElsewhere = listensOn?.length && !listensOn.some((one) => one.endsWith(`:${asked}`))
+  if (isElsewhere)
+    return { where, found: `It listens on ${listensOn.join(', ')}: let it listen on 0.0.0.0, on the port in the variable PORT` }
+  if (listensOn?.length === 0)
+    return {
+      where,
+      found:
+        'It listens on no port: let it listen on the one in the variable PORT, or set healthCheck.timeoutSeconds if it needs longer to start',
+    }
+  return { where, found: '' }
+}

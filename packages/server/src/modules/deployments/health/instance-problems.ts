@@ -1,0 +1,52 @@
+import { endText } from '../../../drivers/runtime/instance-end.ts'
+import type { Instance } from '../../../drivers/runtime/runtime.ts'
+import type { Unit } from '../plan/plan.ts'
+import { hasDoneItsWork } from './health.ts'
+
+export interface Problem {
+  reason: string
+  /** The runtime knows nothing of it: it is started again from its artifact. */
+  isGone?: boolean
+  /** The runtime ended it because it reached its disk limit. */
+  isDiskFull?: boolean
+  /** It ended too often within a short time, whatever it does at this moment. */
+  isLooping?: boolean
+}
+
+/** What is wrong with an instance, by what the runtime knows of it. One that was restarted since the last look runs in vain. */
+export function problemIn(
+  instance: Instance | undefined,
+  unit: Pick<Unit, 'restart' | 'exposed' | 'onFailure' | 'staysUp'>,
+  restartsBefore: number | undefined,
+  { diskMb }: { diskMb?: number | undefined } = {},
+): Problem | null {
+  if (!instance) return { reason: 'it is gone', isGone: true }
+  if (instance.networkLost) return { reason: 'its Docker network was removed', isGone: true }
+  if (hasDoneItsWork(instance, unit)) return null
+  const { state, exitCode, outOfMemory, restarts, health, lastEnd } = instance
+  const ended = lastEnd ? endText(lastEnd) : null
+  if (state === 'exited' && instance.diskFull) return { reason: diskWords(diskMb), isDiskFull: true }
+  if (state === 'exited' && unit.restart)
+    return { reason: ended ?? `it ended (exit code ${exitCode ?? 'unknown'})`, isGone: true }
+  if (state === 'exited')
+    return { reason: `${ended ?? `ended (exit code ${exitCode ?? 'unknown'})`}. ${notRestarted(unit)}`, isGone: false }
+  if (state !== 'restarting' && restarts <= (restartsBefore ?? restarts))
+    return health?.status === 'unhealthy' ? { reason: healthText(health) } : null
+  const why = outOfMemory ? 'it used more memory than it may, ' : exitCode === null ? '' : `exit code ${exitCode}, `
+  return { reason: `it keeps ending (${why}${restarts} restarts)` }
+}
+
+const notRestarted = ({ onFailure, staysUp }: Pick<Unit, 'onFailure' | 'staysUp'>) =>
+  onFailure
+    ? 'It was restarted as often as its restart policy allows. Redeploy it once its cause is fixed.'
+    : staysUp
+      ? 'It is not restarted: its Compose file sets no restart policy. Set restart: unless-stopped to have it restarted.'
+      : 'It is not restarted: its restart policy is "no".'
+
+const healthText = ({ program, output }: NonNullable<Instance['health']>): string =>
+  `its own health check fails (${program.argv.join(' ')})${output ? `: ${output}` : ''}`
+
+const diskWords = (diskMb: number | undefined): string =>
+  `it was stopped because it kept more on the disk than ${diskMb ? `the ${diskMb} MB of ` : ''}its limit. ` +
+  'Raise resources.production.diskMb and restart it. Or deploy it again: ' +
+  'a new version starts without the files that this one wrote outside its volumes.'

@@ -1,0 +1,40 @@
+import type { Runtime } from '../../../drivers/runtime/runtime.ts'
+import { listenersIn as socketsIn } from '../../../platform/listener/listening-sockets.ts'
+
+export interface ListeningAt {
+  port: number
+  /** Only programs of the same container reach it. */
+  isLoopback: boolean
+}
+
+const readMs = 5_000
+const bytesAtMost = 256 * 1024
+/** The engine's own answers to names, in every container of a network. */
+const nameServer = '127.0.0.11'
+
+/** Where programs in a container listen, as the kernel tells it inside; null where it cannot be asked. */
+export async function listeningInside(runtime: Runtime, instanceId: string): Promise<ListeningAt[] | null> {
+  if (runtime.kind !== 'docker') return null
+  let text = ''
+  const onStdout = (chunk: Uint8Array) => {
+    if (text.length < bytesAtMost) text += Buffer.from(chunk).toString('latin1')
+  }
+  try {
+    // One of the two files may be missing; what there is was written by then.
+    await runtime.exec(instanceId, { argv: ['cat', '/proc/net/tcp', '/proc/net/tcp6'], onStdout }, AbortSignal.timeout(readMs))
+  } catch {
+    return null
+  }
+  return text.includes('local_address') ? listenersIn(text) : null
+}
+
+/** By port; one that is reached from outside at any address is reached. */
+export function listenersIn(table: string): ListeningAt[] {
+  const found = new Map<number, ListeningAt>()
+  for (const { host, port } of socketsIn(table.slice(0, bytesAtMost))) {
+    if (host === nameServer) continue
+    const isLoopback = (host.startsWith('127.') || host === '::1') && found.get(port)?.isLoopback !== false
+    found.set(port, { port, isLoopback })
+  }
+  return [...found.values()].sort((left, right) => left.port - right.port)
+}

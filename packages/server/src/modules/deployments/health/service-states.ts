@@ -1,0 +1,112 @@
+import type { ServiceStatus } from '@berth/contract'
+import { endText, type InstanceEnd } from '../../../drivers/runtime/instance-end.ts'
+import type { Instance } from '../../../drivers/runtime/runtime.ts'
+import type { LiveEnvironmentRow, ServiceState } from '../../../platform/db/tables/deployments.ts'
+import type { Unit } from '../plan/plan.ts'
+import { policyOf } from '../plan/restart-policy.ts'
+import { hasDoneItsWork } from './health.ts'
+
+/** How the services of an environment are doing: what `liveEnvironments.services` holds. */
+
+const windowMs = 10 * 60_000
+/** So many ends within the window, and the project is unhealthy. */
+const endsOfALoop = 3
+
+export const statesOf = ({ services }: Pick<LiveEnvironmentRow, 'services'>): ServiceState[] =>
+  services === null ? [] : JSON.parse(services)
+
+export const newState = (unit: Unit): ServiceState => ({
+  name: unit.service,
+  status: 'starting',
+  restarts: 0,
+  lastExit: null,
+  policy: policyOf(unit).name,
+  ends: [],
+  counted: null,
+})
+
+export const recentEnds = ({ ends }: Pick<ServiceState, 'ends'>, now: number): number[] =>
+  ends.filter((at) => now - at < windowMs)
+
+export const isLooping = (state: ServiceState, now: number): boolean => recentEnds(state, now).length >= endsOfALoop
+
+/** How an instance is by itself; whether it answers is asked elsewhere. */
+export function statusIn(instance: Instance | undefined, unit: Unit): ServiceState['status'] {
+  if (!instance) return 'starting'
+  if (hasDoneItsWork(instance, unit)) return 'completed'
+  return instance.state === 'running' && instance.health?.status === 'unhealthy' ? 'unhealthy' : instance.state
+}
+
+/** One that keeps ending is not called running because it does at this moment. */
+export const withStatus = (state: ServiceState, status: ServiceState['status'], now: number): ServiceState => ({
+  ...state,
+  status: status === 'running' && isLooping(state, now) ? 'restarting' : status,
+  ends: recentEnds(state, now),
+})
+
+/** Whether this end is in the record already; one whose exit code was not known then is completed by it. */
+export const isNoted = ({ lastExit }: ServiceState, { at, exitCode }: InstanceEnd): boolean =>
+  lastExit !== null && (at < lastExit.at || (at === lastExit.at && (lastExit.code !== null || exitCode === null)))
+
+/** The state after an end, and how many ends that are: the runtime may have restarted it more than once since the last one. */
+export function afterEnd(before: ServiceState, instance: Instance, now: number): { state: ServiceState; count: number } {
+  const end = instance.lastEnd as InstanceEnd
+  const lastExit = { code: end.exitCode, reason: end.reason, at: end.at }
+  if (before.lastExit?.at === end.at) return { state: { ...before, lastExit }, count: 0 }
+  const { instanceId, restarts } = instance
+  const counted = { instanceId, restarts }
+  if (before.policy !== 'always' && instance.state === 'exited' && end.exitCode === 0)
+    return { state: { ...before, status: 'completed', lastExit, counted }, count: 0 }
+  const known = before.counted?.instanceId === instanceId ? before.counted.restarts : 0
+  const isOver = instance.state === 'exited'
+  const restarted = Math.max(restarts - known, isOver ? 0 : 1)
+  const count = isOver ? restarted + 1 : restarted
+  const at = Math.min(now, Date.parse(end.at))
+  const ends = [...recentEnds(before, now), ...Array.from({ length: Math.min(count, endsOfALoop) }, () => at)]
+  const state: ServiceState = {
+    ...before,
+    restarts: before.restarts + restarted,
+    lastExit,
+    counted,
+    ends: ends.filter((time) => now - time < windowMs).slice(-endsOfALoop),
+  }
+  return { state: { ...state, status: isOver ? 'exited' : 'restarting' }, count }
+}
+
+const times = (count: number) => (count === 1 ? '1 time' : `${count} times`)
+
+/** The last end of a service, and what followed. */
+export function exitText({ name, status, restarts, lastExit, policy }: ServiceState): string | null {
+  if (!lastExit) return null
+  const ended = `${name || 'The app'} ${endText({ exitCode: lastExit.code, reason: lastExit.reason })}`
+  if (status === 'completed') return ended
+  if (status !== 'exited') return `${ended}, restarted (${times(restarts)})`
+  if (policy === 'on-failure' && restarts > 0) return `${ended}, not restarted any more (${times(restarts)})`
+  return policy === 'no' ? `${ended}, not restarted: it has no restart policy` : `${ended}, not restarted`
+}
+
+/** The reason of an alarm. */
+export const loopText = (state: ServiceState): string =>
+  `${exitText(state)}. It ended ${endsOfALoop} times or more within 10 minutes.${adviceFor(state)}`
+
+const adviceFor = ({ lastExit }: ServiceState) =>
+  lastExit?.reason === 'out_of_memory' ? ' Raise its memory limit, or let it use less.' : ''
+
+/** What a project's record says of its services while nothing else is to be said. */
+export function reasonIn(states: readonly ServiceState[]): string | null {
+  const texts = states.flatMap((state) => {
+    const isTold = state.status === 'exited' || state.status === 'restarting' || state.ends.length > 0
+    return isTold && state.status !== 'completed' ? (exitText(state) ?? []) : []
+  })
+  return texts.length > 0 ? texts.join('; ') : null
+}
+
+const whileNotLive = { sleeping: 'sleeping', stopped: 'stopped', waking: 'starting' } as const
+
+export const showStates = (states: readonly ServiceState[], state: LiveEnvironmentRow['state']): ServiceStatus[] =>
+  states.map(({ name, status, restarts, lastExit }) => ({
+    name,
+    status: state === 'live' || status === 'completed' ? status : whileNotLive[state],
+    restarts,
+    lastExit,
+  }))

@@ -1,0 +1,114 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { InstanceRow } from '../../../platform/db/tables/deployments.ts'
+import type { DeploymentsDeps } from '../deps.ts'
+import { instancesTopic } from '../run/run-units.ts'
+import { findInstance, listInstances, updateInstance } from '../store.ts'
+
+/** Between two looks for new instances; the start of one is news, and ends the wait. */
+const lookMs = 5_000
+/** Between two notes of how far it has read. */
+const noteMs = 1_000
+/** Before one whose output came to an end is read once more, twice as long each time, unless something happens to it. */
+const againMs = 1_000
+const againAtMostMs = 5 * 60_000
+
+/** Moves what instances write into the log store, which outlives them. Each is followed once, from where the last one stopped. */
+export class LogFollower {
+  readonly #deps: DeploymentsDeps
+  readonly #following = new Map<string, Promise<void>>()
+  /** Those whose output came to an end, and when it is looked at again. */
+  readonly #quiet = new Map<string, { pauseMs: number; until: number }>()
+  readonly #stop = new AbortController()
+  #news = new AbortController()
+  #loop: Promise<void> | undefined
+
+  constructor(deps: DeploymentsDeps) {
+    this.#deps = deps
+  }
+
+  start(): void {
+    this.#loop ??= this.#lookForNew()
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await this.#loop
+    await Promise.allSettled(this.#following.values())
+  }
+
+  async #lookForNew(): Promise<void> {
+    const { signal } = this.#stop
+    const wake = (instanceId?: string) => {
+      if (instanceId !== undefined) this.#quiet.delete(instanceId)
+      this.#news.abort()
+    }
+    const endings = [
+      this.#deps.database.signals.subscribe<{ started: string }>(instancesTopic, (event) =>
+        wake('started' in event ? event.started : undefined),
+      ),
+      this.#deps.runtimes.onChange(({ instance }) => wake(instance.instanceId)),
+    ]
+    while (!signal.aborted) {
+      this.#news = new AbortController()
+      await this.#look().catch((error: unknown) => this.#deps.log.warn({ err: error }, 'instances to follow could not be read'))
+      await pause(lookMs, undefined, { signal: AbortSignal.any([signal, this.#news.signal]) }).catch(() => undefined)
+    }
+    for (const end of endings) end()
+  }
+
+  async #look(): Promise<void> {
+    const rows = await listInstances(this.#deps.database.db)
+    const ids = new Set(rows.map(({ id }) => id))
+    for (const id of this.#quiet.keys()) if (!ids.has(id)) this.#quiet.delete(id)
+    const now = performance.now()
+    for (const row of rows)
+      if (row.state !== 'wanted' && !this.#following.has(row.id) && (this.#quiet.get(row.id)?.until ?? 0) <= now)
+        this.#follow(row)
+  }
+
+  #follow(row: InstanceRow): void {
+    const run = this.#copy(row)
+      .catch((error: unknown) => {
+        if (!this.#stop.signal.aborted)
+          this.#deps.log.warn({ err: error, instanceId: row.id }, 'the output of an instance is not followed')
+        // That is no end of its output.
+        this.#quiet.delete(row.id)
+      })
+      .finally(() => {
+        this.#following.delete(row.id)
+        const pauseMs = Math.min(againAtMostMs, (this.#quiet.get(row.id)?.pauseMs ?? againMs / 2) * 2)
+        this.#quiet.set(row.id, { pauseMs, until: performance.now() + pauseMs })
+      })
+    this.#following.set(row.id, run)
+  }
+
+  async #copy(row: InstanceRow): Promise<void> {
+    const { runtimes, logStore, scrubbers, database } = this.#deps
+    const scrubber = await scrubbers.of(row.projectId)
+    const from = (await findInstance(database.db, row.id))?.logPosition ?? null
+    let position = from
+    let noted = from
+    let noting: NodeJS.Timeout | undefined
+    const note = async () => {
+      clearTimeout(noting)
+      noting = undefined
+      if (position === noted) return
+      noted = position
+      await updateInstance(database.db, row.id, { logPosition: position })
+    }
+    try {
+      for await (const line of runtimes.for(row.serverId).logs(row.id, from, this.#stop.signal)) {
+        const { time, stream } = line
+        const message = scrubber.scrub(line.message)
+        await logStore.append(row.projectId, 'runtime', [
+          { time, stream, message, environment: row.environment, service: row.service || null, deploymentId: row.deploymentId },
+        ])
+        position = line.position
+        this.#quiet.delete(row.id)
+        noting ??= setTimeout(() => void note().catch(() => undefined), noteMs)
+      }
+    } finally {
+      await note()
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto'
+import type { InstanceUsage } from '../../../drivers/runtime/runtime.ts'
+import { keepUsage, type UsageMinute } from '../../projects/index.ts'
+import { type DeploymentsDeps, nowOf } from '../deps.ts'
+
+const minuteMs = 60_000
+/** One that was started no longer ago has used what it has used since then; of an older one the first look tells nothing. */
+const youngMs = 2 * minuteMs
+/** Servers elsewhere are asked over the network, container by container. */
+const looksABreakElsewhere = 4
+const forgetMs = 10 * minuteMs
+
+/** Looks at what everything that runs uses, and writes down for each environment and minute what it has seen so far of it. */
+export class UsageSampler {
+  readonly #deps: DeploymentsDeps
+  /** Names this control plane from its start to its end: several of them may look at the same. */
+  readonly #counter = `use.${randomBytes(6).toString('base64url')}`
+  readonly #before = new Map<string, { cpuSeconds: number; at: number }>()
+  #minutes = new Map<string, UsageMinute>()
+  #looks = 0
+
+  constructor(deps: DeploymentsDeps) {
+    this.#deps = deps
+  }
+
+  async look(abort: AbortSignal): Promise<void> {
+    const usage = await this.#usage(abort)
+    const now = nowOf(this.#deps)
+    const at = Math.floor(now / minuteMs) * minuteMs
+    const minutes = new Map<string, UsageMinute>()
+    for (const [key, running] of Map.groupBy(usage, ({ owner }) => `${owner.projectId}/${owner.environment}`)) {
+      const { projectId, environment } = running[0]!.owner
+      const known = this.#minutes.get(key)
+      const sum = known?.at === at ? known : { counter: this.#counter, projectId, environment, at, ...nothing }
+      minutes.set(key, added(sum, running, this.#spent(running, now)))
+    }
+    this.#minutes = minutes
+    for (const { instanceId, cpuSeconds } of usage) this.#before.set(instanceId, { cpuSeconds, at: now })
+    for (const [instanceId, before] of this.#before) if (now - before.at > forgetMs) this.#before.delete(instanceId)
+    await keepUsage([...minutes.values()], this.#deps.database)
+  }
+
+  /** Of every place, servers elsewhere only when it is their turn. */
+  async #usage(abort: AbortSignal): Promise<InstanceUsage[]> {
+    const isTurnOfAll = this.#looks++ % looksABreakElsewhere === 0
+    const places = (await this.#deps.runtimes.all()).filter(({ serverId }) => serverId === null || isTurnOfAll)
+    const looks = places.map(({ serverId, runtime }) =>
+      runtime.usage(abort).catch((error: unknown) => {
+        abort.throwIfAborted()
+        this.#deps.log.debug({ err: error, serverId }, 'what runs could not be measured')
+        return []
+      }),
+    )
+    return (await Promise.all(looks)).flat()
+  }
+
+  /** Processor time since the last look, and how long ago that was. */
+  #spent(running: readonly InstanceUsage[], now: number): { cpuMs: number; observedMs: number } {
+    let [cpuMs, observedMs] = [0, 0]
+    for (const { instanceId, cpuSeconds, startedAt } of running) {
+      const age = now - Date.parse(startedAt ?? '')
+      const before =
+        this.#before.get(instanceId) ?? (age <= youngMs ? { cpuSeconds: 0, at: now - Math.max(age, 1000) } : undefined)
+      if (!before) continue
+      // Lower than before: it was started again.
+      const spent = cpuSeconds >= before.cpuSeconds ? cpuSeconds - before.cpuSeconds : cpuSeconds
+      cpuMs += spent * 1000
+      observedMs = Math.max(observedMs, now - before.at)
+    }
+    return { cpuMs, observedMs }
+  }
+}
+
+const nothing = { cpuMs: 0, observedMs: 0, memoryKb: 0 }
+
+function added(sum: UsageMinute, running: readonly InstanceUsage[], spent: { cpuMs: number; observedMs: number }): UsageMinute {
+  const memoryBytes = running.reduce((total, one) => total + one.memoryBytes, 0)
+  return {
+    ...sum,
+    cpuMs: sum.cpuMs + Math.round(spent.cpuMs),
+    observedMs: sum.observedMs + Math.round(spent.observedMs),
+    memoryKb: Math.max(sum.memoryKb, Math.round(memoryBytes / 1024)),
+  }
+}

@@ -1,0 +1,34 @@
+import type { Db } from '../../../platform/db/schema.ts'
+import { type AllottedReader, projectsOf } from '../../projects/index.ts'
+import { planOf } from './plan.ts'
+
+/** What the units of deployments that serve, or are on their way to, may use at once. */
+export const allottedReader: AllottedReader = {
+  async planned(db, organizationId) {
+    const rows = await ofOrganization(db, organizationId)
+      .select(['projectId', 'environment', 'plan'])
+      .where('status', 'in', ['building', 'deploying', 'live'])
+      .where('plan', 'is not', null)
+      .execute()
+    return rows.map(({ projectId, environment, plan }) => ({ projectId, environment, ...claimOf(plan as string) }))
+  },
+  async building(db, organizationId) {
+    const { count } = await ofOrganization(db, organizationId)
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('status', 'in', ['building', 'deploying'])
+      .executeTakeFirstOrThrow()
+    return Number(count)
+  },
+}
+
+const ofOrganization = (db: Db, organizationId: string) =>
+  db.selectFrom('deployments').where('projectId', 'in', projectsOf(db, organizationId))
+
+function claimOf(plan: string): { cpuCores: number; memoryMb: number } {
+  const { type, units } = planOf({ plan })
+  const running = type === 'static' ? [] : units
+  return {
+    cpuCores: running.reduce((sum, { allotment, replicas = 1 }) => sum + allotment.cpuCores * replicas, 0),
+    memoryMb: running.reduce((sum, { allotment, replicas = 1 }) => sum + allotment.memoryMb * replicas, 0),
+  }
+}

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { isRestarted } from '../../../drivers/runtime/restart-policy.ts'
+import { policyOf, restartOf } from './restart-policy.ts'
+
+test.each([
+  [null, 'no', true],
+  ['', 'no', true],
+  ['no', 'no', undefined],
+  ['always', 'always', undefined],
+  ['unless-stopped', 'always', undefined],
+  ['on-failure', 'on-failure', true],
+  ['sometimes', 'no', true],
+])('restart %j is %s, as in Compose', (written, name, staysUp) => {
+  const restarts = restartOf(written)
+  expect([policyOf(restarts).name, restarts.staysUp]).toEqual([name, staysUp])
+})
+
+test('a failure is restarted as often as on-failure says, a success never', () => {
+  const policy = policyOf(restartOf('on-failure:2'))
+  expect([0, 1, 2].map((restarts) => isRestarted(policy, 1, restarts))).toEqual([true, true, false])
+  expect(isRestarted(policy, 0, 0)).toBe(false)
+  // As Docker reads it.
+  expect(isRestarted(policyOf(restartOf('on-failure:0')), 1, 99)).toBe(true)
+})

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { readCompose, toProjectServices } from '../../../source/compose/index.ts'
+import { type DeployedConfig, planDeployment } from './plan.ts'
+import { withMarks, withSecrets } from './snapshot.ts'
+
+const env = { PASSWORD: 'hidden $1 "canary"', NAME: 'shop', EMPTY: '' }
+
+test('a secret that a Compose file asks for is not in the plan, and is there byte for byte when the plan is carried out', () => {
+  const text = `
+services:
+  web:
+    image: "web:\${NAME}"
+    ports: ["3000"]
+    command: [run, "--key=\${PASSWORD}"]
+    environment:
+      URL: "db://\${NAME}:\${PASSWORD:?needed}@db"
+      LEVEL: "\${EMPTY:-info}"
+    healthcheck: { test: [CMD, ping, "\${PASSWORD}"] }
+`
+  const file = readCompose(text, { folder: '/project', env: withMarks(env, ['PASSWORD', 'EMPTY']) })
+  expect(file).toMatchObject({ refused: [], missing: [] })
+  const allotment = { cpuCores: 1, memoryMb: 256, diskMb: 1000 }
+  const config = {
+    type: 'services',
+    rootDirectory: null,
+    port: 3000,
+    services: toProjectServices(file).services,
+    resources: { production: allotment, build: allotment },
+  } as unknown as DeployedConfig
+  const plan = planDeployment(config, null)
+  expect(JSON.stringify(plan)).not.toContain('canary')
+  expect(withSecrets(JSON.parse(JSON.stringify(plan)).units[0], env)).toMatchObject({
+    image: 'web:shop',
+    command: ['run', `--key=${env.PASSWORD}`],
+    environment: { URL: `db://shop:${env.PASSWORD}@db`, LEVEL: 'info' },
+    healthProgram: { argv: ['ping', env.PASSWORD] },
+  })
+})

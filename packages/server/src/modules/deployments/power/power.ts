@@ -1,0 +1,140 @@
+import type { DeploymentRow, LiveEnvironmentRow } from '../../../platform/db/tables/deployments.ts'
+import { sharedKind } from '../../../platform/jobs/declare.ts'
+import { findAnyProject, holdOperation, type ProjectPower } from '../../projects/index.ts'
+import { startOrRebuild } from '../build/rebuild.ts'
+import { type DeploymentsDeps, nowOf } from '../deps.ts'
+import { waitUntilHealthy } from '../health/health.ts'
+import { findLive, listLive, transitionLive } from '../live-environments.ts'
+import { replicasOf, type Unit } from '../plan/plan.ts'
+import { sideBySide } from '../plan/side-by-side.ts'
+import { envOf, withSecrets } from '../plan/snapshot.ts'
+import { cancelDeployment } from '../request/cancel.ts'
+import { healthOf, runningUnits, startUnits, stopInstances } from '../run/run-units.ts'
+import { findDeployment, listInstances, listUnderWay } from '../store.ts'
+
+type LiveState = LiveEnvironmentRow['state']
+
+/** Over all instances of a project together; each call of the runtime has a limit of its own. */
+const stopAllMs = 60_000
+const startAllMs = 10 * 60_000
+const bringBackMs = 5 * 60_000
+const checkMs = 15_000
+
+/** What the projects module asks for when a project is disabled or enabled (`projects/lifecycle/power.ts`). */
+export const projectPower = (deps: DeploymentsDeps): ProjectPower => ({
+  takeOffline: (projectId, cancelWith) => takeOffline(projectId, cancelWith, deps),
+  bringOnline: (projectId) => bringOnline(projectId, deps),
+  wake: async (projectId, { enqueue }) => {
+    await enqueue(wakeKind.of({ projectId }), { projectId }, { uniqueKey: `${wakeKind.kind}:${projectId}`, priority: 100 })
+  },
+})
+
+/** The work of waking every sleeping environment of a project; `sleep.ts` does it. */
+export const wakeKind = sharedKind<{ projectId: string }>('deployments.wake')
+
+/** Routes away from everything of the project, then stops it. The edge answers for it meanwhile. */
+async function takeOffline(projectId: string, cancelWith: string | undefined, deps: DeploymentsDeps): Promise<void> {
+  const { db } = deps.database
+  await refuseAway(await listInstances(db, { projectId }), deps)
+  if (cancelWith !== undefined)
+    for (const deployment of await listUnderWay(db, projectId))
+      await cancelDeployment(deployment, deps, cancelWith).catch(() => undefined)
+  for (const live of await listLive(db, [projectId]))
+    await transitionLive(db, live, { to: 'stopped', changes: { changedAt: nowOf(deps) } })
+  // It ends all the same: the edge is told until it listens, and finds nobody there meanwhile.
+  await deps.edge.sync().catch((error: unknown) => deps.log.warn({ err: error, projectId }, 'the edge still routes to a project'))
+  await stopInstances(await listInstances(db, { projectId }), deps, AbortSignal.timeout(stopAllMs))
+}
+
+/** Rejects at once where an engine is away, instead of when the time for stopping or starting instances is over. */
+async function refuseAway(places: readonly { serverId: string | null }[], deps: DeploymentsDeps): Promise<void> {
+  const serverIds = [...new Set(places.map(({ serverId }) => serverId))]
+  await Promise.all(serverIds.map((serverId) => deps.runtimes.for(serverId).check(AbortSignal.timeout(checkMs))))
+}
+
+/** Starts what was live last and routes to it. */
+async function bringOnline(projectId: string, deps: DeploymentsDeps): Promise<void> {
+  for (const live of await listLive(deps.database.db, [projectId]))
+    if (live.state !== 'sleeping') await startAgain(live, ['stopped', 'waking', 'live'], deps, AbortSignal.timeout(startAllMs))
+  await deps.edge.sync()
+}
+
+export const turnOf = ({ projectId, environment }: Pick<LiveEnvironmentRow, 'projectId' | 'environment'>) =>
+  `${projectId}:${environment}`
+
+/**
+ * The live deployment of an environment from its artifact, with the env of its time; healthy before it is routed to. Only
+ * while it is in one of those states: what was switched, disabled or started by others meanwhile is left as it is.
+ */
+export const startAgain = (
+  live: LiveEnvironmentRow,
+  from: readonly LiveState[],
+  deps: DeploymentsDeps,
+  abort: AbortSignal,
+): Promise<void> => deps.turns.run(turnOf(live), () => startInTurn(live, from, deps, abort), abort)
+
+/** As `startAgain`, unless a restore or a move has stopped the project: that leaves it as it is to be. */
+export const startByItself = (
+  kind: 'recover' | 'wake',
+  live: LiveEnvironmentRow,
+  from: readonly LiveState[],
+  deps: DeploymentsDeps,
+  abort: AbortSignal,
+): Promise<boolean> =>
+  holdOperation({ projectId: live.projectId, environment: live.environment, kind }, deps, () =>
+    startAgain(live, from, deps, abort),
+  )
+
+/** A service that made room for a version that then failed is started again for the one that serves. */
+export async function bringBackWhatItTook({ id, projectId, environment }: DeploymentRow, deps: DeploymentsDeps): Promise<void> {
+  const { db } = deps.database
+  const live = await findLive(db, projectId, environment)
+  if ((live?.state !== 'live' && live?.state !== 'waking') || !live.deploymentId || live.deploymentId === id) return
+  const deployment = await findDeployment(db, live.deploymentId)
+  if (!deployment?.artifacts) return
+  const rows = await listInstances(db, { deploymentId: deployment.id, state: 'running' })
+  const isWhole = runningUnits(deployment).every(
+    (unit) => rows.filter((row) => row.service === unit.service).length >= replicasOf(unit),
+  )
+  if (!isWhole) await startByItself('recover', live, ['live', 'waking'], deps, AbortSignal.timeout(bringBackMs))
+}
+
+async function startInTurn(live: LiveEnvironmentRow, from: readonly LiveState[], deps: DeploymentsDeps, abort: AbortSignal) {
+  const { db } = deps.database
+  const current = await findLive(db, live.projectId, live.environment)
+  const project = await findAnyProject(db, live.projectId)
+  if (!current?.deploymentId || !from.includes(current.state) || !project?.enabled || project.deletingSince !== null) return
+  if (project.presence !== 'here' && project.presence !== 'landing') return
+  const deployment = await findDeployment(db, current.deploymentId)
+  if (deployment?.artifacts) await runAndCheck(deployment, deps, abort)
+  const now = nowOf(deps)
+  const { deploymentId } = current
+  const changes = { health: 'healthy', healthReason: null, lastRequestAt: now, changedAt: now } as const
+  if (await transitionLive(db, current, { to: 'live', from, deploymentId, changes })) await deps.edge.sync()
+  else await stopInstances(await listInstances(db, { deploymentId }), deps, abort)
+}
+
+async function runAndCheck(deployment: DeploymentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+  await refuseAway([deployment], deps)
+  const env = await envOf(deployment, deps)
+  const say = (message: string) => deps.log.debug({ deploymentId: deployment.id }, message)
+  const start = () => startUnits({ deployment, env, deps, abort, say })
+  const rows = await startOrRebuild(deployment, start, { deps, abort })
+  const units = runningUnits(deployment)
+  const isServed = units.some(({ exposed }) => exposed)
+  await sideBySide(units, abort, async (unit, signal) => {
+    const row = rows.find(({ service }) => service === unit.service)
+    if (!row) return
+    const healthy = waitUntilHealthy(row, withSecrets(unit, env), healthOf(deployment, unit), { deps, abort: signal })
+    // A service beside the one that requests go to takes it not offline: its own status says that it failed.
+    await (isServed && !unit.exposed ? healthy.catch((error: unknown) => leave(unit, error)) : healthy)
+  })
+
+  function leave({ service }: Unit, error: unknown): void {
+    abort.throwIfAborted()
+    deps.log.warn(
+      { err: error, deploymentId: deployment.id, service },
+      'deployments: a service did not come up, the others serve',
+    )
+  }
+}

@@ -1,0 +1,89 @@
+import type { LiveEnvironmentRow } from '../../../platform/db/tables/deployments.ts'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { job } from '../../../platform/jobs/declare.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { findAnyProject, holdOperation } from '../../projects/index.ts'
+import { type DeploymentsDeps, nowOf } from '../deps.ts'
+import { listLive, transitionLive } from '../live-environments.ts'
+import { stopInstances } from '../run/run-units.ts'
+import { listInstances } from '../store.ts'
+import { startByItself, turnOf, wakeKind } from './power.ts'
+
+/** Puts to sleep what may sleep and had no request for the idle time. */
+export async function putIdleToSleep(deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+  if (deps.settings.sleepAfterSeconds === 0) return
+  const live = (await listLive(deps.database.db)).filter(({ state }) => state === 'live')
+  if (live.length === 0) return
+  const activity = await deps.edge.activity()
+  for (const one of live) {
+    abort.throwIfAborted()
+    if (await isIdle(one, activity, deps)) await putToSleep(one, deps, abort)
+  }
+}
+
+async function isIdle(live: LiveEnvironmentRow, activity: Record<string, number>, deps: DeploymentsDeps): Promise<boolean> {
+  const last = Math.max(activity[live.projectId] ?? 0, live.lastRequestAt ?? 0, live.changedAt)
+  if (nowOf(deps) - last < deps.settings.sleepAfterSeconds * 1000) return false
+  const project = await findAnyProject(deps.database.db, live.projectId)
+  return project !== undefined && maySleep(project)
+}
+
+const maySleep = ({ sleepMode, type }: ProjectRow): boolean =>
+  sleepMode === 'auto_sleep' && type !== 'worker' && type !== 'static'
+
+/** Routed to the waiting room first, then stopped: a request that comes in between is held, and wakes it again. */
+const putToSleep = (live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<boolean> =>
+  holdOperation({ projectId: live.projectId, environment: live.environment, kind: 'sleep' }, deps, () =>
+    deps.turns.run(turnOf(live), () => sleepInTurn(live, deps, abort), abort),
+  )
+
+async function sleepInTurn(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+  const { projectId, deploymentId } = live
+  const project = await findAnyProject(deps.database.db, projectId)
+  // It may have been told never to sleep while this waited for its turn.
+  if (!deploymentId || !project || !maySleep(project)) return
+  const changes = { changedAt: nowOf(deps) }
+  if (!(await transitionLive(deps.database.db, live, { to: 'sleeping', from: ['live'], deploymentId, changes }))) return
+  await deps.edge.sync()
+  const rows = await listInstances(deps.database.db, { deploymentId })
+  await Promise.all(rows.map(({ id }) => deps.edge.drain(id, 10_000, abort).catch(() => undefined)))
+  await stopInstances(rows, deps, abort)
+  await deps.database.transaction((bound) =>
+    announceHealth(bound, 'project.slept', projectId, 'It had no requests; the next one wakes it.'),
+  )
+}
+
+/** Wakes every sleeping environment of a project; held requests go through as soon as it is healthy. */
+export const wakeJob = (deps: DeploymentsDeps) =>
+  job<{ projectId: string }, unknown>(wakeKind, {
+    deadlineMs: 5 * 60_000,
+    maxAttempts: 3,
+    concurrency: 8,
+    backoff: () => 1_000,
+    async run({ projectId }, _deps, abort) {
+      const project = await findAnyProject(deps.database.db, projectId)
+      if (!project?.enabled || project.deletingSince !== null) return
+      for (const live of await listLive(deps.database.db, [projectId]))
+        if (live.state === 'sleeping' || live.state === 'waking')
+          await startByItself('wake', live, ['sleeping', 'waking'], deps, abort)
+    },
+  })
+
+const happenings = {
+  'project.slept': 'went to sleep',
+  'project.unhealthy': 'is not healthy',
+  'project.recovered': 'is healthy again',
+}
+
+/** Told with the transaction that makes it so. */
+export async function announceHealth(
+  { db, announce }: Bound,
+  category: keyof typeof happenings,
+  projectId: string,
+  text: string,
+): Promise<void> {
+  const project = await findAnyProject(db, projectId)
+  if (!project) return
+  const { organizationId, name } = project
+  await announce(category, { organizationId, projectId, subject: `${name} ${happenings[category]}`, text })
+}

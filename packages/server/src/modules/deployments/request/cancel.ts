@@ -1,0 +1,46 @@
+import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
+import { fail } from '../../../platform/failure.ts'
+import { enterDiscarding, findAnyProject } from '../../projects/index.ts'
+import { deploymentTopic } from '../deployment-log.ts'
+import { type DeploymentsDeps, nowOf } from '../deps.ts'
+import { transitionDeployment } from '../store.ts'
+import { deployKind, groupOf, jobKey } from './request-deployment.ts'
+
+/**
+ * Works in every state before `live` and touches this deployment alone. The row says cancelled from here on, so a late
+ * success cannot overwrite it; the job, aborted or run once more, takes away what was begun.
+ */
+export async function cancelDeployment(
+  deployment: DeploymentRow,
+  deps: DeploymentsDeps,
+  words = 'It was cancelled',
+): Promise<DeploymentRow> {
+  const cancelled = await deps.database.transaction(async (bound) => {
+    const row = await transitionDeployment(bound.db, deployment.id, 'cancelled', {
+      errorCode: 'cancelled',
+      errorMessage: words,
+      finishedAt: nowOf(deps),
+    })
+    if (!row) return undefined
+    await enterDiscarding(row.id, bound)
+    await bound.cancelJob({ uniqueKey: jobKey(row.id) })
+    await bound.enqueue(
+      deployKind.of(row),
+      { deploymentId: row.id },
+      { uniqueKey: `${jobKey(row.id)}:discard`, groupKey: groupOf(row) },
+    )
+    bound.signal(deploymentTopic(row.id), { changed: true })
+    await deps.follow?.(bound, row)
+    const project = await findAnyProject(bound.db, row.projectId)
+    if (project)
+      await bound.announce('deploy.cancelled', {
+        organizationId: project.organizationId,
+        projectId: project.id,
+        subject: `Deployment ${row.number} of ${project.name} was cancelled`,
+        text: `Deployment ${row.number} of ${project.name} (${row.environment}) was cancelled.`,
+        data: { deploymentId: row.id, environment: row.environment },
+      })
+    return row
+  })
+  return cancelled ?? fail('conflict', { words: `The deployment is ${deployment.status}: there is nothing to cancel` })
+}

@@ -1,0 +1,83 @@
+import type { DeployHook, DeployHookBody } from '@berth/contract'
+import { iso, isoOrNull } from '../../../platform/db/columns.ts'
+import { newId } from '../../../platform/db/ids.ts'
+import { page } from '../../../platform/db/pages.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { DeployHookRow } from '../../../platform/db/tables/deployments.ts'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { fail, refuse } from '../../../platform/failure.ts'
+import { hashToken } from '../../../platform/secrets/token.ts'
+import { randomCode } from '../../access/index.ts'
+import { namedEnvironment, sourceKind } from '../../projects/index.ts'
+import { type DeploymentsDeps, nowOf } from '../deps.ts'
+import { requestDeployment } from './request-deployment.ts'
+
+const hooksAtMost = 50
+
+/** Makes a secret address that deploys the project. Only the hash of its token is kept. */
+export async function createHook(
+  project: ProjectRow,
+  { name, branch = null, environment }: DeployHookBody,
+  deps: DeploymentsDeps,
+): Promise<DeployHook & { url: string }> {
+  const { db } = deps.database
+  if (branch && sourceKind(project) !== 'git') refuse('branch', 'has no effect: the project has no repository')
+  const { slug } = await namedEnvironment(db, project.id, environment ?? 'production')
+  const { count } = await db
+    .selectFrom('deployHooks')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('projectId', '=', project.id)
+    .executeTakeFirstOrThrow()
+  if (Number(count) >= hooksAtMost)
+    fail('conflict', { words: `The project has ${hooksAtMost} deploy hooks. Delete one that is not used any more.` })
+  const token = `dph_${randomCode(40)}`
+  const row: DeployHookRow = {
+    id: newId('hok'),
+    projectId: project.id,
+    name: name.trim(),
+    branch,
+    environment: slug,
+    tokenHash: hashToken(token),
+    lastUsedAt: null,
+    createdAt: nowOf(deps),
+  }
+  await db.insertInto('deployHooks').values(row).execute()
+  return { ...showHook(row), url: `${deps.publicUrl()}/api/hooks/deploy/${token}` }
+}
+
+export const showHook = ({ id, name, branch, environment, lastUsedAt, createdAt }: DeployHookRow): DeployHook => ({
+  ...{ id, name, branch, environment },
+  lastUsedAt: isoOrNull(lastUsedAt),
+  createdAt: iso(createdAt),
+})
+
+export const listHooks = (db: Db, projectId: string, { limit, cursor }: { limit?: number; cursor?: string }) =>
+  page(db.selectFrom('deployHooks').selectAll().where('projectId', '=', projectId), {
+    limit: limit ?? 100,
+    cursor: cursor ?? null,
+    by: ['createdAt', 'id'],
+    direction: 'asc',
+  })
+
+export const findHook = (db: Db, projectId: string, id: string): Promise<DeployHookRow | undefined> =>
+  db.selectFrom('deployHooks').selectAll().where('projectId', '=', projectId).where('id', '=', id).executeTakeFirst()
+
+export const hooksOf = (db: Db, projectId: string): Promise<DeployHookRow[]> =>
+  db.selectFrom('deployHooks').selectAll().where('projectId', '=', projectId).execute()
+
+export const deleteHook = (db: Db, id: string) => db.deleteFrom('deployHooks').where('id', '=', id).execute()
+
+/** Deploys what the hook with this token is for, as a push would. Every failure is a 404 for the caller. */
+export async function deployByHook(token: string, deps: DeploymentsDeps): Promise<string> {
+  const { db } = deps.database
+  const hook = await db.selectFrom('deployHooks').selectAll().where('tokenHash', '=', hashToken(token)).executeTakeFirst()
+  if (!hook) return fail('not_found')
+  const { id, projectId, environment, branch } = hook
+  await db
+    .updateTable('deployHooks')
+    .set({ lastUsedAt: nowOf(deps) })
+    .where('id', '=', id)
+    .execute()
+  const options = { trigger: 'push' as const, createdBy: null, environment, ...(branch ? { branch } : {}) }
+  return (await requestDeployment(projectId, options, deps)).id
+}

@@ -1,0 +1,330 @@
+import type { BuildBody } from '@berth/contract'
+import { newId } from '../../../platform/db/ids.ts'
+import { sealedFor } from '../../../platform/db/sealed-columns.ts'
+import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
+import type { EnvironmentRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { Failure, fail, refuse } from '../../../platform/failure.ts'
+import { sharedKind } from '../../../platform/jobs/declare.ts'
+import type { Enqueued } from '../../../platform/jobs/enqueue.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import {
+  beginOperation,
+  endOperation,
+  findAnyProject,
+  findEnvironment,
+  lockProject,
+  nextSource,
+  projectSource,
+  refuseOperation,
+  settingsOf,
+  sourceHash,
+  sourceKind,
+} from '../../projects/index.ts'
+import { deploymentTopic } from '../deployment-log.ts'
+import { type DeploymentsDeps, nowOf } from '../deps.ts'
+import { configOf, type DeployedConfig, planOf, withResources } from '../plan/plan.ts'
+import type { DeployedSource } from '../plan/snapshot.ts'
+import {
+  findDeployment,
+  findRequested,
+  insertDeployment,
+  listLiveDeployments,
+  listQueued,
+  nextNumber,
+  transitionDeployment,
+} from '../store.ts'
+
+/** The durable work of one deployment; what it does is in `deploy-job.ts`. */
+export interface DeployPayload {
+  deploymentId: string
+}
+
+export const deployKind = sharedKind<DeployPayload>('deployments.deploy')
+
+/** Jobs of one environment run one after the other: what a cancelled deployment began is discarded when its job has ended. */
+export const groupOf = ({ projectId, environment }: Pick<DeploymentRow, 'projectId' | 'environment'>) =>
+  `deploy:${projectId}:${environment}`
+
+/** One active job a deployment. */
+export const jobKey = (deploymentId: string) => `${deployKind.kind}:${deploymentId}`
+
+export interface DeploymentOptions extends Omit<BuildBody, 'projectId'> {
+  trigger: DeploymentRow['trigger']
+  createdBy: string | null
+  /** The same key as of the environment's newest deployment: it is there already, and no other is made. */
+  requestKey?: string
+  /** What is known of the commit before it was fetched. */
+  commitFacts?: { message: string; author: string | null }
+  /** See `DeployedSource`. */
+  ref?: string
+  fromFork?: true
+  /** Starts the live deployment again, with the variables and resources of now. */
+  restart?: true
+  /** A deployment whose source, and with `keepArtifacts` also what it built and the env of its time, is taken over. */
+  basedOn?: { deployment: DeploymentRow; keepArtifacts: boolean }
+}
+
+/** What was queued, or was there already. */
+export interface Requested {
+  deployment: DeploymentRow
+  isNew: boolean
+}
+
+/** Queues a deployment. A newer one takes the place of an older one that still waits. */
+export async function requestDeployment(
+  projectId: string,
+  options: DeploymentOptions,
+  deps: DeploymentsDeps,
+): Promise<DeploymentRow> {
+  const requested = await deps.database.transaction((bound) => requestWithin(bound, projectId, options, deps))
+  sayQueued([requested], deps)
+  return requested.deployment
+}
+
+/** The first line of its log: whoever looks sees at once that it was heard, however many builds are before it. */
+export function sayQueued(requested: readonly Requested[], { logStore, log }: DeploymentsDeps): void {
+  for (const { deployment, isNew } of requested) {
+    if (!isNew) continue
+    const line = { deploymentId: deployment.id, step: null, stream: 'system' as const, message: queuedWords(deployment) }
+    logStore
+      .append(deployment.projectId, 'deployments', [line])
+      .catch((error: unknown) => log.warn({ err: error, deploymentId: deployment.id }, 'a line of a deployment was not kept'))
+  }
+}
+
+function queuedWords({ number, trigger, commitSha, branch, artifacts }: DeploymentRow): string {
+  const kind = trigger === 'redeploy' && artifacts !== null ? 'restart' : trigger.replace('_', ' ')
+  const what = commitSha ? ` of ${commitSha.slice(0, 12)}${branch ? ` on ${branch}` : ''}` : ''
+  return `Queued as deployment ${number}: ${kind}${what}`
+}
+
+/** Within a transaction. Refuses before it writes anything, so that the transaction may go on without it. */
+export async function requestWithin(
+  bound: Bound,
+  projectId: string,
+  options: DeploymentOptions,
+  deps: DeploymentsDeps,
+): Promise<Requested> {
+  await lockProject(bound, projectId)
+  const project = (await findAnyProject(bound.db, projectId)) ?? fail('not_found')
+  const requested = operationOf(project, options)
+  // The deployment that a move makes is a part of the move.
+  const isOwn = options.trigger !== 'transfer'
+  if (isOwn) await refuseOperation(requested, bound, deps)
+  refuseAbsent(project, options)
+  if (!project.enabled) fail('project_disabled')
+  const environment = await environmentOf(bound, project, options.environment)
+  if (options.restart) options = { ...options, basedOn: await restartable(bound, project.id, environment.slug) }
+  const known = options.requestKey && (await findRequested(bound.db, projectId, environment.slug, options.requestKey))
+  if (known) return { deployment: known, isNew: false }
+  // What served once may serve again, whatever the organisation has by now.
+  if (options.trigger !== 'rollback') await deps.projects.quotas.refuseOver(bound, project.organizationId)
+  const source = await takeSource(bound, { project, environment }, options, deps)
+  const row = newRow({ project, environment, source, number: await nextNumber(bound.db, projectId) }, options, deps)
+  for (const older of await listQueued(bound.db, projectId, environment.slug)) await replace(older, row, bound, deps)
+  await insertDeployment(bound.db, row)
+  const begin = { ...requested, environment: environment.slug, subjectId: row.id }
+  const isHeld = isOwn && (await beginOperation(begin, bound, deps)).isHeld
+  if (!isHeld) await enqueueDeployment(row, project, bound, deps)
+  const deployment = (await findDeployment(bound.db, row.id)) as DeploymentRow
+  await deps.follow?.(bound, deployment)
+  return { deployment, isNew: true }
+}
+
+/** Deployments of one environment queue as jobs of one group. */
+export async function enqueueDeployment(
+  { id, projectId, environment }: Pick<DeploymentRow, 'id' | 'projectId' | 'environment'>,
+  { organizationId }: Pick<ProjectRow, 'organizationId'>,
+  bound: Bound,
+  deps: DeploymentsDeps,
+): Promise<Enqueued> {
+  const { builds } = await deps.projects.quotas.limitsOf(bound.db, organizationId)
+  return bound.enqueue(
+    deployKind.of({ organizationId }),
+    { deploymentId: id },
+    {
+      uniqueKey: jobKey(id),
+      groupKey: groupOf({ projectId, environment }),
+      ...(builds === null ? {} : { pool: { key: `builds:${organizationId}`, limit: builds } }),
+    },
+  )
+}
+
+/** Which operation of the project this is. */
+function operationOf({ id }: ProjectRow, { trigger, environment = 'production', restart }: DeploymentOptions) {
+  const kind = restart ? ('restart' as const) : trigger === 'redeploy' || trigger === 'rollback' ? trigger : ('deploy' as const)
+  return { projectId: id, environment, kind, isAutomatic: trigger === 'push' || trigger === 'pull_request' }
+}
+
+/** A project that is on its way here is deployed by its arrival alone, and one that has left by no request. */
+function refuseAbsent({ presence }: ProjectRow, { trigger }: DeploymentOptions): void {
+  const isArriving = presence === 'arriving' || presence === 'landing'
+  const isHere = presence === 'here' || presence === 'departing'
+  if (!isHere && !(isArriving && trigger === 'transfer'))
+    fail('conflict', { words: 'The project does not live on this instance' })
+}
+
+/** A deployment that was built and held goes on; one that is at work already is left at it. */
+export const goOn = (deploymentId: string, { database }: DeploymentsDeps): Promise<unknown> =>
+  database.transaction(async ({ db, enqueue }) => {
+    const deployment = await findDeployment(db, deploymentId)
+    if (deployment) await enqueue(deployKind.of(deployment), { deploymentId }, { uniqueKey: jobKey(deploymentId) })
+  })
+
+async function replace(
+  older: DeploymentRow,
+  newer: { id: string; number: number },
+  bound: Bound,
+  deps: DeploymentsDeps,
+): Promise<void> {
+  const error = { errorCode: 'replaced', errorMessage: `Replaced by the newer deployment ${newer.number}` }
+  const changes = { ...error, finishedAt: nowOf(deps), uploadSessionId: null }
+  const replaced = await transitionDeployment(bound.db, older.id, 'cancelled', changes)
+  if (replaced && older.uploadSessionId) await deps.projects.releaseUpload(bound, older.uploadSessionId)
+  if (replaced) await deps.follow?.(bound, replaced)
+  await endOperation(older.id, bound)
+  await bound.cancelJob({ uniqueKey: jobKey(older.id) })
+  bound.signal(deploymentTopic(older.id), { changed: true })
+}
+
+async function environmentOf({ db }: Bound, project: ProjectRow, slug = 'production') {
+  const found = await findEnvironment(db, project.id, slug)
+  if (found?.deletingSince != null) fail('conflict', { words: `The environment ${slug} is being deleted` })
+  return found ?? refuse('environment', `there is no environment ${slug}`)
+}
+
+/** The live deployment, whose artifacts are started again. */
+async function restartable({ db }: Bound, projectId: string, environment: string) {
+  const [deployment] = await listLiveDeployments(db, projectId, environment)
+  if (!deployment?.artifacts || !deployment.plan)
+    fail('nothing_to_restart', { words: `No deployment of ${environment} is live. Deploy the project first.` })
+  if (planOf(deployment).type === 'static')
+    fail('nothing_to_restart', { words: 'A static site has no process to restart. Deploy it to apply the changes.' })
+  return { deployment, keepArtifacts: true }
+}
+
+/** The settings that it runs with: those of the kept deployment; a restart takes variables and resources of now. */
+function settingsFor(project: ProjectRow, kept: DeploymentRow | null, isRestart: boolean) {
+  const now = settingsOf(project)
+  if (!kept) return { config: JSON.stringify(configOf(project)), plan: null, ...now, envVersion: null }
+  const { config, plan, configHash, resourcesHash, envVersion } = kept
+  if (!isRestart) return { config, plan, configHash, resourcesHash, envVersion }
+  const { resources } = configOf(project)
+  const before = JSON.parse(config) as DeployedConfig
+  return {
+    config: JSON.stringify({ ...before, resources }),
+    plan: JSON.stringify(withResources(planOf(kept), before.resources, resources)),
+    configHash,
+    resourcesHash: now.resourcesHash,
+    envVersion: null,
+  }
+}
+
+/** A repository or folder is that of the deployment which is made again; an upload is known by its session. */
+const madeOf = (project: ProjectRow, source: DeployedSource, { basedOn }: DeploymentOptions): string | null =>
+  basedOn && source.kind !== 'upload' ? basedOn.deployment.sourceHash : sourceHash(project, source)
+
+interface At {
+  project: ProjectRow
+  environment: EnvironmentRow
+}
+
+function newRow(
+  { project, environment, source, number }: At & { source: DeployedSource; number: number },
+  options: DeploymentOptions,
+  deps: DeploymentsDeps,
+) {
+  const kept = options.basedOn?.keepArtifacts ? options.basedOn.deployment : null
+  const id = newId('dep')
+  const isRestart = options.restart === true
+  const env = kept?.env && !isRestart ? resealed(kept, id, deps) : null
+  return {
+    id,
+    projectId: project.id,
+    environment: environment.slug,
+    number,
+    trigger: options.trigger,
+    status: 'queued' as const,
+    source: JSON.stringify(source),
+    uploadSessionId: source.kind === 'upload' ? source.sessionId : null,
+    ...settingsFor(project, kept, isRestart),
+    sourceHash: madeOf(project, source, options),
+    env,
+    envSecretKeys: isRestart ? null : (kept?.envSecretKeys ?? null),
+    artifacts: kept?.artifacts ?? null,
+    // What was built is where it was built.
+    serverId: kept ? kept.serverId : project.serverId,
+    sizeBytes: kept?.sizeBytes ?? null,
+    commitSha: kept?.commitSha ?? (options.commitFacts ? (options.commit ?? null) : null),
+    commitMessage: kept?.commitMessage ?? options.commitFacts?.message ?? null,
+    commitAuthor: kept?.commitAuthor ?? options.commitFacts?.author ?? null,
+    branch: source.kind === 'git' ? source.branch : null,
+    steps: '[]',
+    url: null,
+    requestsTotal: null,
+    requestsFailed: null,
+    warnings: null,
+    errorCode: null,
+    errorMessage: null,
+    errorLogTail: null,
+    basedOn: options.basedOn?.deployment.id ?? null,
+    force: options.force ?? false,
+    requestKey: options.requestKey ?? null,
+    createdBy: options.createdBy,
+    createdAt: nowOf(deps),
+    startedAt: null,
+    finishedAt: null,
+  }
+}
+
+function resealed(deployment: DeploymentRow, newOwner: string, { secretBox }: DeploymentsDeps): string {
+  const opened = secretBox.open(deployment.env as string, sealedFor.deploymentEnv(deployment.id))
+  return secretBox.seal(opened, sealedFor.deploymentEnv(newOwner))
+}
+
+/** The source that is asked for, which is the environment's from now on; else the one that the environment has. */
+async function takeSource(bound: Bound, at: At, options: DeploymentOptions, deps: DeploymentsDeps): Promise<DeployedSource> {
+  const { project, environment } = at
+  if (options.basedOn) return takeAgain(bound, project, options.basedOn, deps)
+  const { uploadSessionId, branch, commit, ref, fromFork } = options
+  if (uploadSessionId) {
+    if (project.image) refuse('uploadSessionId', `has no effect: the project is the image ${project.image}`)
+    await deps.projects.takeUpload(bound, uploadSessionId, at)
+    return { kind: 'upload', sessionId: uploadSessionId }
+  }
+  const { hostUrls } = deps.settings
+  const isOfGit = sourceKind(project) === 'git' && (branch !== undefined || commit !== undefined || ref !== undefined)
+  const production = await findEnvironment(bound.db, project.id, 'production')
+  const source = isOfGit ? projectSource(project, environment, hostUrls) : nextSource(project, environment, production, hostUrls)
+  if (!source)
+    fail('nothing_to_deploy', { words: 'The project has no source yet. Link a repository, upload a folder, or set an image.' })
+  if (isOfGit) await deps.projects.leaveUpload(bound, environment)
+  if (source.kind !== 'git') return source
+  return {
+    ...source,
+    branch: branch ?? source.branch,
+    commit: commit?.toLowerCase() ?? null,
+    ...(ref ? { ref } : {}),
+    ...(fromFork ? { fromFork: true as const } : {}),
+  }
+}
+
+/** The source of an earlier deployment. Its upload is needed where it is built again. */
+async function takeAgain(
+  bound: Bound,
+  project: ProjectRow,
+  { deployment, keepArtifacts }: NonNullable<DeploymentOptions['basedOn']>,
+  deps: DeploymentsDeps,
+): Promise<DeployedSource> {
+  const source = JSON.parse(deployment.source) as DeployedSource
+  if (source.kind !== 'upload') return source
+  await deps.projects.claimUpload(bound, source.sessionId, project).catch((error: unknown) => {
+    if (!(error instanceof Failure)) throw error
+    if (!keepArtifacts)
+      fail('nothing_to_deploy', {
+        words: `The files of deployment ${deployment.number} are not kept any more. Upload the folder again.`,
+        cause: error,
+      })
+  })
+  return source
+}

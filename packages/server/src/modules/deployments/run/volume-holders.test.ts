@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest'
+import type { DeploymentRow, InstanceRow } from '../../../platform/db/tables/deployments.ts'
+import type { DeployPlan, Unit } from '../plan/plan.ts'
+import { holdersOf, isHolder, rowsThatStay, runsTheSame } from './volume-holders.ts'
+
+const unit = (service: string, changes: Partial<Unit> = {}): Unit => ({
+  service,
+  build: null,
+  image: service,
+  command: null,
+  entrypoint: null,
+  environment: {},
+  port: null,
+  exposed: false,
+  volumes: [],
+  dependsOn: [],
+  allotment: { cpuCores: 1, memoryMb: 256, diskMb: 1000 },
+  restart: true,
+  ...changes,
+})
+const data = (readOnly = false) => ({ volumes: [{ name: 'data', mountPath: '/data', readOnly }] })
+const plan = (...units: Unit[]): DeployPlan => ({ type: 'services', units })
+const row = (service: string, changes: Partial<InstanceRow> = {}) =>
+  ({ id: `ins_${service}`, service, state: 'running', ...changes }) as InstanceRow
+const services = (rows: readonly InstanceRow[]) => rows.map(({ service }) => service)
+
+describe('a volume has one writer', () => {
+  test('a service that writes one is a holder; one that reads it, has none, or is exposed, is not', () => {
+    expect(isHolder(unit('db', data()))).toBe(true)
+    expect(isHolder(unit('report', data(true)))).toBe(false)
+    expect(isHolder(unit('api'))).toBe(false)
+    expect(isHolder(unit('web', { ...data(), exposed: true }))).toBe(false)
+  })
+
+  test('its older self makes room for it, and nobody else', () => {
+    const all = plan(unit('web', { exposed: true }), unit('api'), unit('db', data()))
+    const rows = ['web', 'api', 'db'].map((service) => row(service))
+    expect(services(holdersOf(unit('db', data()), all, { plan: all, rows }))).toEqual(['db'])
+    expect(holdersOf(unit('api'), all, { plan: all, rows })).toEqual([])
+  })
+
+  test('a service that wrote the volume under another name makes room as well', () => {
+    const old = plan(unit('db', data()), unit('queue', { volumes: [{ name: 'jobs', mountPath: '/jobs', readOnly: false }] }))
+    const rows = [row('db'), row('queue')]
+    const renamed = plan(unit('database', data()))
+    expect(services(holdersOf(unit('database', data()), renamed, { plan: old, rows }))).toEqual(['db'])
+  })
+
+  test('two services of one version that share a volume do not push each other out', () => {
+    const both = plan(unit('db', data()), unit('backup', data()))
+    expect(services(holdersOf(unit('db', data()), both, { plan: both, rows: [row('db'), row('backup')] }))).toEqual(['db'])
+  })
+})
+
+describe('what stays as it is', () => {
+  const deployment = (changes: Partial<Unit> = {}, artifact: object = {}) =>
+    ({
+      plan: JSON.stringify(plan(unit('db', { ...data(), environment: { A: '1', B: '2' }, ...changes }))),
+      artifacts: JSON.stringify({ db: { kind: 'image', reference: 'db:17', sizeBytes: 0, startCommand: null, ...artifact } }),
+    }) as DeploymentRow
+  const before = { deployment: deployment(), env: { KEY: 'a' } }
+  const same = (changes: Partial<Unit> = {}, artifact: object = {}, env: Record<string, string> = { KEY: 'a' }) =>
+    runsTheSame('db', before, { deployment: deployment(changes, artifact), env })
+
+  test('nothing that it runs with has changed', () => {
+    expect(same()).toBe(true)
+    expect(same({ environment: { B: '2', A: '1' } })).toBe(true)
+    expect(same({ dependsOn: ['other'] })).toBe(true)
+  })
+
+  test('another image, command, variable, volume or limit is a change', () => {
+    expect(same({}, { reference: 'db:18' })).toBe(false)
+    expect(same({ command: ['other'] })).toBe(false)
+    expect(same({ environment: { A: '1', B: '3' } })).toBe(false)
+    expect(same({}, {}, { KEY: 'b' })).toBe(false)
+    expect(same({ volumes: [{ name: 'data', mountPath: '/elsewhere', readOnly: false }] })).toBe(false)
+    expect(same({ allotment: { cpuCores: 2, memoryMb: 256, diskMb: 1000 } })).toBe(false)
+  })
+
+  test('of two builds it is what they hold that counts, not what they are called', () => {
+    const built = (reference: string, content: string) => ({ deployment: deployment({}, { reference, content }), env: {} })
+    expect(runsTheSame('db', built('one', 'abc'), built('two', 'abc'))).toBe(true)
+    expect(runsTheSame('db', built('one', 'abc'), built('one', 'abd'))).toBe(false)
+  })
+
+  test('a service that only one of them has is no twin', () => {
+    const none = { deployment: { ...deployment(), plan: JSON.stringify(plan(unit('web'))) } as DeploymentRow, env: {} }
+    expect(runsTheSame('db', before, none)).toBe(false)
+    expect(runsTheSame('db', none, none)).toBe(false)
+  })
+})
+
+test('at the switch only what the new version uses and did not start goes over to it', () => {
+  const now = plan(unit('web', { exposed: true }), unit('db', data()), unit('queue', data()), unit('api'))
+  const old = ['web', 'db', 'queue', 'api', 'gone'].map((service) => row(service))
+  expect(services(rowsThatStay(now, old, [row('web'), row('queue')]))).toEqual(['db'])
+  expect(rowsThatStay(now, [row('db', { state: 'retired' })], [])).toEqual([])
+})

@@ -1,0 +1,198 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
+import { JobAborted, job } from '../../../platform/jobs/declare.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { endOperation, enterDiscarding, findAnyProject, findBySubject, lockProject, proceed } from '../../projects/index.ts'
+import { beginDeploying, build } from '../build/build.ts'
+import { fetchSource } from '../build/fetch-source.ts'
+import { cleanUpKind } from '../data/clean-up.ts'
+import { DeployFailed } from '../deploy-failed.ts'
+import { type DeploymentLog, deploymentTopic, openDeploymentLog } from '../deployment-log.ts'
+import { type DeploymentsDeps, nowOf } from '../deps.ts'
+import { envOf } from '../plan/snapshot.ts'
+import { bringBackWhatItTook } from '../power/power.ts'
+import { type DeployPayload, deployKind } from '../request/request-deployment.ts'
+import { giveBackToPredecessors } from '../run/predecessor-turns.ts'
+import { stopInstances } from '../run/run-units.ts'
+import type { Deploying, DeployStep } from '../step.ts'
+import { findDeployment, listInstances, transitionDeployment } from '../store.ts'
+import { drain, retire } from './drain.ts'
+import { healthCheck } from './health-check.ts'
+import { makePlan } from './make-plan.ts'
+import { runStep } from './on-server.ts'
+import { retirePredecessors } from './retire-predecessors.ts'
+import { start } from './start.ts'
+import { pointBack, switchRoute } from './switch-route.ts'
+
+const building: readonly DeployStep[] = [fetchSource, makePlan, build]
+const deploying: readonly DeployStep[] = [start, healthCheck, switchRoute, retirePredecessors, drain, retire]
+
+/** One deployment from its source to its route. May run twice: each step knows what an earlier run has done. */
+export const deployJob = (deps: DeploymentsDeps) =>
+  job<DeployPayload, unknown>(deployKind, {
+    deadlineMs: 2 * 60 * 60_000,
+    maxAttempts: 10,
+    concurrency: deps.settings.maxBuilds,
+    run: ({ deploymentId }, _deps, abort) => deploy(deploymentId, deps, abort),
+    onFailed: async ({ deploymentId }, { message, attempts }) => {
+      const deployment = await findDeployment(deps.database.db, deploymentId)
+      deps.log.error({ deploymentId, message, attempts }, 'deployments: attempts used up')
+      if (deployment) await end(deployment, new DeployFailed('gave_up', gaveUpText(attempts)), deps)
+    },
+  })
+
+/** Without the error itself, which may name a table or a path. */
+const gaveUpText = (attempts: number) =>
+  `The deployment was started ${attempts} times and did not end. The log of the instance says why. Deploy again.`
+
+async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+  const { db } = deps.database
+  const found = await findDeployment(db, deploymentId)
+  if (!found) return
+  const isOver = found.status === 'failed' || found.status === 'cancelled' || found.status === 'superseded'
+  const project = await findAnyProject(db, found.projectId)
+  if (isOver || !project) return discard(found, deps)
+  // It waits for a restore or a move, and is enqueued again when that has ended.
+  if (!(await mayBegin(found, deps))) return
+  const begun = await transitionDeployment(db, deploymentId, 'building', { startedAt: found.startedAt ?? nowOf(deps) })
+  const deployment = begun ?? found
+  const log = await openDeploymentLog(deployment, deps)
+  try {
+    const env = await envOf(deployment, deps)
+    const context: Deploying = { deployment, project, folder: folderOf(deployment, deps), env, log, abort, deps, left: {} }
+    await takeSteps(building, context)
+    if (await isHeld(project.id, deps)) return log.line('Built: it starts when its data has arrived')
+    if (deployment.status !== 'live' && deployment.status !== 'deploying' && !(await beginDeploying(context)))
+      throw new DeployFailed('cancelled', 'It was cancelled')
+    deps.database.signals.publish(deploymentTopic(deploymentId), { changed: true })
+    await takeSteps(deploying, context)
+    await deps.database.transaction((bound) => cleanUpSoon(project.id, bound))
+    await rm(folderOf(deployment, deps), { recursive: true, force: true })
+  } catch (error) {
+    if (isHandedBack(abort)) throw error
+    await end(deployment, error, deps, log)
+  } finally {
+    await log.flush()
+    deps.database.signals.publish(deploymentTopic(deploymentId), { changed: true })
+  }
+}
+
+async function mayBegin({ id, projectId }: DeploymentRow, deps: DeploymentsDeps): Promise<boolean> {
+  const operation = await findBySubject(deps.database.db, id)
+  if (operation?.phase !== 'waiting') return true
+  return deps.database.transaction(async (bound) => {
+    await lockProject(bound, projectId)
+    return proceed(id, bound, deps)
+  })
+}
+
+/** A project that is on its way here runs elsewhere until its arrival says so, and then goes on with this deployment. */
+const isHeld = async (projectId: string, { database: { db } }: DeploymentsDeps): Promise<boolean> =>
+  (await findAnyProject(db, projectId))?.presence === 'arriving'
+
+const isHandedBack = (abort: AbortSignal) =>
+  abort.aborted &&
+  abort.reason instanceof JobAborted &&
+  (abort.reason.reason === 'shutdown' || abort.reason.reason === 'lease_lost')
+
+async function takeSteps(steps: readonly DeployStep[], context: Deploying): Promise<void> {
+  for (const step of steps) {
+    if (step.isDone?.(context)) {
+      await context.log.skipped(step.name)
+      continue
+    }
+    const limit = AbortSignal.timeout(step.deadlineMs)
+    await context.log.step(step.name, 'running')
+    try {
+      await runStep(step, { ...context, abort: AbortSignal.any([context.abort, limit]) })
+      await context.log.step(step.name, 'succeeded')
+    } catch (error) {
+      if (isHandedBack(context.abort)) throw error
+      const isCancelled = context.abort.aborted
+      await context.log.step(step.name, isCancelled ? 'cancelled' : 'failed')
+      if (limit.aborted && !isCancelled)
+        throw new DeployFailed('timed_out', `The step ${step.name} took longer than ${Math.round(step.deadlineMs / 60_000)} min`)
+      throw error
+    }
+  }
+}
+
+/** A bad deployment leaves the old version serving, and nothing of itself. A late success never overwrites a cancel. */
+async function end(deployment: DeploymentRow, error: unknown, deps: DeploymentsDeps, log?: DeploymentLog) {
+  const current = await findDeployment(deps.database.db, deployment.id)
+  if (!current || current.status === 'live' || current.status === 'superseded') {
+    // It serves; only what came after the switch did not work, and that is tried again by the next start.
+    deps.log.warn({ err: error, deploymentId: deployment.id }, 'a live deployment did not finish its last steps')
+    return
+  }
+  const failure = failureOf(error, current, deps)
+  log?.line(failure.message)
+  const moved = await recordFailure(current, failure, deps, log)
+  if (moved || current.status === 'cancelled' || current.status === 'failed') await discard(current, deps)
+}
+
+/** A step that a cancel cuts short ends with whatever error that caused. */
+function failureOf(error: unknown, { id, status }: DeploymentRow, deps: DeploymentsDeps): DeployFailed {
+  if (error instanceof DeployFailed) return error
+  if (status === 'cancelled') return new DeployFailed('cancelled', 'The deployment was cancelled')
+  deps.log.error({ err: error, deploymentId: id }, 'deployments: unexpected error')
+  return new DeployFailed('internal', 'Something went wrong on our side; the log of the instance says what')
+}
+
+async function recordFailure(
+  deployment: DeploymentRow,
+  failure: DeployFailed,
+  deps: DeploymentsDeps,
+  log?: { tail(count: number): string[] },
+) {
+  // What failed says it in its own words, and these are the project's.
+  const { scrub } = await deps.scrubbers.of(deployment.projectId)
+  const logTail = (failure.logTail.length > 0 ? failure.logTail : (log?.tail(20) ?? [])).map(scrub)
+  const message = scrub(failure.message)
+  return deps.database.transaction(async (bound) => {
+    const { db, announce } = bound
+    const moved = await transitionDeployment(db, deployment.id, 'failed', {
+      errorCode: failure.code,
+      errorMessage: message,
+      errorLogTail: JSON.stringify(logTail),
+      finishedAt: nowOf(deps),
+    })
+    if (moved) await deps.follow?.(bound, moved)
+    if (moved) await enterDiscarding(moved.id, bound)
+    const project = moved && (await findAnyProject(db, deployment.projectId))
+    if (project)
+      await announce('deploy.failed', {
+        organizationId: project.organizationId,
+        projectId: project.id,
+        subject: `Deployment ${deployment.number} of ${project.name} failed`,
+        text: message,
+        data: { deploymentId: deployment.id, environment: deployment.environment, code: failure.code },
+      })
+    return moved
+  })
+}
+
+/**
+ * Stops and removes what a deployment that is over has left; safe to repeat. While the edge may still send it requests it
+ * goes on running, and this rejects: the job comes back to it until the edge has answered.
+ */
+export async function discard(deployment: DeploymentRow, deps: DeploymentsDeps): Promise<void> {
+  const rest = AbortSignal.timeout(60_000)
+  await pointBack({ deployment, deps })
+  await stopInstances(await listInstances(deps.database.db, { deploymentId: deployment.id }), deps, rest)
+  await bringBackWhatItTook(deployment, deps).catch((error: unknown) =>
+    deps.log.warn({ err: error, projectId: deployment.projectId }, 'what serves is not whole again yet'),
+  )
+  await giveBackToPredecessors(deployment, deps, rest)
+  await rm(folderOf(deployment, deps), { recursive: true, force: true })
+  await deps.database.transaction(async (bound) => {
+    await endOperation(deployment.id, bound)
+    await cleanUpSoon(deployment.projectId, bound)
+  })
+}
+
+const cleanUpSoon = (projectId: string, { enqueue }: Pick<Bound, 'enqueue'>) =>
+  enqueue(cleanUpKind.of({ projectId }), { projectId }, { uniqueKey: `${cleanUpKind.kind}:${projectId}` })
+
+const folderOf = ({ id }: Pick<DeploymentRow, 'id'>, { workFolder }: DeploymentsDeps) => join(workFolder, id)

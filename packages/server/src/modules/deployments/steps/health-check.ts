@@ -1,0 +1,31 @@
+import type { InstanceRow } from '../../../platform/db/tables/deployments.ts'
+import { PortTaken } from '../deploy-failed.ts'
+import { waitUntilHealthy } from '../health/health.ts'
+import { sideBySide } from '../plan/side-by-side.ts'
+import { withSecrets } from '../plan/snapshot.ts'
+import { healthOf, runningUnits } from '../run/run-units.ts'
+import type { DeployStep } from '../step.ts'
+import { listInstances } from '../store.ts'
+import { takeOverPort } from './take-over-port.ts'
+
+/** `live` means healthy: nothing is switched to before it answers. */
+export const healthCheck: DeployStep = {
+  name: 'health',
+  onServer: true,
+  deadlineMs: 15 * 60_000,
+  async run(deploying) {
+    const { deployment, env, deps, log, abort } = deploying
+    const rows = await listInstances(deps.database.db, { deploymentId: deployment.id, state: 'running' })
+    await sideBySide(runningUnits(deployment), abort, async (unit, signal) => {
+      const row = rows.find(({ service }) => service === unit.service)
+      if (!row) return
+      const healthy = (one: InstanceRow) =>
+        waitUntilHealthy(one, withSecrets(unit, env), healthOf(deployment, unit), { deps, abort: signal })
+      await healthy(row).catch((error: unknown) => {
+        if (error instanceof PortTaken) return takeOverPort(error, row, deploying, healthy)
+        throw error
+      })
+      log.line(unit.service ? `${unit.service} is healthy` : 'Healthy')
+    })
+  },
+}

@@ -1,0 +1,88 @@
+import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-reader.ts'
+import { TooManyWaiting } from '../../../drivers/reader/reader-turns.ts'
+import { Failure } from '../../../platform/failure.ts'
+import { RootDirectoryError } from '../../../source/detection/root-directory-error.ts'
+import { SourceFileError } from '../../../source/detection/source-file-error.ts'
+import { sourceFolder } from '../build/fetch-source.ts'
+import { DeployFailed } from '../deploy-failed.ts'
+import { type DeployedConfig, type DeployPlan, planDeployment } from '../plan/plan.ts'
+import { needsDocker, PlanRefused } from '../plan/plan-refused.ts'
+import { routeWarnings } from '../plan/service-routes.ts'
+import { type DeployedSource, withMarks } from '../plan/snapshot.ts'
+import { secretKeysOf } from '../project-scrubbers.ts'
+import type { Deploying, DeployStep } from '../step.ts'
+import { updateDeployment } from '../store.ts'
+
+/** Looks into the source and says how it is built and run; kept, so that a rollback runs the same way. */
+export const makePlan: DeployStep = {
+  name: 'plan',
+  deadlineMs: 2 * 60_000,
+  isDone: ({ deployment }) => deployment.plan !== null && deployment.artifacts !== null,
+  async run(deploying) {
+    const { deployment, project, deps, log, abort } = deploying
+    const { kind } = deps.runtimes.for(deployment.serverId)
+    const config = JSON.parse(deployment.config) as DeployedConfig
+    const source = JSON.parse(deployment.source) as DeployedSource
+    try {
+      const detected =
+        source.kind === 'image'
+          ? null
+          : await folderReader.detect(sourceFolder(deploying), {
+              abort,
+              organizationId: project.organizationId,
+              variables: await variablesFor(deploying),
+              // A project that also says how to run without its Dockerfile does so where there are no containers.
+              without: kind === 'process' ? ['dockerfile'] : [],
+              ...(config.rootDirectory ? { rootDirectory: config.rootDirectory } : {}),
+              ...(config.composePath ? { composePath: config.composePath } : {}),
+              ...(config.composeProfiles ? { composeProfiles: config.composeProfiles } : {}),
+              ...(config.dockerfilePath ? { dockerfilePath: config.dockerfilePath } : {}),
+              ...(config.framework ? { framework: config.framework } : {}),
+              ...(config.packageManager ? { packageManager: config.packageManager } : {}),
+            })
+      for (const { file, says } of detected?.evidence ?? []) log.line(`${file}: ${says}`)
+      for (const warning of detected?.warnings ?? []) log.line(`Warning: ${warning}`)
+      const plan: DeployPlan = planDeployment(config, detected, Object.keys(deploying.env))
+      if (kind === 'process') refuseWithoutDocker(plan)
+      for (const line of resourceLines(plan, config)) log.line(line)
+      for (const warning of routeWarnings(config.serviceRoutes ?? {}, plan.units)) log.line(`Warning: ${warning}`)
+      deployment.plan = JSON.stringify(plan)
+      await updateDeployment(deps.database.db, deployment.id, { plan: deployment.plan })
+      // A Compose file may ask for more than the settings said.
+      await deps.database.transaction((bound) => deps.projects.quotas.refuseOver(bound, project.organizationId))
+    } catch (error) {
+      if (
+        error instanceof PlanRefused ||
+        error instanceof RootDirectoryError ||
+        error instanceof SourceFileError ||
+        error instanceof FolderTooMuch ||
+        error instanceof TooManyWaiting
+      )
+        throw new DeployFailed('plan_failed', error.message)
+      if (error instanceof Failure && error.code === 'quota_exceeded') throw new DeployFailed('quota_exceeded', error.message)
+      throw error
+    }
+  },
+}
+
+/** Services that set no limit of their own have the project's, which Compose would not set. */
+function resourceLines({ type, units, ownResources = {} }: DeployPlan, { resources }: DeployedConfig): string[] {
+  if (type !== 'services') return []
+  const { cpuCores, memoryMb } = resources.production
+  const lines = [['cpuCores', `${cpuCores} CPU`] as const, ['memoryMb', `${memoryMb} MB of memory`] as const]
+  return lines.flatMap(([amount, text]) => {
+    const names = units.filter(({ service }) => ownResources[service]?.[amount] === undefined).map(({ service }) => service)
+    return names.length > 0 ? [`${names.join(', ')}: ${text} each, as the project's resources say`] : []
+  })
+}
+
+/** What only containers can run is refused before anything is built. */
+function refuseWithoutDocker({ type, units }: DeployPlan): void {
+  if (type === 'services') throw new PlanRefused(needsDocker.services)
+  if (units.some(({ image }) => image !== null)) throw new PlanRefused(needsDocker.image)
+  if (units.some(({ build }) => build?.kind === 'dockerfile')) throw new PlanRefused(needsDocker.dockerfile)
+}
+
+async function variablesFor({ deployment, env, deps }: Deploying): Promise<Record<string, string>> {
+  return withMarks(env, await secretKeysOf(deployment, deps))
+}

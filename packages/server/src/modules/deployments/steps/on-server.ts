@@ -1,0 +1,71 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { EngineAway } from '../../../drivers/runtime/engine-away.ts'
+import { ServerAway } from '../../../drivers/shell/ssh/server-away.ts'
+import { errorMessage } from '../../../platform/error-message.ts'
+import { DeployFailed } from '../deploy-failed.ts'
+import type { Deploying, DeployStep } from '../step.ts'
+
+const lookMs = 1_000
+/** An engine that answers between its failures is not waited for without end. */
+const longestCuts = 5
+
+/**
+ * Runs a step of a deployment. One that works on a server, or with the Docker engine of this machine, waits while that is away,
+ * and is run again when the connection was lost meanwhile: whatever it says of its failure, it knows only half of what happened.
+ * A server or an engine that stays away for the whole waiting time ends the deployment, in words.
+ */
+export async function runStep(step: DeployStep, deploying: Deploying): Promise<void> {
+  const { deployment, deps, abort, log } = deploying
+  const { serverId } = deployment
+  const hasEngine = serverId !== null || deps.runtimes.for(null).kind === 'docker'
+  if (!hasEngine || !step.onServer) return step.run(deploying)
+  for (let cuts = 1; ; cuts++) {
+    await untilReached(serverId, deploying)
+    const before = deps.runtimes.losses(serverId)
+    try {
+      return await step.run(deploying)
+    } catch (error) {
+      abort.throwIfAborted()
+      if (!(await wasCutShort(error, before, deploying))) throw error
+      if (cuts >= longestCuts) throw new DeployFailed(awayCode(serverId), errorMessage(error), [], { cause: error })
+      const what = serverId === null ? 'Docker engine' : 'server'
+      log.line(`The connection to the ${what} was lost; this step is done again once it is back`)
+    }
+  }
+}
+
+async function wasCutShort(error: unknown, lossesBefore: number, { deployment, deps, abort }: Deploying): Promise<boolean> {
+  const { serverId } = deployment
+  if (error instanceof ServerAway || error instanceof EngineAway) return true
+  return deps.runtimes.losses(serverId) !== lossesBefore || (await whyAway(serverId, deps, abort)) !== null
+}
+
+const awayCode = (serverId: string | null) => (serverId === null ? 'engine_unreachable' : 'server_unreachable')
+
+async function untilReached(serverId: string | null, { deps, abort, log }: Deploying): Promise<void> {
+  const until = performance.now() + deps.settings.serverWaitSeconds * 1000
+  let said = ''
+  for (;;) {
+    const away = await whyAway(serverId, deps, abort)
+    if (away === null) return
+    abort.throwIfAborted()
+    if (performance.now() >= until) throw new DeployFailed(awayCode(serverId), away)
+    if (away !== said) log.line(`Waiting for the ${serverId === null ? 'Docker engine' : 'server'}: ${away}`)
+    said = away
+    await pause(lookMs, undefined, { signal: abort })
+  }
+}
+
+/** Null when the engine, of a server or of this machine, answers. */
+export async function whyAway(
+  serverId: string | null,
+  { runtimes }: Deploying['deps'],
+  abort: AbortSignal,
+): Promise<string | null> {
+  try {
+    await runtimes.for(serverId).check(abort)
+    return null
+  } catch (error) {
+    return errorMessage(error)
+  }
+}

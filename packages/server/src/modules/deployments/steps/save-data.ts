@@ -1,0 +1,19 @@
+import { errorMessage } from '../../../platform/error-message.ts'
+import { DeployFailed } from '../deploy-failed.ts'
+import type { Deploying } from '../step.ts'
+import { listLiveDeployments } from '../store.ts'
+
+export const saveDeadlineMs = 60 * 60_000
+
+/** What the project's data was before this version, where a policy asks for it. The first version has none to save. */
+export async function saveData({ deployment, deps, log, abort }: Deploying): Promise<void> {
+  const { projectId, environment, startedAt } = deployment
+  const before = await listLiveDeployments(deps.database.db, projectId, environment)
+  if (before.length === 0) return
+  try {
+    await deps.guards.beforeStart?.({ projectId, environment, startedAt: startedAt ?? 0 }, (line) => log.line(line), abort)
+  } catch (error) {
+    abort.throwIfAborted()
+    throw new DeployFailed('backup_failed', errorMessage(error))
+  }
+}

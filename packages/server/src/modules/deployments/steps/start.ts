@@ -1,0 +1,43 @@
+import type { InstanceRow } from '../../../platform/db/tables/deployments.ts'
+import { startOrRebuild } from '../build/rebuild.ts'
+import { turnOf } from '../power/power.ts'
+import { startUnits } from '../run/run-units.ts'
+import type { Deploying, DeployStep } from '../step.ts'
+import { updateDeployment } from '../store.ts'
+import { saveData, saveDeadlineMs } from './save-data.ts'
+
+const startDeadlineMs = 10 * 60_000
+
+/** Starts the new version beside the old one, which goes on serving. */
+export const start: DeployStep = {
+  name: 'start',
+  onServer: true,
+  deadlineMs: saveDeadlineMs + startDeadlineMs,
+  async run(deploying) {
+    await saveData(deploying)
+    const { deployment, env, log, deps } = deploying
+    const abort = AbortSignal.any([deploying.abort, AbortSignal.timeout(startDeadlineMs)])
+    const start = () => startUnits({ deployment, env, abort, deps, say: (message) => log.line(message) })
+    const rows = await deps.turns.run(turnOf(deployment), () => startOrRebuild(deployment, start, { deps, abort, log }), abort)
+    await warnAbout(rows, deploying)
+  },
+}
+
+/** Root inside a container is kept in by less than any other user; a volume may be elsewhere. Logged, and kept with the deployment. */
+async function warnAbout(rows: readonly InstanceRow[], { deployment, log, deps }: Deploying): Promise<void> {
+  const instances = await Promise.all(rows.map((row) => deps.runtimes.for(row.serverId).inspect(row.id)))
+  const names = instances.flatMap((instance) => (instance?.runsAsRoot ? [instance.service || 'The app'] : []))
+  const asRoot = names.map(
+    (name) => `${name} runs as root inside its container. Add USER to its Dockerfile, or user to the service.`,
+  )
+  const elsewhere = instances.flatMap((instance) => instance?.volumesNotMounted ?? []).map(notMountedText)
+  const warnings = [...new Set([...asRoot, ...elsewhere])]
+  for (const warning of warnings) log.line(`Warning: ${warning}`)
+  const text = warnings.length > 0 ? JSON.stringify(warnings) : null
+  if (text === deployment.warnings) return
+  deployment.warnings = text
+  await updateDeployment(deps.database.db, deployment.id, { warnings: text })
+}
+
+const notMountedText = ({ mountPath, variable }: { mountPath: string; variable: string }) =>
+  `No volume is mounted at ${mountPath}: plain processes on this machine have no sandbox. Read the folder from ${variable}, or install bubblewrap.`

@@ -1,0 +1,185 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { DeploymentRow, LiveEnvironmentRow } from '../../../platform/db/tables/deployments.ts'
+import { endOperation, environmentHostname, findAnyProject, lockProject } from '../../projects/index.ts'
+import { DeployFailed } from '../deploy-failed.ts'
+import { deploymentTopic } from '../deployment-log.ts'
+import { nowOf } from '../deps.ts'
+import { newState, statesOf, statusIn } from '../health/service-states.ts'
+import { deleteLive, findLive, pointLive, transitionLive } from '../live-environments.ts'
+import { artifactsOf, planOf } from '../plan/plan.ts'
+import { servedRoutes } from '../plan/service-routes.ts'
+import { runningUnits, wantedRows } from '../run/run-units.ts'
+import { rowsThatStay } from '../run/volume-holders.ts'
+import type { Deploying, DeployStep } from '../step.ts'
+import { listInstances, listLiveDeployments, transitionDeployment, updateInstance } from '../store.ts'
+
+/**
+ * Moves the route: the database first, then the edge. Only when every process of the edge has it in force is the deployment
+ * `live`; else it fails, the route goes back, and the version before serves on.
+ */
+export const switchRoute: DeployStep = {
+  name: 'switch',
+  // An edge that hangs is replaced within this time, and then has the table.
+  deadlineMs: 2 * 60_000,
+  isDone: ({ deployment }) => deployment.status === 'live',
+  async run(deploying) {
+    const { deployment, log } = deploying
+    deploying.left.countersBefore = await countersOf(deploying)
+    await point(deployment, deploying)
+    await takenByEdge(deploying)
+    await becomeLive(deploying)
+    log.line('Live')
+  },
+}
+
+const countersMs = 5_000
+
+/** Only for the record of the switch: an edge that does not answer is no reason to wait for them. */
+export const countersOf = ({ deployment, deps }: Pick<Deploying, 'deployment' | 'deps'>) =>
+  Promise.race([deps.edge.counters(deployment.projectId), pause(countersMs, undefined, { ref: false })]).catch(() => undefined)
+
+/** The project's own name has to be served; a custom domain that cannot be is a warning on the project. */
+async function takenByEdge({ deployment, project, deps }: Deploying): Promise<void> {
+  const hostname = environmentHostname(project, deployment.environment, deps.settings.baseDomain)
+  const why = await deps.edge.sync().then(
+    ({ refused }) => refused.get(hostname),
+    (error: Error) => error.message,
+  )
+  if (why === undefined) return
+  deps.log.warn({ projectId: deployment.projectId, deploymentId: deployment.id, why }, 'the edge did not take a switch')
+  throw new DeployFailed('switch_failed', `The edge did not take the new version: ${why}`)
+}
+
+/** From now on requests are for this deployment, once the edge has heard of it. */
+export async function point(
+  deployment: DeploymentRow,
+  { deps }: Pick<Deploying, 'deps'>,
+  state: 'live' | 'sleeping' = 'live',
+): Promise<void> {
+  const { projectId, environment } = deployment
+  await pointLive(deps.database.db, {
+    projectId,
+    environment,
+    deploymentId: deployment.id,
+    state,
+    staticFolder: staticFolderOf(deployment),
+    serviceRoutes: await routesText(deployment, deps),
+    services: await servicesText(deployment, deps),
+    health: 'healthy',
+    healthReason: null,
+    lastRequestAt: nowOf(deps),
+    changedAt: nowOf(deps),
+  })
+}
+
+/** A new version begins without ends; what it takes over from the one before keeps its own. */
+async function servicesText(deployment: DeploymentRow, deps: Deploying['deps']): Promise<string> {
+  const { id: deploymentId, projectId, environment } = deployment
+  const { db } = deps.database
+  const live = await findLive(db, projectId, environment)
+  const before = live ? statesOf(live) : []
+  const rows = await listInstances(db, { deploymentId })
+  const states = runningUnits(deployment).map(async (unit) => {
+    const row = rows.find(({ service }) => service === unit.service)
+    const kept = row ? undefined : before.find(({ name }) => name === unit.service)
+    const instance =
+      row &&
+      (await deps.runtimes
+        .for(row.serverId)
+        .glance(row.id)
+        .catch(() => undefined))
+    return kept ?? { ...newState(unit), status: statusIn(instance, unit) }
+  })
+  return JSON.stringify(await Promise.all(states))
+}
+
+async function routesText(deployment: DeploymentRow, { projects }: Deploying['deps']): Promise<string | null> {
+  const environments = deployment.environment === 'production' ? await projects.environmentsOf(deployment.projectId) : []
+  const routes = servedRoutes(
+    planOf(deployment).units,
+    environments.map(({ slug }) => slug),
+  )
+  return routes && JSON.stringify(routes)
+}
+
+const staticFolderOf = (deployment: DeploymentRow) =>
+  Object.values(artifactsOf(deployment)).find(({ kind }) => kind === 'static')?.reference ?? null
+
+/** With the step: whoever reads a deployment that is live never finds the switch still under way. */
+async function becomeLive({ deployment, project, deps, log }: Deploying): Promise<void> {
+  const { projectId, environment, id } = deployment
+  const url = urlFor(environmentHostname(project, environment, deps.settings.baseDomain), deps.edge.ports())
+  const address = (environment === 'production' && (await deps.projects.addressOf(project))) || url
+  const moved = await deps.database.transaction(async (bound) => {
+    const { db, signal, announce } = bound
+    await lockProject(bound, projectId)
+    const before = await listLiveDeployments(db, projectId, environment)
+    const row = await transitionDeployment(db, id, 'live', { finishedAt: nowOf(deps), url, steps: log.stepsWithDone('switch') })
+    if (!row) return undefined
+    await endOperation(id, bound)
+    for (const old of before) {
+      await transitionDeployment(db, old.id, 'superseded')
+      signal(deploymentTopic(old.id), { changed: true })
+      await passOn(deployment, old, db)
+    }
+    await deps.follow?.(bound, row)
+    await announce('deploy.succeeded', {
+      organizationId: project.organizationId,
+      projectId,
+      subject: `${project.name} is live`,
+      text: `Deployment ${deployment.number} of ${project.name} (${environment}) is live at ${address}.`,
+      data: { deploymentId: id, environment, url: address },
+    })
+    return row
+  })
+  if (!moved) throw new DeployFailed('cancelled', 'It was cancelled')
+  Object.assign(deployment, moved)
+}
+
+/** What both use goes over to the new one; the rest of the old one has had its time. */
+async function passOn(deployment: DeploymentRow, old: DeploymentRow, db: Db): Promise<void> {
+  const [theirs, own] = [
+    await listInstances(db, { deploymentId: old.id }),
+    await listInstances(db, { deploymentId: deployment.id }),
+  ]
+  const staying = new Set(rowsThatStay(planOf(deployment), theirs, own))
+  for (const row of theirs)
+    await updateInstance(db, row.id, staying.has(row) ? { deploymentId: deployment.id } : { state: 'retired' })
+}
+
+const urlFor = (hostname: string, { http }: { http: number }) => `http://${hostname}${http === 80 ? '' : `:${http}`}`
+
+/**
+ * After a failure: the route points at what was live before, or at nothing. Resolves when the edge has left the deployment
+ * for sure: a switch that failed may still reach it late.
+ */
+export async function pointBack(deploying: Pick<Deploying, 'deployment' | 'deps'>): Promise<void> {
+  const { deployment, deps } = deploying
+  const { db } = deps.database
+  const { projectId, environment } = deployment
+  const live = await findLive(db, projectId, environment)
+  const isPointed = live?.deploymentId === deployment.id
+  if (!isPointed && (await listInstances(db, { deploymentId: deployment.id })).length === 0) return
+  if (isPointed) {
+    const [before] = await listLiveDeployments(db, projectId, environment)
+    if (before) await point(before, deploying, await standingOf(before, deps))
+    else await deleteLive(db, { projectId, environment })
+    await keepDisabledStopped(live, deps)
+  }
+  await deps.edge.sync()
+}
+
+/** Marks the environment of a project that was disabled during the switch as `stopped`, so that `enable` starts it. */
+const keepDisabledStopped = (live: LiveEnvironmentRow, deps: Deploying['deps']): Promise<void> =>
+  deps.database.transaction(async (bound) => {
+    await lockProject(bound, live.projectId)
+    const project = await findAnyProject(bound.db, live.projectId)
+    if (project && !project.enabled) await transitionLive(bound.db, live, { to: 'stopped', changes: { changedAt: nowOf(deps) } })
+  })
+
+/** What slept before the switch sleeps after it, and the next request wakes it. */
+async function standingOf(deployment: DeploymentRow, { database }: Deploying['deps']): Promise<'live' | 'sleeping'> {
+  const running = await listInstances(database.db, { deploymentId: deployment.id, state: 'running' })
+  return running.length < wantedRows(runningUnits(deployment), running).length ? 'sleeping' : 'live'
+}

@@ -1,0 +1,50 @@
+import type { InstanceRow } from '../../../platform/db/tables/deployments.ts'
+import type { PortTaken } from '../deploy-failed.ts'
+import { nowOf } from '../deps.ts'
+import { findLive, transitionLive } from '../live-environments.ts'
+import { turnOf } from '../power/power.ts'
+import { startUnits, stopInstances } from '../run/run-units.ts'
+import type { Deploying } from '../step.ts'
+import { listInstances } from '../store.ts'
+import { point } from './switch-route.ts'
+
+const drainMs = 10_000
+
+/**
+ * A program with a port of its own cannot run beside the version before it: that one is stopped first. Requests wait at the edge
+ * meanwhile. Rethrows where the port is somebody else's. After a failure the version before is started again, by what discards
+ * a deployment, by the next request or by the next start.
+ */
+export async function takeOverPort(
+  taken: PortTaken,
+  row: InstanceRow,
+  deploying: Deploying,
+  healthy: (row: InstanceRow) => Promise<void>,
+): Promise<void> {
+  const { deployment, env, deps, log, abort } = deploying
+  const { db } = deps.database
+  const { projectId, environment } = deployment
+  const running = await listInstances(db, { projectId, environment, state: 'running' })
+  const holders = running.filter(
+    ({ deploymentId, port, serverId }) =>
+      deploymentId !== deployment.id && port === taken.port && serverId === deployment.serverId,
+  )
+  if (holders.length === 0) throw taken
+  log.line(`Warning: it listens on port ${taken.port} whatever PORT says, and the version before has that port: it stops first`)
+  log.line('Requests wait meanwhile. Let it listen on the port in the variable PORT, and both run beside each other')
+  // Whoever would start the version before for a request that waits comes after this, and finds the new one.
+  await deps.turns.run(
+    turnOf(deployment),
+    async () => {
+      const live = await findLive(db, projectId, environment)
+      if (live) await transitionLive(db, live, { to: 'waking', from: ['live'], changes: { changedAt: nowOf(deps) } })
+      await deps.edge.sync()
+      await Promise.all(holders.map(({ id }) => deps.edge.drain(id, drainMs, abort).catch(() => undefined)))
+      await stopInstances([...holders, row], deps, abort)
+      const parts = { deployment, env, deps, abort, say: (message: string) => log.line(message) }
+      for (const again of await startUnits(parts, new Set([row.service]))) await healthy(again)
+      await point(deployment, deploying)
+    },
+    abort,
+  )
+}

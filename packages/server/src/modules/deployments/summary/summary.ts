@@ -1,0 +1,181 @@
+import { type Awaitable, after } from '../../../platform/awaitable.ts'
+import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
+import { preparedQuery } from '../../../platform/db/prepared.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { DeploymentRow, LiveEnvironmentRow } from '../../../platform/db/tables/deployments.ts'
+import type { DeploymentFacts, DeploymentReader, DeploymentSummary, RunningProjects, RunningState } from '../../projects/index.ts'
+import type { DeploymentsDeps } from '../deps.ts'
+import { reasonIn, statesOf as servicesIn, showStates } from '../health/service-states.ts'
+import { planOf } from '../plan/plan.ts'
+import { findLiveVersion, findPlan, keptUploads, listDeployments } from '../store.ts'
+import { imageOf, showDeployment, showPlan } from './show.ts'
+
+const production = 'production'
+
+/** What the projects module asks about deployments. */
+export const deploymentReader = ({ database: { db } }: DeploymentsDeps): DeploymentReader => ({
+  summaries: (projectIds) => after(summariesOf(db, projectIds), standingsIn),
+  async list(projectId, query) {
+    const { rows, nextCursor } = await listDeployments(db, null, { ...query, projectId })
+    return { data: rows.map(showDeployment), nextCursor }
+  },
+  async newest(projectId) {
+    const { rows } = await listDeployments(db, null, { projectId, limit: 1 })
+    return rows[0] ? { id: rows[0].id, status: rows[0].status } : null
+  },
+  async liveVersion(projectId) {
+    const row = await findLiveVersion(db, projectId)
+    if (!row) return undefined
+    const { id, commitSha } = row
+    return { deploymentId: id, source: JSON.parse(row.source), commit: commitSha, image: imageOf(row), plan: showPlan(row) }
+  },
+  keptUploads,
+  async exposedService(projectId, deploymentId) {
+    const row = await findPlan(db, projectId, deploymentId)
+    // The project itself is a unit without a name.
+    return (row?.plan && planOf(row).units.find(({ exposed }) => exposed)?.service) || undefined
+  },
+})
+
+/** The newest and the live one of production; only the columns that a record speaks of. */
+const standingRows = (db: Db) =>
+  db
+    .selectFrom('deployments')
+    .select([
+      ...(['id', 'projectId', 'number', 'status', 'errorMessage', 'commitSha', 'artifacts', 'sizeBytes', 'finishedAt'] as const),
+      ...(['configHash', 'resourcesHash', 'sourceHash', 'envVersion'] as const),
+    ])
+    .where('environment', '=', production)
+    .where((eb) =>
+      eb.or([
+        eb('status', '=', 'live'),
+        eb(
+          'number',
+          '=',
+          eb
+            .selectFrom('deployments as other')
+            .select(({ fn }) => fn.max<number>('other.number').as('number'))
+            .whereRef('other.projectId', '=', 'deployments.projectId')
+            .where('other.environment', '=', production),
+        ),
+      ]),
+    )
+
+const standingOf = preparedQuery<{ projectId: string }, StandingRow>((db, { projectId }) =>
+  standingRows(db).where('projectId', '=', projectId),
+)
+function summariesOf(db: Db, projectIds: readonly string[]): Awaitable<readonly StandingRow[]> {
+  const [projectId, second] = projectIds
+  if (projectId === undefined) return []
+  if (second === undefined) return standingOf.all(db, { projectId })
+  return standingRows(db)
+    .where('projectId', 'in', [...projectIds])
+    .execute()
+}
+
+const standingsIn = memoizeByRows((rows: readonly StandingRow[]) => {
+  const summaries = new Map<string, DeploymentSummary>()
+  for (const [projectId, own] of Map.groupBy(rows, (row) => row.projectId)) {
+    const newest = own.reduce((best, row) => (row.number > best.number ? row : best))
+    const live = own.find(({ status }) => status === 'live')
+    summaries.set(projectId, { newest: facts(newest), live: live ? facts(live) : null })
+  }
+  return summaries
+})
+
+type StandingRow = Pick<
+  DeploymentRow,
+  | 'id'
+  | 'projectId'
+  | 'number'
+  | 'status'
+  | 'errorMessage'
+  | 'commitSha'
+  | 'artifacts'
+  | 'sizeBytes'
+  | 'finishedAt'
+  | 'configHash'
+  | 'resourcesHash'
+  | 'sourceHash'
+  | 'envVersion'
+>
+
+function facts(row: StandingRow): DeploymentFacts {
+  return {
+    id: row.id,
+    number: row.number,
+    status: row.status,
+    error: row.errorMessage,
+    commit: row.commitSha,
+    sizeBytes: row.sizeBytes,
+    builtAt: row.artifacts && row.finishedAt !== null ? new Date(row.finishedAt).toISOString() : null,
+    settings: {
+      configHash: row.configHash,
+      resourcesHash: row.resourcesHash,
+      sourceHash: row.sourceHash,
+      envVersion: row.envVersion,
+    },
+  }
+}
+
+/** What the projects module asks of what runs. */
+export const runningProjects = (deps: DeploymentsDeps): RunningProjects => ({
+  driverFor: (serverId) => deps.runtimes.for(serverId).kind,
+  states: (projectIds) => after(statesOf(deps.database.db, projectIds), statesIn),
+})
+
+/** What of production runs, with how many instances. */
+const stateRows = (db: Db) =>
+  db
+    .selectFrom('liveEnvironments')
+    .select((eb) => [
+      'projectId',
+      'state',
+      'health',
+      'healthReason',
+      'changedAt',
+      'serviceRoutes',
+      'services',
+      eb
+        .selectFrom('instances')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .whereRef('instances.projectId', '=', 'liveEnvironments.projectId')
+        .where('instances.environment', '=', production)
+        .where('instances.state', '=', 'running')
+        .as('instances'),
+    ])
+    .where('environment', '=', production)
+
+const stateOf = preparedQuery<{ projectId: string }, StateRow>((db, { projectId }) =>
+  stateRows(db).where('projectId', '=', projectId),
+)
+function statesOf(db: Db, projectIds: readonly string[]): Awaitable<readonly StateRow[]> {
+  const [projectId, second] = projectIds
+  if (projectId === undefined) return []
+  if (second === undefined) return stateOf.all(db, { projectId })
+  return stateRows(db)
+    .where('projectId', 'in', [...projectIds])
+    .execute()
+}
+
+type StateRow = Pick<
+  LiveEnvironmentRow,
+  'projectId' | 'state' | 'health' | 'healthReason' | 'changedAt' | 'serviceRoutes' | 'services'
+> & { instances: number | null }
+
+const statesIn = memoizeByRows((rows: readonly StateRow[]) => new Map(rows.map((row) => [row.projectId, runningState(row)])))
+
+function runningState(row: StateRow): RunningState {
+  const { state, health, healthReason, changedAt, instances, serviceRoutes } = row
+  const states = servicesIn(row)
+  const shown =
+    state === 'live' ? (health === 'unhealthy' ? 'unhealthy' : 'running') : state === 'stopped' ? 'stopped' : 'sleeping'
+  return {
+    state: shown,
+    reason: healthReason ?? (state === 'live' ? reasonIn(states) : null),
+    services: showStates(states, state),
+    startedAt: new Date(changedAt).toISOString(),
+    instances: Number(instances ?? 0),
+    ...(serviceRoutes === null ? {} : { serviceRoutes: JSON.parse(serviceRoutes) }),
+  }
+}

@@ -1,0 +1,82 @@
+import type { Instance } from '../../../drivers/runtime/runtime.ts'
+import type { InstanceRow, LiveEnvironmentRow, ServiceState } from '../../../platform/db/tables/deployments.ts'
+import type { Bound } from '../../../platform/transaction.ts'
+import { keepRestarts } from '../../projects/index.ts'
+import { type DeploymentsDeps, nowOf } from '../deps.ts'
+import { afterEnd, exitText, isLooping, isNoted, loopText, newState, statesOf } from '../health/service-states.ts'
+import { findLive, updateLive } from '../live-environments.ts'
+import { announceHealth } from '../power/sleep.ts'
+import { runningUnits } from '../run/run-units.ts'
+import { findDeployment, findInstance } from '../store.ts'
+
+/** Records every end that a runtime tells of, ends of one instance one after the other. Gives the end of it. */
+export function followEnds(deps: DeploymentsDeps): () => void {
+  return deps.runtimes.onChange(({ instance, kind }) => {
+    if (kind !== 'exited' && kind !== 'restarted' && kind !== 'crash_loop') return
+    const { instanceId } = instance
+    deps.turns
+      .run(`ends:${instanceId}`, () => noteEnd(instance, deps))
+      .catch((error: unknown) => deps.log.warn({ err: error, instanceId }, 'deployments: end of an instance not recorded yet'))
+  })
+}
+
+/**
+ * Records the last end of an instance: in the environment's row, the metrics, the project's log, and as an alarm when it keeps ending.
+ * An end is recorded once, however often and by however many control planes it is told.
+ */
+export async function noteEnd(instance: Instance, deps: DeploymentsDeps): Promise<void> {
+  const { lastEnd } = instance
+  if (!lastEnd) return
+  const row = await findInstance(deps.database.db, instance.instanceId)
+  // One that is being stopped, or belongs to a version that does not serve yet: its deployment tells how it ended.
+  if (row?.state !== 'running') return
+  const noted = await deps.database.transaction(async (bound) => {
+    await bound.lock(servicesLock(row))
+    const live = await findLive(bound.db, row.projectId, row.environment)
+    if (live?.deploymentId !== row.deploymentId) return null
+    const states = await knownStates(live, bound)
+    const before = states.find(({ name }) => name === row.service)
+    if (!before || isNoted(before, lastEnd)) return null
+    const { state, count } = afterEnd(before, instance, nowOf(deps))
+    await record(live, { states, before, state, count }, bound, deps)
+    return count > 0 || state.status === 'completed' ? state : null
+  })
+  if (noted) await log(row, noted, deps)
+}
+
+export const servicesLock = ({ projectId, environment }: Pick<InstanceRow, 'projectId' | 'environment'>) =>
+  `services:${projectId}:${environment}`
+
+/** Of an environment from before they were recorded: as its plan has them. */
+async function knownStates(live: LiveEnvironmentRow, { db }: Bound): Promise<ServiceState[]> {
+  if (live.services !== null) return statesOf(live)
+  const deployment = live.deploymentId ? await findDeployment(db, live.deploymentId) : undefined
+  return deployment?.plan ? runningUnits(deployment).map(newState) : []
+}
+
+async function record(
+  live: LiveEnvironmentRow,
+  { states, before, state, count }: { states: ServiceState[]; before: ServiceState; state: ServiceState; count: number },
+  bound: Bound,
+  deps: DeploymentsDeps,
+): Promise<void> {
+  const { projectId, environment } = live
+  const services = JSON.stringify(states.map((one) => (one === before ? state : one)))
+  const isAlarm = count > 0 && isLooping(state, nowOf(deps))
+  const health = isAlarm ? ({ health: 'unhealthy', healthReason: loopText(state) } as const) : {}
+  await updateLive(bound.db, live, { services, ...health })
+  if (count > 0) await keepRestarts(bound.db, { projectId, environment, at: Date.parse(state.lastExit?.at ?? ''), count })
+  if (isAlarm && live.health !== 'unhealthy') await announceHealth(bound, 'project.unhealthy', projectId, loopText(state))
+}
+
+const log = (row: InstanceRow, state: ServiceState, { logStore }: DeploymentsDeps): Promise<void> =>
+  logStore.append(row.projectId, 'runtime', [
+    {
+      time: state.lastExit?.at ?? '',
+      stream: 'stderr',
+      message: exitText(state) ?? '',
+      environment: row.environment,
+      service: row.service || null,
+      deploymentId: row.deploymentId,
+    },
+  ])

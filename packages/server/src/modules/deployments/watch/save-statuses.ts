@@ -1,0 +1,36 @@
+import type { LiveEnvironmentRow, ServiceState } from '../../../platform/db/tables/deployments.ts'
+import { type DeploymentsDeps, nowOf } from '../deps.ts'
+import { newState, statesOf, withStatus } from '../health/service-states.ts'
+import { findLive, updateLive } from '../live-environments.ts'
+import type { Unit } from '../plan/plan.ts'
+import { servicesLock } from './instance-ends.ts'
+
+/** What a look has found of each service, by name; one that could not be looked at is left out. */
+export type Statuses = Map<string, ServiceState['status']>
+
+/** Keeps how the services are; writes only where something is new. Gives what is kept. */
+export async function saveStatuses(
+  live: LiveEnvironmentRow,
+  units: readonly Unit[],
+  statuses: Statuses,
+  deps: DeploymentsDeps,
+): Promise<ServiceState[]> {
+  const before = statesOf(live)
+  const seen = withStatuses(before, units, statuses, nowOf(deps))
+  if (JSON.stringify(seen) === JSON.stringify(before)) return before
+  return deps.database.transaction(async ({ db, lock }) => {
+    await lock(servicesLock(live))
+    const now = await findLive(db, live.projectId, live.environment)
+    if (!now || now.deploymentId !== live.deploymentId) return before
+    const states = withStatuses(statesOf(now), units, statuses, nowOf(deps))
+    await updateLive(db, live, { services: JSON.stringify(states) })
+    return states
+  })
+}
+
+function withStatuses(states: readonly ServiceState[], units: readonly Unit[], statuses: Statuses, now: number): ServiceState[] {
+  return units.map((unit) => {
+    const state = states.find(({ name }) => name === unit.service) ?? newState(unit)
+    return withStatus(state, statuses.get(unit.service) ?? state.status, now)
+  })
+}

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import type { Instance } from '../../../drivers/runtime/runtime.ts'
+import { problemIn } from '../health/instance-problems.ts'
+import { pauseAmong, verdictOn } from './watch.ts'
+
+const instance = (changes: Partial<Instance> = {}): Instance => ({
+  instanceId: 'ins_a',
+  owner: { projectId: 'prj_a', deploymentId: 'dep_a', environment: 'production' },
+  service: '',
+  state: 'running',
+  address: { host: '127.0.0.1', port: 3000 },
+  startedAt: null,
+  exitCode: null,
+  outOfMemory: false,
+  restarts: 0,
+  ...changes,
+})
+const kept = { restart: true, exposed: false }
+const once = { restart: false, exposed: false }
+
+test('one that runs as it did at the last look is well, however often it was restarted before', () => {
+  expect(problemIn(instance(), kept, undefined)).toBeNull()
+  expect(problemIn(instance({ restarts: 7 }), kept, undefined)).toBeNull()
+  expect(problemIn(instance({ restarts: 7 }), kept, 7)).toBeNull()
+})
+
+test('one that keeps ending is named, with its exit code or its memory, and also when it runs at the moment of the look', () => {
+  const between = instance({ state: 'restarting', exitCode: 3, restarts: 4 })
+  expect(problemIn(between, kept, 4)).toEqual({ reason: 'it keeps ending (exit code 3, 4 restarts)' })
+  expect(problemIn({ ...between, outOfMemory: true }, kept, 4)?.reason).toBe(
+    'it keeps ending (it used more memory than it may, 4 restarts)',
+  )
+  expect(problemIn(instance({ restarts: 5 }), kept, 4)).toEqual({ reason: 'it keeps ending (5 restarts)' })
+})
+
+test('one that is gone or was ended from outside is started again', () => {
+  expect(problemIn(undefined, kept, undefined)).toMatchObject({ isGone: true })
+  expect(problemIn(instance({ state: 'exited', exitCode: 137 }), kept, 0)).toEqual({
+    reason: 'it ended (exit code 137)',
+    isGone: true,
+  })
+  expect(problemIn(instance({ networkLost: true }), kept, 0)).toEqual({ reason: 'its Docker network was removed', isGone: true })
+})
+
+test('one that is not to be restarted may end well; when it ended badly it is not started again', () => {
+  expect(problemIn(instance({ state: 'exited', exitCode: 0 }), once, 0)).toBeNull()
+  expect(problemIn(instance({ state: 'exited', exitCode: 1 }), once, 0)).toEqual({
+    reason: 'ended (exit code 1). It is not restarted: its restart policy is "no".',
+    isGone: false,
+  })
+  // The same end of one that should run is no good end.
+  expect(problemIn(instance({ state: 'exited', exitCode: 0 }), kept, 0)).toMatchObject({ isGone: true })
+})
+
+test('unhealthy is said at the third problem in a row and once, healthy when it was unhealthy', () => {
+  const problem = { reason: 'it answered 500' }
+  expect([1, 2, 3, 4].map((count) => verdictOn(problem, count, 'healthy'))).toEqual([null, null, 'unhealthy', 'unhealthy'])
+  expect(verdictOn(problem, 9, 'unhealthy')).toBeNull()
+  expect(verdictOn(null, 0, 'unhealthy')).toBe('healthy')
+  expect(verdictOn(null, 0, 'healthy')).toBeNull()
+  expect(verdictOn({ reason: 'it is gone', isGone: true }, 1, 'healthy')).toBe('start again')
+})
+
+test('of a few that are well each is looked at twice a minute, of a hundred once, and of any number every other minute', () => {
+  expect([1, 20, 100, 150, 10_000].map(pauseAmong)).toEqual([30_000, 30_000, 60_000, 90_000, 120_000])
+})
