@@ -1,10 +1,10 @@
 // The layer table: what each room of packages/server/src may import. `node scripts/layers.ts` writes it into biome.json as
-// import rules; scripts/layers.test.ts fails when the two differ.
+// import rules; scripts/layers.test.ts lints forbidden imports and fails when Biome accepts one.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** From the lowest to the highest: a module imports the index of a lower one, never the other way round. */
+/** Modules from the lowest to the highest: a module imports the index of a lower one, never the other way round. */
 const modules = [
   'access',
   'registries',
@@ -19,7 +19,7 @@ const modules = [
   'transfers',
   'cloud',
 ]
-/** Hears of everything through announce() and is imported by nobody. */
+/** The module that receives every event through announce(). No module imports it. */
 const listener = 'notifications'
 
 /** Rooms from the top down. Each may import the rooms that it names; what is not named is refused. */
@@ -47,10 +47,14 @@ const homes = [
 ]
 
 const below = (name: string) => `**/${name}/**`
+/** Ways out of a folder, for the deepest folders that a room has. Biome matches the text of an import, not the file that it names. */
+const up = ['..', '../..', '../../..', '../../../..']
+const outside = (path: string) => up.map((way) => `${way}/${path}`)
+const entrance = outside('main.ts')
 const refuse = (group: string[], message: string) => ({ group, message })
 const isHome = (place: string, home: (typeof homes)[number]) => home.in.includes(place)
 
-/** One override of Biome: the folder, the rooms that it may not import, and the packages that have another home. */
+/** Builds one override of Biome: the folder, the rooms that it may not import, and the packages that have another home. */
 function override(place: string, patterns: ReturnType<typeof refuse>[]) {
   const paths = Object.fromEntries(homes.filter((home) => !isHome(place, home)).map(({ name, why }) => [name, why]))
   const options = { paths, ...(patterns.length > 0 ? { patterns } : {}) }
@@ -64,7 +68,7 @@ function roomRules({ room, may, why }: (typeof rooms)[number]) {
   const refused = top.filter((other) => other !== room && !may.includes(other))
   const group = refused.flatMap((other) => {
     const part = may.find((name) => name.startsWith(`${other}/`))
-    return other.endsWith('.ts') ? [`**/src/${other}`] : [below(other), ...(part ? [`!${below(part)}`] : [])]
+    return other === 'main.ts' ? entrance : [below(other), ...(part ? [`!${below(part)}`] : [])]
   })
   const state =
     room === 'drivers' || room === 'source' || room === 'edge-proxy' ? stateful.map((name) => below(`platform/${name}`)) : []
@@ -76,27 +80,23 @@ function roomRules({ room, may, why }: (typeof rooms)[number]) {
 function moduleRules(name: string) {
   const lower = name === listener ? modules : modules.slice(0, modules.indexOf(name))
   const higher = modules.filter((other) => other !== name && !lower.includes(other))
-  const rules = [refuse([below('instance'), '**/src/main.ts'], 'Nothing imports upwards')]
+  const rules = [refuse([below('instance'), ...entrance], 'Nothing imports upwards')]
   const proxy = [below('edge-proxy'), `!${below('edge-proxy/protocol')}`]
   rules.push(refuse(proxy, 'The edge proxy is a program of its own; edge-proxy/protocol is what both sides speak'))
+  rules.push(refuse([below('modules')], 'A module is imported as ../<module>/index.ts, without a detour over modules/'))
   if (name !== listener)
-    rules.push(
-      refuse(
-        [below(`modules/${listener}`), `../**/${listener}/**`],
-        'Nobody imports notifications: announce() is declared in platform/jobs',
-      ),
-    )
+    rules.push(refuse(outside(`${listener}/**`), 'notifications is never imported: announce() is declared in platform/jobs'))
   if (higher.length > 0)
     rules.push(
       refuse(
-        higher.flatMap((other) => [`../${other}/**`, `../../${other}/**`]),
+        higher.flatMap((other) => outside(`${other}/**`)),
         'Modules are imported downwards only',
       ),
     )
   if (lower.length > 0)
     rules.push(
       refuse(
-        lower.flatMap((other) => ['..', '../../'].flatMap((up) => [`${up}${other}/**`, `!${up}${other}/index.ts`])),
+        lower.flatMap((other) => [...outside(`${other}/**`), ...outside(`${other}/index.ts`).map((path) => `!${path}`)]),
         'Modules meet through index.ts only',
       ),
     )
