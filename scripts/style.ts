@@ -1,0 +1,97 @@
+// Counts wording that CONTRIBUTING.md rules out, and fails when a count exceeds its ceiling in scripts/style-ceiling.json.
+//   node scripts/style.ts             prints the counts and checks them; --list <name> prints every place of one count
+//   node scripts/style.ts --update    lowers the ceiling to the counts; it never raises it
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const ceilingFile = join(root, 'scripts', 'style-ceiling.json')
+
+const setOf = (list: string) => new Set(list.split(' '))
+const prepositions = setOf(
+  'above after against along among around as at before behind below beside besides between beyond by during except for from in ' +
+    'inside instead into like near of off on onto outside over past per since through throughout till to toward towards under ' +
+    'until upon via with within without',
+)
+const pronouns = setOf(
+  'anybody he it its nobody nothing one ones she somebody something such that their them these they this those us we what ' +
+    'whatever which whichever who whoever whom whomever whose you',
+)
+const vaguePerson = /\b(?:nobody|somebody|anybody|whoever|whomever)\b/i
+
+export type Place = { line: number; text: string }
+export type Counts = Record<(typeof countNames)[number], number>
+const countNames = ['prepositionOpenings', 'pronounOpenings', 'vaguePersonLines'] as const
+
+/** Finds the wording that each count is about in the text of one source file. */
+export function findWording(source: string): Record<(typeof countNames)[number], Place[]> {
+  const openings = [...source.matchAll(/\/\*\*\s(.*?)\*\//gs)].map(({ index, 1: comment }) => {
+    const text = comment!.replace(/^[\s*]+/, '')
+    return { index, text, first: /^[A-Za-z]+/.exec(text)?.[0].toLowerCase() ?? '' }
+  })
+  const openingWith = (words: Set<string>) =>
+    openings
+      .filter(({ first }) => words.has(first))
+      .map(({ index, text }) => ({ line: source.slice(0, index).split('\n').length, text: text.split('\n')[0]!.trim() }))
+  return {
+    prepositionOpenings: openingWith(prepositions),
+    pronounOpenings: openingWith(pronouns),
+    vaguePersonLines: source
+      .split('\n')
+      .map((text, index) => ({ line: index + 1, text: text.trim() }))
+      .filter(({ text }) => vaguePerson.test(text)),
+  }
+}
+
+function sourceFiles() {
+  const folders = ['packages/*/src', 'packages/*/tests', 'tests', 'bench', 'scripts']
+  const found = globSync(
+    folders.map((folder) => `${folder}/**/*.{ts,tsx,mjs}`),
+    { cwd: root },
+  )
+  return found
+    .filter((file) => !/(?:^|\/)(?:fixtures|dist|node_modules)\//.test(file) && !file.startsWith('scripts/style.'))
+    .sort()
+}
+
+/** Finds the wording in every source file of the clone. */
+export function findEverywhere() {
+  const all = { prepositionOpenings: [], pronounOpenings: [], vaguePersonLines: [] } as Record<string, string[]>
+  for (const file of sourceFiles()) {
+    const found = findWording(readFileSync(join(root, file), 'utf8'))
+    for (const name of countNames) all[name]!.push(...found[name].map(({ line, text }) => `${file}:${line}: ${text}`))
+  }
+  return all
+}
+
+export const countsOf = (found: Record<string, string[]>) =>
+  Object.fromEntries(countNames.map((name) => [name, found[name]!.length])) as Counts
+
+export const readCeiling = (): Counts => JSON.parse(readFileSync(ceilingFile, 'utf8'))
+
+/** Names the counts that are above their ceiling. */
+export const exceeded = (counts: Counts, ceiling: Counts) => countNames.filter((name) => counts[name] > ceiling[name])
+
+/** The new ceiling: each count where it fell, the old ceiling where it did not. */
+export const lowered = (counts: Counts, ceiling: Counts) =>
+  Object.fromEntries(countNames.map((name) => [name, Math.min(counts[name], ceiling[name])])) as Counts
+
+function main(args: string[]) {
+  const found = findEverywhere()
+  const listed = args[args.indexOf('--list') + 1]
+  if (args.includes('--list')) return console.log((found[listed ?? ''] ?? [`Counts: ${countNames.join(', ')}`]).join('\n'))
+  const counts = countsOf(found)
+  const ceiling = readCeiling()
+  if (args.includes('--update')) writeFileSync(ceilingFile, `${JSON.stringify(lowered(counts, ceiling), null, 2)}\n`)
+  for (const name of countNames) console.log(`style: ${name} ${counts[name]}, ceiling ${ceiling[name]}`)
+  for (const name of exceeded(counts, ceiling)) {
+    console.error(
+      `style: ${name} rose from ${ceiling[name]} to ${counts[name]}. Reword what you added (CONTRIBUTING.md, "Style"); ` +
+        `"node scripts/style.ts --list ${name}" prints every place.`,
+    )
+    process.exitCode = 1
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) main(process.argv.slice(2))
