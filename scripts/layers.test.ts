@@ -2,11 +2,12 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { withImportRules } from './layers.ts'
-import { tool } from './programs.mjs'
 
+const biome = fileURLToPath(new URL('../node_modules/.bin/biome', import.meta.url))
 const config = JSON.parse(readFileSync(new URL('../biome.json', import.meta.url), 'utf8'))
 
 /** Imports that the layer table forbids: the file in packages/server/src, and what it imports. */
@@ -109,7 +110,7 @@ beforeAll(async () => {
   for (const [name, form] of Object.entries(forms)) write(fileOfForm(name), form('../projects/store.ts'))
   writeFileSync(join(folder, 'biome.json'), JSON.stringify({ ...config, $schema: undefined, vcs: { enabled: false } }))
   const args = ['lint', '--only=style/noRestrictedImports', '--reporter=json', '--max-diagnostics=none', '.']
-  const { stdout } = await promisify(execFile)(tool('biome'), args, { cwd: folder }).catch((error) => error)
+  const { stdout } = await promisify(execFile)(biome, args, { cwd: folder }).catch((error) => error)
   const { diagnostics } = JSON.parse(stdout)
   refused = new Set(diagnostics.map(({ location }: { location: { path: string } }) => location.path))
 })
