@@ -1,6 +1,6 @@
 import { ProjectConfig } from '@berth/contract'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { deployedColumns } from '../../src/modules/projects/lifecycle/pending-changes.ts'
+import { deployedColumns } from '../../src/modules/projects/records/pending-changes.ts'
 import { held, type Scene, setScene } from './scene.ts'
 
 let scene: Scene

@@ -1,7 +1,7 @@
 import type { Loaders } from '../../http/handler.ts'
 import { nowOf, type ProjectsDeps } from './deps.ts'
+import { namedEnvironment } from './named-environment.ts'
 import { findRule } from './rules/rules.ts'
-import { namedEnvironment } from './settings/named-environment.ts'
 import { findProject } from './store.ts'
 import { findUploadSession } from './uploads/uploads.ts'
 

@@ -7,9 +7,9 @@ import type { ServiceRoute } from '../../platform/db/tables/deployments.ts'
 import type { DomainRow, ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { Secret } from '../../platform/secrets/secret.ts'
 import type { Bound } from '../../platform/transaction.ts'
+import type { DeployedSettings } from './deployed-settings.ts'
 import type { Source } from './deployment-source.ts'
-import type { DeployedSettings } from './lifecycle/deployed-settings.ts'
-import type { ProjectPart } from './lifecycle/project-part.ts'
+import type { ProjectPart } from './project-part.ts'
 
 /**
  * What modules above this one tell it. Each is optional, and without it the answer is the truth of an instance that has

@@ -14,7 +14,7 @@ import type { EnvironmentRow, ProjectRow } from '../../platform/db/tables/projec
 import { fail, refuse } from '../../platform/failure.ts'
 import type { Source } from './deployment-source.ts'
 import type { ProjectsDeps } from './deps.ts'
-import { type HostUrls, providerOf, repoint, repositoryOf, sameHost } from './git/git-remote.ts'
+import { type HostUrls, providerOf, repoint, repositoryOf, sameHost } from './git-remote.ts'
 import type { ProjectChanges } from './store.ts'
 
 export type SourceFields = Pick<

@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net'
 import type { Domain } from '@berth/contract'
 import type { ProjectsDeps } from '../deps.ts'
-import { isAddress, isBelow } from './hostnames.ts'
+import { isAddress, isBelow } from '../hostnames/hostnames.ts'
 
 type DnsRecords = Domain['dnsRecords']
 

@@ -6,12 +6,12 @@ import { type JobKind, job } from '../../../platform/jobs/declare.ts'
 import type { Schedule } from '../../../platform/jobs/schedules.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { moveHookAt } from '../git/delivery-address.ts'
+import { moveHookAt } from '../hostnames/delivery-address.ts'
+import { newHolder, proofRecord } from '../hostnames/domain-proofs.ts'
+import { servingAt } from '../hostnames/served-domains.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { claimsOf, present } from '../store.ts'
-import { newHolder, proofRecord } from './domain-proofs.ts'
 import { transitionTls } from './domain-tls.ts'
-import { servingAt } from './served-domains.ts'
 
 type Nothing = Record<string, never>
 export const checkKind: JobKind<Nothing> = { kind: 'projects.check-domains' }

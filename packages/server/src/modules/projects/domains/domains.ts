@@ -6,13 +6,13 @@ import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects
 import { fail, refuse } from '../../../platform/failure.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { changeProject } from '../lifecycle/change-project.ts'
+import { proofRecord } from '../hostnames/domain-proofs.ts'
+import { domainStatus, freeHostname, notTaken } from '../hostnames/hostnames.ts'
+import { judgeName } from '../hostnames/served-domains.ts'
+import { changeProject } from '../operations/change-project.ts'
 import { countDomains, findDomain, insertDomain, makePrimary } from '../store.ts'
 import { dnsRecordsFor, knownAddresses } from './dns-records.ts'
 import { checkKind, lockName } from './domain-checks.ts'
-import { proofRecord } from './domain-proofs.ts'
-import { domainStatus, freeHostname, notTaken } from './hostnames.ts'
-import { judgeName } from './served-domains.ts'
 import { hostnameOf, refuseReserved } from './wanted-hostname.ts'
 
 export interface Connected {

@@ -1,7 +1,7 @@
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
+import { environmentHostname, serviceHostname } from '../hostnames/hostnames.ts'
 import { allEnvironments, domainsOf } from '../store.ts'
-import { environmentHostname, serviceHostname } from './hostnames.ts'
 
 /** Every host name that the edge serves for a project: the free ones of its environments and services, and its domains. */
 export async function ownHostnames(project: ProjectRow, deps: ProjectsDeps): Promise<string[]> {

@@ -1,8 +1,8 @@
 import { domainToASCII } from 'node:url'
 import { refuse } from '../../../platform/failure.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { proofLabel } from './domain-proofs.ts'
-import { instanceHostname, isAddress, isBelow } from './hostnames.ts'
+import { proofLabel } from '../hostnames/domain-proofs.ts'
+import { instanceHostname, isAddress, isBelow } from '../hostnames/hostnames.ts'
 
 const pattern = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 /** The name of the record that proves it is longer by a label. */

@@ -5,7 +5,7 @@ import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { refuse } from '../../../platform/failure.ts'
 import type { Secret } from '../../../platform/secrets/secret.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { changeProject } from '../lifecycle/change-project.ts'
+import { changeProject } from '../operations/change-project.ts'
 
 type CloneTokenRow = Pick<ProjectRow, 'id' | 'cloneToken' | 'cloneTokenLastFour' | 'cloneTokenSetAt'>
 

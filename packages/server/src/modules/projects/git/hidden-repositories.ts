@@ -1,8 +1,8 @@
 import type { Caller } from '../../../http/handler.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { ProjectsDeps } from '../deps.ts'
+import { hostUrlsOf, type RepositoryName, repositoryOf } from '../git-remote.ts'
 import { noSource, remoteUrl, type SourceRow, sourceKind } from '../source.ts'
-import { hostUrlsOf, type RepositoryName, repositoryOf } from './git-remote.ts'
 
 /** Those whose repositories the organisation's connection opens. */
 const hosts: ReadonlySet<string | null> = new Set(['github', 'gitlab', 'gitea'])

@@ -1,9 +1,9 @@
 import { Failure } from '../../../platform/failure.ts'
 import { job } from '../../../platform/jobs/declare.ts'
 import type { ProjectsDeps } from '../deps.ts'
+import { deliveryAddress, type HookedRepository, moveKind } from '../hostnames/delivery-address.ts'
+import { hookKind } from '../hostnames/hook-request.ts'
 import { findAnyProject, present } from '../store.ts'
-import { deliveryAddress, type HookedRepository, moveKind } from './delivery-address.ts'
-import { hookKind } from './hook-request.ts'
 import { repositoryAt } from './project-remote.ts'
 
 /** Puts the push hook on the repository of a project with auto-deploy, or repairs it, as far as the connection may. */

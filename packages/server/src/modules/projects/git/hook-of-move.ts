@@ -3,8 +3,8 @@ import { Failure } from '../../../platform/failure.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import type { ProjectsDeps } from '../deps.ts'
+import { type HookedRepository, hookGroup } from '../hostnames/delivery-address.ts'
 import { findAnyProject, listOfRepository } from '../store.ts'
-import { type HookedRepository, hookGroup } from './delivery-address.ts'
 import { repositoryAt } from './project-remote.ts'
 
 /** Puts the push hook of a project that arrives, so that deploy on push goes on. Returns a warning where that is not possible. */

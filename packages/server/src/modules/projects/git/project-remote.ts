@@ -3,10 +3,10 @@ import type { GitRemote } from '../../../drivers/git/remote.ts'
 import { GitHostError } from '../../../drivers/git-host/git-host-error.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
+import { hostUrlsOf, repositoryOf, sameHost } from '../git-remote.ts'
 import type { RepositoryAt } from '../project-ports.ts'
 import { remoteUrl } from '../source.ts'
 import { openCloneToken } from './clone-token.ts'
-import { hostUrlsOf, repositoryOf, sameHost } from './git-remote.ts'
 import { mayOpen } from './hidden-repositories.ts'
 
 /** The host's API is asked for a token: by a person, who waits, or by a job, which can. */

@@ -4,6 +4,7 @@ import { fail } from '../../../platform/failure.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { lockProject, refuseOperation } from '../operations/operation.ts'
+import type { DeletionOptions, EnvironmentPart, WorkUnderWay } from '../project-part.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import {
   deleteEnvironment,
@@ -17,7 +18,6 @@ import { dropUpload } from '../uploads/upload-claim.ts'
 import { blockedBy } from './deletion.ts'
 import { onceAtATime } from './once-at-a-time.ts'
 import { removed } from './own-items.ts'
-import type { DeletionOptions, EnvironmentPart, WorkUnderWay } from './project-part.ts'
 
 interface RemovalPayload extends DeletionOptions {
   projectId: string

@@ -2,9 +2,9 @@ import { basename } from 'node:path'
 import type { DeletionItem } from '@berth/contract'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
+import type { WorkUnderWay } from '../project-part.ts'
 import { allEnvironments, allRules, allVariableNames, domainsOf, findUpload } from '../store.ts'
 import { isNamedByAnother } from '../uploads/upload-claim.ts'
-import type { WorkUnderWay } from './project-part.ts'
 
 /** What of a project this module keeps itself, for the deletion's list. */
 export async function ownItems(project: ProjectRow, deps: ProjectsDeps): Promise<DeletionItem[]> {

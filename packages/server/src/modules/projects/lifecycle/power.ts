@@ -5,10 +5,10 @@ import { fail } from '../../../platform/failure.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
+import { changeProject } from '../operations/change-project.ts'
 import { holdOperation, keepLease, leaseMs } from '../operations/held-operation.ts'
 import { beginOperation, lockProject } from '../operations/operation.ts'
 import { findAnyProject } from '../store.ts'
-import { changeProject } from './change-project.ts'
 
 interface PowerPayload {
   projectId: string

@@ -10,9 +10,9 @@ import type { Detection } from '../../../source/detection/index.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { createProject } from '../lifecycle/create-project.ts'
 import { checkNames } from '../settings/config-rules.ts'
+import { detectLocal } from '../settings/detect-local.ts'
 import { allowedFolder, localRoots } from '../source.ts'
 import { present } from '../store.ts'
-import { detectLocal } from './detect-local.ts'
 
 /** Looks into a folder below the roots. */
 export async function scanFolder(path: string, { organizationId }: Caller, deps: ProjectsDeps) {

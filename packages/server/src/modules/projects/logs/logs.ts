@@ -3,8 +3,8 @@ import { isLogId, type LogKind, type RequestEntry, type RuntimeEntry } from '../
 import type { LogFilter } from '../../../platform/log-store/log-filter.ts'
 import { exposedService } from '../../../source/exposed-service.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import type { ProjectPart } from '../lifecycle/project-part.ts'
-import { namedEnvironment } from '../settings/named-environment.ts'
+import { namedEnvironment } from '../named-environment.ts'
+import type { ProjectPart } from '../project-part.ts'
 
 export interface LogQuery {
   tail?: number

@@ -6,10 +6,10 @@ import type { EnvVariableRow, ProjectRow } from '../../../platform/db/tables/pro
 import { fail, refuse } from '../../../platform/failure.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { openCloneToken } from '../git/clone-token.ts'
-import { changeProject } from '../lifecycle/change-project.ts'
+import { namedEnvironment } from '../named-environment.ts'
+import { changeProject } from '../operations/change-project.ts'
 import { deleteVariables, findAnyProject, findEnvironment, listVariables, upsertVariable } from '../store.ts'
 import { refuseLargeEnv, refuseLargeProject, sizeOf } from './env-bounds.ts'
-import { namedEnvironment } from './named-environment.ts'
 
 /** Sorted by key; a secret's value is the mask. */
 export async function listEnv(project: ProjectRow, environment: string, deps: ProjectsDeps): Promise<EnvVariable[]> {

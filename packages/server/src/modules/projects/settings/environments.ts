@@ -4,13 +4,13 @@ import { newId } from '../../../platform/db/ids.ts'
 import type { EnvironmentRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { environmentHostname, urlOf, urlSettings } from '../domains/hostnames.ts'
-import { changeProject } from '../lifecycle/change-project.ts'
-import { showProject } from '../lifecycle/records.ts'
-import { chanceSlug, slugFrom } from '../lifecycle/slug.ts'
+import { refuseUnstorable } from '../fields.ts'
+import { environmentHostname, urlOf, urlSettings } from '../hostnames/hostnames.ts'
+import { changeProject } from '../operations/change-project.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
+import { showProject } from '../records/records.ts'
+import { chanceSlug, slugFrom } from '../slug.ts'
 import { insertEnvironment, newestEnvironmentAt } from '../store.ts'
-import { refuseUnstorable } from './fields.ts'
 
 export interface EnvironmentOptions {
   name: string

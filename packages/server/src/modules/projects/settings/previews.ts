@@ -3,7 +3,7 @@ import type { EnvironmentRow, ProjectRow } from '../../../platform/db/tables/pro
 import { Failure } from '../../../platform/failure.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { changeProject } from '../lifecycle/change-project.ts'
+import { changeProject } from '../operations/change-project.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
 import { allEnvironments, changeEnvironment, insertEnvironment } from '../store.ts'
 

@@ -1,8 +1,8 @@
 import type { ProjectOptions, Resources, ResourcesBody } from '@berth/contract'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { changeProject } from '../lifecycle/change-project.ts'
-import { configColumns } from './fields.ts'
+import { configColumns } from '../fields.ts'
+import { changeProject } from '../operations/change-project.ts'
 
 export const showResources = ({ resources, sleepMode, port }: ProjectRow): Resources => ({
   ...(JSON.parse(resources) as Pick<Resources, 'production' | 'build'>),

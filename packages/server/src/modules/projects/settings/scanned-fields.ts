@@ -3,11 +3,11 @@ import type { Project, Service, UpdateProject } from '@berth/contract'
 import type { DetectedFields, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { refuse } from '../../../platform/failure.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { detectLocal } from '../local/detect-local.ts'
+import { defaults } from '../fields.ts'
 import { allowedFolder } from '../source.ts'
 import { fetchStored } from '../uploads/stored-upload.ts'
 import { findUploadSession, newestScan } from '../uploads/uploads.ts'
-import { defaults } from './fields.ts'
+import { detectLocal } from './detect-local.ts'
 
 const configFields = [
   'framework',

@@ -5,12 +5,13 @@ import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import type { TravellingGrant } from '../../access/index.ts'
+import { carriedColumn } from '../carried-parts.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { freeHostname, isInstanceSlug } from '../domains/hostnames.ts'
+import { configColumns, defaults, refuseUnstorable } from '../fields.ts'
 import { cloneTokenColumns, forgottenToken } from '../git/clone-token.ts'
-import { hostUrlsOf } from '../git/git-remote.ts'
+import { hostUrlsOf } from '../git-remote.ts'
+import { freeHostname, isInstanceSlug } from '../hostnames/hostnames.ts'
 import { emptyProject } from '../lifecycle/create-project.ts'
-import { chanceSlug } from '../lifecycle/slug.ts'
 import { lockProject } from '../operations/operation.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
@@ -19,7 +20,7 @@ import { checkedRules, replaceRules } from '../rules/rules.ts'
 import { checkConfig } from '../settings/config-rules.ts'
 import { refuseMisuse } from '../settings/env.ts'
 import { refuseLargeEnv, refuseLargeProject, sizeOf } from '../settings/env-bounds.ts'
-import { configColumns, defaults, refuseUnstorable } from '../settings/fields.ts'
+import { chanceSlug } from '../slug.ts'
 import { checkSource, sourceColumns } from '../source.ts'
 import {
   changeEnvironment,
@@ -38,7 +39,6 @@ import {
 import { claimUpload, dropUpload, releaseUpload } from '../uploads/upload-claim.ts'
 import { replaceDomains } from './arriving-domains.ts'
 import { isInForce } from './bundle.ts'
-import { carriedColumn } from './carried-parts.ts'
 
 export interface ArrivingProject {
   projectId: string

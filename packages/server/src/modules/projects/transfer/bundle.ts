@@ -1,16 +1,16 @@
 import type { CreateRule, ProjectBundle, ProjectOptions } from '@berth/contract'
 import { iso } from '../../../platform/db/columns.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { carriedParts } from '../carried-parts.ts'
 import type { Source } from '../deployment-source.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { freeHostname } from '../domains/hostnames.ts'
 import { openCloneToken } from '../git/clone-token.ts'
+import { freeHostname } from '../hostnames/hostnames.ts'
 import { ruleFields } from '../rules/rules.ts'
+import { nextVersion, versionOf } from '../saved/version.ts'
 import { openVariable } from '../settings/env.ts'
 import { sourceKind } from '../source.ts'
 import { allEnvironments, domainsOf, findAnyProject, listVariables, rulesOf } from '../store.ts'
-import { nextVersion, versionOf } from '../version.ts'
-import { carriedParts } from './carried-parts.ts'
 
 /** The files that a project is made of, where no repository or image has them. */
 export type SourceFiles = { kind: 'folder'; path: string } | { kind: 'upload'; sessionId: string } | null

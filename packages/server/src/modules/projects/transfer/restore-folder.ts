@@ -1,11 +1,11 @@
 import { Failure } from '../../../platform/failure.ts'
+import { carriedColumn, carriedParts } from '../carried-parts.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { lockProject } from '../operations/operation.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { allowedFolder, sourceKind } from '../source.ts'
 import { findAnyProject, saveProject } from '../store.ts'
 import { releaseUpload } from '../uploads/upload-claim.ts'
-import { carriedColumn, carriedParts } from './carried-parts.ts'
 
 /**
  * Makes a project that came back from the cloud a project of its folder again, unless it got another source there. The version

@@ -16,7 +16,7 @@ import { fail, refuse } from '../../../platform/failure.ts'
 import { inSteadyMemory } from '../../../platform/steady-memory.ts'
 import { cleanName, type Detection, knownFrameworks, knownPackageManagers } from '../../../source/detection/index.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { refuseUnstorable } from '../settings/fields.ts'
+import { refuseUnstorable } from '../fields.ts'
 import { UploadFiles } from './upload-files.ts'
 import { refuseTooManyUploads } from './upload-quota.ts'
 

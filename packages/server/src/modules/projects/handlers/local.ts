@@ -2,8 +2,8 @@ import type { contract } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
 import { knownFrameworks } from '../../../source/detection/known-names.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { showProject, showProjects } from '../lifecycle/records.ts'
-import { folderExists, importFolder, listLocal, scanFolder } from './local-folders.ts'
+import { folderExists, importFolder, listLocal, scanFolder } from '../local/local-folders.ts'
+import { showProject, showProjects } from '../records/records.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 

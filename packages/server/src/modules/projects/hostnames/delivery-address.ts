@@ -2,9 +2,9 @@ import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects
 import { sharedKind } from '../../../platform/jobs/declare.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { freeHostname, urlOf, urlSettings } from '../domains/hostnames.ts'
-import { servingAt } from '../domains/served-domains.ts'
 import { listOfRepository, type RepositoryName } from '../store.ts'
+import { freeHostname, urlOf, urlSettings } from './hostnames.ts'
+import { servingAt } from './served-domains.ts'
 
 export interface HookedRepository extends RepositoryName {
   organizationId: string

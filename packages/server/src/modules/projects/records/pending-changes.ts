@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { PendingChange } from '@berth/contract'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import { carriedParts } from '../carried-parts.ts'
+import type { DeployedSettings } from '../deployed-settings.ts'
 import { isMadeOfUploads } from '../source.ts'
-import { carriedParts } from '../transfer/carried-parts.ts'
-import type { DeployedSettings } from './deployed-settings.ts'
 
 /** Columns that are in force only once a deployment was made with them. */
 export const deployedColumns = [

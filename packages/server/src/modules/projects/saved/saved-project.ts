@@ -6,6 +6,7 @@ import { openCloneToken } from '../git/clone-token.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
 import { openEnv } from '../settings/env.ts'
+import { chanceSlug } from '../slug.ts'
 import { isMadeOfUploads } from '../source.ts'
 import {
   allEnvironments,
@@ -16,9 +17,8 @@ import {
   takenSlugs,
   upsertVariable,
 } from '../store.ts'
-import { uploadVersion } from '../version.ts'
 import { claimSavedDomains, domainTakenText, isDomainTaken, type SavedDomain, saveDomains } from './saved-domains.ts'
-import { chanceSlug } from './slug.ts'
+import { uploadVersion } from './version.ts'
 
 /** Enough of a project to bring it back after it was deleted. Holds secrets in the clear: whoever keeps it encrypts it. */
 export interface SavedProject {

@@ -1,5 +1,5 @@
 import type { DeletionItem } from '@berth/contract'
-import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 
 /** Work that deleting a project would cut short. */
 export interface WorkUnderWay {

@@ -1,7 +1,7 @@
 import type { contract } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { defaultTail, requestFilter, resumeAfter, runtimeFilter, showLine, showRequest } from './logs.ts'
+import { defaultTail, requestFilter, resumeAfter, runtimeFilter, showLine, showRequest } from '../logs/logs.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 

@@ -4,9 +4,9 @@ import { iso } from '../../../platform/db/columns.ts'
 import type { UploadSessionRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { showDetection } from '../local/local-folders.ts'
-import { fetchStored, storeAddress } from './stored-upload.ts'
-import { signedUrl } from './upload-address.ts'
-import { openUpload, receiveUpload, scanUpload } from './uploads.ts'
+import { fetchStored, storeAddress } from '../uploads/stored-upload.ts'
+import { signedUrl } from '../uploads/upload-address.ts'
+import { openUpload, receiveUpload, scanUpload } from '../uploads/uploads.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 

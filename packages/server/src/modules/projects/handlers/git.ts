@@ -1,7 +1,7 @@
 import type { contract } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { commitStatus, linkRepository, listBranches, showRepository } from './repository.ts'
+import { commitStatus, linkRepository, listBranches, showRepository } from '../git/repository.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 

@@ -2,12 +2,12 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import type { UploadSessionRow } from '../../../platform/db/tables/projects.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import type { SavedProject } from '../lifecycle/saved-project.ts'
 import { findAnyProject } from '../store.ts'
-import { uploadVersion } from '../version.ts'
-import { never } from './upload-claim.ts'
-import { UploadFiles } from './upload-files.ts'
-import { receiveUpload } from './uploads.ts'
+import { never } from '../uploads/upload-claim.ts'
+import { UploadFiles } from '../uploads/upload-files.ts'
+import { receiveUpload } from '../uploads/uploads.ts'
+import type { SavedProject } from './saved-project.ts'
+import { uploadVersion } from './version.ts'
 
 /** The tarball that a project is made of, for whoever saves the project. */
 export interface SavedUpload {

@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises'
-import type { ProjectRow } from '../../platform/db/tables/projects.ts'
-import type { Source } from './deployment-source.ts'
-import type { ProjectsDeps } from './deps.ts'
-import { hostUrlsOf } from './git/git-remote.ts'
-import { nextSource } from './source.ts'
-import { findEnvironment } from './store.ts'
-import { UploadFiles } from './uploads/upload-files.ts'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import type { Source } from '../deployment-source.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import { hostUrlsOf } from '../git-remote.ts'
+import { nextSource } from '../source.ts'
+import { findEnvironment } from '../store.ts'
+import { UploadFiles } from '../uploads/upload-files.ts'
 
 /**
  * The source of the version that serves production, else of the one that the next deployment builds. Moves, exports, backups

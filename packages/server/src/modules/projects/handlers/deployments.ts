@@ -1,7 +1,7 @@
 import type { contract } from '@berth/contract'
-import type { Handlers } from '../../http/handler.ts'
-import type { ProjectsDeps } from './deps.ts'
-import { namedSlug } from './settings/named-environment.ts'
+import type { Handlers } from '../../../http/handler.ts'
+import type { ProjectsDeps } from '../deps.ts'
+import { namedSlug } from '../named-environment.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 

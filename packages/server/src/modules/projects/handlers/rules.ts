@@ -1,7 +1,7 @@
 import type { contract } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { createRule, listRules, removeRule, showRule, updateRule } from './rules.ts'
+import { createRule, listRules, removeRule, showRule, updateRule } from '../rules/rules.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 

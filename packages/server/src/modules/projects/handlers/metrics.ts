@@ -1,9 +1,9 @@
 import type { contract } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { namedEnvironment } from '../settings/named-environment.ts'
-import { metricsWithin } from './metric-rows.ts'
-import { pointsOf, spanOf } from './points.ts'
+import { metricsWithin } from '../metrics/metric-rows.ts'
+import { pointsOf, spanOf } from '../metrics/points.ts'
+import { namedEnvironment } from '../named-environment.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 

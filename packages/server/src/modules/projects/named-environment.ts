@@ -1,7 +1,7 @@
-import type { Db } from '../../../platform/db/schema.ts'
-import type { EnvironmentRow } from '../../../platform/db/tables/projects.ts'
-import { refuse } from '../../../platform/failure.ts'
-import { findEnvironment, present } from '../store.ts'
+import type { Db } from '../../platform/db/schema.ts'
+import type { EnvironmentRow } from '../../platform/db/tables/projects.ts'
+import { refuse } from '../../platform/failure.ts'
+import { findEnvironment, present } from './store.ts'
 
 /** The environment that a body, a query or a path names, by its slug or its id; one that does not exist is 400. */
 export async function namedEnvironment(db: Db, projectId: string, name: string): Promise<EnvironmentRow> {

@@ -3,12 +3,12 @@ import { isUniqueViolation } from '../../../platform/db/violations.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { concernsHook, requestHook } from '../git/hook-request.ts'
-import { lockProject, refuseOperation } from '../operations/operation.ts'
+import { concernsHook, requestHook } from '../hostnames/hook-request.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { raisedBy, refuseOverQuota } from '../quotas/quotas.ts'
 import { findEnvironment, findProject, type ProjectChanges, saveProject } from '../store.ts'
 import { dropUpload, releaseUpload } from '../uploads/upload-claim.ts'
+import { lockProject, refuseOperation } from './operation.ts'
 
 /**
  * The one way to change a project: `decide` sees it as it is now, under its lock, and returns the changes; null leaves it as it is.

@@ -1,7 +1,7 @@
 import type { ProjectOptions, ResourceSides, Resources, UpdateProject } from '@berth/contract'
-import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
-import { refuse } from '../../../platform/failure.ts'
-import type { ProjectChanges } from '../store.ts'
+import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+import { refuse } from '../../platform/failure.ts'
+import type { ProjectChanges } from './store.ts'
 
 /** What a project has before anybody says otherwise. */
 export const defaults = {

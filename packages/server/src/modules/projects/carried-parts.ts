@@ -1,4 +1,4 @@
-import type { CarriedParts, ProjectRow } from '../../../platform/db/tables/projects.ts'
+import type { CarriedParts, ProjectRow } from '../../platform/db/tables/projects.ts'
 
 const nothing: CarriedParts = { rules: [], grants: [], folderUploadId: null }
 
