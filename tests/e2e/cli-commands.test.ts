@@ -49,7 +49,7 @@ describe('berth, command by command', () => {
     })
     expect(await berth('init')).toMatchObject({
       code: 6,
-      stderr: expect.stringContaining(`is already the project ${project.id}`),
+      stderr: expect.stringContaining(`is already linked to project ${project.id}`),
     })
   })
 
@@ -167,7 +167,7 @@ describe('berth, command by command', () => {
       stdout: expect.stringContaining('deployment 1 is live again as 5'),
     })
     expect(await page(url)).toBe('hello')
-    expect(await berth('rollback', '77')).toMatchObject({ code: 5, stderr: expect.stringContaining('There is no deployment 77') })
+    expect(await berth('rollback', '77')).toMatchObject({ code: 5, stderr: expect.stringContaining('Deployment 77 does not exist') })
   })
 
   test('berth env push sets what a file says; pull writes it back, without secrets, and over nothing', async () => {
@@ -210,7 +210,7 @@ describe('berth, command by command', () => {
     const sleepMode = async () => JSON.parse((await berth('status', '--json')).stdout).config.sleepMode
     expect(await berth('sleep', 'auto')).toMatchObject({ code: 0, stdout: expect.stringContaining('the next one wakes it') })
     expect(await sleepMode()).toBe('auto_sleep')
-    expect(await berth('sleep', 'never')).toMatchObject({ code: 0, stdout: 'it never sleeps\n' })
+    expect(await berth('sleep', 'never')).toMatchObject({ code: 0, stdout: 'the project never sleeps\n' })
     expect(await sleepMode()).toBe('always_on')
     expect(await berth('sleep', 'later')).toMatchObject({ code: 2, stderr: expect.stringContaining('auto, never') })
   })
@@ -276,7 +276,7 @@ describe('berth, command by command', () => {
     await atWork.promise
     child.stop('SIGINT')
     expect(await child.ended).toBe(130)
-    const [, id = ''] = /the deployment goes on; stop it with: berth cancel (dep_\w+)/.exec(said) ?? []
+    const [, id = ''] = /the deployment continues; cancel it with: berth cancel (dep_\w+)/.exec(said) ?? []
     expect(await hosting.deployment(id)).toMatchObject({ status: 'building' })
     expect(await berth('cancel', id)).toMatchObject({ code: 0, stdout: expect.stringContaining('is cancelled') })
     expect(await berth('status')).toMatchObject({ code: 0, stdout: expect.stringMatching(/status +live/) })
@@ -305,7 +305,7 @@ describe('berth, command by command', () => {
   test('berth delete shows what goes and needs a yes; afterwards the folder is no project', async () => {
     expect(await berth('delete')).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
     expect(await berth('delete', '--yes')).toMatchObject({ code: 0, stderr: expect.stringMatching(/goes +instance/) })
-    expect(await berth('status')).toMatchObject({ code: 2, stderr: expect.stringContaining('not a project yet') })
+    expect(await berth('status')).toMatchObject({ code: 2, stderr: expect.stringContaining('not linked to a project') })
     expect(await berth('unlink')).toMatchObject({ code: 5 })
   })
 

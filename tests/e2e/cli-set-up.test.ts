@@ -24,7 +24,7 @@ test('berth login --setup makes the first owner of a new instance and signs in; 
 
   expect(await signIn('--setup', 'nonsense')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('is not the set-up link'),
+    stderr: expect.stringContaining('is not a set-up link'),
   })
   const { code, stdout } = await signIn('--setup', link, '--organization', 'Harbour')
   expect({ code, stdout }).toMatchObject({

@@ -84,13 +84,13 @@ describe('berth git: from the code that a person types to a repository that is l
     await writeApp(blog, app)
     await run('git', ['-C', blog, 'init', '--quiet'])
     await run('git', ['-C', blog, 'remote', 'add', 'origin', `${host.url}/acme/blog.git`])
-    const question = 'This folder comes from acme/blog. Deploy every push to it by itself?'
+    const question = 'This folder is a clone of acme/blog. Deploy every push automatically?'
     const { code, screen } = await cliAtTerminal(hosting, ['deploy', '--name', 'Blog'], {
       cwd: blog,
       answers: [{ to: question, type: 'y' }],
     })
     said.push(screen)
-    expect([code, screen]).toEqual([0, expect.stringContaining('every push to main of acme/blog is deployed from now on')])
+    expect([code, screen]).toEqual([0, expect.stringContaining('every push to main of acme/blog will be deployed')])
     const { projectId } = JSON.parse(await readFile(join(blog, '.berth', 'project.json'), 'utf8'))
     const { source, config } = (await hosting.api('GET', `/projects/${projectId}`)).body.data
     expect([source, config.autoDeploy]).toMatchObject([{ kind: 'git', owner: 'acme', repo: 'blog', branch: 'main' }, true])

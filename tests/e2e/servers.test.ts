@@ -87,7 +87,7 @@ describeOnDocker('a project on a server over SSH', () => {
     await writeFile(key, sshd.privateKey, { mode: 0o600 })
     const place = ['--host', sshd.host, '--port', String(sshd.port), '--user', sshd.user, '--docker-socket', partOf('docker')]
     const added = await hosting.cli(['servers', 'add', 'second', ...place, '--key', key])
-    expect(added).toMatchObject({ code: 0, stdout: expect.stringMatching(/second answers: Docker \d+\..*SHA256:/) })
+    expect(added).toMatchObject({ code: 0, stdout: expect.stringMatching(/second is reachable: Docker \d+\..*SHA256:/) })
     const { stdout: listed } = await hosting.cli(['servers', 'list'])
     expect(listed.split('\n')[0]).toMatch(/^ID\s+NAME\s+ADDRESS\s+LOGIN\s+STATUS\s+CHECKED\s+HOST KEY$/)
     expect(listed).toMatch(/second\s+\S+@127\.0\.0\.1:\d+\s+key\s+reachable/)

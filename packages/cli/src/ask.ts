@@ -3,7 +3,7 @@ import { Plain } from './exit-codes.ts'
 
 /** Asks at the terminal; where there is none, `flag` is what to use instead. Null: the person would rather not. */
 export async function ask(prompt: () => Promise<string | symbol>, flag: string): Promise<string | null> {
-  if (!process.stdin.isTTY) throw new Plain(`There is no terminal to ask at: use ${flag}`, 2)
+  if (!process.stdin.isTTY) throw new Plain(`Input is required, but standard input is not a terminal. Use ${flag}.`, 2)
   const answer = await prompt()
   return isCancel(answer) ? null : (answer as string)
 }

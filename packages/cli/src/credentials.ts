@@ -50,7 +50,7 @@ export function instanceUrl(command: Command, folder = '.'): string {
   const { url, project } = command.optsWithGlobals() as { url?: string; project?: string }
   const linked = project ? null : findLink(folder)?.url
   const given = url ?? environment.url() ?? linked ?? read().current ?? defaultUrl
-  if (!URL.canParse(given)) throw new Plain(`${given} is not an address such as ${defaultUrl}`, 2)
+  if (!URL.canParse(given)) throw new Plain(`${given} is not a URL. Write it like ${defaultUrl}.`, 2)
   return new URL(given).origin
 }
 
@@ -58,7 +58,7 @@ export function instanceUrl(command: Command, folder = '.'): string {
 export function connect(command: Command, folder = '.') {
   const url = instanceUrl(command, folder)
   const token = givenToken(url, command) ?? read().tokens[url]
-  if (!token) throw new Plain(`You are not signed in to ${url}: run berth login, or set BERTH_TOKEN`, 3)
+  if (!token) throw new Plain(`You are not signed in to ${url}. Run berth login, or set BERTH_TOKEN.`, 3)
   const organizationId = environment.organizationId()
   const onWarnings = (warnings: readonly string[]) => {
     for (const warning of warnings) output(command).warning(warning)
@@ -73,7 +73,10 @@ function givenToken(url: string, command: Command): string | null {
   const { current, tokens } = read()
   const isNamed = Boolean(command.optsWithGlobals().url ?? environment.url())
   if (isNamed || url === (current ?? defaultUrl) || Object.hasOwn(tokens, url)) return token
-  throw new Plain(`Only this folder says that its project is at ${url}: set BERTH_URL, or --url, to send BERTH_TOKEN there`, 3)
+  throw new Plain(
+    `BERTH_TOKEN was not sent: ${url} comes from this folder's .berth/project.json only. Set BERTH_URL or --url to confirm it.`,
+    3,
+  )
 }
 
 export type Connection = ReturnType<typeof connect>

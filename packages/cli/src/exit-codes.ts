@@ -10,14 +10,14 @@ export class Plain extends Error {
 }
 
 export const exitCodes = [
-  { code: 0, means: 'it worked' },
-  { code: 1, means: 'it failed' },
-  { code: 2, means: 'the command line or a field is wrong (400)' },
+  { code: 0, means: 'success' },
+  { code: 1, means: 'failure' },
+  { code: 2, means: 'invalid arguments or fields (400)' },
   { code: 3, means: 'not signed in (401)' },
   { code: 4, means: 'not allowed (403)' },
   { code: 5, means: 'not found (404)' },
-  { code: 6, means: 'not possible in this state (409)' },
-  { code: 7, means: 'the instance cannot be reached' },
+  { code: 6, means: 'conflict with the current state (409)' },
+  { code: 7, means: 'the instance is unreachable' },
 ] as const
 
 const ofStatus: Record<number, number> = { 400: 2, 401: 3, 403: 4, 404: 5, 409: 6 }
@@ -33,7 +33,7 @@ export function explain(error: unknown): { words: string; code?: string; field?:
     const hint = error.status === 401 ? ' (sign in with: berth login)' : ''
     return { words: error.message + hint, code: error.code, field: error.field, requestId: error.requestId ?? undefined }
   }
-  if (isUnreachable(error)) return { words: 'The instance does not answer: is it running (berth up), and is --url right?' }
+  if (isUnreachable(error)) return { words: 'The instance is unreachable. Start it with berth up, or correct --url.' }
   return { words: error instanceof Error ? error.message : String(error) }
 }
 

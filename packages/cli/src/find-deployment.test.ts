@@ -13,6 +13,6 @@ test('the newest that fits', async () =>
 test('where none fits, what was looked for is in the words', async () => {
   const isLive = ({ status }: { status: string }) => status === 'live'
   await expect(findDeployment(having(failed), command, undefined, isLive, 'Nothing is live')).rejects.toThrow('Nothing is live')
-  await expect(findDeployment(having(), command, undefined)).rejects.toThrow('Nothing was deployed yet: run berth deploy')
-  await expect(findDeployment(having(failed), command, '7')).rejects.toThrow('There is no deployment 7')
+  await expect(findDeployment(having(), command, undefined)).rejects.toThrow('Nothing is deployed. Run berth deploy.')
+  await expect(findDeployment(having(failed), command, '7')).rejects.toThrow('Deployment 7 does not exist')
 })

@@ -19,12 +19,12 @@ export async function findDeployment(
   command: Command,
   wanted: string | undefined,
   holds: (deployment: Deployment) => boolean = () => true,
-  none = 'Nothing was deployed yet: run berth deploy',
+  none = 'Nothing is deployed. Run berth deploy.',
 ): Promise<Deployment> {
   const deployments = await listDeployments(client, command)
   const found = wanted
     ? deployments.find(({ id, number }) => id === wanted || String(number) === wanted)
     : deployments.find(holds)
-  if (!found) throw new Plain(wanted ? `There is no deployment ${wanted}: see berth deployments` : none, 5)
+  if (!found) throw new Plain(wanted ? `Deployment ${wanted} does not exist. List deployments with berth deployments.` : none, 5)
   return found
 }

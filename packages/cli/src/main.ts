@@ -6,11 +6,11 @@ import { inOptions } from './field-options.ts'
 import { output } from './output.ts'
 
 const program = new Command('berth')
-  .description('Host projects on your own machine, on a cluster, or in the cloud')
+  .description('Host projects on your machine, on a cluster, or in the cloud')
   .version(manifest.version)
-  .option('--json', 'print JSON for programs instead of text for people')
-  .option('--url <address>', 'the instance to talk to (else BERTH_URL, else the one you signed in to)')
-  .showHelpAfterError('(add --help for what this command takes)')
+  .option('--json', 'print JSON')
+  .option('--url <address>', 'URL of the instance (default: BERTH_URL, or the instance you signed in to)')
+  .showHelpAfterError('(add --help to list the options of this command)')
   .addHelpText('after', `\nExit codes:\n${exitCodes.map(({ code, means }) => `  ${code}  ${means}`).join('\n')}`)
   .exitOverride()
 

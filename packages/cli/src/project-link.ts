@@ -45,12 +45,13 @@ export function removeLink(folder: string): void {
 }
 
 /** The option of every command that is about one project. */
-export const projectOption = ['--project <id>', 'which project (default: the one this folder is linked to)'] as const
+export const projectOption = ['--project <id>', 'project id (default: the project linked to this folder)'] as const
 
 /** `--project`, else the project that the folder, or one above it, is linked to. */
 export function projectIdOf(command: Command, folder = '.'): string {
   const given = command.opts().project as string | undefined
   const linked = given ?? findLink(folder)?.projectId
-  if (!linked) throw new Plain('This folder is not a project yet: run berth deploy first, or name one with --project', 2)
+  if (!linked)
+    throw new Plain('This folder is not linked to a project. Run berth deploy first, or name a project with --project.', 2)
   return linked
 }

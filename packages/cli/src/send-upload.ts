@@ -32,7 +32,7 @@ export async function sendUpload(
 async function refusalOf(response: Response, url: string): Promise<Error> {
   const error = await errorOf(response)
   if (error.code !== 'unreadable_reply') return error
-  return new Plain(`${new URL(url).host} did not take the upload (${response.status}): try again`)
+  return new Plain(`${new URL(url).host} rejected the upload (${response.status}). Try again.`)
 }
 
 function isRelay({ sessionId, upload: { url, method } }: Session): boolean {

@@ -7,7 +7,7 @@ export async function loadServer(): Promise<typeof Server> {
     return await import('@berth/server')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    throw new Plain('The server is not installed or not built here: run npm run build in a checkout of Berth')
+    throw new Plain('The server is not installed here. Run npm run build in a checkout of Berth.')
   }
 }
 

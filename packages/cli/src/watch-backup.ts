@@ -9,8 +9,7 @@ type Client = ReturnType<typeof connect>
 /** Shows a run as it proceeds, with a bar on a terminal. Resolves when it has succeeded; else ends the command with why. */
 export async function watchRun(client: Client, runId: string, say: Output, isQuiet = false): Promise<BackupRun> {
   const run = await watch<BackupRun>(() => client.stream(contract.backups.streamRun, { params: { runId } }), say, isQuiet)
-  if (run.status !== 'succeeded')
-    throw new Plain(`the run ${run.id} ${run.status}: ${run.error?.message ?? 'no reason was given'}`)
+  if (run.status !== 'succeeded') throw new Plain(`the run ${run.id} ${run.status}: ${run.error?.message ?? 'no reason given'}`)
   return run
 }
 
@@ -19,7 +18,7 @@ export async function watchRestore(client: Client, restoreId: string, say: Outpu
   const restore = await watch<BackupRestore>(open, say, isQuiet)
   if (restore.status !== 'succeeded')
     throw new Plain(
-      `the restore ${restore.id} ${restore.status}: ${restore.error?.message ?? 'no reason was given'} (the data is ${restore.dataState.replace('_', ' ')})`,
+      `the restore ${restore.id} ${restore.status}: ${restore.error?.message ?? 'no reason given'} (the data is ${restore.dataState.replace('_', ' ')})`,
     )
   return restore
 }
@@ -52,7 +51,7 @@ async function watch<Row extends BackupRun | BackupRestore>(
   } finally {
     shown?.stop(last?.status ?? 'over')
   }
-  if (!last || !isOver(last)) throw new Plain('The stream ended before the work did: see berth backups watch')
+  if (!last || !isOver(last)) throw new Plain('The connection was lost. Continue with berth backups watch.')
   return last
 }
 

@@ -31,8 +31,7 @@ export async function watchDeployment(client: Client, deploymentId: string, say:
     }
   }
   clearTimeout(later)
-  if (!last || !isOver(last))
-    throw new Plain('The stream ended before the deployment did: see how it goes with berth deployments')
+  if (!last || !isOver(last)) throw new Plain('The connection was lost. See the state with berth deployments.')
   if (last.status !== 'live' && last.status !== 'superseded')
     throw new Plain(failureOf(last, hasSaid) + (await stillServing(client, last).catch(() => '')))
   return last
@@ -66,13 +65,13 @@ function headings(say: Output) {
 async function stillServing(client: Client, { projectId, environment }: Deployment): Promise<string> {
   const query = { environment, status: 'live', limit: 1 } as const
   const { data } = await client.call(contract.projects.listDeployments, { params: { id: projectId }, query })
-  return data[0] ? `\n  deployment ${data[0].number} goes on serving` : ''
+  return data[0] ? `\n  deployment ${data[0].number} still serves requests` : ''
 }
 
 /** Ctrl-C ends the watching, not the work. */
 function sayOnInterrupt(deploymentId: string, say: Output): Disposable {
   const leave = () => {
-    say.note(`\nthe deployment goes on; stop it with: berth cancel ${deploymentId}`)
+    say.note(`\nthe deployment continues; cancel it with: berth cancel ${deploymentId}`)
     process.exit(130)
   }
   process.once('SIGINT', leave)
@@ -86,5 +85,5 @@ const isOver = (deployment: Deployment | undefined) =>
 function failureOf({ number, status, error }: Deployment, hasSaid: (line: string) => boolean): string {
   const lines = error?.logTail ?? []
   const tail = lines.every(hasSaid) ? '' : lines.map((line) => `    ${line}`).join('\n')
-  return `deployment ${number} ${status}: ${error?.message ?? 'no reason was given'}${tail ? `\n  its last lines:\n${tail}` : ''}`
+  return `deployment ${number} ${status}: ${error?.message ?? 'no reason given'}${tail ? `\n  its last lines:\n${tail}` : ''}`
 }

@@ -10,7 +10,7 @@ import { linkedFolder, removeLink } from '../project-link.ts'
 export function addAccount(program: Command): void {
   program
     .command('whoami')
-    .description('who you are, where, and what you may do')
+    .description('show the signed-in user, the organisation and your permissions')
     .action(async (_options, command: Command) => {
       const client = connect(command)
       const { data } = await client.call(contract.access.session)
@@ -21,25 +21,27 @@ export function addAccount(program: Command): void {
 
   program
     .command('logout')
-    .description('forget the token of this instance and end it there')
+    .description('sign out: revoke the token of this machine and delete it here')
     .action(async (_options, command: Command) => {
       const url = instanceUrl(command)
       const token = forgetToken(url)
       if (!token) throw new Plain(`You are not signed in to ${url}`, 3)
       const ended = await endToken(url, token)
       output(command).result({ url, ended }, () =>
-        ended ? `signed out of ${url}` : `signed out here; the token itself could not be ended: revoke it with berth token list`,
+        ended
+          ? `signed out of ${url}`
+          : `signed out here, but the token could not be revoked; list tokens with berth token list and revoke it there`,
       )
     })
 
   program
     .command('unlink')
-    .description('the folder is no project any more; the project itself stays')
+    .description('unlink the folder from its project; the project is not changed')
     .action((_options, command: Command) => {
       const folder = linkedFolder('.')
       if (!folder) throw new Plain('This folder is not linked to a project', 5)
       removeLink(folder)
-      output(command).result({ folder }, () => `${folder} is linked to no project any more`)
+      output(command).result({ folder }, () => `${folder} is no longer linked to a project`)
     })
 }
 

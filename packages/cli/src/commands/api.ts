@@ -11,7 +11,7 @@ interface Options {
 export function addApi(program: Command): void {
   program
     .command('api <method> <path>')
-    .description('call any route, such as: berth api GET /projects')
+    .description('call an API route, for example: berth api GET /projects')
     .option('-d, --data <json>', 'the body')
     .action(async (method: string, path: string, { data }: Options, command: Command) => {
       const { url, token } = connect(command)

@@ -4,7 +4,7 @@ import { Argument, type Command } from 'commander'
 export function addCompletion(program: Command): void {
   program
     .command('completion')
-    .description('print completion for a shell, such as: berth completion bash > /etc/bash_completion.d/berth')
+    .description('print shell completion, for example: berth completion bash > /etc/bash_completion.d/berth')
     .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
     .action((shell: keyof typeof scripts) => void process.stdout.write(scripts[shell](wordsOf(program))))
 }

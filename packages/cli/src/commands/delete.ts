@@ -17,11 +17,11 @@ interface Options {
 export function addDelete(program: Command): void {
   program
     .command('delete')
-    .description('delete the project; shows what goes and what stays, and asks')
+    .description('delete the project; shows what is deleted and what is kept, then asks for confirmation')
     .option(...projectOption)
-    .option('--yes', 'do not ask')
-    .option('--force', 'cancel what is under way first')
-    .option('--volumes', 'delete its volumes with their data too')
+    .option('--yes', 'skip the confirmation')
+    .option('--force', 'cancel running operations first')
+    .option('--volumes', 'also delete its volumes and their data')
     .action(async (options: Options, command: Command) => {
       const client = connect(command)
       const params = { id: projectIdOf(command) }
@@ -52,5 +52,5 @@ export function addDelete(program: Command): void {
 
 async function confirm(name: string): Promise<void> {
   const answer = await ask(() => text({ message: `Type ${name} to delete it` }), '--yes')
-  if (answer !== name) throw new Plain('nothing was deleted')
+  if (answer !== name) throw new Plain('The name does not match. Nothing was deleted.')
 }

@@ -17,9 +17,9 @@ export function addDeployments(program: Command): void {
 function addList(program: Command): void {
   program
     .command('deployments')
-    .description('what was deployed, newest first')
+    .description('list deployments, newest first')
     .option(...projectOption)
-    .option('--environment <slug>', 'of one environment')
+    .option('--environment <slug>', 'only deployments of this environment')
     .option('-n, --limit <count>', 'how many', '20')
     .action(async ({ environment, limit }: { environment?: string; limit: string }, command: Command) => {
       const { data } = await connect(command).call(contract.projects.listDeployments, {
@@ -42,7 +42,7 @@ function addList(program: Command): void {
 function addRedeploy(program: Command): void {
   program
     .command('redeploy [deployment]')
-    .description('build and deploy the same source again, with the variables of now (default: the newest deployment)')
+    .description('build and deploy the same source again with the current environment variables (default: newest deployment)')
     .option(...projectOption)
     .action(async (wanted: string | undefined, _options, command: Command) => {
       const client = connect(command)
@@ -56,9 +56,9 @@ function addRedeploy(program: Command): void {
 function addRestart(program: Command): void {
   program
     .command('restart')
-    .description('start the live deployment again with the variables and resources of now, without a build or a dropped request')
+    .description('restart the live deployment with the current environment variables and resources; no build, no downtime')
     .option(...projectOption)
-    .option('--environment <slug>', 'which environment (default: production)')
+    .option('--environment <slug>', 'environment (default: production)')
     .action(async ({ environment }: { environment?: string }, command: Command) => {
       const client = connect(command)
       const { data } = await client.call(contract.deployments.restart, {
@@ -66,19 +66,19 @@ function addRestart(program: Command): void {
         body: environment ? { environment } : {},
       })
       const deployment = await watchDeployment(client, data.deploymentId, output(command))
-      output(command).result(deployment, () => `started again, live at ${deployment.url}`)
+      output(command).result(deployment, () => `restarted, live at ${deployment.url}`)
     })
 }
 
 function addCancel(program: Command): void {
   program
     .command('cancel [deployment]')
-    .description('stop a deployment that is under way (default: the newest one)')
+    .description('cancel a running deployment (default: the newest one)')
     .option(...projectOption)
     .action(async (wanted: string | undefined, _options, command: Command) => {
       const client = connect(command)
       const isUnderWay = ({ status }: Deployment) => ['queued', 'building', 'deploying'].includes(status)
-      const none = 'No deployment is under way: see berth deployments'
+      const none = 'No deployment is running. List deployments with berth deployments.'
       const id = wanted?.startsWith('dep_') ? wanted : (await findDeployment(client, command, wanted, isUnderWay, none)).id
       const { data } = await client.call(contract.deployments.cancel, { params: { id } })
       output(command).result(data, () => `deployment ${data.number} is ${data.status}`)

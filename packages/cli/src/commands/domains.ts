@@ -5,10 +5,10 @@ import { columns, output } from '../output.ts'
 import { projectIdOf, projectOption } from '../project-link.ts'
 
 export function addDomains(program: Command): void {
-  const domains = program.command('domains').description('where the project answers')
+  const domains = program.command('domains').description('manage the domains of the project')
   const common = (command: Command) => command.option(...projectOption)
 
-  common(domains.command('list', { isDefault: true }).description('its addresses and their certificates')).action(
+  common(domains.command('list', { isDefault: true }).description('list domains and their certificates')).action(
     async (_options, command: Command) => {
       const { data } = await connect(command).call(contract.projects.get, { params: { id: projectIdOf(command) } })
       const rows = data.routes.map(({ url, kind, service, tls, state, reason }) => [
@@ -22,7 +22,7 @@ export function addDomains(program: Command): void {
     },
   )
 
-  common(domains.command('add <domain>').description('connect a domain; tells which DNS records to create')).action(
+  common(domains.command('add <domain>').description('add a domain; prints the DNS records to create')).action(
     async (domain: string, _options, command: Command) => {
       const { data } = await connect(command).call(contract.projects.connectDomain, {
         params: { id: projectIdOf(command) },

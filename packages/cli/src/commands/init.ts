@@ -9,18 +9,18 @@ import { readLink, writeLink } from '../project-link.ts'
 export function addInit(program: Command): void {
   program
     .command('init [folder]')
-    .description('make a project of a folder without deploying it, or link the folder to one')
-    .option('--name <name>', 'name of the project (default: the folder’s)')
-    .option('--project <id>', 'link to this project instead of making one')
+    .description('create a project from a folder without deploying it, or link the folder to a project')
+    .option('--name <name>', 'name of the project (default: name of the folder)')
+    .option('--project <id>', 'link to this project instead of creating one')
     .action(async (folder: string | undefined, { name, project }: { name?: string; project?: string }, command: Command) => {
       const place = resolve(folder ?? '.')
       const linked = readLink(place)
-      if (linked && !project) throw new Plain(`${place} is already the project ${linked.projectId}`, 6)
+      if (linked && !project) throw new Plain(`${place} is already linked to project ${linked.projectId}`, 6)
       const client = connect(command)
       const { data } = project
         ? await client.call(contract.projects.get, { params: { id: project } })
         : await client.call(contract.projects.create, { body: { name: name ?? basename(place), gitProvider: 'upload' } })
       writeLink(place, { projectId: data.id, url: client.url })
-      output(command).result(data, () => `${place} is the project ${data.name} (${data.id}); deploy it with: berth deploy`)
+      output(command).result(data, () => `${place} is linked to project ${data.name} (${data.id}). Deploy it with: berth deploy`)
     })
 }

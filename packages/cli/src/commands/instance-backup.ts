@@ -8,34 +8,36 @@ import { loadServer, readSettings } from '../server-commands.ts'
 export function addInstanceBackup(program: Command): void {
   program
     .command('backup-instance <file>')
-    .description('save the whole instance as one encrypted file, also while it runs; keep it and the key apart from this machine')
-    .option('--without-docker', 'leave out what is in Docker: volumes, and images of what runs')
+    .description(
+      'back up the whole instance into one encrypted file, also while it runs; store the file and the key on another machine',
+    )
+    .option('--without-docker', 'leave out Docker volumes and the images of running projects')
     .action(async (file: string, { withoutDocker }: Options, command: Command) => {
       const server = await loadServer()
       const config = readSettings(server, { BERTH_LOG_LEVEL: 'warn', ...environment.all() })
       const done = await server.backupInstance(config, file, { withEngine: !withoutDocker }).catch(refused(server))
-      const volumes = done.volumes > 0 ? `, ${counted(done.volumes)} of Docker among it` : ''
+      const volumes = done.volumes > 0 ? `, ${counted(done.volumes)}of Docker included` : ''
       output(command).result(
         done,
         () =>
-          `${done.file} holds the instance${volumes}. It is worth nothing without its key: keep a copy of ${done.keyFile} elsewhere.`,
+          `${done.file} contains the instance${volumes}. It cannot be restored without its key: keep a copy of ${done.keyFile} on another machine.`,
       )
     })
   program
     .command('restore-instance <file>')
     .description(
-      'bring an instance back into an empty data folder (BERTH_DATA_DIR; on PostgreSQL also a new, empty BERTH_DATABASE_URL), from its file and its key',
+      'restore an instance from its file and key into an empty data folder (BERTH_DATA_DIR; with PostgreSQL also a new, empty BERTH_DATABASE_URL)',
     )
     .requiredOption('--key <file>', 'the copy of backup.key')
-    .option('--without-docker', 'bring nothing back to Docker')
+    .option('--without-docker', 'restore nothing to Docker')
     .action(async (file: string, { key, withoutDocker }: Options & { key: string }, command: Command) => {
       const server = await loadServer()
       const config = readSettings(server, { BERTH_LOG_LEVEL: 'warn', ...environment.all() })
       const done = await server.restoreInstance(config, file, key, { withEngine: !withoutDocker }).catch(refused(server))
       const lines = [
-        `${done.dataDir} is the instance again: start it with berth up`,
-        ...(done.volumes > 0 ? [`${counted(done.volumes)} came back to Docker`] : []),
-        ...(done.kept.length > 0 ? [`Docker had these volumes already, and they stay as they are: ${done.kept.join(', ')}`] : []),
+        `${done.dataDir} is restored. Start the instance with berth up.`,
+        ...(done.volumes > 0 ? [`${counted(done.volumes)} restored to Docker`] : []),
+        ...(done.kept.length > 0 ? [`Docker already had these volumes; they were not changed: ${done.kept.join(', ')}`] : []),
       ]
       output(command).result(done, () => lines.join('\n'))
     })

@@ -7,16 +7,16 @@ export function addList(program: Command): void {
   program
     .command('list')
     .alias('ls')
-    .description('your projects, here and in the cloud')
+    .description('list your projects, here and in the cloud')
     .action(async (_options, command: Command) => {
       const { data, cloud } = await connect(command).call(contract.projects.home)
       const rows = data.map((project) => [project.name, project.status, project.location, addressOf(project), project.id])
       output(command).result(data, () =>
         rows.length > 0
           ? columns([['NAME', 'STATUS', 'WHERE', 'ADDRESS', 'ID'], ...rows])
-          : 'there are no projects yet: berth deploy in a folder makes the first one',
+          : 'no projects yet: run berth deploy in a folder to create one',
       )
-      if (cloud.linked && !cloud.reachable) output(command).note('the cloud does not answer: its projects are not shown')
+      if (cloud.linked && !cloud.reachable) output(command).note('the cloud is unreachable: its projects are not shown')
     })
 }
 

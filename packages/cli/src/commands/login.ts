@@ -20,12 +20,12 @@ interface Options {
 export function addLogin(program: Command): void {
   program
     .command('login')
-    .description('sign in: makes a personal access token for this machine and keeps it')
-    .option('--setup <link>', 'the one-time link of a new instance: makes you its owner first')
-    .option('--organization <name>', 'with --setup: what your organisation is called', 'Home')
-    .option('--email <address>', 'who you are')
+    .description('sign in: creates a personal access token for this machine and saves it')
+    .option('--setup <link>', 'one-time set-up link of a new instance: creates you as its owner first')
+    .option('--organization <name>', 'with --setup: name of your organisation', 'Home')
+    .option('--email <address>', 'your e-mail address')
     .option('--password-stdin', 'read the password from standard input')
-    .option('--token-stdin', 'read a token that you already have from standard input')
+    .option('--token-stdin', 'read an existing token from standard input')
     .action(async (options: Options, command: Command) => {
       const url = options.setup ? setupOf(options.setup).url : instanceUrl(command)
       const token = options.tokenStdin ? await readStandardInput() : await tokenBySigningIn(url, options)
@@ -57,7 +57,7 @@ async function tokenBySigningIn(url: string, options: Options): Promise<string> 
 function setupOf(link: string): { url: string; code: string } {
   const url = URL.canParse(link) ? new URL(link) : null
   const code = url?.searchParams.get('code')
-  if (!url || !code) throw new Plain(`${link} is not the set-up link that berth up has printed`, 2)
+  if (!url || !code) throw new Plain(`${link} is not a set-up link. berth up prints it when it starts.`, 2)
   return { url: url.origin, code }
 }
 
@@ -70,6 +70,6 @@ async function openSession(url: string, how: 'login' | 'setup', body: object): P
   })
   if (!answer.ok) throw await errorOf(answer)
   const cookie = answer.headers.getSetCookie()[0]?.split(';')[0]
-  if (!cookie) throw new Plain(`${url} did not answer as an instance of Berth does`)
+  if (!cookie) throw new Plain(`${url} is not a Berth instance`)
   return cookie
 }

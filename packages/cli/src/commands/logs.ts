@@ -27,16 +27,16 @@ interface Line {
 export function addLogs(program: Command): void {
   program
     .command('logs')
-    .description('what the project wrote')
+    .description('show the logs of the project')
     .option(...projectOption)
     .option('-f, --follow', 'stream new lines')
-    .option('-n, --tail <lines>', 'how many lines from the end', '200')
-    .option('--service <name>', 'of one service')
-    .option('--environment <name>', 'of one environment, by its slug or id (default: all)')
+    .option('-n, --tail <lines>', 'number of lines from the end', '200')
+    .option('--service <name>', 'only this service')
+    .option('--environment <name>', 'only this environment, by slug or id (default: all)')
     .option('--search <text>', 'only lines containing this text')
-    .option('--since <time>', 'from this time on: 2026-01-31T08:00:00Z, or how long ago: 15m, 2h, 1d')
-    .option('--deployment <number>', 'of one deployment, by its number or id')
-    .option('--build', 'what the build wrote instead (default: of the newest deployment)')
+    .option('--since <time>', 'only lines since this time (2026-01-31T08:00:00Z) or age (15m, 2h, 1d)')
+    .option('--deployment <number>', 'only this deployment, by number or id')
+    .option('--build', 'show the build log instead (default: of the newest deployment)')
     .action(async (options: Options, command: Command) => {
       const client = connect(command)
       const json = command.optsWithGlobals().json === true
@@ -71,11 +71,11 @@ async function refuseUnknownService(client: Connection, command: Command, servic
   const { data: project } = await client.call(contract.projects.get, { params })
   const names = project.config.services.map(({ name }) => name)
   if (names.includes(service)) return
-  if (names.length > 0) throw new Plain(`There is no service ${service}: the project has ${names.join(', ')}`, 5)
+  if (names.length > 0) throw new Plain(`Service ${service} does not exist. The project has: ${names.join(', ')}.`, 5)
   // Those of a Compose file are in no setting: what is one program is known by lines that are of no service.
   const { data: lines } = await client.call(contract.projects.logs, { params, query: { tail: 1 } })
   if (lines[0]?.service === null)
-    throw new Plain(`There is no service ${service}: the project is one program, leave --service out`, 5)
+    throw new Plain(`Service ${service} does not exist. The project has a single service; omit --service.`, 5)
 }
 
 async function printBuildLog(client: Connection, command: Command, { deployment }: Options, print: (line: Line) => void) {
@@ -89,7 +89,7 @@ const units: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86
 function timeOf(since: string): string {
   const ago = /^(\d{1,6})([smhd])$/.exec(since)
   const time = ago ? Date.now() - Number(ago[1]) * units[ago[2]!]! : Date.parse(since)
-  if (Number.isNaN(time)) throw new Plain(`--since ${since} is no time: use 2026-01-31T08:00:00Z, 15m, 2h or 1d`, 2)
+  if (Number.isNaN(time)) throw new Plain(`--since ${since} is not a valid time. Use 2026-01-31T08:00:00Z, 15m, 2h or 1d.`, 2)
   return new Date(time).toISOString()
 }
 

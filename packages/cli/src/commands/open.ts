@@ -9,13 +9,13 @@ import { projectIdOf, projectOption } from '../project-link.ts'
 export function addOpen(program: Command): void {
   program
     .command('open')
-    .description('open the project in a browser, or print where it is where there is no terminal')
+    .description('open the project in a browser; without a terminal, print its address')
     .option(...projectOption)
     .option('--print', 'only print the address')
     .action(async ({ print }: { print?: boolean }, command: Command) => {
       const { data } = await connect(command).call(contract.projects.get, { params: { id: projectIdOf(command) } })
       const route = data.routes.find(({ primary }) => primary) ?? data.routes[0]
-      if (!route) throw new Plain(`${data.name} answers no requests: it is a ${data.type}`)
+      if (!route) throw new Plain(`${data.name} has no address: it is a ${data.type}`)
       const url = data.url ?? route.url
       output(command).result({ ...route, url }, () => url)
       if (!print && process.stdout.isTTY && command.optsWithGlobals().json !== true) openInBrowser(url)

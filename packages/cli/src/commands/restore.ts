@@ -12,21 +12,21 @@ interface Options {
 export function addRestore(program: Command): void {
   program
     .command('restore')
-    .description('open a backup with its key alone, without an instance')
+    .description('restore a backup with its key, without an instance')
     .requiredOption('--file <archive>', "a run's manifest.json.zst.age, or one archive such as data.0000.tar.zst.age")
     .requiredOption('--key <file>', 'the key of the instance that made it (backup.key in its data folder)')
-    .requiredOption('--to <folder>', 'a new or empty folder for what is in it')
+    .requiredOption('--to <folder>', 'a new or empty folder to restore into')
     .action(async ({ file, key, to }: Options, command: Command) => {
       const say = output(command)
       const { restoreFile } = await import('@berth/server/restore-file')
       const progress = bytesProgress('restoring', command.optsWithGlobals().json === true)
       const stop = new AbortController()
-      const onSignal = () => stop.abort(new Plain('Stopped; what was restored so far is in the folder'))
+      const onSignal = () => stop.abort(new Plain('Stopped. The files restored so far are in the folder.'))
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, onSignal)
       try {
         const done = await restoreFile({ file, keyFile: key, to, onProgress: progress.show, abort: stop.signal })
         progress.end('restored')
-        const leftOut = done.leftOut > 0 ? `; ${done.leftOut} devices or pipes were left out` : ''
+        const leftOut = done.leftOut > 0 ? `; ${done.leftOut} devices or pipes skipped` : ''
         say.result(done, () => `${done.files} files, ${(done.bytes / 1e6).toFixed(1)} MB, in ${to}${leftOut}`)
       } catch (error) {
         progress.end('not restored')

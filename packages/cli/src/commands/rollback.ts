@@ -10,7 +10,7 @@ import { watchDeployment } from '../watch-deployment.ts'
 export function addRollback(program: Command): void {
   program
     .command('rollback [deployment]')
-    .description('go back to a deployment by its number or id (default: the one before the live one)')
+    .description('roll back to a deployment by number or id (default: the one before the live deployment)')
     .option(...projectOption)
     .action(async (wanted: string | undefined, _options, command: Command) => {
       const client = connect(command)
@@ -29,6 +29,6 @@ async function deployedBefore(client: Connection, command: Command): Promise<Dep
   const deployments = await listDeployments(client, command)
   const environment = deployments.find(({ status }) => status === 'live')?.environment ?? 'production'
   const before = deployments.find((one) => one.status === 'superseded' && one.environment === environment)
-  if (!before) throw new Plain('There is no earlier deployment to go back to', 5)
+  if (!before) throw new Plain('There is no earlier deployment to roll back to', 5)
   return before
 }

@@ -17,12 +17,12 @@ export function addRun(program: Command): void {
   program
     .command('run <command...>')
     .alias('exec')
-    .description('run a program inside what is live: berth run -- npm run migrate. Its exit code is this command’s')
+    .description('run a command in the live deployment: berth run -- npm run migrate. Exits with the exit code of the command')
     .option(...projectOption)
-    .option('--environment <slug>', 'which environment (default: production)')
-    .option('--service <name>', 'in this service (default: the one that requests go to)')
-    .option('-e, --env <NAME=value...>', 'with this variable besides the project’s own')
-    .option('-i, --interactive', 'it reads what you type; what is piped in it reads anyway')
+    .option('--environment <slug>', 'environment (default: production)')
+    .option('--service <name>', 'service to run in (default: the one that receives requests)')
+    .option('-e, --env <NAME=value...>', 'set an additional environment variable')
+    .option('-i, --interactive', 'forward keyboard input; piped input is always forwarded')
     .action(async (argv: string[], options: Options, command: Command) => {
       const client = connect(command)
       const id = projectIdOf(command)
@@ -43,7 +43,7 @@ export function addRun(program: Command): void {
 function bodyOf(argv: string[], { environment, service, env }: Options) {
   const pairs = env?.map((pair): [string, string] => {
     const at = pair.indexOf('=')
-    if (at < 1) throw new Plain(`--env ${pair} has no value: write NAME=value`, 2)
+    if (at < 1) throw new Plain(`--env ${pair} has no value. Write NAME=value.`, 2)
     return [pair.slice(0, at), pair.slice(at + 1)]
   })
   return {
@@ -67,7 +67,7 @@ async function follow(client: Connection, id: string, body: Body, abort: AbortSi
     if ((event as string) === 'closed') throw new Plain((data as unknown as { error: string }).error)
   }
   await feeding
-  throw new Plain('The connection ended before the program did, and the program with it')
+  throw new Plain('The connection was lost, and the command was stopped')
 }
 
 /** Its end is told by the stream: whether it took all of its input is its own affair. */

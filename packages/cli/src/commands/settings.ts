@@ -5,7 +5,7 @@ import { loadServer } from '../server-commands.ts'
 export function addSettings(program: Command): void {
   program
     .command('settings')
-    .description('every BERTH_* variable: what it does, what it may be, its default')
+    .description('list every BERTH_* variable with its meaning, values and default')
     .action(async (_options, command: Command) => {
       const settings = (await loadServer()).describeSettings()
       output(command).result(settings, () =>

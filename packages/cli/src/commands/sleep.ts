@@ -7,8 +7,8 @@ import { projectIdOf, projectOption } from '../project-link.ts'
 export function addSleep(program: Command): void {
   program
     .command('sleep')
-    .description('let the project sleep while nobody asks for it, or never')
-    .addArgument(new Argument('<when>', 'auto: after a while without requests; never').choices(['auto', 'never']))
+    .description('stop the project while it gets no requests, or keep it running')
+    .addArgument(new Argument('<when>', 'auto: sleep when idle; never: keep running').choices(['auto', 'never']))
     .option(...projectOption)
     .action(async (when: 'auto' | 'never', _options, command: Command) => {
       const sleepMode = when === 'auto' ? 'auto_sleep' : 'always_on'
@@ -17,7 +17,7 @@ export function addSleep(program: Command): void {
         body: { sleepMode },
       })
       output(command).result(data, () =>
-        when === 'auto' ? 'it sleeps after a while without requests; the next one wakes it' : 'it never sleeps',
+        when === 'auto' ? 'the project sleeps when it gets no requests; the next request wakes it' : 'the project never sleeps',
       )
     })
 }

@@ -8,7 +8,7 @@ import { addressOf } from './list.ts'
 export function addStatus(program: Command): void {
   program
     .command('status')
-    .description('how the project is, where it is and what was deployed last')
+    .description('show the status, address and last deployment of the project')
     .option(...projectOption)
     .action(async (_options, command: Command) => {
       const client = connect(command)
@@ -56,8 +56,8 @@ function planOf({ type, framework, startCommand, port }: DeploymentPlan): string
 function waitingFor({ pendingChanges = [], type }: Project): string | null {
   if (pendingChanges.length === 0) return null
   const needsBuild = pendingChanges.includes('source') || pendingChanges.includes('config') || type === 'static'
-  const build = pendingChanges.includes('source') ? 'a deployment applies it' : 'berth redeploy applies it'
-  const how = needsBuild ? build : 'berth restart applies it'
+  const build = pendingChanges.includes('source') ? 'deploy to apply it' : 'apply it with berth redeploy'
+  const how = needsBuild ? build : 'apply it with berth restart'
   return `${pendingChanges.join(', ')} changed since the live deployment was made: ${how}`
 }
 

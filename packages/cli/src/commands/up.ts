@@ -10,7 +10,7 @@ const longestStopMs = 10_000
 export function addUp(program: Command): void {
   program
     .command('up')
-    .description('start the service in the foreground; settings come from BERTH_* variables (berth settings lists them)')
+    .description('start the instance in the foreground; configure it with BERTH_* variables (list them with berth settings)')
     .action(async (_options, command: Command) => {
       const say = output(command)
       const server = await loadServer()
@@ -24,7 +24,7 @@ export function addUp(program: Command): void {
         projects: serving.projectsUrl,
         isolation: serving.isolation,
         ...(serving.backupKey
-          ? { 'key of backups': `${serving.backupKey} (keep a copy elsewhere: without it no backup can be opened)` }
+          ? { 'backup key': `${serving.backupKey} (keep a copy on another machine: without it no backup can be restored)` }
           : {}),
         ...(serving.setupUrl ? { 'set up (once)': serving.setupUrl } : {}),
       })
@@ -40,9 +40,9 @@ function startProblem(error: unknown, server: Awaited<ReturnType<typeof loadServ
   if (error instanceof server.ConfigError) return new Plain(error.message, 2)
   const { code, port, address } = error as { code?: string; port?: number; address?: string }
   if (code === 'EADDRINUSE')
-    return new Plain(`${address}:${port} is taken by another program: stop it, or set BERTH_PORT or BERTH_EDGE_PORT`)
+    return new Plain(`${address}:${port} is already used by another program. Stop it, or set BERTH_PORT or BERTH_EDGE_PORT.`)
   if (code === 'EACCES' && port)
-    return new Plain(`Port ${port} needs more rights: set BERTH_PORT or BERTH_EDGE_PORT to one above 1023`)
+    return new Plain(`Port ${port} needs root rights. Set BERTH_PORT or BERTH_EDGE_PORT to a port above 1023.`)
   return error
 }
 

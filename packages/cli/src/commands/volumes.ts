@@ -27,7 +27,7 @@ export function addVolumes(program: Command): void {
     })
   volumes
     .command('remove <volume>')
-    .description('delete a volume that nothing mounts, with its data')
+    .description('delete an unmounted volume and its data')
     .option(...projectOption)
     .option('-y, --yes', 'delete without asking')
     .action(async (given: string, { yes }: { yes?: boolean }, command: Command) => {
@@ -36,8 +36,8 @@ export function addVolumes(program: Command): void {
       const { data } = await client.call(contract.deployments.listVolumes, { params: { id }, query: { limit: 500 } })
       const found = data.filter((volume) => volume.id === given || volume.name === given)
       const [volume] = found
-      if (!volume) throw new Plain(`The project has no volume ${given}. List its volumes with berth volumes list`, 5)
-      if (found.length > 1) throw new Plain(`Several environments have a volume ${given}. Give its id instead`, 2)
+      if (!volume) throw new Plain(`The project has no volume ${given}. List its volumes with berth volumes list.`, 5)
+      if (found.length > 1) throw new Plain(`Several environments have a volume ${given}. Use its id instead.`, 2)
       if (!yes) throw new Plain(`This deletes ${volume.name} with its data. Add --yes to confirm`, 2)
       await client.call(contract.deployments.removeVolume, { params: { id, volumeId: volume.id } })
       output(command).result(volume, () => `${volume.name} (${volume.id}) is deleted`)

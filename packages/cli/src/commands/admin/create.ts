@@ -16,9 +16,9 @@ interface Options {
 export function addAdminCreate(admin: Command): void {
   admin
     .command('create')
-    .description('make an owner, or give one a new password; works on the data folder, also while the instance runs')
+    .description('create an owner or reset the password of an owner; works on the data folder, also while the instance runs')
     .requiredOption('--email <address>', 'who')
-    .option('--organization <name>', 'name of the organisation, where none exists yet', 'Home')
+    .option('--organization <name>', 'name of the organisation, if none exists yet', 'Home')
     .option('--password-stdin', 'read the password from standard input')
     .action(async (options: Options, command: Command) => {
       const server = await loadServer()

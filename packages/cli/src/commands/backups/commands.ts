@@ -9,7 +9,7 @@ import { megabytes, watchRestore, watchRun } from '../../watch-backup.ts'
 
 /** `berth backups …`: what was saved, saving now, and bringing back. */
 export function addBackups(program: Command): void {
-  const backups = program.command('backups').description('save a project and bring it back')
+  const backups = program.command('backups').description('back up and restore projects')
   addList(backups)
   addRun(backups)
   addWatch(backups)
@@ -23,10 +23,10 @@ const isQuiet = (command: Command) => command.optsWithGlobals().json === true
 function addList(backups: Command): void {
   backups
     .command('list')
-    .description('the runs of a project, newest first')
+    .description('list backup runs of a project, newest first')
     .option(...projectOption)
-    .option('--policies', 'the policies instead')
-    .option('--all', 'the runs of every project, deleted ones included')
+    .option('--policies', 'list the policies instead')
+    .option('--all', 'list runs of every project, deleted projects included')
     .action(async ({ policies, all }: { policies?: boolean; all?: boolean }, command: Command) => {
       const client = connect(command)
       if (all) return showAll(command)
@@ -70,7 +70,7 @@ async function showAll(command: Command): Promise<void> {
 function addRun(backups: Command): void {
   backups
     .command('run [policy]')
-    .description('back up now, by this policy (default: the only one of the project)')
+    .description('run a backup now with this policy (default: the only policy of the project)')
     .option(...projectOption)
     .action(async (given: string | undefined, _options, command: Command) => {
       const client = connect(command)
@@ -91,8 +91,8 @@ async function onlyPolicy(command: Command): Promise<string> {
   if (data.length === 1) return data[0]!.id
   throw new Plain(
     data.length === 0
-      ? 'The project has no backup policy yet: make one first'
-      : `Say which policy: ${data.map(({ id }) => id).join(', ')}`,
+      ? 'The project has no backup policy. Create one first.'
+      : `The project has several backup policies. Name one: ${data.map(({ id }) => id).join(', ')}`,
     2,
   )
 }
@@ -100,7 +100,7 @@ async function onlyPolicy(command: Command): Promise<string> {
 function addWatch(backups: Command): void {
   backups
     .command('watch <run>')
-    .description('follow a run, or a restore, until it has ended')
+    .description('watch a backup run or a restore until it ends')
     .action(async (id: string, _options, command: Command) => {
       const client = connect(command)
       const follow = id.startsWith('rst_') ? watchRestore : watchRun
@@ -113,8 +113,8 @@ function addProtect(backups: Command): void {
   backups
     .command('protect <run>')
     .description('lock a run against pruning')
-    .option('--release', 'let it be pruned again')
-    .option('--until <time>', 'lock it until then, such as 2027-01-31T00:00:00Z')
+    .option('--release', 'remove the lock')
+    .option('--until <time>', 'when the lock ends, for example 2027-01-31T00:00:00Z')
     .action(async (runId: string, { release, until }: { release?: boolean; until?: string }, command: Command) => {
       const body = { protected: !release, ...(until ? { until: new Date(until).toISOString() } : {}) }
       const { data } = await connect(command).call(contract.backups.protectRun, { params: { runId }, body })
@@ -125,9 +125,9 @@ function addProtect(backups: Command): void {
 function addRestore(backups: Command): void {
   backups
     .command('restore <run>')
-    .description('bring back what a run saved; what is there now is saved first, so that it can be undone')
-    .option('--copy', 'into new volumes beside the old ones; nothing is stopped')
-    .option('-y, --yes', 'do not ask')
+    .description('restore a backup run; the current data is backed up first, so the restore can be undone')
+    .option('--copy', 'restore into new volumes; the project keeps running')
+    .option('-y, --yes', 'skip the confirmation')
     .action(async (runId: string, options: { copy?: boolean; yes?: boolean }, command: Command) => {
       const restore = await restoreRun(runId, options, command)
       output(command).result(restore, () => resultOf(restore))
@@ -137,11 +137,11 @@ function addRestore(backups: Command): void {
 function addUndo(backups: Command): void {
   backups
     .command('undo <restore>')
-    .description('put back what was there before a restore')
-    .option('-y, --yes', 'do not ask')
+    .description('undo a restore: put back the data from before it')
+    .option('-y, --yes', 'skip the confirmation')
     .action(async (restoreId: string, options: { yes?: boolean }, command: Command) => {
       const { data } = await connect(command).call(contract.backups.getRestore, { params: { restoreId } })
-      if (!data.preRestoreRunId) throw new Plain('Nothing was saved before this restore, so there is nothing to put back', 5)
+      if (!data.preRestoreRunId) throw new Plain('This restore cannot be undone: no backup was made before it', 5)
       const restore = await restoreRun(data.preRestoreRunId, options, command)
       output(command).result(restore, () => resultOf(restore))
     })
@@ -163,17 +163,17 @@ async function restoreRun(
 
 async function askFirst(restoreId: string, command: Command): Promise<void> {
   const client = connect(command)
-  if (!process.stdin.isTTY) throw new Plain('A restore replaces what is there: add --yes to do it without being asked', 2)
+  if (!process.stdin.isTTY) throw new Plain('A restore replaces the current data. Add --yes to confirm.', 2)
   const answer = await confirm({
     message: `Replace the volumes and databases with those of the backup? Settings and variables stay as they are. (${restoreId})`,
     initialValue: false,
   })
   if (answer === true && !isCancel(answer)) return
   await client.call(contract.backups.cancelRestore, { params: { restoreId } })
-  throw new Plain('Nothing was changed', 1)
+  throw new Plain('Cancelled. Nothing was changed.', 1)
 }
 
 const resultOf = ({ id, target, preRestoreRunId, volumes }: BackupRestore) =>
   target === 'copy'
-    ? `${id}: written into ${volumes.map(({ name }) => name).join(', ') || 'no volume, since the backup holds no data'}`
+    ? `${id}: written into ${volumes.map(({ name }) => name).join(', ') || 'no volume: the backup contains no data'}`
     : `${id}: restored${preRestoreRunId ? `; what was there before is ${preRestoreRunId} (berth backups undo ${id})` : ''}`

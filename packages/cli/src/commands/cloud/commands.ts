@@ -6,10 +6,10 @@ import { readStandardInput } from '../../standard-input.ts'
 
 /** `berth cloud`: the account in a cloud where other projects of the organisation live. */
 export function addCloud(program: Command): void {
-  const cloud = program.command('cloud').description('the link of this instance to an account in a cloud; whom a cloud lets in')
+  const cloud = program.command('cloud').description('link this instance to a cloud account; invite users to a cloud')
   cloud
     .command('link <address>')
-    .description('link to a cloud; its token is read from standard input: pbpaste | berth cloud link https://cloud.example')
+    .description('link to a cloud; reads the token from standard input: pbpaste | berth cloud link https://cloud.example')
     .action(async (url: string, _options, command: Command) => {
       const token = await readStandardInput()
       const { data } = await connect(command).call(contract.cloud.link, { body: { url, token } })
@@ -17,34 +17,34 @@ export function addCloud(program: Command): void {
     })
   cloud
     .command('status')
-    .description('whether there is a link, and whether the cloud answers')
+    .description('show the link and whether the cloud is reachable')
     .action(async (_options, command: Command) => {
       const { data } = await connect(command).call(contract.cloud.getLink, {})
       output(command).result(data, () => described(data))
     })
   cloud
     .command('unlink')
-    .description('forget the link; projects stay where they are')
+    .description('remove the link; projects stay where they are')
     .action(async (_options, command: Command) => {
       await connect(command).call(contract.cloud.unlink, {})
-      output(command).result({ linked: false }, () => 'Not linked any more. Projects in the cloud stay there.')
+      output(command).result({ linked: false }, () => 'Unlinked. Projects in the cloud stay there.')
     })
   cloud
     .command('invite <email>')
-    .description('for operators of a cloud: let a person sign up there, with an organisation of their own')
+    .description('for cloud operators: invite a user to sign up with an organisation of their own')
     .action(async (email: string, _options, command: Command) => {
       const { data } = await connect(command).call(contract.access.inviteToSignUp, { body: { email } })
-      output(command).result(data, () => `${data.email} may sign up until ${data.expiresAt.slice(0, 10)}, once:\n${data.url}`)
+      output(command).result(data, () => `${data.email} can sign up once, until ${data.expiresAt.slice(0, 10)}, at:\n${data.url}`)
     })
   cloud
     .command('quotas <organisation>')
     .description(
-      'for operators: what an organisation may have and has; with an option, give it another limit ("default": the instance’s own)',
+      'for operators: show quotas and usage of an organisation; with an option, set a limit ("default": the instance’s own)',
     )
     .option('--projects <number>', 'projects')
     .option('--cpu-cores <number>', 'CPU cores of all its environments together')
     .option('--memory-mb <number>', 'memory of all its environments together')
-    .option('--builds <number>', 'deployments that are worked on at once')
+    .option('--builds <number>', 'concurrent deployments')
     .action(async (organizationId: string, options: Record<string, string>, command: Command) => {
       const params = { organizationId }
       const given = Object.entries(options).map(([name, value]) => [name, value === 'default' ? null : Number(value)])
@@ -57,17 +57,17 @@ export function addCloud(program: Command): void {
 }
 
 function describedQuotas(quotas: Quotas | null): string {
-  if (!quotas) return 'This instance sets no quotas, and nobody gave this organisation any.'
+  if (!quotas) return 'No quotas are set for this instance or this organisation.'
   const lines = Object.entries(quotas).map(([name, { limit, used }]) => `${name}: ${used} of ${limit ?? 'any number'}`)
   return lines.join('\n')
 }
 
 function described({ linked, url, reachable, organizationId, tokenExpiresAt }: CloudLink): string {
-  if (!linked) return 'Not linked to a cloud. Make a token there (berth token create), then: berth cloud link <address>'
+  if (!linked) return 'Not linked to a cloud. Create a token there (berth token create), then run: berth cloud link <address>'
   const lines = [
     `Linked to ${url}, organisation ${organizationId}`,
-    reachable ? 'The cloud answers.' : 'The cloud does not answer, or does not take the token any more.',
-    tokenExpiresAt ? `Its token is good until ${tokenExpiresAt.slice(0, 10)}.` : '',
+    reachable ? 'The cloud is reachable.' : 'The cloud is unreachable or rejects the token.',
+    tokenExpiresAt ? `The token expires on ${tokenExpiresAt.slice(0, 10)}.` : '',
   ]
   return lines.filter(Boolean).join('\n')
 }

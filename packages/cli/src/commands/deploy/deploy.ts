@@ -24,12 +24,12 @@ export function addDeploy(program: Command): void {
   const deploy = program
     .command('deploy [folder]')
     .description(
-      'upload a folder, build it and run it; the first time makes a project of it. berth.json in the folder holds settings',
+      'upload a folder, build it and run it; creates a project the first time. Settings are read from berth.json in the folder',
     )
-    .option('--project <id>', 'deploy to this project (default: the one the folder is linked to)')
-    .option('--name <name>', 'name of a new project (default: the folder’s)')
-    .option('--environment <slug>', 'which environment (default: production)')
-    .option('--git', 'deploy what the linked repository holds instead of the folder')
+    .option('--project <id>', 'deploy to this project (default: the project linked to the folder)')
+    .option('--name <name>', 'name of a new project (default: name of the folder)')
+    .option('--environment <slug>', 'environment (default: production)')
+    .option('--git', 'deploy from the linked repository instead of the folder')
     .option('--branch <name>', 'with --git: this branch')
     .option('--commit <sha>', 'with --git: this commit')
   addSettingOptions(deploy).action(async (folder: string | undefined, options: Options, command: Command) => {
@@ -81,13 +81,14 @@ async function fromImage(
     basename(place)
   const { data } = await client.call(contract.projects.ensure, { body: { name, image } })
   writeLink(place, { projectId: data.id, url: client.url })
-  say.note(`made the project ${data.name} (${data.id}); .berth/project.json remembers it`)
+  say.note(`created project ${data.name} (${data.id}) and linked this folder to it (.berth/project.json)`)
   return { projectId: data.id, source: {} }
 }
 
 /** Naming the branch asks for the repository, also after a folder was deployed to the project. */
 async function fromGit(client: Connection, linked: string | undefined, { branch, commit }: Options) {
-  if (!linked) throw new Plain('This folder is not a project yet: run berth git link first, or name one with --project', 2)
+  if (!linked)
+    throw new Plain('This folder is not linked to a project. Run berth git link first, or name a project with --project.', 2)
   const wanted = branch ?? (commit ? undefined : await linkedBranch(client, linked))
   return { projectId: linked, source: { ...(wanted ? { branch: wanted } : {}), ...(commit ? { commit } : {}) } }
 }
@@ -142,6 +143,6 @@ async function makeProject(
     },
   })
   writeLink(folder, { projectId: data.id, url: client.url })
-  say.note(`made the project ${data.name} (${data.id}); .berth/project.json remembers it`)
+  say.note(`created project ${data.name} (${data.id}) and linked this folder to it (.berth/project.json)`)
   return data.id
 }

@@ -8,19 +8,19 @@ import { Plain } from '../../exit-codes.ts'
 /** Options of `berth deploy` that are settings of the project, by the field's own name. */
 const options: readonly [flags: string, description: string][] = [
   ['--type <type>', 'app, static, worker or services'],
-  ['--framework <name>', 'what it is made with'],
+  ['--framework <name>', 'framework'],
   ['--package-manager <name>', 'npm, pnpm, yarn, bun, pip …'],
-  ['--install-command <line>', 'how its dependencies are installed'],
-  ['--build-command <line>', 'how it is built'],
-  ['--start-command <line>', 'how it is started'],
-  ['--output-directory <folder>', 'where the build puts a static site'],
+  ['--install-command <line>', 'command that installs the dependencies'],
+  ['--build-command <line>', 'command that builds the project'],
+  ['--start-command <line>', 'command that starts the project'],
+  ['--output-directory <folder>', 'folder with the built static site'],
   ['--root-directory <folder>', "the app's folder in the project"],
-  ['--dockerfile-path <file>', 'its Dockerfile'],
-  ['--compose-path <file>', 'its Compose file'],
-  ['--image <name>', 'run this image of a registry instead of a folder, such as nginx:1.27'],
-  ['--compose-profiles <names>', 'profiles of the Compose file to run, separated by commas'],
-  ['--port <number>', 'where it listens'],
-  ['--health-path <path>', 'a path that answers 200 when it is healthy'],
+  ['--dockerfile-path <file>', 'path of the Dockerfile'],
+  ['--compose-path <file>', 'path of the Compose file'],
+  ['--image <name>', 'run this registry image instead of a folder, for example nginx:1.27'],
+  ['--compose-profiles <names>', 'Compose profiles to run, comma-separated'],
+  ['--port <number>', 'port that the project listens on'],
+  ['--health-path <path>', 'health check path: answers 200 when the project is healthy'],
 ]
 
 export function addSettingOptions(command: Command): Command {
@@ -39,7 +39,7 @@ export function readProjectFile(folder: string): ProjectFile {
   const content = parsed(file)
   const unknown = Object.keys(content).filter((key) => !Object.hasOwn(ProjectFile.properties, key))
   if (unknown.length > 0)
-    throw new Plain(`berth.json: there is no setting ${unknown.join(', ')}; GET /api/berth.schema.json lists them`, 2)
+    throw new Plain(`berth.json: unknown setting ${unknown.join(', ')}. GET /api/berth.schema.json lists all settings.`, 2)
   return content as ProjectFile
 }
 
@@ -51,7 +51,7 @@ function parsed(file: string): object {
     throw new Plain(`berth.json is not valid JSON: ${(error as Error).message}`, 2)
   }
   if (typeof content !== 'object' || content === null || Array.isArray(content))
-    throw new Plain('berth.json has to hold an object', 2)
+    throw new Plain('berth.json must contain an object', 2)
   return content
 }
 

@@ -18,5 +18,5 @@ test('a folder that is as large as an instance takes is sent', async () => {
 })
 
 test('one that is larger is told of before anything is sent, with what to do', async () => {
-  await expect(passed(limits.tarballBytes, 1)).rejects.toThrow(/is larger than .* MB packed: leave out .* \.gitignore/)
+  await expect(passed(limits.tarballBytes, 1)).rejects.toThrow(/is larger than .* MB packed\. Exclude .* \.gitignore/)
 })

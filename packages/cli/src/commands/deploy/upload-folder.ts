@@ -35,7 +35,7 @@ export async function uploadFolder(
     progress.end('uploaded')
     return data.sessionId
   } catch (error) {
-    progress.end('the upload stopped')
+    progress.end('upload failed')
     throw error
   }
 }
@@ -46,9 +46,7 @@ export async function* withinLimit(chunks: AsyncIterable<Uint8Array>): AsyncGene
   for await (const chunk of chunks) {
     packed += chunk.length
     if (packed > limits.tarballBytes)
-      throw new Plain(
-        `The folder is larger than ${limits.tarballBytes / 1e6} MB packed: leave out what is not needed with .gitignore`,
-      )
+      throw new Plain(`The folder is larger than ${limits.tarballBytes / 1e6} MB packed. Exclude files with .gitignore.`)
     yield chunk
   }
 }

@@ -14,11 +14,11 @@ interface Options {
 export function addEnv(program: Command): void {
   const env = program
     .command('env')
-    .description('environment variables of a project; a change is in force after berth restart or the next deployment')
+    .description('environment variables of a project; a change takes effect after berth restart or the next deployment')
   const common = (command: Command) =>
     command.option(...projectOption).option('--environment <slug>', 'which environment', 'production')
 
-  common(env.command('list').description('variables; secret values are masked')).action(
+  common(env.command('list').description('list variables; secret values are masked')).action(
     async ({ environment }: Options, command: Command) => {
       const { data } = await connect(command).call(contract.projects.listEnv, {
         params: { id: projectIdOf(command) },
@@ -28,21 +28,21 @@ export function addEnv(program: Command): void {
     },
   )
 
-  common(env.command('set <KEY=value...>').description('set variables; all others stay as they are'))
-    .option('--secret', 'never show the values again')
+  common(env.command('set <KEY=value...>').description('set variables; all others are unchanged'))
+    .option('--secret', 'store as secrets: the values are never shown again')
     .action(async (pairs: string[], { environment, secret }: Options, command: Command) => {
       const upserts = pairs.map((pair) => ({ ...keyAndValue(pair), ...(secret ? { isSecret: true } : {}) }))
       await change(command, { environment, upserts })
     })
 
   common(env.command('pull [file]').description('write the variables into a file (default: .env); secret values are left empty'))
-    .option('--force', 'write over a file that is there')
+    .option('--force', 'overwrite an existing file')
     .action(async (file: string | undefined, options: Options & { force?: boolean }, command: Command) => {
       await pullEnv(file ?? '.env', options, command)
     })
 
-  common(env.command('push [file]').description('set what a file (default: .env) says; all others stay as they are'))
-    .option('--secret', 'never show the values again')
+  common(env.command('push [file]').description('set the variables from a file (default: .env); all others are unchanged'))
+    .option('--secret', 'store as secrets: the values are never shown again')
     .action(async (file: string | undefined, { environment, secret }: Options, command: Command) => {
       const upserts = readEnvFile(file ?? '.env').map((pair) => ({ ...pair, ...(secret ? { isSecret: true } : {}) }))
       await change(command, { environment, upserts })
@@ -78,7 +78,7 @@ async function change(
   const { data } = await connect(command).call(contract.projects.changeEnv, { params: { id: projectIdOf(command) }, body })
   const names = data.map(({ key, isSecret, environment }) => ({ key, isSecret, environment }))
   const changed = [...(body.upserts ?? []).map(({ key }) => `set ${key}`), ...(body.deletes ?? []).map((key) => `removed ${key}`)]
-  output(command).result(names, () => [...changed, 'in force after the next start: berth restart'].join('\n'))
+  output(command).result(names, () => [...changed, 'takes effect after a restart: berth restart'].join('\n'))
 }
 
 /** A key that is not there is a typing error, not a wish that is already fulfilled. */
@@ -88,11 +88,11 @@ async function refuseUnknown(command: Command, environment: string, keys: readon
     query: { environment },
   })
   const unknown = keys.filter((key) => !data.some((variable) => variable.key === key))
-  if (unknown.length > 0) throw new Plain(`There is no variable ${unknown.join(', ')} in ${environment}`, 5)
+  if (unknown.length > 0) throw new Plain(`Variable ${unknown.join(', ')} does not exist in ${environment}`, 5)
 }
 
 function keyAndValue(pair: string): { key: string; value: string } {
   const at = pair.indexOf('=')
-  if (at < 1) throw new Plain(`${pair} is not of the form KEY=value`, 2)
+  if (at < 1) throw new Plain(`${pair} is invalid. Write KEY=value.`, 2)
   return { key: pair.slice(0, at), value: pair.slice(at + 1) }
 }

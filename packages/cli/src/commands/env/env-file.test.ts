@@ -15,7 +15,7 @@ const variables = [{ key: 'A', value: 'b', isSecret: false }]
 test('a link to nothing is something that is there: nothing is made where it leads', () => {
   const [file, elsewhere] = [join(folder, '.env'), join(folder, 'elsewhere')]
   symlinkSync(elsewhere, file)
-  expect(() => writeEnvFile(file, variables, false)).toThrow(/is there already/)
+  expect(() => writeEnvFile(file, variables, false)).toThrow(/already exists/)
   expect(existsSync(elsewhere)).toBe(false)
 })
 

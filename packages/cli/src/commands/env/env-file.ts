@@ -10,9 +10,9 @@ interface Variable {
 
 /** The lines of a `.env` file, as Node reads them. */
 export function readEnvFile(file: string): { key: string; value: string }[] {
-  if (!existsSync(file)) throw new Plain(`There is no file ${file}`, 2)
+  if (!existsSync(file)) throw new Plain(`File ${file} does not exist`, 2)
   const pairs = Object.entries(parseEnv(readFileSync(file, 'utf8'))).map(([key, value]) => ({ key, value: value ?? '' }))
-  if (pairs.length === 0) throw new Plain(`${file} holds no variables of the form KEY=value`, 2)
+  if (pairs.length === 0) throw new Plain(`${file} contains no variables. Write one KEY=value per line.`, 2)
   return pairs
 }
 
@@ -22,7 +22,7 @@ export function readEnvFile(file: string): { key: string; value: string }[] {
  */
 export function writeEnvFile(file: string, variables: readonly Variable[], force: boolean): void {
   const isThere = lstatSync(file, { throwIfNoEntry: false }) !== undefined
-  if (isThere && !force) throw new Plain(`${file} is there already: use --force to write over it`, 6)
+  if (isThere && !force) throw new Plain(`${file} already exists. Use --force to overwrite it.`, 6)
   const lines = variables.map(({ key, value, isSecret }) => (isSecret ? `# ${key}= (secret)` : `${key}=${quoted(value)}`))
   const text = `${lines.join('\n')}\n`
   const there = statSync(file, { throwIfNoEntry: false })
@@ -40,6 +40,6 @@ export function writeEnvFile(file: string, variables: readonly Variable[], force
 function quoted(value: string): string {
   if (/^[\w./:@%+,-]*$/.test(value)) return value
   const quote = ["'", '"', '`'].find((one) => !value.includes(one) && !(one === '"' && /\\n/.test(value)))
-  if (!quote) throw new Plain('A value holds every kind of quote; a .env file cannot hold it', 1)
+  if (!quote) throw new Plain('A value contains all three kinds of quotes and cannot be written to a .env file', 1)
   return quote + value + quote
 }

@@ -5,7 +5,7 @@ import { addGitRepos } from './repos.ts'
 import { addGitStatus } from './status.ts'
 
 export function addGit(program: Command): void {
-  const git = program.command('git').description('the git hosts that your organisation deploys from')
+  const git = program.command('git').description('connect git hosts and link repositories')
   addGitConnect(git)
   addGitRepos(git)
   addGitLink(git)

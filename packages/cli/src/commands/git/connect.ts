@@ -19,13 +19,13 @@ const patienceMs = 10 * 60_000
 export function addGitConnect(git: Command): void {
   git
     .command('connect')
-    .description('let your organisation use a git host: its app, your account, or the machine’s own login')
+    .description('connect a git host: with its app, your account, or the gh login of the machine')
     .option('--source <source>', 'oauth (your account) or cli (the gh login of the machine that Berth runs on)')
-    .option('--provider <host>', 'github, gitlab or gitea (default: the one that is set up)')
-    .option('--no-wait', 'print what to do and return at once')
+    .option('--provider <host>', 'github, gitlab or gitea (default: the configured one)')
+    .option('--no-wait', 'print the instructions and exit without waiting')
     .action(async ({ source, wait }: Options, command: Command) => {
       const [say, client, query] = [output(command), connect(command), providerOf(command)]
-      if (source && source !== 'oauth' && source !== 'cli') throw new Plain('--source is oauth or cli', 2)
+      if (source && source !== 'oauth' && source !== 'cli') throw new Plain('--source must be oauth or cli', 2)
       const reply = await client.call(contract.gitHost.connect, { body: source ? { source } : {}, query })
       if (reply.connected) return say.result(reply, () => 'connected')
       const next = nextStep(reply)
@@ -52,7 +52,7 @@ async function until(reply: Waiting, client: Client, query: { provider?: GitHost
     if (reply.flow === 'device_code') {
       const { data } = await client.call(contract.gitHost.pollConnect, { query })
       if (data.connected) return
-      if (data.status !== 'pending') throw new Plain(data.message ?? 'The login was not finished')
+      if (data.status !== 'pending') throw new Plain(data.message ?? 'The login was not completed')
       await pause((data.intervalSeconds ?? reply.intervalSeconds) * 1000)
     } else {
       const { state } = await client.call(contract.gitHost.status, { query })
@@ -60,5 +60,5 @@ async function until(reply: Waiting, client: Client, query: { provider?: GitHost
       await pause(2_000)
     }
   }
-  throw new Plain('Nobody has signed in in time: run berth git connect again')
+  throw new Plain('The login timed out. Run berth git connect again.')
 }

@@ -21,14 +21,14 @@ export interface Linking {
 export function addGitLink(git: Command): void {
   git
     .command('link [repository]')
-    .description('deploy the project from a repository, and again on every push to it')
+    .description('link the project to a repository and deploy every push')
     .option(...projectOption)
-    .option('--branch <name>', 'which branch (default: the repository’s own)')
+    .option('--branch <name>', 'branch to deploy (default: the repository’s default branch)')
     .option('--provider <host>', 'github, gitlab or gitea (default: the one that was connected first)')
-    .addHelpText('after', '\nrepository is owner/name; left out, it is where origin of this folder is.')
+    .addHelpText('after', '\nrepository is owner/name (default: the remote "origin" of this folder).')
     .action(async (repository: string | undefined, { branch }: { branch?: string }, command: Command) => {
       const name = repository ? named(repository) : await originOf(resolve('.'))
-      if (!name) throw new Plain('This folder has no remote called origin: name the repository, such as acme/shop', 2)
+      if (!name) throw new Plain('This folder has no git remote "origin". Name the repository, for example acme/shop.', 2)
       const linking = { projectId: projectIdOf(command), ...name, ...(branch ? { branch } : {}), query: providerOf(command) }
       const linked = await link(connect(command), linking)
       output(command).result(linked, () => `linked to ${name.owner}/${name.repo} (${linked.branch}): every push is deployed`)
@@ -37,7 +37,7 @@ export function addGitLink(git: Command): void {
 
 function named(repository: string): { owner: string; repo: string } {
   const cut = repository.lastIndexOf('/')
-  if (cut < 1) throw new Plain(`${repository} is not the name of a repository: write it as owner/name`, 2)
+  if (cut < 1) throw new Plain(`${repository} is not a repository name. Write it as owner/name.`, 2)
   return { owner: repository.slice(0, cut), repo: repository.slice(cut + 1) }
 }
 

@@ -18,11 +18,11 @@ export async function offerLink(
   const found = await repositoryAt(client, remote)
   if (found === 'not connected') return say.note('to deploy on every push: berth git connect, then berth git link')
   if (!found) return
-  const message = `This folder comes from ${found}. Deploy every push to it by itself?`
+  const message = `This folder is a clone of ${found}. Deploy every push automatically?`
   const answer = await confirm({ message })
   if (isCancel(answer) || !answer) return say.note('later: berth git link')
   const { branch } = await link(client, { projectId, ...remote, query: {} })
-  say.note(`every push to ${branch} of ${found} is deployed from now on`)
+  say.note(`every push to ${branch} of ${found} will be deployed`)
 }
 
 /** Its name, where the connected host is the very one that the folder came from. */

@@ -8,6 +8,6 @@ const providers: readonly string[] = ['github', 'gitlab', 'gitea'] satisfies Git
 export function providerOf(command: Command): { provider?: GitHostProvider } {
   const { provider } = command.opts() as { provider?: string }
   if (provider === undefined) return {}
-  if (!providers.includes(provider)) throw new Plain(`--provider is one of ${providers.join(', ')}`, 2)
+  if (!providers.includes(provider)) throw new Plain(`--provider must be one of ${providers.join(', ')}`, 2)
   return { provider: provider as GitHostProvider }
 }

@@ -7,8 +7,8 @@ import { providerOf } from './provider.ts'
 export function addGitRepos(git: Command): void {
   git
     .command('repos')
-    .description('repositories that your organisation can deploy from')
-    .option('--owner <name>', 'only those of this account or organisation')
+    .description('list repositories that your organisation can deploy')
+    .option('--owner <name>', 'only repositories of this account or organisation')
     .option('--provider <host>', 'github, gitlab or gitea (default: the one that was connected first)')
     .action(async ({ owner }: { owner?: string }, command: Command) => {
       const query = { ...providerOf(command), ...(owner ? { owner } : {}) }
@@ -19,6 +19,6 @@ export function addGitRepos(git: Command): void {
         defaultBranch ?? '',
         updatedAt?.slice(0, 10) ?? '',
       ])
-      output(command).result(data, () => (rows.length > 0 ? columns(rows) : 'no repository is visible'))
+      output(command).result(data, () => (rows.length > 0 ? columns(rows) : 'no repositories found'))
     })
 }

@@ -7,7 +7,7 @@ import { providerOf } from './provider.ts'
 export function addGitStatus(git: Command): void {
   git
     .command('status')
-    .description('whether your organisation is connected to a git host, and by what')
+    .description('show the connection to git hosts')
     .option('--provider <host>', 'github, gitlab or gitea (default: all)')
     .action(async (_options, command: Command) => {
       const status = await connect(command).call(contract.gitHost.status, { query: providerOf(command) })
@@ -21,6 +21,6 @@ function told({ state, accounts, installUrl, cloudUnreachable }: GitHostStatus):
   const lines = [state === 'disconnected' ? 'disconnected (connect with: berth git connect)' : state]
   if (accounts.length > 0) lines.push(columns(accounts.map(({ login, type, source }) => [login, type, sources[source]])))
   if (installUrl) lines.push(`install the app on another account: ${installUrl}`)
-  if (cloudUnreachable) lines.push('the cloud that this instance is linked to cannot be reached')
+  if (cloudUnreachable) lines.push('the linked cloud is unreachable')
   return lines.join('\n')
 }

@@ -11,10 +11,10 @@ interface AdoptOptions {
 
 /** `berth migrate`: takes over what already runs on a server. */
 export function addMigrate(program: Command): void {
-  const migrate = program.command('migrate').description('adopt what already runs on a server')
+  const migrate = program.command('migrate').description('adopt services that already run on a server')
   migrate
     .command('scan <server>')
-    .description('what runs on a server (its name or id); changes nothing')
+    .description('list the services on a server (name or id); changes nothing')
     .action(async (wanted: string, _options, command: Command) => {
       const { id: serverId } = await findServer(wanted, command)
       const answer = await connect(command).call(contract.migration.scan, { body: { serverId } })
@@ -22,9 +22,9 @@ export function addMigrate(program: Command): void {
     })
   migrate
     .command('adopt <server> <service...>')
-    .description('record services as a project; nothing on the server changes until it is deployed')
+    .description('create a project from services; nothing on the server changes until it is deployed')
     .requiredOption('--name <name>', 'name of the project')
-    .option('--plan', 'record nothing; say what a deployment would do')
+    .option('--plan', 'dry run: show what a deployment would do')
     .action(async (wanted: string, serviceNames: string[], { name, plan }: AdoptOptions, command: Command) => {
       const { id: serverId } = await findServer(wanted, command)
       const body = { serverId, projectName: name, serviceNames }
@@ -42,7 +42,7 @@ function tableOf(stack: Stack): string {
     .filter(({ fileState }) => fileState !== 'read')
     .map(
       ({ name, fileState, configFiles }) =>
-        `${name}: its Compose file is ${fileState} (${configFiles.join(', ') || 'none is named'})`,
+        `${name}: its Compose file is ${fileState} (${configFiles.join(', ') || 'no file named'})`,
     )
   const { adoptable, services, containers, volumes } = stack.summary
   return [
@@ -73,9 +73,7 @@ function rowOf(stack: string, service: DiscoveredService): string[] {
 function adoptionOf({ project, adopted, renamed, warnings, plan }: AdoptReply): string {
   const names = adopted.map(({ name }) => name).join(', ')
   return [
-    project
-      ? `Recorded ${names} as the project ${project.slug} (${project.id}). Deploy it to take over.`
-      : `Would record ${names}.`,
+    project ? `Created project ${project.slug} (${project.id}) from ${names}. Deploy it to take over.` : `Would record ${names}.`,
     ...Object.entries(renamed).map(([before, name]) => `${before} is called ${name} in the project`),
     ...warnings.map((warning) => `Warning: ${warning}`),
     '',

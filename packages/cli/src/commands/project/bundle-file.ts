@@ -21,5 +21,5 @@ export function readHead(text: string): BundleHead {
   } catch {
     // Said below.
   }
-  throw new Plain('This is no bundle of a project, or one of a version that this berth does not know')
+  throw new Plain('This file is not a project bundle, or its version is not supported. Update berth and try again.')
 }

@@ -14,7 +14,7 @@ export async function lockOf({
   passphraseStdin,
 }: LockOptions): Promise<{ recipient: string } | { passphrase: string }> {
   if (recipient && !/^age1[a-z0-9]{58}$/.test(recipient))
-    throw new Plain(`${recipient} is no age recipient: it begins with age1`, 2)
+    throw new Plain(`${recipient} is not an age recipient. A recipient starts with age1.`, 2)
   if (recipient) return { recipient }
   const passphrase = passphraseStdin ? await readStandardInput() : await asked('Passphrase for the bundle')
   if (passphrase.length < 8)
@@ -31,11 +31,11 @@ export async function unlockOf({ key, passphraseStdin }: UnlockOptions): Promise
   if (!key) return { passphrase: passphraseStdin ? await readStandardInput() : await asked('Passphrase of the bundle') }
   const lines = (await readFile(key, 'utf8')).split('\n').map((line) => line.trim())
   const identity = lines.find((line) => line.startsWith('AGE-SECRET-KEY-1'))
-  return identity ? { identity } : failed(`${key} holds no age key`)
+  return identity ? { identity } : failed(`${key} contains no age key`)
 }
 
 const asked = async (message: string): Promise<string> =>
-  (await ask(() => askPassword({ message }), '--passphrase-stdin')) ?? failed('Nothing was done')
+  (await ask(() => askPassword({ message }), '--passphrase-stdin')) ?? failed('Cancelled. Nothing was changed.')
 
 function failed(words: string): never {
   throw new Plain(words, 2)

@@ -6,7 +6,9 @@ import { addTransfers } from './transfers.ts'
 
 /** `berth project`: what is done with a project as a whole. */
 export function addProject(program: Command): void {
-  const project = program.command('project').description('move a project: to the cloud and back, into a file and out of one')
+  const project = program
+    .command('project')
+    .description('transfer a project to the cloud and back, export it to a file, import it')
   addTransfer(project)
   addTransfers(project)
   addExport(project)

@@ -26,12 +26,12 @@ export function addExport(project: Command): void {
   project
     .command('export [project]')
     .description(
-      'write a project into one encrypted file: config, variables, domains, rules, grants, source, volumes and history',
+      'export a project into one encrypted file: config, variables, domains, rules, grants, source, volumes and history',
     )
     .requiredOption('-o, --output <file>', 'where to')
-    .option('--without-data', 'leave its volumes out', false)
+    .option('--without-data', 'do not export its volumes', false)
     .addOption(new Option('--with-data', 'the default').hideHelp())
-    .option('--recipient <age1…>', 'encrypt it to this age key instead of a passphrase')
+    .option('--recipient <age1…>', 'encrypt to this age key instead of a passphrase')
     .option('--passphrase-stdin', 'read the passphrase from standard input')
     .addHelpText('after', helpText)
     .action(async (given: string | undefined, options: Options, command: Command) => {
@@ -68,7 +68,7 @@ async function untilPacked(client: Connection, id: string): Promise<Departure> {
   for (;;) {
     const { data } = await client.call(contract.transfers.getDeparture, { params: { id } })
     if (data.state === 'packed') return data
-    if (data.state !== 'packing') throw new Plain(`The project could not be packed: ${data.error?.message ?? data.state}`)
+    if (data.state !== 'packing') throw new Plain(`The export failed: ${data.error?.message ?? data.state}`)
     await pause(200)
   }
 }

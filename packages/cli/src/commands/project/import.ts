@@ -15,13 +15,10 @@ import { type UnlockOptions, unlockOf } from './bundle-lock.ts'
 export function addImport(project: Command): void {
   project
     .command('import <file>')
-    .description('make a project of a file that berth project export wrote, under its own id, and start it')
-    .option('--key <file>', 'the age key that it was encrypted to, instead of a passphrase')
+    .description('import a project from a file written by berth project export, keep its id, and start it')
+    .option('--key <file>', 'age key that the file was encrypted to, instead of a passphrase')
     .option('--passphrase-stdin', 'read the passphrase from standard input')
-    .addHelpText(
-      'after',
-      '\nIts domains arrive as claims and are proven anew. A project that is there already is not touched (409).',
-    )
+    .addHelpText('after', '\nIts domains must be verified again. A project that already exists is not changed (409).')
     .action(async (file: string, options: UnlockOptions, command: Command) => {
       const client = connect(command)
       const head = await sendBundle(file, await unlockOf(options), client)
@@ -36,7 +33,7 @@ export function addImport(project: Command): void {
         }
         const { data } = await change('active')
         for (const warning of data.warnings) output(command).note(`warning: ${warning}`)
-        output(command).result({ project: head.project, warnings: data.warnings }, () => `${head.project} lives here now`)
+        output(command).result({ project: head.project, warnings: data.warnings }, () => `imported ${head.project}`)
       } catch (error) {
         await callOff(id, client)
         throw error
@@ -52,7 +49,7 @@ async function until(wanted: Arrival['state'], id: string, client: Connection): 
     const { data } = await client.call(contract.transfers.getArrival, { params: { id } })
     if (data.state === wanted) return
     if (data.state === 'failed' || data.state === 'aborted')
-      throw new Plain(`The project could not be taken in: ${data.error?.message ?? data.state}. Nothing of it is left.`)
+      throw new Plain(`The import failed: ${data.error?.message ?? data.state}. Nothing was kept.`)
     await pause(200)
   }
 }
@@ -66,7 +63,7 @@ async function sendBundle(file: string, unlock: Parameters<typeof openBundleKey>
     for await (const entry of entries) {
       const { name } = entry.header
       if (name === headName) head = readHead((await whole(entry)).toString('utf8'))
-      else if (!head) throw new Plain(`${file} is no bundle of a project`)
+      else if (!head) throw new Plain(`${file} is not a project bundle`)
       else if (name === keyName) {
         const identity = await openBundleKey(await whole(entry), unlock).catch(() => wrongKey())
         await client.call(contract.transfers.arrive, { params: { id: head.transfer }, body: { project: head.project, identity } })
@@ -82,7 +79,7 @@ async function sendBundle(file: string, unlock: Parameters<typeof openBundleKey>
 
 async function sendFile(name: string, entry: AsyncIterable<unknown>, { transfer, files }: BundleHead, client: Connection) {
   const listed = files.find((one) => one.name === name)
-  if (!listed) throw new Plain(`The bundle holds ${name}, which it does not list`)
+  if (!listed) throw new Plain(`The bundle is damaged: it contains ${name}, which is not in its list of files`)
   const upload = Readable.toWeb(Readable.from(entry, { objectMode: false })) as unknown as ReadableStream
   const input = { params: { id: transfer, file: name }, query: { sha256: listed.sha256 }, upload }
   await client.call(contract.transfers.writeFile, input)
@@ -93,15 +90,15 @@ async function whole(entry: AsyncIterable<unknown>): Promise<Buffer> {
   let bytes = 0
   for await (const chunk of entry as AsyncIterable<Uint8Array>) {
     bytes += chunk.length
-    if (bytes > longestHeadBytes) throw new Plain('The bundle says more of itself than any can')
+    if (bytes > longestHeadBytes) throw new Plain('The bundle is damaged: its header is too large')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
 }
 
 const wrongKey = (): never => {
-  throw new Plain('The bundle does not open: the passphrase or the key is another one, or the file was changed', 2)
+  throw new Plain('The bundle cannot be decrypted: the passphrase or key is wrong, or the file was changed', 2)
 }
 const notABundle = (file: string): never => {
-  throw new Plain(`${file} is no bundle of a project`)
+  throw new Plain(`${file} is not a project bundle`)
 }

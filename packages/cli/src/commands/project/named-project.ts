@@ -4,6 +4,6 @@ import { findLink } from '../../project-link.ts'
 /** The project that is named, else the one that this folder is linked to. */
 export function namedProject(given: string | undefined): string {
   const id = given ?? findLink('.')?.projectId
-  if (!id) throw new Plain('Name a project by its id, or run this in a folder that was deployed', 2)
+  if (!id) throw new Plain('No project given. Pass its id, or run this in a folder linked to a project.', 2)
   return id
 }

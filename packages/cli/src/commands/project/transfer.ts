@@ -10,9 +10,9 @@ import { namedProject } from './named-project.ts'
 export function addTransfer(project: Command): void {
   project
     .command('transfer [project]')
-    .description('move a project to the cloud that this instance is linked to, or back here; its id stays')
-    .addOption(new Option('--to <place>', 'where it is to live').choices(['cloud', 'here']).makeOptionMandatory())
-    .option('--without-data', 'leave its volumes behind', false)
+    .description('transfer a project to the linked cloud, or back here; its id stays the same')
+    .addOption(new Option('--to <place>', 'target of the transfer').choices(['cloud', 'here']).makeOptionMandatory())
+    .option('--without-data', 'do not transfer its volumes', false)
     .addOption(new Option('--with-data', 'the default').hideHelp())
     .addHelpText('after', helpText)
     .action(
@@ -29,7 +29,7 @@ export function addTransfer(project: Command): void {
         const { data, warnings } = await moving
         for (const warning of warnings ?? []) output(command).warning(warning)
         const place = data.location === 'cloud' ? 'the cloud' : 'this instance'
-        output(command).result(data, () => `${id} lives in ${place} now. The copy left behind is kept, stopped, for 7 days.`)
+        output(command).result(data, () => `${id} now runs in ${place}. The source copy is stopped and kept for 7 days.`)
       },
     )
 }
@@ -44,12 +44,12 @@ const words: Record<Transfer['phase'], string> = {
   sending: 'sending',
   staging: 'building there',
   releasing: 'stopping here',
-  catching_up: 'sending what changed',
+  catching_up: 'sending recent changes',
   landing: 'starting there',
   committing: 'switching over',
   settling: 'switching over',
   done: 'done',
-  undoing: 'taking it back',
+  undoing: 'rolling back',
   failed: 'failed',
 }
 

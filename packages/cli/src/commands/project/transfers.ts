@@ -7,25 +7,25 @@ import { columns, minute, output } from '../../output.ts'
 export function addTransfers(project: Command): void {
   project
     .command('transfers')
-    .description('list moves, exports and imports of projects that are not over, or call one off')
-    .option('--cancel <id>', 'call this one off (trf_…): nothing is changed, and its project serves where it was')
+    .description('list running transfers, exports and imports, or cancel one')
+    .option('--cancel <id>', 'cancel this transfer (trf_…); the project stays at its source')
     .addHelpText(
       'after',
-      '\nOne whose driver is gone (an export that was interrupted, an instance that does not come back) takes room and keeps its\nproject from being changed or moved until it is cancelled. A silent departure is cancelled after 15 minutes, an arrival after a day.',
+      '\nAn abandoned transfer (an interrupted export, an instance that stays offline) uses disk space and blocks changes to its\nproject until it is cancelled. An inactive export is cancelled after 15 minutes, an inactive import after a day.',
     )
     .action(async ({ cancel }: { cancel?: string }, command: Command) => {
       const client = connect(command)
       if (cancel !== undefined) {
         await client.call(contract.transfers.callOff, { params: { id: cancel } })
-        return output(command).result({ transfer: cancel }, () => `${cancel} is called off`)
+        return output(command).result({ transfer: cancel }, () => `cancelled ${cancel}`)
       }
       const { data } = await client.call(contract.transfers.list, {})
-      output(command).result(data, () => (data.length === 0 ? 'Nothing is under way' : columns([head, ...data.map(line)])))
+      output(command).result(data, () => (data.length === 0 ? 'No transfers are running' : columns([head, ...data.map(line)])))
     })
 }
 
-const head = ['ID', 'PROJECT', 'WAY', 'STATE', 'BEGUN', 'ASKED FOR LAST']
+const head = ['ID', 'PROJECT', 'DIRECTION', 'STATE', 'STARTED', 'LAST ACTIVE']
 const line = ({ transfer, projectId, side, state, createdAt, touchedAt }: OpenEnd): string[] => [
-  ...[transfer, projectId, side === 'departure' ? 'leaves' : 'arrives', state],
+  ...[transfer, projectId, side === 'departure' ? 'export' : 'import', state],
   ...[minute(createdAt), minute(touchedAt)],
 ]

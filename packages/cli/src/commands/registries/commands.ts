@@ -12,33 +12,31 @@ interface AddOptions {
 
 /** Logins for private images. A login is named by its id or its host. */
 export function addRegistries(program: Command): void {
-  const registries = program.command('registries').description('logins at image registries, for private images')
+  const registries = program.command('registries').description('registry logins for private images')
   registries
     .command('list', { isDefault: true })
-    .description("the organisation's logins, without their passwords")
+    .description("list the organisation's logins, without passwords")
     .action(async (_options, command: Command) => {
       const data = await allLogins(command)
-      output(command).result(data, () =>
-        data.length === 0 ? 'No logins yet. Add one with `berth registries add`.' : table(data),
-      )
+      output(command).result(data, () => (data.length === 0 ? 'No logins. Add one with `berth registries add`.' : table(data)))
     })
   registries
     .command('add <host>')
-    .description('add the login for a registry, or replace it; docker.io is Docker Hub')
+    .description('add or replace the login for a registry; Docker Hub is docker.io')
     .requiredOption('--username <name>', 'user name at the registry')
     .option('--password-stdin', 'read the password or access token from standard input')
     .action(async (host: string, { username, passwordStdin }: AddOptions, command: Command) => {
-      if (!passwordStdin) throw new Plain('Pass the password on standard input, with --password-stdin', 2)
+      if (!passwordStdin) throw new Plain('No password given. Pass it on standard input with --password-stdin.', 2)
       const body = { host, username, password: await readStandardInput() }
       const { data } = await connect(command).call(contract.registries.save, { body })
       output(command).result(data, () => `saved the login of ${data.username} for ${data.host} (${data.id})`)
     })
   registries
     .command('remove <login>')
-    .description('forget a login; what runs goes on running')
+    .description('remove a login; running projects are not affected')
     .action(async (wanted: string, _options, command: Command) => {
       const found = (await allLogins(command)).find(({ id, host }) => id === wanted || host === wanted.toLowerCase())
-      if (!found) throw new Plain(`There is no login ${wanted}: \`berth registries list\` shows them`, 2)
+      if (!found) throw new Plain(`Login ${wanted} does not exist. List logins with \`berth registries list\`.`, 2)
       await connect(command).call(contract.registries.remove, { params: { registryId: found.id } })
       output(command).result({ removed: found.id }, () => `removed the login for ${found.host} (${found.id})`)
     })

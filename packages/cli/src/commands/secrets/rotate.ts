@@ -6,10 +6,10 @@ import { loadServer, readSettings } from '../../server-commands.ts'
 export function addSecretsRotate(secrets: Command): void {
   secrets
     .command('rotate')
-    .description('make a new key and store every secret again under it; may be run again if it was interrupted')
+    .description('create a new key and re-encrypt every secret; run it again if it was interrupted')
     .action(async (_options, command: Command) => {
       const server = await loadServer()
       const done = await server.rotateSecrets(readSettings(server, { BERTH_LOG_LEVEL: 'warn', ...environment.all() }))
-      output(command).result(done, () => `a new key is in use; ${done.resealed} stored secrets were sealed again`)
+      output(command).result(done, () => `a new key is in use; ${done.resealed} stored secrets were re-encrypted`)
     })
 }

@@ -17,7 +17,7 @@ interface AddOptions {
 
 /** Machines that are reached over SSH. A server is named by its id or its name. */
 export function addServers(program: Command): void {
-  const servers = program.command('servers').description('machines that are reached over SSH, where projects can run')
+  const servers = program.command('servers').description('manage servers that run projects, connected over SSH')
   addList(servers)
   addAdd(servers)
   addCheck(servers)
@@ -27,25 +27,23 @@ export function addServers(program: Command): void {
 function addList(servers: Command): void {
   servers
     .command('list')
-    .description("the organisation's servers")
+    .description("list the organisation's servers")
     .action(async (_options, command: Command) => {
       const { data } = await connect(command).call(contract.servers.list, {})
-      output(command).result(data, () =>
-        data.length === 0 ? 'There are no servers yet: add one with `berth servers add`' : table(data),
-      )
+      output(command).result(data, () => (data.length === 0 ? 'No servers. Add one with `berth servers add`.' : table(data)))
     })
 }
 
 function addAdd(servers: Command): void {
   servers
     .command('add <name>')
-    .description('record a server and check it; its host key is pinned now')
-    .requiredOption('--host <address>', 'its name or address')
-    .option('--port <n>', 'port of its SSH server (default: 22)', port)
-    .option('--user <name>', 'who to log in as (default: root)')
-    .option('--key <file>', 'private key without a passphrase, made for this server alone')
+    .description('add a server, check it and pin its host key')
+    .requiredOption('--host <address>', 'host name or IP address')
+    .option('--port <n>', 'SSH port (default: 22)', port)
+    .option('--user <name>', 'SSH user (default: root)')
+    .option('--key <file>', 'private key without a passphrase, used for this server only')
     .option('--password-stdin', 'read the password from standard input instead')
-    .option('--docker-socket <path>', 'where its Docker listens (default: /var/run/docker.sock)')
+    .option('--docker-socket <path>', 'path of the Docker socket (default: /var/run/docker.sock)')
     .action(async (name: string, options: AddOptions, command: Command) => {
       const client = connect(command)
       const { host, port, user, dockerSocket } = options
@@ -57,7 +55,7 @@ function addAdd(servers: Command): void {
         ...(await credential(options)),
       }
       const { data: server } = await client.call(contract.servers.create, { body })
-      output(command).note(`recorded ${server.id}; checking it`)
+      output(command).note(`added ${server.id}; checking it`)
       const { data: check } = await client.call(contract.servers.check, { params: { id: server.id } })
       output(command).result({ ...server, ...check }, () => checked(server, check))
     })
@@ -66,7 +64,7 @@ function addAdd(servers: Command): void {
 function addCheck(servers: Command): void {
   servers
     .command('check <server>')
-    .description('log in and ask its Docker')
+    .description('check the SSH login and Docker')
     .action(async (wanted: string, _options, command: Command) => {
       const server = await findServer(wanted, command)
       const { data: check } = await connect(command).call(contract.servers.check, { params: { id: server.id } })
@@ -77,7 +75,7 @@ function addCheck(servers: Command): void {
 function addRemove(servers: Command): void {
   servers
     .command('remove <server>')
-    .description('forget a server that no project needs; nothing on it changes')
+    .description('remove a server that no project uses; nothing on the server changes')
     .action(async (wanted: string, _options, command: Command) => {
       const { id, name } = await findServer(wanted, command)
       await connect(command).call(contract.servers.remove, { params: { id } })
@@ -86,9 +84,9 @@ function addRemove(servers: Command): void {
 }
 
 async function credential({ key, passwordStdin }: AddOptions): Promise<{ privateKey?: string; password?: string }> {
-  if (key && passwordStdin) throw new Plain('Give --key or --password-stdin, not both', 2)
+  if (key && passwordStdin) throw new Plain('Use either --key or --password-stdin, not both', 2)
   if (passwordStdin) return { password: await readStandardInput() }
-  if (!key) throw new Plain('Give --key with a private key, or --password-stdin', 2)
+  if (!key) throw new Plain('No credentials given. Use --key with a private key, or --password-stdin.', 2)
   const privateKey = await readFile(key, 'utf8').catch((error: Error) => {
     throw new Plain(`The key cannot be read: ${error.message}`, 2)
   })
@@ -99,8 +97,8 @@ async function credential({ key, passwordStdin }: AddOptions): Promise<{ private
 export async function findServer(wanted: string, command: Command): Promise<Server> {
   const { data } = await connect(command).call(contract.servers.list, { query: { limit: 500 } })
   const found = data.filter(({ id, name }) => id === wanted || name === wanted)
-  if (found.length > 1) throw new Plain(`${found.length} servers are called ${wanted}: say which by its id`, 2)
-  return found[0] ?? fail(`There is no server ${wanted}: \`berth servers list\` shows them`)
+  if (found.length > 1) throw new Plain(`${found.length} servers are named ${wanted}. Use the id instead.`, 2)
+  return found[0] ?? fail(`Server ${wanted} does not exist. List servers with \`berth servers list\`.`)
 }
 
 const fail = (words: string): never => {
@@ -127,13 +125,14 @@ const rows = (all: readonly Server[]) =>
   ])
 
 const checked = ({ name }: Server, check: { hostKey: string; docker: { version: string } | null; latencyMs: number }) =>
-  `${shown(name)} answers: Docker ${shown(check.docker?.version ?? 'does not run')}, ${check.latencyMs} ms, host key ${check.hostKey}`
+  `${shown(name)} is reachable: Docker ${shown(check.docker?.version ?? 'does not run')}, ${check.latencyMs} ms, host key ${check.hostKey}`
 
 /** What others have written may hold codes that a terminal obeys. */
 const shown = (text: string) => text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '')
 
 function port(value: string): number {
   const number = Number(value)
-  if (!Number.isInteger(number) || number < 1 || number > 65_535) throw new InvalidArgumentError('It must be a port, 1 to 65535.')
+  if (!Number.isInteger(number) || number < 1 || number > 65_535)
+    throw new InvalidArgumentError('Must be a port from 1 to 65535.')
   return number
 }

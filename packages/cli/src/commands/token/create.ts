@@ -13,8 +13,8 @@ export function addTokenCreate(token: Command): void {
   token
     .command('create <name>')
     .description('create a token; its value is shown only now')
-    .option('--scope <tag...>', 'permission tags it is limited to (default: all that your role has)')
-    .option('--project <id...>', 'projects it is limited to (default: all)')
+    .option('--scope <tag...>', 'permission tags to limit the token to (default: all of your role)')
+    .option('--project <id...>', 'projects to limit the token to (default: all)')
     .option('--days <n>', 'days until it expires, 1 to 365 (default: never)', days)
     .action(async (name: string, { scope, project, days }: Options, command: Command) => {
       const { data } = await connect(command).call(contract.access.createToken, {
@@ -26,13 +26,13 @@ export function addTokenCreate(token: Command): void {
         },
       })
       output(command).result(data, () => data.token)
-      output(command).note('This value is not shown again.')
+      output(command).note('Copy the token now: it is not shown again.')
     })
 }
 
 function days(value: string): number {
   const number = Number(value)
   if (!Number.isInteger(number) || number < 1 || number > 365)
-    throw new InvalidArgumentError('It must be a whole number from 1 to 365.')
+    throw new InvalidArgumentError('Must be a whole number from 1 to 365.')
   return number
 }

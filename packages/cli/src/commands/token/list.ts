@@ -6,7 +6,7 @@ import { columns, minute, output } from '../../output.ts'
 export function addTokenList(token: Command): void {
   token
     .command('list')
-    .description('your tokens in this organisation')
+    .description('list your tokens in this organisation')
     .action(async (_options, command: Command) => {
       const { data } = await connect(command).call(contract.access.listTokens, {})
       const rows = data.map(({ id, name, lastFour, expiresAt, lastUsedAt }) => [
