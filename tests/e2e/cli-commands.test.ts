@@ -167,7 +167,10 @@ describe('berth, command by command', () => {
       stdout: expect.stringContaining('deployment 1 is live again as 5'),
     })
     expect(await page(url)).toBe('hello')
-    expect(await berth('rollback', '77')).toMatchObject({ code: 5, stderr: expect.stringContaining('Deployment 77 does not exist') })
+    expect(await berth('rollback', '77')).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('Deployment 77 does not exist'),
+    })
   })
 
   test('berth env push sets what a file says; pull writes it back, without secrets, and over nothing', async () => {
