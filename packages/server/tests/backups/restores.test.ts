@@ -387,6 +387,37 @@ test('a restore whose writes all fail leaves the data as it was, and the project
   expect([...runtime.running.values()].filter(({ instance }) => instance.owner.projectId === scene.projectId)).toHaveLength(1)
 })
 
+test('data that cannot be put back at once after a restore failed half-way is put back later', async () => {
+  const { runtime } = scene.instance.drivers
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+  const write = runtime.writeVolume.bind(runtime)
+  const { restoreId, confirmationToken } = await staged()
+  await ended(restoreId)
+  const start = runtime.start.bind(runtime)
+  runtime.start = async () => {
+    runtime.start = start
+    throw full
+  }
+  let writes = 0
+  runtime.writeVolume = async (id, tar) => {
+    writes += 1
+    // The first write is the restore, the second one the first attempt to put the old data back.
+    if (writes === 2) throw full
+    await write(id, tar)
+  }
+  await apply(restoreId, confirmationToken)
+  await expect.poll(async () => (await scene.restore(restoreId)).finishedAt, { timeout: 20_000 }).not.toBeNull()
+  expect(await scene.restore(restoreId)).toMatchObject({
+    status: 'failed',
+    dataState: 'undone',
+    error: { code: 'unhealthy' },
+  })
+  expect(writes).toBe(3)
+  expect(volume()).toEqual(Buffer.from(await tarOf(after)))
+  const { data } = (await scene.as(owner(), 'GET /projects/:id', { params: { id: scene.projectId } })).body
+  expect(data.status).toBe('live')
+})
+
 test('the undo point of a restore outlives the safety runs of later restores that failed or were cancelled', async () => {
   const { runtime } = scene.instance.drivers
   const applied = await restored()

@@ -42,6 +42,21 @@ test('build arguments and the stage to build are settings; the runtime is told w
   ])
 })
 
+test('a disk that is full during a build fails the deployment with that reason', async () => {
+  const { runtime } = scene.instance.drivers
+  const { whileBuilding } = runtime
+  runtime.whileBuilding = async () => {
+    throw Object.assign(new Error('ENOSPC: no space left on device, mkdir'), { code: 'ENOSPC' })
+  }
+  try {
+    const { id } = await scene.makeApp()
+    const { status, error } = await scene.settled(await scene.deploy(id))
+    expect([status, error?.code, error?.message]).toEqual(['failed', 'storage_full', expect.stringContaining('No space left')])
+  } finally {
+    runtime.whileBuilding = whileBuilding
+  }
+})
+
 describe('an artifact that is gone', () => {
   test('is built again from its source when the project is started, without a deployment', async () => {
     const { instance } = scene

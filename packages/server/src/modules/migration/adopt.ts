@@ -5,6 +5,7 @@ import { newId } from '../../platform/db/ids.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { isUniqueViolation } from '../../platform/db/violations.ts'
+import { isDiskFull } from '../../platform/disk-full.ts'
 import { Failure, fail } from '../../platform/failure.ts'
 import { adoptVolume } from '../deployments/index.ts'
 import { operatorsOnly, placesOf, systemPlacesOf } from './adoptable.ts'
@@ -57,6 +58,7 @@ const shownVolume = (what: AdoptedVolume | undefined) => (what ? plainText('volu
 
 /** A refusal that names no field of the request is about the discovered services, which the caller did not write. */
 function answerFailed(error: unknown): never {
+  if (isDiskFull(error)) throw error
   if (error instanceof Failure && (error.code !== 'validation_failed' || isOfRequest(error.particulars.field))) throw error
   const reason =
     error instanceof Failure ? error.message : 'an unexpected error occurred. The log of the instance has the details'

@@ -49,6 +49,24 @@ const requestFor = async (runtime: Runtime): Promise<StartRequest> => ({
 const recordFile = () => join(folder, 'processes', 'instances', 'ins_one', 'record.json')
 const record = async () => JSON.parse(await readFile(recordFile(), 'utf8'))
 
+test('an instance whose record cannot be written (a full disk) is still restarted, and its record follows', async () => {
+  const runtime = open()
+  const request = await requestFor(runtime)
+  await runtime.start(request, never)
+  const { process: before } = await record()
+  // A folder in the place of the draft fails every write, as root too.
+  const draft = `${recordFile()}.${process.pid}`
+  await mkdir(draft)
+  process.kill(before.pid, 'SIGKILL')
+  await expect
+    .poll(() => runtime.list(), { timeout: 20_000 })
+    .toMatchObject([{ instanceId: 'ins_one', state: 'running', restarts: 1 }])
+  expect((await record()).process).toEqual(before)
+  await rm(draft, { recursive: true })
+  await expect.poll(record, { timeout: 20_000 }).toMatchObject({ restarts: 1, lastEnd: { exitCode: expect.any(Number) } })
+  expect(isAlive((await record()).process)).toBe(true)
+})
+
 describe('after a control plane that was killed', () => {
   test('an instance is found again and stopped with all its processes', async () => {
     const first = open()

@@ -40,8 +40,13 @@ export interface InstanceRecord {
   cutOff: { stdout: number; stderr: number }
 }
 
+const retryMs = 1_000
+
 export class InstanceRecords {
   readonly #places: Places
+  /** Records whose file is older than they are, by instance. */
+  readonly #unsaved = new Map<string, InstanceRecord>()
+  #retrying: NodeJS.Timeout | null = null
 
   constructor(places: Places) {
     this.#places = places
@@ -55,6 +60,25 @@ export class InstanceRecords {
     const draft = join(folder, `record.json.${process.pid}`)
     writeFileSync(draft, JSON.stringify(record))
     renameSync(draft, join(folder, 'record.json'))
+    this.#unsaved.delete(record.instanceId)
+  }
+
+  /**
+   * Saves a fact that has happened already. The record in memory counts, so a write that fails (a full disk) is repeated until it
+   * succeeds: it must end neither the supervision of the instance nor the control plane.
+   */
+  saveEventually(record: InstanceRecord): void {
+    try {
+      this.save(record)
+    } catch {
+      this.#unsaved.set(record.instanceId, record)
+      this.#retrying ??= setTimeout(() => this.#retry(), retryMs).unref()
+    }
+  }
+
+  #retry(): void {
+    this.#retrying = null
+    for (const record of [...this.#unsaved.values()]) this.saveEventually(record)
   }
 
   find(id: string): InstanceRecord | undefined {
@@ -68,6 +92,7 @@ export class InstanceRecords {
 
   /** Gone at once; what is in it goes with the trash. */
   remove(id: string): void {
+    this.#unsaved.delete(id)
     throwAway(this.#places.instance(id), this.#places.of('trash'))
   }
 }

@@ -18,7 +18,7 @@ describe('the output of a program that writes faster than it can be read', () =>
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  const records = { outputFile: (_: string, stream: string) => join(folder, stream), save: () => undefined }
+  const records = { outputFile: (_: string, stream: string) => join(folder, stream), saveEventually: () => undefined }
   const read = (abort = new AbortController().signal, hasEnded = () => true) =>
     readOutput('one', null, { records: records as unknown as InstanceRecords, recordOf: () => record, hasEnded }, abort)
   const wholeOf = async (lines: AsyncIterable<{ message: string }>) => {

@@ -214,5 +214,5 @@ function readNext(
 function cut(file: number, size: number, stream: Stream, record: InstanceRecord, records: InstanceRecords): void {
   ftruncateSync(file, 0)
   record.cutOff[stream] += size
-  records.save(record)
+  records.saveEventually(record)
 }

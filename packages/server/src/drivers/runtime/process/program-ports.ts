@@ -58,7 +58,7 @@ export class ProgramPorts {
     this.#record.portTaken = shared
     if (at === null || at === this.#record.listensAt) return
     this.#record.listensAt = at
-    this.#records.save(this.#record)
+    this.#records.saveEventually(this.#record)
   }
 
   /** After it has ended: the port that it did not get; null when it ended for another reason. */

@@ -130,7 +130,7 @@ export class Supervised {
     const launched = readIdentity(this.#note)
     if (launched && !this.isAlive && isAlive(launched)) {
       this.record.process = launched
-      this.#records.save(this.record)
+      this.#records.saveEventually(this.record)
     }
     this.#watching ??= this.#watch()
   }
@@ -203,7 +203,7 @@ export class Supervised {
       exitCode: null,
       outOfMemory: false,
     })
-    this.#records.save(this.record)
+    this.#records.saveEventually(this.record)
   }
 
   /** Begins in the moment in which it ended, so that nobody takes it for ended before. */
@@ -246,14 +246,14 @@ export class Supervised {
     this.#watching = null
   }
 
-  /** On disk before anybody is told: a control plane that is killed in between finds it. */
+  /** On disk before anybody is told, where the disk has room: a control plane that is killed in between finds it. */
   #noteEnd(): void {
     const { record } = this
     record.outOfMemory = (this.#group?.memoryKills ?? 0) > this.#memoryKills
     const { exitCode, outOfMemory, diskFull = false } = record
     const reason = endReason(exitCode, { outOfMemory, diskFull })
     record.lastEnd = { at: this.#endedAt ?? new Date().toISOString(), exitCode, reason }
-    this.#records.save(record)
+    this.#records.saveEventually(record)
   }
 
   async #untilEnded(): Promise<void> {

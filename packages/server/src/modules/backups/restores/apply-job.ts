@@ -1,7 +1,7 @@
 import { type RestoreReport, terminalRun } from '@berth/contract'
 import type { RestoreRow, RunRow } from '../../../platform/db/tables/backups.ts'
 import { type Job, job } from '../../../platform/jobs/declare.ts'
-import { endOperation, enterStopped, lockProject, untilAlone } from '../../projects/index.ts'
+import { endOperation, enterStopped, enterUndoing, lockProject, untilAlone } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { BackupFailed, failureOf, internalText, wordsOfError } from '../failures.ts'
 import { mayBegin } from '../may-begin.ts'
@@ -45,8 +45,7 @@ const applyJob = (deps: BackupsDeps): Job<RestorePayload, unknown> =>
       deps.log.error({ restoreId, message }, 'backups: restore attempts used up')
       await removeCopies(restoreId, deps)
       const restore = await findRestore(deps.database.db, restoreId)
-      if (restore && progressOf(restore).touched)
-        await deps.database.transaction((bound) => enqueueSettle(restore, { restoreId, isEnding: true }, bound))
+      if (restore && progressOf(restore).touched) await settleLater(restore, deps)
       else await endRestore(restoreId, { ...ourFault, dataState: 'untouched' }, deps)
     },
   })
@@ -78,7 +77,9 @@ async function settled(
   deps: BackupsDeps,
 ): Promise<void> {
   // Where it was cancelled meanwhile, the work of the cancel follows, and ends the operation.
-  if (isEnding) return void (await endRestore(restore.id, { ...ourFault, dataState }, deps))
+  const { failure } = progressOf(restore)
+  const ending = failure ? ({ status: 'failed', ...failure } as const) : ourFault
+  if (isEnding) return void (await endRestore(restore.id, { ...ending, dataState }, deps))
   await deps.database.transaction(async (bound) => {
     await lockProject(bound, restore.projectId)
     const isFirst = (await findRestore(bound.db, restore.id))?.finishedAt === null
@@ -218,14 +219,25 @@ async function giveUp(
   const current = (await findRestore(deps.database.db, restore.id)) ?? restore
   const undone = await putBack(current, note, deps, abort).catch((error: unknown) => {
     abort.throwIfAborted()
-    deps.log.error({ err: error, restoreId: restore.id }, 'what was there before a restore could not be put back')
-    return false
+    deps.log.warn({ err: error, restoreId: restore.id }, 'backups: data before a failed restore not put back yet')
+    return undefined
   })
+  if (undone === undefined && !note.isUnwritten) return void (await settleLater(restore, deps))
   const isWhole = !undone && note.isUnwritten === true
   if (isWhole) await startAgain(restore, note, deps, abort)
   const dataState = isWhole ? 'untouched' : 'partly_written'
   await endRestore(restore.id, { ...ending, dataState: undone ? 'undone' : dataState }, deps)
 }
+
+/** A cause that keeps the old data from being put back (a full disk, an unreachable destination) often passes. The restore ends afterwards. */
+const settleLater = (restore: RestoreRow, deps: BackupsDeps): Promise<unknown> =>
+  deps.database.transaction(async (bound) => {
+    await lockProject(bound, restore.projectId)
+    // A cancel has brought its own job.
+    if ((await findRestore(bound.db, restore.id))?.status !== 'applying') return
+    await enterUndoing(restore.id, bound)
+    await enqueueSettle(restore, { restoreId: restore.id, isEnding: true }, bound)
+  })
 
 /** Writes the data of the safety run back and starts a project that was online. A start that fails does not undo the data. */
 async function putBack(restore: RestoreRow, note: ProgressNote, deps: BackupsDeps, abort: AbortSignal): Promise<boolean> {

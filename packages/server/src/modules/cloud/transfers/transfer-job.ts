@@ -1,5 +1,7 @@
+import { wordsOf } from '@berth/contract'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { CloudTransferRow } from '../../../platform/db/tables/cloud.ts'
+import { isDiskFull } from '../../../platform/disk-full.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
 import { Failure } from '../../../platform/failure.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'
@@ -102,14 +104,17 @@ async function turnAround(transfer: CloudTransferRow, error: unknown, deps: Clou
   const current = await findTransfer(deps.database.db, transfer.id)
   // Called off: why is said already.
   if (current?.phase === 'undoing') return void Object.assign(transfer, current)
-  const isSaid = error instanceof Failure || error instanceof SideFailed
-  if (!isSaid) deps.log.error({ err: error, transfer: transfer.id }, 'a move failed for a reason that it has no words for')
-  const errorCode = isSaid ? error.code : 'internal'
-  const message = isSaid ? error.message : 'Something went wrong on our side; the log of the instance says what'
+  const said = error instanceof Failure || error instanceof SideFailed ? error : diskFailure(error)
+  if (!said) deps.log.error({ err: error, transfer: transfer.id }, 'a move failed for a reason that it has no words for')
+  const errorCode = said?.code ?? 'internal'
+  const message = said?.message ?? 'Something went wrong on our side; the log of the instance says what'
   deps.log.warn({ transfer: transfer.id, phase: transfer.phase, why: errorMessage(error) }, 'a move is taken back')
   Object.assign(transfer, { phase: 'undoing', errorCode, errorMessage: message })
   await updateTransfer(deps.database.db, transfer.id, { phase: 'undoing', errorCode, errorMessage: message })
 }
+
+const diskFailure = (error: unknown): { code: string; message: string } | undefined =>
+  isDiskFull(error) ? { code: 'storage_full', message: wordsOf('storage_full') } : undefined
 
 async function takeBack(context: TransferContext, attempt: number): Promise<void> {
   const { transfer, deps } = context

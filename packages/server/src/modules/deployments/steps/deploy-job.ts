@@ -1,6 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { wordsOf } from '@berth/contract'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
+import { isDiskFull } from '../../../platform/disk-full.ts'
 import { JobAborted, job } from '../../../platform/jobs/declare.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { endOperation, enterDiscarding, findAnyProject, findBySubject, lockProject, proceed } from '../../projects/index.ts'
@@ -136,6 +138,7 @@ async function end(deployment: DeploymentRow, error: unknown, deps: DeploymentsD
 function failureOf(error: unknown, { id, status }: DeploymentRow, deps: DeploymentsDeps): DeployFailed {
   if (error instanceof DeployFailed) return error
   if (status === 'cancelled') return new DeployFailed('cancelled', 'The deployment was cancelled')
+  if (isDiskFull(error)) return new DeployFailed('storage_full', wordsOf('storage_full'))
   deps.log.error({ err: error, deploymentId: id }, 'deployments: unexpected error')
   return new DeployFailed('internal', 'Something went wrong on our side; the log of the instance says what')
 }
