@@ -125,7 +125,7 @@ describeOnRuntimes('one encrypted file and one key', (runtime) => {
       await copyFile(join(hosting.berth.dataFolder, 'backup.key'), key)
       if (isOnlyOnce) {
         const again = await command(['backup-instance', file], hosting.berth.dataFolder, oldEnv)
-        expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('there already')])
+        expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('already exists')])
       }
     }
     // Nothing is left: no folder, no container, no image, no volume.

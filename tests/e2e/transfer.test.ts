@@ -67,10 +67,10 @@ test('berth project export and import: a project with its data as one encrypted 
 
   const there = await here.cli(['project', 'import', file, '--passphrase-stdin'], { input: passphrase })
   expect(there.code).not.toBe(0)
-  expect(there.stderr).toContain('already there')
+  expect(there.stderr).toContain('already exists')
   expect((await here.api('DELETE', `/projects/${id}?deleteVolumes=true`)).status).toBe(200)
   const wrong = await here.cli(['project', 'import', file, '--passphrase-stdin'], { input: 'another passphrase' })
-  expect(wrong.stderr).toContain('does not open')
+  expect(wrong.stderr).toContain('cannot be decrypted')
   const imported = await here.cli(['project', 'import', file, '--passphrase-stdin'], { input: passphrase })
   expect(imported.code).toBe(0)
   const back = await sides.kept('here', slug)

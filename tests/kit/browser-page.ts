@@ -50,7 +50,7 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await page.getByLabel('E-mail address').fill(email)
   await page.getByRole('textbox', { name: 'Password' }).fill(password)
   const inside = page.getByRole('button', { name: /Search or go to/ })
-  const isUnreachable = page.getByText('The server cannot be reached')
+  const isUnreachable = page.getByText('The server is unreachable')
   for (let presses = 0; presses < 3; presses++) {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await inside.or(isUnreachable).first().waitFor()

@@ -4,7 +4,7 @@ import { ApiError } from '@berth/contract/client'
 export function errorWords(error: unknown): { title: string; message: string } {
   if (!(error instanceof ApiError)) {
     return error instanceof TypeError
-      ? { title: 'The server cannot be reached', message: 'Check your connection; this page tries again by itself.' }
+      ? { title: 'The server is unreachable', message: 'Check your connection; this page tries again by itself.' }
       : { title: 'Something went wrong', message: error instanceof Error ? error.message : String(error) }
   }
   const title = titles[error.status] ?? (error.status >= 500 ? 'The server could not do this' : 'This was refused')

@@ -127,7 +127,7 @@ export class ClientConnection {
   }
 
   #expire(): void {
-    if (this.#state === 'head' && this.#input) this.#refuse(new HeadFault(408, 'its head did not arrive in time'))
+    if (this.#state === 'head' && this.#input) this.#refuse(new HeadFault(408, 'the request headers timed out'))
     else this.socket.destroy()
   }
 
@@ -174,11 +174,11 @@ export class ClientConnection {
     const end = input.indexOf(headEnd, start)
     const { headBytes } = this.serving.routing.limits
     if ((end === -1 ? input.length : end) - start > headBytes) {
-      this.#refuse(new HeadFault(431, 'its head is too large'))
+      this.#refuse(new HeadFault(431, 'the request headers are too large'))
       return false
     }
     if (end === -1) {
-      if (hasBareLineFeed(input, start)) this.#refuse(new HeadFault(400, 'lines have to end with CRLF'))
+      if (hasBareLineFeed(input, start)) this.#refuse(new HeadFault(400, 'header lines must end with CRLF'))
       return false
     }
     this.#input = end + 4 < input.length ? input.subarray(end + 4) : undefined

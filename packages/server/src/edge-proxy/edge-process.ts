@@ -112,7 +112,7 @@ export class EdgeProcess {
       await this.#file.add(taken, () => this.#pool.state.pieces())
       return result
     } catch (cause) {
-      return { ...result, warnings: [...result.warnings, `the table could not be kept on disk: ${String(cause)}`] }
+      return { ...result, warnings: [...result.warnings, `the routing table could not be saved to disk: ${String(cause)}`] }
     }
   }
 

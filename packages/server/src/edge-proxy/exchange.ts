@@ -132,7 +132,7 @@ export class Exchange implements Held, RequestExchange {
     const handler = this.#handler
     this.#handler = undefined
     handler?.clientGone()
-    if (this.status === 0) this.refuse(faultNotice(400, 'its body is malformed'))
+    if (this.status === 0) this.refuse(faultNotice(400, 'the request body is malformed'))
     else this.abort(false)
   }
 

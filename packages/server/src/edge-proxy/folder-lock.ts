@@ -7,7 +7,7 @@ const startingMs = 10_000
 
 export class AnotherEdge extends Error {
   constructor() {
-    super('another edge runs in this folder')
+    super('another edge proxy already runs in this folder')
     this.name = 'AnotherEdge'
   }
 }

@@ -96,7 +96,7 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
       this.#letGo(false)
       this.#refusedBy(this.#upstream!)
     } else if (this.#phase === 'head' && !this.#requestEnded && this.#connection && !this.#connection.socket.writableNeedDrain)
-      this.#fail(faultNotice(408, 'its body did not arrive in time'), false)
+      this.#fail(faultNotice(408, 'the request body timed out'), false)
     else this.#fail(notices.slow)
   }
 

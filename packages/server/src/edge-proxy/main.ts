@@ -14,6 +14,6 @@ process.on('unhandledRejection', (cause) => console.error(new Date().toISOString
 if (role === 'worker') runWorkerProcess()
 else
   new EdgeProcess(settings).start(role).catch((cause: unknown) => {
-    console.error(new Date().toISOString(), 'the edge could not start:', cause instanceof Error ? cause.message : cause)
+    console.error(new Date().toISOString(), 'edge: start failed:', cause instanceof Error ? cause.message : cause)
     process.exit(cause instanceof AnotherEdge ? anotherEdgeRuns : 1)
   })

@@ -10,15 +10,15 @@ export interface Notice {
   retryAfterSeconds?: number
 }
 
-const backSoon = { status: 503, title: 'Back in a moment', retryAfterSeconds: 10 }
+const backSoon = { status: 503, title: 'Temporarily unavailable', retryAfterSeconds: 10 }
 
 export const notices = {
-  unknownHost: { status: 404, title: 'Nothing is here', text: 'No project is served at this address.', code: 'unknown_host' },
-  disabled: { status: 503, title: 'Switched off', text: 'This project is disabled by its owner.', code: 'project_disabled' },
+  unknownHost: { status: 404, title: 'Site not found', text: 'No project is served at this address.', code: 'unknown_host' },
+  disabled: { status: 503, title: 'Project disabled', text: 'The owner has disabled this project.', code: 'project_disabled' },
   paused: {
     restore: { ...backSoon, text: 'This project is being restored from a backup.', code: 'project_restoring' },
     move: { ...backSoon, text: 'This project is being moved.', code: 'project_moving' },
-    start: { ...backSoon, text: 'This project is stopped and starts again.', code: 'project_starting' },
+    start: { ...backSoon, text: 'This project is restarting.', code: 'project_starting' },
   },
   failed: {
     status: 502,
@@ -29,11 +29,11 @@ export const notices = {
   unreachable: {
     status: 502,
     title: 'No answer',
-    text: 'The project did not answer.',
+    text: 'The project did not respond.',
     code: 'upstream_unreachable',
     retryAfterSeconds: 5,
   },
-  slow: { status: 504, title: 'No answer in time', text: 'The project took too long to answer.', code: 'upstream_timeout' },
+  slow: { status: 504, title: 'Gateway timeout', text: 'The project took too long to respond.', code: 'upstream_timeout' },
   notWoken: {
     status: 503,
     title: 'Still waking',
@@ -44,32 +44,32 @@ export const notices = {
   tooManyHeld: {
     status: 503,
     title: 'Still waking',
-    text: 'Too many requests wait for this project.',
+    text: 'Too many requests are waiting for this project. Try again later.',
     code: 'waking',
     retryAfterSeconds: 5,
   },
   crowded: {
     status: 503,
-    title: 'Too much at once',
-    text: 'Too many requests to this project are under way.',
+    title: 'Too many requests',
+    text: 'This project is handling too many requests. Try again later.',
     code: 'too_many_requests_under_way',
     retryAfterSeconds: 5,
   },
-  forbidden: { status: 403, title: 'Forbidden', text: 'A rule of this project refuses the request.', code: 'forbidden_by_rule' },
-  notFound: { status: 404, title: 'Not found', text: 'There is no such page.', code: 'not_found' },
+  forbidden: { status: 403, title: 'Forbidden', text: 'A rule of this project blocked the request.', code: 'forbidden_by_rule' },
+  notFound: { status: 404, title: 'Not found', text: 'This page does not exist.', code: 'not_found' },
   methodNotAllowed: {
     status: 405,
     title: 'Method not allowed',
     text: 'Only GET and HEAD are served here.',
     code: 'method_not_allowed',
   },
-  broken: { status: 500, title: 'Could not be read', text: 'The file could not be read.', code: 'unreadable' },
+  broken: { status: 500, title: 'Internal error', text: 'The file could not be read.', code: 'unreadable' },
 } satisfies Record<string, Notice | Record<PausedTarget['reason'], Notice>>
 
 export const limitedNotice = (status: number, retryAfterSeconds: number): Notice => ({
   status,
   title: 'Too many requests',
-  text: 'This project limits how often it may be asked. Try again later.',
+  text: 'The rate limit of this project was exceeded. Try again later.',
   code: 'rate_limited',
   retryAfterSeconds,
 })

@@ -58,7 +58,7 @@ const plainRequestId = /^[0-9A-Za-z._:/+=-]{1,128}$/
 
 /** `text` is the head up to and including the CRLF of its last line, without the empty line. */
 export function parseRequestHead(text: string): RequestHead | HeadFault {
-  if (!plainLines.test(text)) return bad('control characters in the head')
+  if (!plainLines.test(text)) return bad('control characters in the headers')
   const lineEnd = text.indexOf('\r\n')
   const methodEnd = text.indexOf(' ')
   const targetEnd = text.lastIndexOf(' ', lineEnd)
@@ -68,7 +68,7 @@ export function parseRequestHead(text: string): RequestHead | HeadFault {
   if (!commonMethods.has(method) && !methodForm.test(method)) return bad('malformed request line')
   if (target === '' || target.includes(' ') || target.includes('\t')) return bad('malformed request line')
   if (version !== 'HTTP/1.1' && version !== 'HTTP/1.0') return otherVersion(version)
-  if (method === 'CONNECT' || method === 'TRACE') return new HeadFault(405, `${method} is not served here`)
+  if (method === 'CONNECT' || method === 'TRACE') return new HeadFault(405, `${method} is not supported`)
   const head = emptyHead(text, method, target, version === 'HTTP/1.1' ? 1 : 0)
   return readFields(head, lineEnd + 2) ?? readTarget(head) ?? readHost(head) ?? head
 }
@@ -91,9 +91,7 @@ export function headerValue(head: RequestHead, name: string): string | undefined
 }
 
 const otherVersion = (version: string) =>
-  /^HTTP\/\d\.\d$/.test(version)
-    ? new HeadFault(505, 'only HTTP/1.1 and HTTP/1.0 are spoken here')
-    : bad('malformed request line')
+  /^HTTP\/\d\.\d$/.test(version) ? new HeadFault(505, 'only HTTP/1.1 and HTTP/1.0 are supported') : bad('malformed request line')
 
 const bad = (reason: string) => new HeadFault(400, reason)
 
@@ -133,7 +131,7 @@ function readFields(head: RequestHead, from: number): HeadFault | undefined {
     const colon = text.indexOf(':', at)
     if (colon === -1 || colon > end) return bad('a header line without a colon')
     const name = headerName(text.slice(at, colon))
-    if (!name) return bad('a header name that is not one')
+    if (!name) return bad('an invalid header name')
     if (name.role !== 'pass') {
       // Node does not take a tab for a blank here, others do.
       if (name.role === 'transferEncoding' && text.slice(colon, end).includes('\t')) return bad('a tab in the transfer encoding')
@@ -228,7 +226,7 @@ function settle(head: RequestHead, seen: Seen): HeadFault | undefined {
   if (seen.lengths > 1 || seen.encodings > 1 || (seen.lengths && seen.encodings)) return bad('more than one body length')
   if (seen.encodings) {
     if (head.minor === 0) return bad('a transfer encoding in HTTP/1.0')
-    if (seen.encoding.toLowerCase() !== 'chunked') return new HeadFault(501, 'only the chunked transfer encoding is understood')
+    if (seen.encoding.toLowerCase() !== 'chunked') return new HeadFault(501, 'only the chunked transfer encoding is supported')
     head.body = chunkedBody
   } else if (seen.lengths) {
     if (!/^\d{1,15}$/.test(seen.length)) return bad('a content length that is not a number')

@@ -35,9 +35,9 @@ describe('host routing', () => {
 
   test('leaves out what cannot be used and names it', () => {
     const table = routing({ a: to('u', 70_000) }, undefined, { trustedProxies: ['nonsense'] })
-    expect(table.warnings).toEqual(['trusted proxy "nonsense" is neither an address nor a CIDR'])
+    expect(table.warnings).toEqual(['trusted proxy "nonsense" is not an IP address or CIDR range'])
     expect(table.find('a')).toBeUndefined()
-    expect([...table.refused]).toEqual([['a', 'upstream u: 70000 is no port']])
+    expect([...table.refused]).toEqual([['a', 'upstream u: 70000 is not a valid port']])
   })
 
   test('serves a host whose new entry is no good as before, and every other host as it should be', () => {

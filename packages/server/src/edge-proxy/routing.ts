@@ -114,7 +114,7 @@ export class Routing {
     this.publicHttpsPort = rest.publicHttpsPort ?? 0
     this.challenges = new Map(Object.entries(rest.challenges ?? {}))
     for (const entry of rest.trustedProxies ?? [])
-      if (!this.trusted.add(entry)) this.warnings.push(`trusted proxy "${entry}" is neither an address nor a CIDR`)
+      if (!this.trusted.add(entry)) this.warnings.push(`trusted proxy "${entry}" is not an IP address or CIDR range`)
     this.upstreams.clear()
     this.rules.clear()
     for (const route of this.#routes.values()) this.#register(route)
@@ -158,7 +158,7 @@ export class Routing {
   #shares(target: UpstreamsTarget, warnings: string[]): { upstream: Upstream; weight: number }[] {
     const usable = target.upstreams.filter(({ id, port }) => {
       const valid = Number.isInteger(port) && port > 0 && port < 65_536
-      if (!valid) warnings.push(`upstream ${id}: ${port} is no port`)
+      if (!valid) warnings.push(`upstream ${id}: ${port} is not a valid port`)
       return valid
     })
     if (usable.length === 0 && target.upstreams.length > 0) throw new Error(warnings.join('; '))

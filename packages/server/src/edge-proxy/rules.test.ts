@@ -147,7 +147,7 @@ describe('a ban', () => {
   test('names entries that cannot be read and keeps the others', () => {
     const { status, warnings } = judged(ban({ ips: ['nonsense', '192.0.2.1'] }))
     expect(status).toBe(403)
-    expect(warnings).toEqual(['rule r: "nonsense" is neither an address nor a CIDR'])
+    expect(warnings).toEqual(['rule r: "nonsense" is not an IP address or CIDR range'])
   })
 })
 

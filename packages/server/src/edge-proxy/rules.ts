@@ -118,7 +118,7 @@ function judgeAllowDeny(id: string, config: AllowDenyConfig, warnings: string[])
 function addressSet(id: string, entries: readonly string[], warnings: string[]): AddressSet {
   const set = new AddressSet()
   for (const entry of entries)
-    if (!set.add(entry.trim())) warnings.push(`rule ${id}: "${entry}" is neither an address nor a CIDR`)
+    if (!set.add(entry.trim())) warnings.push(`rule ${id}: "${entry}" is not an IP address or CIDR range`)
   return set
 }
 

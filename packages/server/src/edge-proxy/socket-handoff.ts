@@ -14,14 +14,14 @@ export async function handOver(successor: EdgeSettings, listening: Listening, re
   const child = spawnEdge(successor, 'successor')
   const said = (word: string) =>
     new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`the successor did not become ${word} in time`)), stepMs)
+      const timer = setTimeout(() => reject(new Error(`the new edge process did not become ${word} in time`)), stepMs)
       child.on('message', (message) => {
         if (message !== word) return
         clearTimeout(timer)
         resolve()
       })
       child.once('error', reject)
-      child.once('exit', (code) => reject(new Error(`the successor ended with ${code}`)))
+      child.once('exit', (code) => reject(new Error(`the new edge process exited with code ${code}`)))
     })
   try {
     const serving = said('serving')

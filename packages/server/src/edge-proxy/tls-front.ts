@@ -65,7 +65,7 @@ export class SecureContexts {
     try {
       return this.#create(pair)
     } catch (cause) {
-      console.error(`certificate of ${entry} cannot be used:`, cause instanceof Error ? cause.message : cause)
+      console.error(`edge: certificate of ${entry} is invalid:`, cause instanceof Error ? cause.message : cause)
       return undefined
     }
   }

@@ -132,7 +132,7 @@ export class WorkerPool {
     child.on('error', () => {})
     child.once('exit', () => {
       this.#processes.delete(worker)
-      worker.caller.fail(new Error('the worker is gone'))
+      worker.caller.fail(new Error('the worker exited'))
       if (!this.#closing) setTimeout(() => this.#startWorker().catch(() => {}), restartAfterMs)
     })
     await worker.caller.ask('prepare', [this.#listening.https ? portOf(this.#listening.https) : 0])

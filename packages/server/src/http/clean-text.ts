@@ -11,10 +11,10 @@ const unclean = (text: string) => text.includes('\0') || !text.isWellFormed()
 export const mayBeUnclean = (json: string): boolean => /\\u(0000|d[89a-f])/i.test(json)
 
 export function checkBody(value: unknown, path: readonly string[] = []): void {
-  if (typeof value === 'string' && unclean(value)) refuse(path.join('.') || 'body', 'holds a character that no text can hold')
+  if (typeof value === 'string' && unclean(value)) refuse(path.join('.') || 'body', 'contains an invalid character')
   if (typeof value !== 'object' || value === null) return
   for (const [key, inner] of Object.entries(value)) {
-    if (unclean(key)) refuse('body', 'has a field whose name no text can hold')
+    if (unclean(key)) refuse('body', 'has a field name with an invalid character')
     checkBody(inner, [...path, key])
   }
 }
@@ -24,6 +24,5 @@ export function checkAddress({ url, params, query }: FastifyRequest): void {
   if (!url.includes('%')) return
   for (const value of Object.values((params ?? {}) as Record<string, string>)) if (unclean(value)) fail('not_found')
   for (const [name, value] of Object.entries((query ?? {}) as Record<string, string | string[]>))
-    if ([value].flat().some((text) => typeof text === 'string' && unclean(text)))
-      refuse(name, 'holds a character that no text can hold')
+    if ([value].flat().some((text) => typeof text === 'string' && unclean(text))) refuse(name, 'contains an invalid character')
 }

@@ -120,7 +120,7 @@ const othersOf = ({ names = {} }: AnyRoute): string[] =>
 export function refuseOthers(row: AnyRoute, body: unknown, { projectIds }: Caller): void {
   const given = (body ?? {}) as Record<string, unknown>
   const field = projectIds && othersOf(row).find((name) => given[name] != null)
-  if (field) fail('forbidden', { field, words: `${field}: this token is limited to certain projects in the cloud` })
+  if (field) fail('forbidden', { field, words: `${field}: this token is limited to specific projects in the cloud` })
 }
 
 /** Grants of this instance do not apply to a project in the cloud: role and scopes decide. */

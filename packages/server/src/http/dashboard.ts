@@ -8,7 +8,7 @@ import type { FastifyInstance } from 'fastify'
 export async function serveDashboard(app: FastifyInstance, folder: string, uploadOrigin: string | null): Promise<void> {
   if (!existsSync(folder)) {
     app.get('/', (_request, reply) =>
-      reply.type('text/plain').send('Berth is running; its dashboard is not built: npm run build\n'),
+      reply.type('text/plain').send('Berth is running, but its dashboard is not built. Run npm run build.\n'),
     )
     return
   }

@@ -26,7 +26,7 @@ export type AnswerBody = { whole: string } | { events: Readable } | { rest: Read
 export async function readAnswer(row: AnyRoute, method: string, answer: ForwardedAnswer, askedAt: number): Promise<AnswerBody> {
   const { status, body } = answer
   try {
-    if (status < 200 || status > 599 || (status >= 300 && status < 400)) notOurs(`it answered with status ${status}`)
+    if (status < 200 || status > 599 || (status >= 300 && status < 400)) notOurs(`it responded with status ${status}`)
     if (status === 401) fail('cloud_unreachable', { words: revokedMessage })
     if (method === 'HEAD' || status === 204) {
       body.resume()
@@ -62,33 +62,31 @@ function checkType({ headers }: ForwardedAnswer, wanted: string): void {
     .split(';')[0]
     ?.trim()
     .toLowerCase()
-  if (given !== wanted || headers['content-encoding'] !== undefined) notOurs('its answer is not one of Berth')
+  if (given !== wanted || headers['content-encoding'] !== undefined) notOurs('its response is not from a Berth instance')
 }
 
 function checkedText(bytes: Buffer): string {
-  if (!isUtf8(bytes)) notOurs('its answer cannot be read')
+  if (!isUtf8(bytes)) notOurs('its response is invalid')
   const text = bytes.toString('utf8')
   try {
     JSON.parse(text)
   } catch {
-    notOurs('its answer cannot be read')
+    notOurs('its response is invalid')
   }
   return text
 }
 
 /** The cloud answers, and the link's token was revoked or has expired. */
-export const revokedMessage =
-  'The cloud service does not accept the token of the link any more: make a token there and link the organisation again'
+export const revokedMessage = 'The cloud rejects the token of the link. Create a new token there and link the organisation again.'
 
-const notOurs = (reason: string): never => fail('cloud_unreachable', { words: `The cloud service cannot be reached: ${reason}` })
+const notOurs = (reason: string): never => fail('cloud_unreachable', { words: `The cloud is unreachable: ${reason}` })
 
 /** Null: there is more of it than that, and it is as if nothing had been read. */
 function readWhole(body: Readable, withinMs: number): Promise<Buffer | null> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>()
   const chunks: Buffer[] = []
   let size = 0
-  const cut = () =>
-    reject(new Failure('cloud_unreachable', { words: 'The cloud service cannot be reached: its answer was cut off' }))
+  const cut = () => reject(new Failure('cloud_unreachable', { words: 'The cloud is unreachable: its response was incomplete' }))
   const onData = (chunk: Buffer) => {
     chunks.push(chunk)
     size += chunk.length
@@ -114,12 +112,12 @@ function readWhole(body: Readable, withinMs: number): Promise<Buffer | null> {
 /** One that never ends, or no longer comes, is cut off: whoever reads it sees that it is not whole. */
 function bounded(body: Readable): Readable {
   let size = 0
-  const tooSlow = setTimeout(() => body.destroy(new Error('the cloud stopped in the middle of its answer')), longestPauseMs)
+  const tooSlow = setTimeout(() => body.destroy(new Error('the cloud stopped sending its response')), longestPauseMs)
   body.once('close', () => clearTimeout(tooSlow))
   body.on('data', (chunk: Buffer) => {
     tooSlow.refresh()
     size += chunk.length
-    if (size > mostBytes) body.destroy(new Error('the cloud answers without end'))
+    if (size > mostBytes) body.destroy(new Error('the response of the cloud is too large'))
   })
   return body.pause()
 }

@@ -64,20 +64,20 @@ async function checkGrants(row: AnyRoute, tag: Permission, caller: Caller, gatek
 }
 
 export const refuseTag = (tag: Permission): never =>
-  fail('forbidden', { permission: tag, words: `This needs the permission ${tag}` })
+  fail('forbidden', { permission: tag, words: `Permission ${tag} is required` })
 
 /** A token that is limited to projects reaches what belongs to them and what a row says of itself; every other row is closed to it. */
 const takesProjectTokens = (row: AnyRoute): boolean =>
   row.projectTokens !== undefined || (row.on !== undefined && projectScoped.has(row.on))
 
 const refuseLimited = (): never =>
-  fail('forbidden', { words: 'This token is limited to certain projects, and this is not about one of them' })
+  fail('forbidden', { words: 'This token is limited to specific projects and cannot be used for this' })
 
 function checkOperator(caller: Caller, gatekeeper: Gatekeeper, field?: string): Awaitable<void> {
   return after(gatekeeper.isOperator(caller), (isOperator) => {
     if (!isOperator)
       fail('forbidden', {
-        words: 'This needs an operator of the instance: an owner or admin of the organisation made at set-up',
+        words: 'Only an operator of the instance can do this: an owner or admin of the organisation created at set-up',
         ...(field ? { field } : {}),
       })
   })
@@ -156,7 +156,7 @@ function aboutCloud(row: AnyRoute, { role }: Caller): { level: Level } {
 
 /** The id in a path is plain to see; one in the body is named. */
 const refuseUnknown = ({ inBody, on }: AnyRoute): never =>
-  fail('not_found', inBody ? { field: inBody, words: `There is no such ${on}` } : {})
+  fail('not_found', inBody ? { field: inBody, words: `This ${on} does not exist` } : {})
 
 function isInReach(row: AnyRoute, object: object, projectId: string | undefined, { projectIds, tokenId }: Caller): boolean {
   if (!projectIds) return true
@@ -182,7 +182,10 @@ async function checkOthers(
     const object = projectScoped.has(kind) ? await loaders[kind]?.({ id, sessionId: id }, caller) : undefined
     const projectId = object && projectOf(object, kind)
     if (!projectId || !caller.projectIds?.has(projectId))
-      fail('forbidden', { field, words: `${field}: this token is limited to certain projects, and it belongs to none of them` })
+      fail('forbidden', {
+        field,
+        words: `${field}: this token is limited to specific projects, and this object belongs to none of them`,
+      })
   }
 }
 
@@ -190,7 +193,7 @@ async function checkOthers(
 export function checkLevel(row: AnyRoute, level: Level, { scopes }: Caller): void {
   const needed = neededLevel(row)
   const permission: Permission = `project:${needed}`
-  if (!reaches(level, needed)) fail('forbidden', { permission, words: `This needs ${needed} on the project` })
+  if (!reaches(level, needed)) fail('forbidden', { permission, words: `The level "${needed}" on the project is required` })
   if (scopes && isAskedOfProject(row, needed) && !scopes.has(permission)) refuseTag(permission)
 }
 

@@ -41,7 +41,7 @@ function absent(at: string): RouteOptions {
   return { method: method as 'GET', url: `/api${path}`, handler: noSuchRoute, onRequest: noSuchRoute }
 }
 
-const noSuchRoute = async (): Promise<never> => fail('not_found', { words: 'There is no such route' })
+const noSuchRoute = async (): Promise<never> => fail('not_found', { words: 'This route does not exist' })
 
 function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDeps): RouteOptions {
   const [method, path] = at.split(' ') as [string, string]

@@ -113,7 +113,7 @@ export class OpenStreams {
       const who = credentialOf(caller)
       const asked = callers.get(who) ?? Promise.resolve(this.#deps.gatekeeper.renew(caller))
       callers.set(who, asked)
-      const now = (await asked) ?? fail('unauthorized', { words: 'What you signed in with has ended' })
+      const now = (await asked) ?? fail('unauthorized', { words: 'Session expired. Sign in again.' })
       await checkTag(row, now, this.#deps.gatekeeper)
       if (elsewhere) await this.#judgeElsewhere(group, now)
       else if (row.on) await loadObject(row, { params }, now, this.#deps)
@@ -125,13 +125,13 @@ export class OpenStreams {
 
   async #judgeElsewhere(group: OpenStream[], caller: Caller): Promise<void> {
     checkRole((group[0] as OpenStream).row, caller)
-    const changed = new Failure('not_found', { words: 'The link to the cloud was changed' })
+    const changed = new Failure('not_found', { words: 'The cloud link changed. Open the stream again.' })
     for (const stream of group) if (!(await stream.elsewhere?.isSameLink())) stream.end(changed.body())
   }
 
   /** Nobody can say whether they still may: the stream ends, and its reader asks again. */
   #unknown(error: unknown): Failure {
-    this.#deps.log.warn({ err: error }, 'a stream ends, since it could not be judged again')
+    this.#deps.log.warn({ err: error }, 'http: stream closed, its authorization could not be checked again')
     return new Failure('unavailable')
   }
 }

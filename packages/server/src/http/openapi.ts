@@ -52,18 +52,18 @@ const errorSchema = {
   type: 'object',
   required: ['error', 'code'],
   properties: {
-    error: { type: 'string', description: 'What went wrong, for people' },
-    code: { type: 'string', enum: Object.keys(errors), description: 'What went wrong, for programs' },
-    field: { type: 'string', description: 'The first offending field, as a dotted path' },
+    error: { type: 'string', description: 'The error message' },
+    code: { type: 'string', enum: Object.keys(errors), description: 'The error code' },
+    field: { type: 'string', description: 'The first invalid field, as a dotted path' },
     permission: { type: 'string', description: 'With `forbidden`: the permission tag that is missing' },
     details: {
       type: 'array',
-      description: 'Every offending field',
+      description: 'All invalid fields',
       items: {
         type: 'object',
         properties: {
           field: { type: 'string', description: 'The field, as a dotted path' },
-          message: { type: 'string', description: 'What is wrong with it' },
+          message: { type: 'string', description: 'Why the field is invalid' },
         },
       },
     },
@@ -126,7 +126,7 @@ function success(row: AnyRoute, expand: Expand): object {
 /** A browser navigates to the row: it is sent on, or shown a page. */
 const html = { 'text/html': { schema: { type: 'string' } } }
 const pages = {
-  200: { description: 'A page that asks the person to confirm', content: html },
-  303: { description: 'On to the next page' },
-  400: { description: 'A page that says what went wrong', content: html },
+  200: { description: 'A page that asks the user to confirm', content: html },
+  303: { description: 'Redirect to the next page' },
+  400: { description: 'A page that shows the error', content: html },
 }

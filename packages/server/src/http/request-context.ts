@@ -80,7 +80,7 @@ export class ContextOfRequest implements RequestContext {
   }
 
   get caller(): Caller {
-    if (!this.#caller) throw new Error(`${this.#row.at} is public: nobody has signed in`)
+    if (!this.#caller) throw new Error(`${this.#row.at} is public: the request has no caller`)
     return this.#caller
   }
 }

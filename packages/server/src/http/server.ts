@@ -81,9 +81,7 @@ function parseBodies(app: FastifyInstance): void {
     }
     if (bytes.length === 0) return done(null, undefined)
     if (isTooDeep(bytes))
-      return done(
-        new Failure('invalid_json', { words: `This JSON nests more than ${deepestJson} lists and objects in each other` }),
-      )
+      return done(new Failure('invalid_json', { words: `The JSON is nested deeper than ${deepestJson} levels` }))
     const text = bytes.toString('utf8')
     if (mayBeUnclean(text)) request.state.mayBeUnclean = true
     parse(request, text, (error, value) => (error ? done(new Failure('invalid_json', { cause: error })) : done(null, value)))

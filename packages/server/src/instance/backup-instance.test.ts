@@ -52,7 +52,7 @@ describeNeeding(['postgres'], 'an instance on PostgreSQL', () => {
 
   test.each([
     ['a database that is not empty', () => urls.old, 'not empty'],
-    ['no database', () => null, 'set BERTH_DATABASE_URL'],
+    ['no database', () => null, 'Set BERTH_DATABASE_URL'],
   ])('does not come back into %s, and nothing is left of it', async (_, urlOf, words) => {
     const { file, keyFile } = await saved()
     const restored = restoreInstance(configOf('other', urlOf()), file, keyFile)

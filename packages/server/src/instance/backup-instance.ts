@@ -43,7 +43,7 @@ export interface InstanceSaved {
  */
 export async function backupInstance(config: Config, file: string, { withEngine = true } = {}): Promise<InstanceSaved> {
   const target = resolve(file)
-  if (existsSync(target)) throw new InstanceBackupRefused(`${target} is there already: name another file`)
+  if (existsSync(target)) throw new InstanceBackupRefused(`${target} already exists. Choose another file.`)
   const keyFile = backupKeyFile(config.dataDir)
   const { identity } = await readOrMakeIdentity(keyFile)
   const snapshot = await mkdtemp(join(tmpdir(), 'berth-snapshot-'))
@@ -71,9 +71,12 @@ async function engineFor(config: Config) {
     return await openEngineOf(config)
   } catch (error) {
     const words = operatorText(error)
-    throw new InstanceBackupRefused(`Volumes of this instance are in Docker, but: ${words}. --without-docker leaves them out`, {
-      cause: error,
-    })
+    throw new InstanceBackupRefused(
+      `The Docker volumes of this instance cannot be backed up: ${words}. Add --without-docker to leave them out.`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 
@@ -112,9 +115,9 @@ export async function restoreInstance(
 ): Promise<{ dataDir: string } & Brought> {
   const { dataDir } = config
   const identity = await readIdentity(keyFile)
-  if (!identity) throw new InstanceBackupRefused(`${keyFile} is not there: without the key nothing can be opened`)
+  if (!identity) throw new InstanceBackupRefused(`${keyFile} does not exist. The backup cannot be decrypted without its key.`)
   if (existsSync(dataDir) && (await readdir(dataDir)).length > 0)
-    throw new InstanceBackupRefused(`${dataDir} is not empty: set BERTH_DATA_DIR to a new folder`)
+    throw new InstanceBackupRefused(`${dataDir} is not empty. Set BERTH_DATA_DIR to a new folder.`)
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const opened = () => openedFile(createReadStream(file), identity)
   try {

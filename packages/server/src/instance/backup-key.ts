@@ -9,7 +9,7 @@ import type { Secret } from '../platform/secrets/secret.ts'
 export const backupKeyFile = (dataDir: string) => join(dataDir, 'backup.key')
 
 export const keyAdvice = (file: string) =>
-  `Backups are encrypted to the key in ${file}: keep a copy of that file elsewhere, because without it no backup can be opened by anybody`
+  `Backups are encrypted with the key in ${file}. Keep a copy of that file on another machine: without it no backup can be restored.`
 
 type Identities = readonly [Secret, ...Secret[]]
 
@@ -22,7 +22,7 @@ export function openArchives(file: string, log: Log, partBytes?: number): () => 
     if (known && !found) {
       // What is stored from now on would be lost with this process.
       await writeIdentities(file, known.identities)
-      log.error({ file }, `${file} was gone and is written again from memory. ${keyAdvice(file)}`)
+      log.error({ file }, `backups: key file ${file} was missing and has been written again from memory. ${keyAdvice(file)}`)
       return known.archives
     }
     if (known && found && isSame(known.identities, found)) return known.archives
@@ -30,7 +30,7 @@ export function openArchives(file: string, log: Log, partBytes?: number): () => 
     if (made?.isNew) log.warn({ file }, keyAdvice(file))
     const identities: Identities = found ?? [made!.identity]
     const archives = await createArchives({ identities, isNewKey: made?.isNew ?? false, ...(partBytes ? { partBytes } : {}) })
-    if (known) log.warn({ file, recipient: archives.recipient }, 'the key of backups was changed; it counts from now on')
+    if (known) log.warn({ file, recipient: archives.recipient }, 'backups: key changed, the new key is used from now on')
     known = { identities, archives }
     return archives
   }

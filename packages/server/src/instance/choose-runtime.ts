@@ -23,13 +23,13 @@ export async function chooseRuntime(config: Config, logger: Logger): Promise<Run
   const docker = await containers(config, logger)
   try {
     const { version } = await docker.check(AbortSignal.timeout(answersWithinMs))
-    logger.info({ version, socket: config.dockerSocket }, 'projects run in Docker')
+    logger.info({ version, socket: config.dockerSocket }, 'runtime: projects run in Docker')
     return docker
   } catch (error) {
     await docker.close()
     const words = operatorText(error)
     if (runtime === 'docker') throw new ConfigError('BERTH_RUNTIME', `BERTH_RUNTIME is "docker", but: ${words}`)
-    logger.warn({ words }, 'the Docker engine does not answer: projects run as plain processes')
+    logger.warn({ words }, 'runtime: Docker engine is unreachable, projects run as plain processes')
     return processes(config, logger)
   }
 }
@@ -40,10 +40,10 @@ function processes(config: Config, logger: Logger): Runtime {
   if (config.mode === 'cloud' && sandbox.kind === 'none')
     throw new ConfigError(
       'BERTH_MODE',
-      'BERTH_MODE is "cloud": it must be self-hosted where nothing keeps projects apart (use Docker, install bubblewrap or run as root)',
+      'BERTH_MODE is "cloud": it must be self-hosted unless projects are isolated (use Docker, install bubblewrap or run as root)',
     )
   const { kind, words } = sandbox
-  logger[kind === 'none' ? 'warn' : 'info']({ isolation: kind, words }, 'projects run as plain processes')
+  logger[kind === 'none' ? 'warn' : 'info']({ isolation: kind, words }, 'runtime: projects run as plain processes')
   return createProcessRuntime({ folder, environment: config.environment, sandbox })
 }
 

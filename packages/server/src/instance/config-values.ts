@@ -43,7 +43,7 @@ export const listenAddress: ValueKind<string> = {
 }
 
 export const hostAndPort: ValueKind<string> = {
-  accepts: 'a host name, with a port if it needs one, such as hooks.example.com:8443',
+  accepts: 'a host name with an optional port, such as hooks.example.com:8443',
   parse: (text) => {
     const [host = '', portText, ...rest] = text.split(':')
     const fits = rest.length === 0 && isDomain(lowerCase(host)) && (portText === undefined || port.parse(portText, { home: '' }))
@@ -52,7 +52,7 @@ export const hostAndPort: ValueKind<string> = {
 }
 
 export const nameServers: ValueKind<readonly string[]> = {
-  accepts: 'addresses of name servers with commas between them, with a port if they need one, such as 1.1.1.1,[::1]:5353',
+  accepts: 'comma-separated name server addresses with optional ports, such as 1.1.1.1,[::1]:5353',
   parse: (text) => {
     const servers = text.split(',').map((server) => server.trim())
     const isServer = (server: string) => {
@@ -64,7 +64,7 @@ export const nameServers: ValueKind<readonly string[]> = {
 }
 
 export const hosts: ValueKind<readonly string[]> = {
-  accepts: 'host names, with ports where they need one, and commas between them',
+  accepts: 'comma-separated host names with optional ports',
   parse: (text) => {
     const parts = text.split(',').map((part) => hostAndPort.parse(part.trim(), { home: '' }))
     return parts.every((part) => part !== undefined) ? Object.freeze(parts) : undefined
@@ -112,7 +112,7 @@ export const secretText = ({ least = 1, most = 1000 } = {}): ValueKind<Secret> =
 })
 
 export const secretKeys: ValueKind<Secret> = {
-  accepts: 'a key of at least 16 characters, or several with commas between them, the newest first',
+  accepts: 'a key of at least 16 characters, or several comma-separated keys, the newest first',
   secret: true,
   parse: (text) => (text.split(',').every((key) => key.trim().length >= 16) ? new Secret(text) : undefined),
 }
@@ -144,7 +144,7 @@ export const absoluteFile: ValueKind<string> = {
 }
 
 export const folders: ValueKind<readonly string[]> = {
-  accepts: `absolute folders with "${delimiter}" between them`,
+  accepts: `absolute folders separated by "${delimiter}"`,
   parse: (text, { home }) => {
     const parts = text.split(delimiter).filter((part) => part !== '')
     const absolute = parts.every((part) => /^(\/|~(\/|$))/.test(part) && !part.includes('\0'))
@@ -153,7 +153,7 @@ export const folders: ValueKind<readonly string[]> = {
 }
 
 export const addressRanges: ValueKind<readonly string[]> = {
-  accepts: 'IP addresses or ranges such as 10.0.0.0/8, with commas between them',
+  accepts: 'comma-separated IP addresses or ranges such as 10.0.0.0/8',
   parse: (text) => {
     const parts = text.split(',').map((part) => part.trim())
     return parts.every(isAddressRange) ? Object.freeze(parts) : undefined
@@ -164,7 +164,7 @@ const privateBlocks = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.
 
 /** Networks are cut out of them: one with less than a few of the smallest is of no use. */
 export const privateRanges: ValueKind<readonly string[]> = {
-  accepts: 'private IPv4 ranges of /8 to /26 such as 10.213.0.0/16, with commas between them',
+  accepts: 'comma-separated private IPv4 ranges of /8 to /26, such as 10.213.0.0/16',
   parse: (text) => {
     const parts = text.split(',').map((part) => part.trim())
     return parts.every(isPrivateRange) ? Object.freeze(parts) : undefined

@@ -165,7 +165,7 @@ describe('values', () => {
 
 test('an unknown BERTH_ variable is a warning with the nearest known name; test variables are left alone', () => {
   expect(readConfig({ ...home, BERTH_PROT: '1', BERTH_TEST_DATABASE: 'sqlite', OTHER: 'x' }).warnings).toEqual([
-    'BERTH_PROT is not a setting and was ignored; the nearest one is BERTH_PORT',
+    'BERTH_PROT is not a setting and was ignored. Did you mean BERTH_PORT?',
   ])
 })
 

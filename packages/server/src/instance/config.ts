@@ -75,7 +75,7 @@ function readSetting<T>({ variable, kind, fallback, parse }: Setting<T>, env: En
   const text = kind.secret ? raw : raw.trim()
   const value = parse(text, place)
   if (value !== undefined) return value
-  const shown = kind.secret ? 'is not usable' : `is ${JSON.stringify(text.slice(0, 100))}`
+  const shown = kind.secret ? 'is invalid' : `is ${JSON.stringify(text.slice(0, 100))}`
   throw new ConfigError(variable, `${variable} ${shown}: it must be ${kind.accepts}`)
 }
 

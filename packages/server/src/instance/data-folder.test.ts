@@ -45,7 +45,7 @@ describe('the folder', () => {
 
   test('that cannot be made is told with its path', async () => {
     writeFileSync(join(base, 'deep'), 'a file')
-    await expect(openDataFolder(folder)).rejects.toThrow(`The data folder ${folder} cannot be made`)
+    await expect(openDataFolder(folder)).rejects.toThrow(`The data folder ${folder} cannot be created`)
   })
 
   test('can be taken again once released', async () => {
@@ -100,7 +100,7 @@ describe('two processes on one data folder', () => {
     const held = await openDataFolder(folder)
     const note = JSON.parse(readFileSync(join(folder, 'in-use.json'), 'utf8'))
     writeFileSync(join(folder, 'in-use.json'), JSON.stringify({ ...note, processStart: '1' }))
-    await expect(openDataFolder(folder)).rejects.toThrow('is in use by another process: stop it first')
+    await expect(openDataFolder(folder)).rejects.toThrow('is in use by another process. Stop it first')
     held.release()
   })
 

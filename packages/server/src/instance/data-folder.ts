@@ -27,7 +27,7 @@ export async function openDataFolder(path: string): Promise<DataFolder> {
   const lock = takeFileLock(join(path, 'in-use.lock'))
   if (!lock)
     throw new DataFolderInUse(
-      `${path} is in use by ${await describeHolder(path)}: stop it first, or set BERTH_DATA_DIR to another folder`,
+      `${path} is in use by ${await describeHolder(path)}. Stop it first, or set BERTH_DATA_DIR to another folder.`,
     )
   try {
     writeNote(path)
@@ -65,7 +65,7 @@ function makeFolder(path: string): void {
     mkdirSync(path, { recursive: true, mode: 0o700 })
     chmodSync(path, 0o700)
   } catch (cause) {
-    throw new Error(`The data folder ${path} cannot be made: ${cause instanceof Error ? cause.message : cause}`, { cause })
+    throw new Error(`The data folder ${path} cannot be created: ${cause instanceof Error ? cause.message : cause}`, { cause })
   }
 }
 

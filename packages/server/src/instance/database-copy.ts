@@ -33,9 +33,11 @@ export async function snapshotDatabase<Found>(config: Config, file: string, look
 export async function checkDatabase(config: Config): Promise<void> {
   const isPostgres = existsSync(join(config.dataDir, postgresFile))
   if (!isPostgres && config.databaseUrl)
-    throw new InstanceBackupRefused('This instance was on SQLite: restore it without BERTH_DATABASE_URL')
+    throw new InstanceBackupRefused('The backup is from an instance on SQLite. Restore it without BERTH_DATABASE_URL.')
   if (isPostgres && !config.databaseUrl)
-    throw new InstanceBackupRefused('This instance was on PostgreSQL: set BERTH_DATABASE_URL to a new, empty database')
+    throw new InstanceBackupRefused(
+      'The backup is from an instance on PostgreSQL. Set BERTH_DATABASE_URL to a new, empty database.',
+    )
   if (config.databaseUrl) await refuseFilled(config.databaseUrl.reveal(), config.environment)
 }
 

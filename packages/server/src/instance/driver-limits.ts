@@ -39,7 +39,7 @@ function limitEdge(edge: EdgeDriver, log: Log): EdgeDriver {
 
 const limitRuntime = (runtime: Runtime, serverId: string | null): Runtime =>
   withTimeLimits(runtime, {
-    title: serverId === null ? 'The runtime' : 'The Docker of the server',
+    title: serverId === null ? 'The runtime' : 'The Docker engine of the server',
     limits: {
       check: { ms: 15_000, abortAt: 0 },
       usage: { ms: 30_000, abortAt: 0 },

@@ -46,7 +46,7 @@ export async function createDrivers(config: Config, version: string, logger: Log
       http: { host: config.host, port: config.edgePort },
       https: config.edgeTlsPort === null ? null : { host: config.host, port: config.edgeTlsPort },
       ...edgeProgram(version),
-      onTrouble: (words) => logger.warn({ words }, 'the edge is in trouble'),
+      onTrouble: (words) => logger.warn({ words }, 'edge: problem reported'),
     }),
     acme: createAcme({ directoryUrl: config.acmeDirectory, email: config.acmeEmail }),
     probe,

@@ -98,7 +98,7 @@ export async function bringToEngine(
 
 async function readList(entries: Entries): Promise<SavedVolume[]> {
   const entry = await entries.take()
-  if (!entry || entry.header.size > longestListBytes) throw new Error('The archive has a list of volumes that is too long')
+  if (!entry || entry.header.size > longestListBytes) throw new Error('The archive is damaged: its list of volumes is too long')
   return JSON.parse(Buffer.concat(await Array.fromAsync(entry.content)).toString()) as SavedVolume[]
 }
 

@@ -23,20 +23,22 @@ export async function leftBehind(
   return [
     ...policies.map(
       ({ id, cronExpression }) =>
-        `The backup policy ${id}${cronExpression ? ` (${cronExpression})` : ''} stays with its destination: make one there`,
+        `The backup policy ${id}${cronExpression ? ` (${cronExpression})` : ''} is not transferred. Create a backup policy at the target.`,
     ),
     ...environments.map(({ name, pullRequest }) =>
       pullRequest === null
-        ? `The environment ${name} comes with its variables and without its volumes: deploy it there when you need it`
-        : `The environment of pull request ${pullRequest} stays behind: the next push makes it again`,
+        ? `The environment ${name} is transferred with its variables and without its volumes. Deploy it at the target when you need it.`
+        : `The environment of pull request ${pullRequest} is not transferred. The next push creates it again.`,
     ),
     ...(await loginsFor(project, registries)).map(
-      ({ host }) => `The registry login for ${host} stays behind: add one there, or private images of ${host} cannot be fetched`,
+      ({ host }) =>
+        `The registry login for ${host} is not transferred. Add a login at the target, or private images of ${host} cannot be pulled.`,
     ),
     ...(await hooksOf(db, projectId)).map(
-      ({ name }) => `The deploy hook ${name} stays behind: its address is of this instance. Make one there`,
+      ({ name }) =>
+        `The deploy hook ${name} is not transferred: its URL belongs to this instance. Create a deploy hook at the target.`,
     ),
-    ...(project?.serverId ? ['The project ran on a server of its own: there it runs on the machine of the instance'] : []),
+    ...(project?.serverId ? ['The project ran on its own server. At the target it runs on the machine of the instance.'] : []),
   ]
 }
 

@@ -23,7 +23,7 @@ export async function followTheFolder(dataDir: string, db: Db, logger: Logger): 
   }
   if (before !== dataDir) {
     await renamePlaces(db, before, dataDir)
-    logger.info({ from: before, to: dataDir }, 'the data folder was moved: what is kept in it is found at its new place')
+    logger.info({ from: before, to: dataDir }, 'instance: data folder moved, stored paths updated')
   }
   if (before === dataDir && existsSync(note)) return
   writeFileSync(`${note}.new`, JSON.stringify({ path: dataDir }), { mode: 0o600 })
@@ -37,12 +37,12 @@ function placeOutside(dataDir: string, logger: Logger): string | null {
   const [from, to] = [oldPlace(dataDir), processFolder(dataDir)]
   if (process.getuid?.() !== 0 || !existsSync(from)) return null
   if (!existsSync(join(to, 'volumes'))) return from
-  logger.warn({ from, to }, 'files of projects are in two places; the ones outside of the data folder are not used')
+  logger.warn({ from, to }, 'instance: project files exist in two folders, the ones outside the data folder are not used')
   return null
 }
 
 function bringIn(from: string, to: string, logger: Logger): void {
-  logger.info({ from, to }, 'volumes and builds are brought into the data folder')
+  logger.info({ from, to }, 'instance: moving volumes and builds into the data folder')
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
   rmSync(to, { recursive: true, force: true })
   try {

@@ -16,7 +16,8 @@ const count = `SELECT count(*) FROM pg_tables WHERE schemaname NOT IN ('pg_catal
 
 export async function refuseFilled(url: string, environment: Environment): Promise<void> {
   const tables = await run('psql', [...psql, `--command=${count}`], url, environment)
-  if (Number(tables) !== 0) throw new InstanceBackupRefused('The database of BERTH_DATABASE_URL is not empty: name a new one')
+  if (Number(tables) !== 0)
+    throw new InstanceBackupRefused('The database of BERTH_DATABASE_URL is not empty. Use a new database.')
 }
 
 /** Into an empty database, whole or not at all. */
@@ -33,7 +34,7 @@ async function run(program: string, args: string[], url: string, environment: En
   } catch (error) {
     if (!(error instanceof ProgramMissing)) throw error
     throw new InstanceBackupRefused(
-      `The database is PostgreSQL, and ${program} is not on this machine: install PostgreSQL's client programs of the server's version`,
+      `The database is PostgreSQL, but ${program} is not installed. Install the PostgreSQL client programs in the version of the server.`,
     )
   }
 }

@@ -6,7 +6,7 @@ export function unknownVariables(env: Readonly<Record<string, string | undefined
   return Object.keys(env)
     .filter((name) => name.startsWith('BERTH_') && !name.startsWith('BERTH_TEST_') && !known.includes(name))
     .sort()
-    .map((name) => `${name} is not a setting and was ignored; the nearest one is ${nearest(name, known)}`)
+    .map((name) => `${name} is not a setting and was ignored. Did you mean ${nearest(name, known)}?`)
 }
 
 function nearest(name: string, known: readonly string[]): string {

@@ -30,7 +30,7 @@ describe('an address set', () => {
     expect(has(setOf(entry), address)).toBe(expected)
   })
 
-  test('takes no entry that is neither an address nor a CIDR', () => {
+  test('takes no entry that is not an IP address or CIDR range', () => {
     const set = new AddressSet()
     for (const entry of [
       '',

@@ -37,7 +37,7 @@ export function clientOf(address: string): string {
 /** Whether an address set takes the entry: an address or a CIDR. */
 export const isAddressEntry = (entry: string): boolean => prefixLength(entry) !== undefined
 
-/** Range in the IPv6-mapped form; undefined when the entry is neither an address nor a CIDR. */
+/** Range in the IPv6-mapped form; undefined when the entry is not an IP address or CIDR range. */
 function prefixLength(entry: string): number | undefined {
   const slash = entry.indexOf('/')
   const version = isIP(slash === -1 ? entry : entry.slice(0, slash))
@@ -52,7 +52,7 @@ function prefixLength(entry: string): number | undefined {
 export class AddressSet {
   readonly #byLength = new Map<number, Set<string>>()
 
-  /** False when the entry is neither an address nor a CIDR. */
+  /** False when the entry is not an IP address or CIDR range. */
   add(entry: string): boolean {
     const prefix = prefixLength(entry)
     if (prefix === undefined) return false

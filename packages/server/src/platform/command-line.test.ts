@@ -29,8 +29,8 @@ describe('a command that a user wrote becomes words', () => {
 describe('what only a shell can do is told', () => {
   test.each([
     ['npm run build | tee log', 'pipe'],
-    ['npm i && npm run build', 'joins'],
-    ['sleep 1 & wait', 'joins'],
+    ['npm i && npm run build', 'chains'],
+    ['sleep 1 & wait', 'chains'],
     ['a; b', 'several commands'],
     ['a\nb', 'several lines'],
     ['node x > out', 'redirects output'],
@@ -48,9 +48,9 @@ describe('what only a shell can do is told', () => {
     ['ls # all', 'comment'],
     ['PORT=3000 node x', 'variable'],
     ['PORT="a b" node x', 'variable'],
-    ['cd app', 'word of the shell'],
-    ['export A', 'word of the shell'],
-    ['! true', 'word of the shell'],
+    ['cd app', 'shell keyword or builtin'],
+    ['export A', 'shell keyword or builtin'],
+    ['! true', 'shell keyword or builtin'],
     ["echo 'open", 'not closed'],
     ['echo "open', 'not closed'],
     ['echo "open\\', 'not closed'],

@@ -13,8 +13,8 @@ export function parseCommandLine(text: string): string[] | NeedsShell {
   if ('needsShell' in words) return words
   const [first] = words
   if (first === undefined) return []
-  if (!reader.firstIsQuoted && assignment.test(first)) return { needsShell: 'it sets a variable before the command' }
-  if (shellWords.has(first)) return { needsShell: `${first} is a word of the shell` }
+  if (!reader.firstIsQuoted && assignment.test(first)) return { needsShell: 'it sets an environment variable before the command' }
+  if (shellWords.has(first)) return { needsShell: `${first} is a shell keyword or builtin` }
   return words
 }
 
@@ -31,9 +31,9 @@ const shellWords = new Set(
 
 const meaningOf: Record<string, string | undefined> = {
   '|': 'it has a pipe',
-  '&': 'it joins commands or runs one in the background',
-  ';': 'it holds several commands',
-  '\n': 'it holds several lines',
+  '&': 'it chains commands or runs one in the background',
+  ';': 'it contains several commands',
+  '\n': 'it contains several lines',
   '<': 'it redirects input',
   '>': 'it redirects output',
   '(': 'it has a subshell',
@@ -48,7 +48,7 @@ const meaningOf: Record<string, string | undefined> = {
 /** These mean something only where a word begins. */
 const meaningAtStart: Record<string, string | undefined> = {
   '#': 'it has a comment',
-  '~': "it refers to somebody's home folder",
+  '~': 'it refers to a home directory',
 }
 
 class WordReader {

@@ -250,7 +250,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     const database = await open()
     await sql`insert into "schemaMigrations" values ('999-from-tomorrow', 0)`.execute(database.db)
     await expect(database.openAgain()).rejects.toThrow(
-      /^the database has schema 999-from-tomorrow, but this Berth knows only up to \d{3}-[a-z-]+: start the newer Berth that made it$/,
+      /^The database has schema 999-from-tomorrow, but this version of Berth supports only up to \d{3}-[a-z-]+\. Start the newer version\.$/,
     )
   })
 

@@ -47,9 +47,9 @@ describe('a switch that the edge does not take', () => {
 
   test('because of this host alone: it fails, others go on', async () => {
     const { app, host } = await live()
-    edge().refused = { [host]: 'upstream u: 70000 is no port' }
+    edge().refused = { [host]: 'upstream u: 70000 is not a valid port' }
     const second = await scene.settled(await scene.deploy(app.id))
-    expect(second).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('is no port') } })
+    expect(second).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('is not a valid port') } })
     const other = await scene.makeApp()
     expect((await scene.settled(await scene.deploy(other.id))).status).toBe('live')
   })

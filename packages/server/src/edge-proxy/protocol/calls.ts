@@ -22,7 +22,7 @@ export type EdgeEvent =
 /** Thrown at everybody who waits when the other side is gone. */
 export class EdgeGone extends Error {
   constructor(reason: string) {
-    super(`the edge is gone: ${reason}`)
+    super(`the edge process exited: ${reason}`)
     this.name = 'EdgeGone'
   }
 }

@@ -218,6 +218,6 @@ const linesOf = (pairs: readonly (readonly [string, string])[]) => pairs.map(([n
 async function readPiece(handle: files.FileHandle, at: number, length: number): Promise<Buffer> {
   const piece = Buffer.allocUnsafe(length)
   const { bytesRead } = await handle.read(piece, 0, length, at)
-  if (bytesRead === 0) throw new Error('the file is shorter than it was')
+  if (bytesRead === 0) throw new Error('the file was truncated while it was sent')
   return piece.subarray(0, bytesRead)
 }

@@ -100,7 +100,7 @@ const taken = () => fail('email_taken', { field: 'email', words: 'This address h
 
 /** On a self-hosted instance there is no such thing; before a cloud is set up nobody could run it. */
 async function openTo(modes: readonly SignUpSettings['mode'][], { signUp, database }: AccessDeps): Promise<SignUpSettings> {
-  if (!signUp || signUp.mode === 'closed') return fail('not_found', { words: 'There is no such route' })
+  if (!signUp || signUp.mode === 'closed') return fail('not_found', { words: 'This route does not exist' })
   if (!modes.includes(signUp.mode))
     fail('forbidden', { words: 'Signing up here takes an invitation: ask whoever runs this cloud for one' })
   if (!(await findSetupOrganization.first(database.db, {}))) fail('starting')

@@ -30,4 +30,4 @@ export function failureOf(error: unknown): { code: string; message: string } | u
 export const wordsOfError = (error: unknown): string => errorMessage(error).slice(0, 2_000)
 
 /** For an error that has no message for people: its own may name a table or a path, and is in the log. */
-export const internalText = 'Something went wrong on our side. The log of the instance says what.'
+export const internalText = 'Internal error. The log of the instance has the details.'

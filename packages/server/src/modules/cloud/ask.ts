@@ -52,7 +52,7 @@ export async function askWithAny(
 }
 
 async function textOf(body: Readable, mostBytes: number, withinMs: number): Promise<string> {
-  const late = setTimeout(() => body.destroy(new CloudUnreachable('its answer was cut off')), withinMs)
+  const late = setTimeout(() => body.destroy(new CloudUnreachable('its response was incomplete')), withinMs)
   const chunks: Uint8Array[] = []
   let size = 0
   try {
@@ -70,6 +70,6 @@ async function textOf(body: Readable, mostBytes: number, withinMs: number): Prom
 /** The caller's own abort stays what it is. */
 export function cloudUnreachable(error: unknown): unknown {
   if (error instanceof Error && error.name === 'AbortError') return error
-  const reason = error instanceof CloudUnreachable ? error.message : 'its answer cannot be read'
-  return new Failure('cloud_unreachable', { words: `The cloud service cannot be reached: ${reason}`, cause: error })
+  const reason = error instanceof CloudUnreachable ? error.message : 'its response is invalid'
+  return new Failure('cloud_unreachable', { words: `The cloud is unreachable: ${reason}`, cause: error })
 }

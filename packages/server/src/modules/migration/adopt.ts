@@ -62,7 +62,7 @@ function answerFailed(error: unknown): never {
   if (error instanceof Failure && (error.code !== 'validation_failed' || isOfRequest(error.particulars.field))) throw error
   const reason =
     error instanceof Failure ? error.message : 'an unexpected error occurred. The log of the instance has the details'
-  return fail('adoption_failed', { words: `The services could not be adopted: ${reason}`, cause: error })
+  return fail('adoption_failed', { words: `The server rejected the adoption of the services: ${reason}`, cause: error })
 }
 
 const isOfRequest = (field: string | undefined) => /^(serverId|projectName|serviceNames)\b/.test(field ?? '')

@@ -37,7 +37,7 @@ export async function migrate(root: Db, kind: 'sqlite' | 'postgres', migrations:
       await tx.insertInto('schemaMigrations').values({ name: migration.name, appliedAt: Date.now() }).execute()
       return true
     })
-    if (ran) log.info({ migration: migration.name }, 'the database schema was brought up to date')
+    if (ran) log.info({ migration: migration.name }, 'database: migration applied')
   }
 }
 
@@ -64,6 +64,6 @@ function refuseNewerSchema(applied: readonly string[], migrations: readonly Migr
   const unknown = applied.filter((name) => !migrations.some((migration) => migration.name === name))
   if (unknown.length === 0) return
   throw new SchemaIsNewer(
-    `the database has schema ${unknown.at(-1)}, but this Berth knows only up to ${migrations.at(-1)?.name}: start the newer Berth that made it`,
+    `The database has schema ${unknown.at(-1)}, but this version of Berth supports only up to ${migrations.at(-1)?.name}. Start the newer version.`,
   )
 }

@@ -9,7 +9,7 @@ import { isUnfitValue } from './violations.ts'
 export class BadCursor extends Error {
   override readonly name = 'BadCursor'
   constructor() {
-    super('the cursor is not one that this list handed out')
+    super('the cursor does not belong to this list')
   }
 }
 

@@ -22,7 +22,7 @@ export function postgresParts(url: string, log: Log): PostgresParts {
     connectionTimeoutMillis: 10_000,
   })
   // Without a listener, a server that restarts while a client is idle would end this process.
-  pool.on('error', (error) => log.warn({ err: error }, 'an idle PostgreSQL connection was lost'))
+  pool.on('error', (error) => log.warn({ err: error }, 'database: idle PostgreSQL connection lost'))
   // The same holds between two queries of a transaction, where the pool does not listen; the next query fails anyway.
   pool.on('connect', (client) => client.on('error', () => {}))
   const statementNames = new Map<string, string>()

@@ -51,7 +51,7 @@ export class Attempt<Deps> {
     try {
       await endAttempt(database, this.row, { as: 'handed back' }, clock.now())
     } catch (error) {
-      log.error({ err: error, jobId: this.row.id, kind: this.row.kind }, 'a job could not be handed back')
+      log.error({ err: error, jobId: this.row.id, kind: this.row.kind }, 'jobs: release failed')
     }
   }
 
@@ -86,7 +86,7 @@ export class Attempt<Deps> {
   async #afterAbort(): Promise<Ending> {
     const { reason } = this.#controller.signal.reason as JobAborted
     if (reason === 'cancelled') return { as: 'cancelled', error: null }
-    if (reason === 'deadline') return await this.#afterError(`it did not end within ${this.job.deadlineMs} ms`)
+    if (reason === 'deadline') return await this.#afterError(`timed out after ${this.job.deadlineMs} ms`)
     return { as: 'handed back' }
   }
 
@@ -94,7 +94,7 @@ export class Attempt<Deps> {
     const { row, job } = this
     const { log, clock } = this.#parts
     if (row.attempts >= job.maxAttempts) return await this.#endAsFailed(error)
-    log.warn({ jobId: row.id, kind: row.kind, attempt: row.attempts, reason: error }, 'a job failed and will be tried again')
+    log.warn({ jobId: row.id, kind: row.kind, attempt: row.attempts, reason: error }, 'jobs: attempt failed, will retry')
     return { as: 'retry', error, runAt: new Date(clock.now().getTime() + job.backoff(row.attempts)) }
   }
 
@@ -103,14 +103,14 @@ export class Attempt<Deps> {
     const { row, job } = this
     const { database, deps, log, clock } = this.#parts
     const attempts = Math.min(row.attempts, job.maxAttempts)
-    log.error({ jobId: row.id, kind: row.kind, attempts, reason: failure }, 'a job failed for good')
+    log.error({ jobId: row.id, kind: row.kind, attempts, reason: failure }, 'jobs: failed, no attempts left')
     if (!job.onFailed) return { as: 'failed', error: failure }
     try {
       if (row.failure === null && !(await recordFailure(database, row, failure))) return { as: 'handed back' }
       await within(onFailedMs, job.onFailed(JSON.parse(row.payload), { message: failure, attempts }, deps))
       return { as: 'failed', error: failure }
     } catch (error) {
-      log.error({ err: error, jobId: row.id, kind: row.kind }, 'the failure of a job could not be recorded by its module')
+      log.error({ err: error, jobId: row.id, kind: row.kind }, 'jobs: failure handler failed')
       return { as: 'retry', error: messageOf(error), failure, runAt: new Date(clock.now().getTime() + job.backoff(row.attempts)) }
     }
   }
@@ -123,7 +123,7 @@ export class Attempt<Deps> {
         await endAttempt(database, this.row, ending, clock.now())
         return
       } catch (error) {
-        log.error({ err: error, jobId: this.row.id, kind: this.row.kind }, 'the end of a job could not be written')
+        log.error({ err: error, jobId: this.row.id, kind: this.row.kind }, 'jobs: result could not be saved')
         await new Promise((resolve) => setTimeout(resolve, pauseMs).unref())
       }
     }
@@ -140,7 +140,7 @@ async function orAbandoned(run: Promise<void>, abort: AbortSignal): Promise<void
   const abandoned = Promise.withResolvers<never>()
   let timer: NodeJS.Timeout | undefined
   const wait = () => {
-    timer = setTimeout(() => abandoned.reject(new Error('it ignored its abort signal')), abandonMs)
+    timer = setTimeout(() => abandoned.reject(new Error('the job ignored its abort signal')), abandonMs)
   }
   abort.addEventListener('abort', wait, { once: true })
   if (abort.aborted) wait()
@@ -154,7 +154,7 @@ async function orAbandoned(run: Promise<void>, abort: AbortSignal): Promise<void
 
 async function within(ms: number, work: Promise<void>): Promise<void> {
   const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error(`it did not end within ${ms} ms`)), ms)
+  const timer = setTimeout(() => late.reject(new Error(`timed out after ${ms} ms`)), ms)
   try {
     await Promise.race([work, late.promise])
   } finally {

@@ -55,7 +55,8 @@ export async function insertJob<Payload>(
       if (existing.priority < (options.priority ?? 0)) await raise(db, existing.id, options.priority ?? 0)
       return { id: existing.id, isNew: false, isRunning: existing.status === 'running' }
     }
-    if (attempt === 10) throw new Error(`the job ${kind} could not be enqueued: its key ${uniqueKey} is taken and freed in turns`)
+    if (attempt === 10)
+      throw new Error(`the job ${kind} could not be enqueued: its key ${uniqueKey} was repeatedly taken by other jobs`)
   }
 }
 

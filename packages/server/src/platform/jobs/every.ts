@@ -30,7 +30,7 @@ export class Every {
       await pause(this.#seconds * 1000, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) return
       await this.#work(signal).catch((error: unknown) => {
-        if (!signal.aborted) this.#log.warn({ err: error }, 'repeated work failed')
+        if (!signal.aborted) this.#log.warn({ err: error }, 'jobs: periodic task failed')
       })
     }
   }

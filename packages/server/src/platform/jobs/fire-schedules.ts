@@ -58,7 +58,7 @@ function earliest({ db }: Database, kinds: readonly string[]): Promise<ScheduleR
 async function fire(bound: Bound, row: ScheduleRow, declared: Job<unknown, never>, { now, since, log }: Firing): Promise<void> {
   const { next, isUsable } = nextTime(row, now)
   if (!(await moveOn(bound, row, next))) return
-  if (!isUsable) return log.error({ schedule: row.key, kind: row.kind }, 'a schedule cannot be understood and is passed over')
+  if (!isUsable) return log.error({ schedule: row.key, kind: row.kind }, 'jobs: invalid schedule skipped')
   const due = new Date(row.nextRunAt)
   const payload: unknown = JSON.parse(row.payload)
   const hears = declared.onMissed !== undefined

@@ -20,7 +20,7 @@ export async function beat<Deps>(
       if (!row && attempts.has(token)) attempt.abort('lease_lost')
     }
   } catch (error) {
-    parts.log.warn({ err: error }, 'the leases of running jobs could not be renewed')
+    parts.log.warn({ err: error }, 'jobs: lease renewal failed')
     // Nobody else can take a job from the one process that owns a SQLite folder.
     if (parts.database.kind === 'postgres') abortUnconfirmed(attempts, parts.leaseMs)
   }

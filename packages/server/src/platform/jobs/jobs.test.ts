@@ -101,7 +101,7 @@ describeOnEachDatabase('a job', (open) => {
     const { id } = await jobs.enqueue(work, {})
     await vi.waitFor(async () => expect((await readJob(database, id)).status).toBe('failed'), 50_000)
     expect(reasons).toMatchObject([{ reason: 'deadline' }, { reason: 'deadline' }])
-    expect((await readJob(database, id)).lastError).toBe('it did not end within 30 ms')
+    expect((await readJob(database, id)).lastError).toBe('timed out after 30 ms')
   })
 
   test('does not run before its time', async () => {

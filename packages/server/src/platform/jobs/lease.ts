@@ -8,7 +8,7 @@ import { isRunning } from './statuses.ts'
 export type JobRow = Selectable<JobsTable>
 export type LeasedRow = JobRow & { leaseToken: string }
 
-export const diedMessage = 'the process that ran it ended before the job did'
+export const diedMessage = 'the process exited while the job was running'
 
 /** Extends the leases and tells which of them still stand, and which of those are to be cancelled. */
 export function renewLeases(

@@ -45,8 +45,10 @@ function parseCron({ cron, timezone }: { cron: string; timezone?: string | null 
     return new Cron(cron, { paused: true, mode: '5-part', timezone: timezone ?? 'UTC' })
   } catch (error) {
     const reason =
-      cron.trim().split(/\s+/).length === 5 ? (error as Error).message : 'it must have exactly five parts, as in `0 3 * * *`'
-    throw new BadRhythm('cron', `the cron expression cannot be understood: ${reason}`)
+      cron.trim().split(/\s+/).length === 5
+        ? (error as Error).message
+        : 'it must have exactly five fields, for example `0 3 * * *`'
+    throw new BadRhythm('cron', `the cron expression is invalid: ${reason}`)
   }
 }
 

@@ -56,7 +56,7 @@ describeOnEachDatabase('after kill -9', (open, kind) => {
     const jobs = await startJobs(database, [work])
     await jobs.whenIdle()
     expect(runs).toBe(0)
-    expect(told).toEqual([{ message: 'the process that ran it ended before the job did', attempts: 2 }])
+    expect(told).toEqual([{ message: 'the process exited while the job was running', attempts: 2 }])
     expect((await readJob(database, id)).status).toBe('failed')
   })
 

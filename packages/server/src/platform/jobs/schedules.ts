@@ -17,7 +17,7 @@ export type ScheduleRow = Selectable<SchedulesTable>
 /** Sets it anew when something about it changed; an unchanged one keeps its next time, so a restart misses nothing. */
 export async function setSchedule<Payload>(db: Db, now: Date, schedule: Schedule<Payload>): Promise<{ nextRunAt: Date }> {
   const next = nextOccurrence(schedule.rhythm, now)
-  if (!next) throw new BadRhythm('cron', 'the cron expression names no time that will come')
+  if (!next) throw new BadRhythm('cron', 'the cron expression never matches a future time')
   const { key, job, payload, rhythm } = schedule
   const content = {
     kind: job.kind,

@@ -66,7 +66,7 @@ export class Worker<Deps> {
     const { database, signals, leaseMs, log, clock } = this.#parts
     if (database.kind === 'sqlite') {
       const count = await recoverDead(database, { whose: 'all', except: [], now: clock.now() })
-      if (count > 0) log.info({ count }, 'jobs of the process before are queued again')
+      if (count > 0) log.info({ count }, 'jobs: jobs of the previous process queued again')
     }
     await this.#followClock({ isStart: true })
     this.#unsubscribe = signals.subscribe<JobsSignal>(jobsTopic, (event) => this.#hear(event))
@@ -119,7 +119,7 @@ export class Worker<Deps> {
         failures = 0
       } catch (error) {
         failures++
-        this.#parts.log.error({ err: error }, 'jobs could not be read from the database')
+        this.#parts.log.error({ err: error }, 'jobs: reading the queue failed')
         await this.#wakeup.sleep(Math.min(100 * 2 ** failures, 10_000))
       }
     }
@@ -143,7 +143,7 @@ export class Worker<Deps> {
     const { database, clock, log } = this.#parts
     const byMs = await this.#clockWatch.check()
     if (byMs !== undefined) {
-      log.warn({ bySeconds: Math.round(byMs / 1000), now: clock.now().toISOString() }, 'jobs: the clock of the machine jumped')
+      log.warn({ bySeconds: Math.round(byMs / 1000), now: clock.now().toISOString() }, 'jobs: system clock jumped')
       this.#unfollowedJumpMs += byMs
     }
     if (!isStart && this.#unfollowedJumpMs === 0) return

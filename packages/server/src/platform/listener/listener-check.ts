@@ -38,7 +38,7 @@ function answerAll(): void {
   // Each by itself: a long search in one project's processes delays no other's answer.
   for (const { address, owner, answer } of asked)
     isListener(address, owner, sockets).then(answer, (cause) => {
-      console.error(new Date().toISOString(), 'a listener could not be looked up:', cause)
+      console.error(new Date().toISOString(), 'listener: lookup failed:', cause)
       answer(false)
     })
 }

@@ -198,7 +198,7 @@ export class LogStream {
       const chunks = this.#pending.take(this.#segments.room)
       await this.#segments.write(chunks).catch((error) => {
         this.#pending.putBack(chunks)
-        this.#settings.onError(error, `${this.#settings.folder} cannot be written; it is tried again`)
+        this.#settings.onError(error, `${this.#settings.folder} cannot be written, will retry`)
         this.#flushIn(retryMs)
         throw error
       })
@@ -213,7 +213,7 @@ export class LogStream {
     if (!this.#dropped || this.#isExhausted) return
     const { count, last } = this.#dropped
     this.#dropped = null
-    const words = `${count} lines were dropped: they came faster than they could be written`
+    const words = `${count} lines were dropped: they arrived faster than they could be written`
     this.#settings.onError(new Error(words), this.#settings.folder)
     if ('message' in last) this.#hold({ ...last, message: `[${words}]` })
   }

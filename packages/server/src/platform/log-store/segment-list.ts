@@ -35,7 +35,9 @@ export class SegmentList {
   private constructor(settings: SegmentSettings, segments: Segment[]) {
     this.#settings = settings
     this.#segments = segments
-    this.#reader = new SegmentReader((error, path) => settings.onError(error, `${path} is damaged; the rest of it is read`))
+    this.#reader = new SegmentReader((error, path) =>
+      settings.onError(error, `${path} is damaged; reading the remaining entries`),
+    )
   }
 
   get lastId(): number {
@@ -105,7 +107,7 @@ export class SegmentList {
       if (index) this.#reader.remember(segment, index)
       else this.#segments.splice(this.#segments.indexOf(segment), 1)
     })
-      .catch((error) => onError(error, `${segment.path} could not be compressed and stays as it is`))
+      .catch((error) => onError(error, `${segment.path} could not be compressed, keeping it uncompressed`))
       .finally(() => this.#packing.delete(segment))
       .then(() => this.#removeOldest())
     this.#packing.set(segment, done)

@@ -36,7 +36,7 @@ export function openKeyRing({ folder, fromSettings }: { folder: string; fromSett
     },
     rotate: () => {
       if (given.length > 0)
-        throw new Error('The newest key comes from BERTH_SECRET_KEY: put a new key and a comma in front of it instead')
+        throw new Error('The newest key comes from BERTH_SECRET_KEY. Put a new key and a comma in front of it instead.')
       addKey(file)
       keys = read()
       return keys[0]!
@@ -110,7 +110,7 @@ function readKeyFile(file: string): Buffer[] | null {
   } catch {
     // Told below, without the text: it may hold parts of keys.
   }
-  throw new Error(`${file} is damaged: put back a copy of it, or set BERTH_SECRET_KEY and remove it`)
+  throw new Error(`${file} is damaged. Restore a copy of it, or set BERTH_SECRET_KEY and delete the file.`)
 }
 
 function writeDraft(file: string, keys: Buffer[]): string {

@@ -32,7 +32,7 @@ describe('sealing', () => {
   test('a ciphertext moved to another row does not open', () => {
     const box = boxOf()
     const sealed = box.seal('value', 'env_vars:value:1')
-    expect(() => box.open(sealed, 'env_vars:value:2')).toThrow(/altered, or belongs to another place/)
+    expect(() => box.open(sealed, 'env_vars:value:2')).toThrow(/altered, or copied from another column/)
   })
 
   test('any altered character is noticed', () => {

@@ -52,7 +52,7 @@ interface Sealed {
 
 function parse(sealed: string): Sealed {
   const parts = form.exec(sealed)
-  if (!parts) throw new SecretBoxError('A stored secret is damaged: it has not the form of one')
+  if (!parts) throw new SecretBoxError('A stored secret is damaged: its format is invalid')
   return { keyId: parts[1]!, nonce: Buffer.from(parts[2]!, 'base64url'), body: Buffer.from(parts[3]!, 'base64url') }
 }
 
@@ -61,12 +61,12 @@ function keyFor(keyId: string, ring: KeyRing): SecretKey {
   if (known) return known
   const have = ring.keys().map(({ id }) => id)
   throw new SecretBoxError(
-    `A stored secret needs key ${keyId}, and this instance has ${have.join(', ')}: BERTH_SECRET_KEY or secret-keys.json is not the one it was stored with`,
+    `A stored secret needs key ${keyId}, but this instance has ${have.join(', ')}. Restore the BERTH_SECRET_KEY or secret-keys.json that encrypted it.`,
   )
 }
 
 function encrypt({ id, key }: SecretKey, value: string, place: string): string {
-  if (!value.isWellFormed()) throw new SecretBoxError('A value with half a surrogate pair cannot be stored unchanged')
+  if (!value.isWellFormed()) throw new SecretBoxError('The value is not valid Unicode: it contains an unpaired surrogate')
   const nonce = randomBytes(nonceBytes)
   const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes }).setAAD(context(id, place))
   const body = Buffer.concat([cipher.update(value, 'utf8'), cipher.final(), cipher.getAuthTag()])
@@ -80,7 +80,7 @@ function decrypt({ id, key }: SecretKey, { nonce, body }: Sealed, place: string)
   try {
     return Buffer.concat([decipher.update(body.subarray(0, -tagBytes)), decipher.final()]).toString('utf8')
   } catch {
-    throw new SecretBoxError(`A stored secret does not open at ${place}: it was altered, or belongs to another place`)
+    throw new SecretBoxError(`A stored secret cannot be decrypted at ${place}: it was altered, or copied from another column`)
   }
 }
 

@@ -26,7 +26,7 @@ export class Listeners {
       try {
         listener(event)
       } catch (error) {
-        this.#log.error({ err: error, topic }, 'a listener to a signal failed')
+        this.#log.error({ err: error, topic }, 'signals: listener failed')
       }
     }
   }

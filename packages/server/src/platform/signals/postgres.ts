@@ -45,7 +45,7 @@ class Link {
   async open(): Promise<void> {
     const client = new pg.Client({ ...connectionSettings(this.#url), connectionTimeoutMillis: 10_000, query_timeout: 10_000 })
     client.on('error', (error) => this.#lost(client, error))
-    client.on('end', () => this.#lost(client, new Error('the server closed the connection')))
+    client.on('end', () => this.#lost(client, new Error('PostgreSQL closed the connection')))
     client.on('notification', ({ payload }) => this.#receive(payload ?? ''))
     try {
       await client.connect()
@@ -108,7 +108,7 @@ class Link {
     this.#client = undefined
     client.end().catch(() => {})
     if (this.#closed) return
-    this.#log.warn({ err: error }, 'the PostgreSQL connection for signals was lost')
+    this.#log.warn({ err: error }, 'signals: PostgreSQL connection lost')
     this.#reconnectLater()
   }
 
@@ -122,7 +122,7 @@ class Link {
         if (!this.#closed) this.#reconnectLater()
         return
       }
-      this.#log.info({}, 'the PostgreSQL connection for signals is back')
+      this.#log.info({}, 'signals: PostgreSQL connection restored')
       this.listeners.deliverToAll({ reread: true })
     }, pause)
   }

@@ -26,7 +26,10 @@ export function checkRhythm({ cronExpression, timezone }: Omit<Timed, 'enabled'>
   } catch (error) {
     if (!(error instanceof BadRhythm)) throw error
     if (error.field === 'timezone') refuse('timezone', 'is not a known time zone, such as Europe/Vienna or UTC')
-    fail('cron_invalid', { field: 'cronExpression', words: `The cron expression cannot be parsed: ${detail(error.message)}` })
+    fail('cron_invalid', {
+      field: 'cronExpression',
+      words: `The cron expression is invalid: ${detail(error.message)}`,
+    })
   }
 }
 

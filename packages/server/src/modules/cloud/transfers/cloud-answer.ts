@@ -9,8 +9,7 @@ export function answered({ status, body }: { status: number; body: any }): any {
   const said = typeof body?.error === 'string' ? body.error.slice(0, 500) : `it answered ${status}`
   if (status === 401) throw new LinkRevoked()
   // What passes: it is asked again.
-  if (status === 429 || status >= 500)
-    throw new Failure('cloud_unreachable', { words: `The cloud service cannot be reached: ${said}` })
+  if (status === 429 || status >= 500) throw new Failure('cloud_unreachable', { words: `The cloud is unreachable: ${said}` })
   const code = typeof body?.code === 'string' && body.code in errors ? (body.code as ErrorCode) : 'conflict'
   throw new Failure(code, { words: `The cloud says: ${said}` })
 }

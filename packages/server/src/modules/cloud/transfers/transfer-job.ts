@@ -105,9 +105,9 @@ async function turnAround(transfer: CloudTransferRow, error: unknown, deps: Clou
   // Called off: why is said already.
   if (current?.phase === 'undoing') return void Object.assign(transfer, current)
   const said = error instanceof Failure || error instanceof SideFailed ? error : diskFailure(error)
-  if (!said) deps.log.error({ err: error, transfer: transfer.id }, 'a move failed for a reason that it has no words for')
+  if (!said) deps.log.error({ err: error, transfer: transfer.id }, 'transfers: unexpected error')
   const errorCode = said?.code ?? 'internal'
-  const message = said?.message ?? 'Something went wrong on our side; the log of the instance says what'
+  const message = said?.message ?? 'Internal error. The log of the instance has the details.'
   deps.log.warn({ transfer: transfer.id, phase: transfer.phase, why: errorMessage(error) }, 'a move is taken back')
   Object.assign(transfer, { phase: 'undoing', errorCode, errorMessage: message })
   await updateTransfer(deps.database.db, transfer.id, { phase: 'undoing', errorCode, errorMessage: message })

@@ -140,7 +140,7 @@ function failureOf(error: unknown, { id, status }: DeploymentRow, deps: Deployme
   if (status === 'cancelled') return new DeployFailed('cancelled', 'The deployment was cancelled')
   if (isDiskFull(error)) return new DeployFailed('storage_full', wordsOf('storage_full'))
   deps.log.error({ err: error, deploymentId: id }, 'deployments: unexpected error')
-  return new DeployFailed('internal', 'Something went wrong on our side; the log of the instance says what')
+  return new DeployFailed('internal', 'Internal error. The log of the instance has the details.')
 }
 
 async function recordFailure(

@@ -44,7 +44,7 @@ const listOf =
 
 /** Judged by the edge's own reader: what passes here is in force there. */
 const address = (text: string, field: string): string =>
-  isAddressEntry(text) ? text : refuse(field, 'is neither an address nor a CIDR such as 203.0.113.0/24')
+  isAddressEntry(text) ? text : refuse(field, 'is not an IP address or CIDR range such as 203.0.113.0/24')
 
 const userAgent = (text: string, field: string): string =>
   /^[^\u0000-\u001f\u007f]{1,500}$/.test(text) ? text : refuse(field, 'must be 1 to 500 characters without control characters')

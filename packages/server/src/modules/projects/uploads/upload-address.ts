@@ -55,7 +55,7 @@ async function admitCaller(sessionId: string, caller: Caller, deps: ProjectsDeps
   const session = await findUploadSession(deps.database.db, organizationId, sessionId, nowOf(deps))
   if (!session || (projectIds && !projectIds.has(session.projectId ?? ''))) fail('not_found', { words: notGood })
   const tag = 'project:write'
-  if (!holds(caller, tag)) fail('forbidden', { permission: tag, words: `This needs the permission ${tag}` })
+  if (!holds(caller, tag)) fail('forbidden', { permission: tag, words: `Permission ${tag} is required` })
   return { session, maxBytes: limits.tarballBytes }
 }
 
