@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { table } from '@berth/contract'
-import { assemble } from '../packages/server/src/instance/assemble.ts'
-import { readConfig } from '../packages/server/src/instance/config.ts'
-import { createDrivers } from '../packages/server/src/instance/drivers.ts'
+import { assemble } from '../packages/server/src/instance/assemble/assemble.ts'
+import { readConfig } from '../packages/server/src/instance/config/config.ts'
+import { createDrivers } from '../packages/server/src/instance/drivers/drivers.ts'
 import { openInstanceContext } from '../packages/server/src/instance/instance-context.ts'
 
 /** Prints the routes that answer 501 because their module is not built yet. */

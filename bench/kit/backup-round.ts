@@ -8,7 +8,7 @@ import type { ArchiveIndex } from '../../packages/server/src/drivers/archive/arc
 import { createArchives } from '../../packages/server/src/drivers/archive/create-archives.ts'
 import { readOrMakeIdentity } from '../../packages/server/src/drivers/archive/instance-key.ts'
 import { createArchiveStores } from '../../packages/server/src/drivers/archive-store/create-archive-stores.ts'
-import { tarOf, untarInPlaceOf } from '../../packages/server/src/drivers/runtime/process/volume-archive.ts'
+import { tarOf, untarInPlaceOf } from '../../packages/server/src/drivers/runtime/process/files/volume-archive.ts'
 import { silentLog } from '../../packages/server/src/platform/log.ts'
 
 const [what, folder, destination, keyFile] = process.argv.slice(2) as [string, string, string, string]

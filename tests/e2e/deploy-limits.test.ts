@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createControlGroup } from '../../packages/server/src/drivers/runtime/process/cgroup.ts'
+import { createControlGroup } from '../../packages/server/src/drivers/runtime/process/processes/cgroup.ts'
 import { type BuildName, deployCalmApp, makeBuild } from '../kit/greedy-builds.ts'
 import { type Hosting, keepAsking, startHosting } from '../kit/hosting.ts'
 import { describeOnRuntimes } from '../kit/runtimes.ts'

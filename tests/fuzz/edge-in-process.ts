@@ -1,6 +1,6 @@
 import { on } from 'node:events'
 import net from 'node:net'
-import { EdgeWorker } from '../../packages/server/src/edge-proxy/worker.ts'
+import { EdgeWorker } from '../../packages/server/src/edge-proxy/process/worker.ts'
 
 /** One worker of the edge in this process, and an upstream that keeps what it hears and answers what it is told to. */
 export class EdgeInProcess {

@@ -1,17 +1,17 @@
 import manifest from '../package.json' with { type: 'json' }
-import { backupInstance, InstanceBackupRefused, restoreInstance } from './instance/backup-instance.ts'
+import { backupInstance, InstanceBackupRefused, restoreInstance } from './instance/backup/backup-instance.ts'
 import { closeInherited } from './instance/close-inherited.ts'
-import { describeSettings, readConfig } from './instance/config.ts'
-import { createAdminHere } from './instance/create-admin.ts'
+import { createAdminHere } from './instance/commands/create-admin.ts'
+import { rotateSecrets } from './instance/commands/rotate-secrets.ts'
+import { describeSettings, readConfig } from './instance/config/config.ts'
 import { DataFolderInUse } from './instance/data-folder.ts'
 import { openInstanceContext } from './instance/instance-context.ts'
-import { rotateSecrets } from './instance/rotate-secrets.ts'
 import { serve } from './instance/serve.ts'
 import { ConfigError } from './platform/config-error.ts'
 
 /** The door for the command line: everything that needs the data folder rather than the API. */
 export const version = manifest.version
-export type { Config } from './instance/config.ts'
+export type { Config } from './instance/config/config.ts'
 export {
   backupInstance,
   ConfigError,

@@ -11,7 +11,7 @@ import { ask, eventually, serve, startUpstream, type TestUpstream, testSettings 
 import type { EdgeListening } from './protocol/edge-listening.ts'
 import type { EdgeTable } from './protocol/edge-table.ts'
 import { wholePieces } from './protocol/table-pieces.ts'
-import { TableFile } from './table-file.ts'
+import { TableFile } from './routing/table-file.ts'
 
 let folder: string
 let upstream: TestUpstream

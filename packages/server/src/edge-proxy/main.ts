@@ -1,7 +1,7 @@
-import { EdgeProcess } from './edge-process.ts'
-import { AnotherEdge } from './folder-lock.ts'
+import { EdgeProcess } from './process/edge-process.ts'
+import { AnotherEdge } from './process/folder-lock.ts'
+import { runWorkerProcess } from './process/worker-process.ts'
 import { anotherEdgeRuns, type EdgeRole, type EdgeSettings } from './protocol/edge-settings.ts'
-import { runWorkerProcess } from './worker-process.ts'
 
 /** Entry of the edge: `main.ts <role> <settings as JSON>`. It lives apart from the control plane and outlives it. */
 const role = process.argv[2] as EdgeRole

@@ -4,7 +4,7 @@ import { openKeyRing } from '../platform/secrets/key-ring.ts'
 import type { Scrubber } from '../platform/secrets/scrubber.ts'
 import { Secret } from '../platform/secrets/secret.ts'
 import { createSecretBox, type SecretBox } from '../platform/secrets/secret-box.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import { createLogger, type Logger } from './logger.ts'
 
 /** What the server and the local commands both work with. */

@@ -1,6 +1,6 @@
 import { type DestinationStream, destination, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino'
 import type { Scrubber } from '../platform/secrets/scrubber.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 
 export type { Logger } from 'pino'
 

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { moveOver } from '../drivers/runtime/process/move-over.ts'
+import { moveOver } from '../drivers/runtime/process/files/move-over.ts'
 import { movePaths } from '../modules/deployments/index.ts'
 import { moveLocalPaths } from '../modules/projects/index.ts'
 import type { Db } from '../platform/db/schema.ts'
-import { processFolder } from './choose-runtime.ts'
+import { processFolder } from './drivers/choose-runtime.ts'
 import type { Logger } from './logger.ts'
 
 /**

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import ipaddr from 'ipaddr.js'
 import { describe, expect, test } from 'vitest'
-import { clientAddress, peerAddress } from '../edge-proxy/client-address.ts'
+import { clientAddress, peerAddress } from '../edge-proxy/limits/client-address.ts'
 import { AddressSet, addressKey, clientKey, plainAddress } from './address-set.ts'
 
 const setOf = (...entries: string[]) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Mail } from '../../src/drivers/mail/mailer.ts'
-import { readConfig } from '../../src/instance/config.ts'
+import { readConfig } from '../../src/instance/config/config.ts'
 import { call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, type People } from '../kit/people.ts'

@@ -3,7 +3,7 @@ import { FaultyPlace } from '../../src/drivers/archive-store/test-faults.ts'
 import { withRetries } from '../../src/drivers/archive-store/with-retries.ts'
 import { withTimeLimit } from '../../src/drivers/archive-store/with-time-limit.ts'
 import { readTar } from '../../src/drivers/tar/read-tar.ts'
-import type { Parts } from '../../src/instance/assemble.ts'
+import type { Parts } from '../../src/instance/assemble/assemble.ts'
 import type { Manifest } from '../../src/modules/backups/content/manifest.ts'
 import { type Scene, setScene } from './scene.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { BackupPolicy, BackupRestore, BackupRun } from '@berth/contract'
 import { pack } from 'tar-stream'
 import type { ArchiveStore } from '../../src/drivers/archive-store/archive-store.ts'
-import type { Parts } from '../../src/instance/assemble.ts'
+import type { Parts } from '../../src/instance/assemble/assemble.ts'
 import { type Scene as Deployments, setScene as setDeployments } from '../deployments/scene.ts'
 import { type Answer, type CallInput, call } from '../kit/call.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tarball } from '../../src/drivers/tarball/hostile-corpus.ts'
-import { readConfig } from '../../src/instance/config.ts'
+import { readConfig } from '../../src/instance/config/config.ts'
 import { newId } from '../../src/platform/db/ids.ts'
 import { setScene } from '../deployments/scene.ts'
 import { call } from '../kit/call.ts'

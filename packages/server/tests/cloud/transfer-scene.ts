@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Parts } from '../../src/instance/assemble.ts'
+import type { Parts } from '../../src/instance/assemble/assemble.ts'
 import { type Answer, call } from '../kit/call.ts'
 import type { TestInstance } from '../kit/instance.ts'
 import { makeProject } from '../kit/projects.ts'

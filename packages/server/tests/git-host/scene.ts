@@ -1,5 +1,5 @@
 import { type GitHubHost, startGitHubHost, type tokens } from '../../../../tests/kit/git-hosts/github-host.ts'
-import type { Parts } from '../../src/instance/assemble.ts'
+import type { Parts } from '../../src/instance/assemble/assemble.ts'
 import { type Answer, type CallInput, call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, type People } from '../kit/people.ts'

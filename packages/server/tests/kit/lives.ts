@@ -1,4 +1,4 @@
-import type { Parts } from '../../src/instance/assemble.ts'
+import type { Parts } from '../../src/instance/assemble/assemble.ts'
 import type { TestInstance } from './instance.ts'
 
 /** One control plane, from its start to its end. */

@@ -28,7 +28,7 @@ import { createServerLinks } from '../../src/drivers/shell/ssh/server-links.ts'
 import { type EdgeTable, emptyTable } from '../../src/edge-proxy/protocol/edge-table.ts'
 import type { TrafficMinute } from '../../src/edge-proxy/protocol/traffic.ts'
 import { openArchives } from '../../src/instance/backup-key.ts'
-import type { Drivers } from '../../src/instance/drivers.ts'
+import type { Drivers } from '../../src/instance/drivers/drivers.ts'
 import { silentLog } from '../../src/platform/log.ts'
 
 /** Working drivers that keep everything in memory: nothing is started, and what is asked for is there. */

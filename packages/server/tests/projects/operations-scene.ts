@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { newBundleKey } from '../../src/drivers/archive/bundle-key.ts'
-import type { Parts } from '../../src/instance/assemble.ts'
+import type { Parts } from '../../src/instance/assemble/assemble.ts'
 import { beginOperation, endOperation, enterDiscarding, holdOperation, lockProject } from '../../src/modules/projects/index.ts'
 import { newId } from '../../src/platform/db/ids.ts'
 import type { OperationKind, OperationPhase, ProjectOperationRow } from '../../src/platform/db/tables/projects.ts'

@@ -9,7 +9,7 @@ import { type TempFolder, tempFolder } from '../../../../../tests/kit/temp-folde
 import { inMemoryContent } from '../archive-store/in-memory.ts'
 import { localStore } from '../archive-store/local-store.ts'
 import { chunksOf, never } from '../archive-store/suite.ts'
-import { tarOf } from '../runtime/process/volume-archive.ts'
+import { tarOf } from '../runtime/process/files/volume-archive.ts'
 import type { Archives } from './archive.ts'
 import { createArchives } from './create-archives.ts'
 import { readOrMakeIdentity } from './instance-key.ts'

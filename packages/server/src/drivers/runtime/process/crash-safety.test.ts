@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type BuildPlan, emptyPlan, type Runtime, type StartRequest } from '../runtime.ts'
 import { createProcessRuntime } from './process-runtime.ts'
-import { isAlive } from './process-table.ts'
+import { isAlive } from './processes/process-table.ts'
 import { firstStage } from './sandbox/launch-script.ts'
 
 const owner = { projectId: 'prj_one', deploymentId: 'dep_one', environment: 'production' }

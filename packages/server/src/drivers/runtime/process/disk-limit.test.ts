@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type BuildPlan, emptyPlan, type Instance, type Runtime } from '../runtime.ts'
-import { createControlGroup } from './cgroup.ts'
 import { createProcessRuntime } from './process-runtime.ts'
+import { createControlGroup } from './processes/cgroup.ts'
 
 const owner = { projectId: 'prj_full', deploymentId: 'dep_full', environment: 'production' }
 const allotment = { cpuCores: 1, memoryMb: 512, diskMb: 32 }

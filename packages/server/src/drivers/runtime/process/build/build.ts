@@ -1,0 +1,311 @@
+import { existsSync } from 'node:fs'
+import { cp, mkdir, rmdir } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { CommandFailed, CommandTimedOut, ProgramMissing } from '../../../shell/command-errors.ts'
+import { buildCores } from '../../build-cores.ts'
+import { failedWords, outdatedLockfile } from '../../outdated-lockfile.ts'
+import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
+import { roomAt } from '../disk/disk-room.ts'
+import { DiskLook } from '../disk/disk-use.ts'
+import { finishArtifact } from '../files/artifact.ts'
+import { giveTo, type Places } from '../files/places.ts'
+import { removeTree, throwAway } from '../files/remove-tree.ts'
+import { type ControlGroup, createControlGroup, endControlGroup } from '../processes/cgroup.ts'
+import { endAllWithGroup, endLeftInGroup, readIdentity } from '../processes/process-table.ts'
+import { runLaunched } from '../processes/run-launched.ts'
+import type { Launched, Sandbox } from '../sandbox/sandbox.ts'
+import { missingTool } from '../tools/missing-tool.ts'
+import { ToolUnavailable } from '../tools/tool-unavailable.ts'
+import { noTools, type Toolbox, type ToolSet } from '../tools/toolbox.ts'
+import { wordsOf } from './command-words.ts'
+
+export interface BuildParts {
+  places: Places
+  sandbox: Sandbox
+  /** The variables every program needs, from the machine. */
+  baseEnv: Record<string, string>
+  toolbox: Toolbox
+}
+
+const buildProcesses = 512
+const tailLines = 30
+const lookMs = 200
+
+/** Runs the install and build commands in a copy of the source; what is in the copy afterwards is the artifact. */
+export async function buildHere(
+  request: BuildRequest,
+  onLine: (line: OutputLine) => void,
+  abort: AbortSignal,
+  parts: BuildParts,
+): Promise<Artifact> {
+  const { plan, owner, service } = request
+  if (plan.kind === 'dockerfile')
+    throw new BuildFailed('bad_plan', 'A Dockerfile needs the docker runtime; this instance runs projects as plain processes')
+  const { places } = parts
+  const target = places.artifact(owner.deploymentId, service)
+  await removeTree(target, places.of('trash'))
+  await mkdir(target, { recursive: true, mode: 0o700 })
+  const app = join(target, 'app')
+  await cp(request.sourceFolder, app, { recursive: true, verbatimSymlinks: true })
+  const who = places.who(owner.projectId, taskOf(target), target)
+  if (who) await giveTo(app, who.uid)
+  places.own(join(target, 'tmp'), owner.projectId)
+  places.closeArtifact(target)
+  let tools = noTools
+  try {
+    tools = await toolsFor(request, onLine, abort, parts)
+    await runCommands(request, target, onLine, abort, parts, tools)
+    // Most builds leave it empty.
+    await rmdir(join(target, 'tmp')).catch(() => removeTree(join(target, 'tmp'), places.of('trash')))
+    return await finishArtifact(request, target, app, parts, tools.names)
+  } catch (error) {
+    await removeTree(target, places.of('trash'))
+    throw error
+  } finally {
+    parts.toolbox.release(tools.names)
+  }
+}
+
+/** Versions that the project asks for and the machine does not have. */
+async function toolsFor(
+  { plan }: BuildRequest,
+  onLine: (line: OutputLine) => void,
+  abort: AbortSignal,
+  { toolbox }: BuildParts,
+): Promise<ToolSet> {
+  const say = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
+  return toolbox.forPlan(plan, say, abort).catch((error: unknown) => {
+    throw error instanceof ToolUnavailable ? new BuildFailed('missing_tool', error.message) : error
+  })
+}
+
+const taskOf = (artifact: string) => `build-${basename(artifact)}`
+
+async function runCommands(
+  request: BuildRequest,
+  target: string,
+  onLine: (line: OutputLine) => void,
+  abort: AbortSignal,
+  parts: BuildParts,
+  tools: ToolSet,
+) {
+  const { plan, allotment } = request
+  const limits = {
+    cpuCores: allotment.cpuCores,
+    memoryMb: allotment.memoryMb,
+    processes: buildProcesses,
+    yields: true,
+    cores: buildCores(),
+  }
+  const group = createControlGroup(taskOf(target), limits)
+  const deadline = performance.now() + request.timeoutMs
+  const tail: string[] = []
+  let reason: string | null = null
+  const say = (stream: OutputLine['stream'], message: string) => {
+    tail.push(message)
+    reason ??= outdatedLockfile(message)
+    if (tail.length > tailLines) tail.shift()
+    onLine({ time: new Date().toISOString(), stream, message })
+  }
+  const disk = new AbortController()
+  const home = parts.places.home(request.owner, target)
+  const watched: Watched = { group, disk, look: diskLookOf(request, target, home), home, isLooking: false }
+  const ending = setInterval(() => void endAtLimit(watched), lookMs)
+  const either = AbortSignal.any([abort, disk.signal])
+  try {
+    for (const command of [...toolsFirst(request), plan.installCommand, plan.buildCommand]) {
+      if (!command) continue
+      say('stdout', `$ ${command}`)
+      const launched = launchFor(command, request, target, group, parts, tools)
+      await runOne(launched, deadline - performance.now(), say, either).catch((error: unknown) => {
+        throw explain(error, command, watched, request, { tail, reason })
+      })
+    }
+  } finally {
+    clearInterval(ending)
+    group?.kill()
+    await endLeftOf(target, parts.places, parts.sandbox.hasOwnProcesses)
+    group?.remove()
+  }
+}
+
+/** What a build made is what it was when its last command ended: nothing of it goes on. */
+async function endLeftOf(target: string, places: Places, hadOwnProcesses = false): Promise<void> {
+  const identity = readIdentity(places.buildNote(target))
+  if (identity) endLeftInGroup(identity)
+  // A namespace ends with its keeper, all of it.
+  if (places.hasOwnUsers && !hadOwnProcesses) await endAllWithGroup(places.mark(taskOf(target)))
+}
+
+function launchFor(
+  command: string,
+  request: BuildRequest,
+  target: string,
+  group: ControlGroup | null,
+  { places, sandbox, baseEnv }: BuildParts,
+  tools: ToolSet,
+): Launched {
+  const { owner, plan, secrets } = request
+  const home = places.home(owner, target)
+  const app = join(target, 'app')
+  const cwd = sandbox.seen(join(app, plan.rootDirectory))
+  return sandbox.launch({
+    argv: wordsOf(command),
+    cwd,
+    env: {
+      ...baseEnv,
+      HOME: sandbox.seen(home),
+      PATH: searchPath(cwd, sandbox, baseEnv, tools.path),
+      CI: '1',
+      PORT: String(plan.port),
+      ...secrets,
+    },
+    who: places.who(owner.projectId, taskOf(target), target),
+    groupFolders: group?.folders ?? [],
+    note: places.buildNote(target),
+    shown: [
+      { path: app, at: sandbox.seen(app) },
+      { path: home, at: sandbox.seen(home) },
+      { path: join(target, 'tmp'), at: '/tmp' },
+      ...tools.shown,
+    ],
+    endsWithUs: true,
+  })
+}
+
+interface Watched {
+  group: ControlGroup | null
+  look: DiskLook
+  home: string
+  isLooking: boolean
+  /** Aborted when it keeps more on the disk than it may. */
+  disk: AbortController
+}
+
+/** What its home had from earlier builds is not its own doing. */
+const diskLookOf = ({ allotment }: BuildRequest, target: string, home: string) =>
+  new DiskLook({
+    grows: home,
+    written: [join(target, 'app'), join(target, 'tmp')],
+    limitMb: allotment.diskMb,
+  })
+
+/** A program that goes on after a refused fork or the death of one of its processes would go on for ever. */
+async function endAtLimit(watched: Watched): Promise<void> {
+  const { group, look, home, disk } = watched
+  if (group?.outOfMemory || group?.hitProcessLimit) group.kill()
+  if (watched.isLooking) return
+  watched.isLooking = true
+  try {
+    if (!look.isDue(await roomAt(home)) || !(await look.isOver(group?.pids()))) return
+    disk.abort()
+    group?.kill()
+  } catch {
+    // What cannot be read now is read at the next look.
+  } finally {
+    watched.isLooking = false
+  }
+}
+
+/** Builds that a killed control plane left running are ended, whole tree, and what they had made so far goes. */
+export async function endUnfinishedBuilds(places: Places): Promise<void> {
+  const unfinished = places
+    .list('artifacts')
+    .map((name) => join(places.of('artifacts'), name))
+    .filter((folder) => !existsSync(join(folder, 'artifact.json')))
+  // Out of the way at once: the same deployment may be built again before the last process has ended.
+  const ended = unfinished.map((folder) => {
+    const left = endLeftOf(folder, places)
+    endControlGroup(taskOf(folder))
+    throwAway(folder, places.of('trash'))
+    return left
+  })
+  await Promise.all(ended)
+}
+
+/** Python packages go into a folder of the project, not into the machine. */
+const toolsFirst = ({ plan }: BuildRequest): string[] =>
+  plan.language === 'python' && plan.installCommand ? ['python3 -m venv .venv'] : []
+
+/**
+ * The project's own programs first, then the versions that it asks for, then the Node that came along, then the machine's.
+ * `folder` as the project finds it.
+ */
+export const searchPath = (folder: string, sandbox: Sandbox, baseEnv: Record<string, string>, tools: readonly string[] = []) =>
+  [
+    join(folder, '.venv', 'bin'),
+    join(folder, 'node_modules', '.bin'),
+    ...tools,
+    sandbox.nodeFolder(),
+    sandbox.searchPath(baseEnv.PATH ?? ''),
+  ]
+    .filter(Boolean)
+    .join(':')
+
+async function runOne(
+  launched: Launched,
+  timeoutMs: number,
+  say: (stream: OutputLine['stream'], message: string) => void,
+  abort: AbortSignal,
+): Promise<void> {
+  const lines = { stdout: lineSplitter((line) => say('stdout', line)), stderr: lineSplitter((line) => say('stderr', line)) }
+  await runLaunched(launched, {
+    abort,
+    timeoutMs,
+    maxOutputBytes: 64 * 1024,
+    onStdout: lines.stdout.take,
+    onStderr: lines.stderr.take,
+  })
+  lines.stdout.end()
+  lines.stderr.end()
+}
+
+const longestLine = 16 * 1024
+
+/** Whole lines from chunks; a line without end is cut. */
+export function lineSplitter(onLine: (line: string) => void) {
+  const decoder = new TextDecoder()
+  let rest = ''
+  return {
+    take(chunk: Uint8Array): void {
+      const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+      rest = parts.pop() ?? ''
+      for (const line of parts) onLine(line.replace(/\r$/, ''))
+      if (rest.length > longestLine) {
+        onLine(rest)
+        rest = ''
+      }
+    },
+    end(): void {
+      if (rest) onLine(rest)
+      rest = ''
+    },
+  }
+}
+
+function explain(
+  error: unknown,
+  command: string,
+  { group, disk }: Watched,
+  { allotment, timeoutMs }: BuildRequest,
+  { tail, reason }: { tail: string[]; reason: string | null },
+): unknown {
+  if (disk.signal.aborted)
+    return new BuildFailed('disk_full', `\`${command}\` wrote more than the ${allotment.diskMb} MB that a build may use`, [
+      ...tail,
+    ])
+  if (group?.outOfMemory)
+    return new BuildFailed('out_of_memory', `\`${command}\` used more than the ${allotment.memoryMb} MB that a build may use`, [
+      ...tail,
+    ])
+  if (group?.hitProcessLimit && !(error instanceof CommandTimedOut))
+    return new BuildFailed('too_many_processes', `\`${command}\` started more than ${buildProcesses} processes`, [...tail])
+  if (error instanceof CommandTimedOut)
+    return new BuildFailed('timed_out', `The build took longer than ${Math.round(timeoutMs / 60_000)} min`, [...tail])
+  if (error instanceof ProgramMissing) return new BuildFailed('missing_tool', error.message, [...tail])
+  const missing = error instanceof CommandFailed ? missingTool(error.exitCode, tail) : null
+  if (missing) return new BuildFailed('missing_tool', missing, [...tail])
+  if (error instanceof CommandFailed)
+    return new BuildFailed('command_failed', failedWords(command, error.exitCode ?? 'unknown', reason), [...tail])
+  return error
+}

@@ -1,0 +1,70 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { tempFolder } from '../../../../../../../tests/kit/temp-folder.ts'
+import { type Room, roomAt } from './disk-room.ts'
+import { DiskLook } from './disk-use.ts'
+
+const megabyte = 1024 * 1024
+
+/** A look that has just been taken, and a disk with far more room than other programs take of it meanwhile. */
+async function justLooked(folder: string): Promise<{ look: DiskLook; room: Room }> {
+  const look = new DiskLook({ grows: folder, written: [], limitMb: 32 })
+  await look.isOver([process.pid])
+  const { bytes, names } = await roomAt(folder)
+  const room = { bytes: bytes + 1_000_000 * megabyte, names: names + 1_000_000_000 }
+  // Right after a look there is a rest.
+  await expect.poll(() => look.isDue({ bytes: 0, names: 0 })).toBe(true)
+  await look.isOver([process.pid])
+  expect(look.isDue(room)).toBe(false)
+  return { look, room }
+}
+
+test('a disk that fills up is a reason to look, also when others have made room on it since the last look', async () => {
+  await using folder = await tempFolder('disk-use')
+  const { look, room } = await justLooked(folder.path)
+  await expect.poll(() => look.isDue({ ...room, bytes: room.bytes - 9 * megabyte })).toBe(true)
+})
+
+test('so is one on which the room for names becomes less, whatever their files hold', async () => {
+  await using folder = await tempFolder('disk-use')
+  const { look, room } = await justLooked(folder.path)
+  await expect.poll(() => look.isDue({ ...room, names: room.names - 9 * 1024 })).toBe(true)
+})
+
+test('who wrote what the disk was filled with is told from who did not, once for each time that it fills up', async () => {
+  await using folder = await tempFolder('disk-use')
+  const { look, room } = await justLooked(folder.path)
+  const fuller = { ...room, bytes: room.bytes - 9 * megabyte }
+  expect(await look.suspect(fuller, [process.pid])).toBe('maybe')
+  await writeFile(join(folder.path, 'big'), Buffer.alloc(9 * megabyte, 1))
+  expect(await look.suspect({ ...room, bytes: room.bytes - 18 * megabyte }, [process.pid])).toBe('writes')
+})
+
+test('where nobody can tell who writes, everybody may have', async () => {
+  await using folder = await tempFolder('disk-use')
+  const { look, room } = await justLooked(folder.path)
+  expect(await look.suspect({ ...room, bytes: room.bytes - 9 * megabyte }, undefined)).toBe('writes')
+})
+
+test('now and then there is a look by the clock, but none at a program that has written next to nothing', async () => {
+  await using folder = await tempFolder('disk-use')
+  // With the monotonic clock: nothing takes any time, so nobody rests.
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] })
+  try {
+    const { look, room } = await justLooked(folder.path)
+    const after = async (minutes: number) => {
+      vi.advanceTimersByTime(minutes * 60_000)
+      return look.isDue(room) ? await look.suspect(room, [process.pid]) : 'not due'
+    }
+    expect([await after(0.5), await after(5)]).toEqual(['not due', 'none'])
+    expect(await after(1)).toBe('not due')
+    await writeFile(join(folder.path, 'big'), Buffer.alloc(9 * megabyte, 1))
+    expect(await after(5)).toBe('maybe')
+    await look.isOver([process.pid])
+    for (let hours = 0; hours < 200; hours++) if ((await after(60)) === 'maybe') return expect(hours).toBeGreaterThan(24)
+    expect.fail('it is never looked at again')
+  } finally {
+    vi.useRealTimers()
+  }
+})

@@ -1,0 +1,88 @@
+import { chmod, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+import { measureFolders } from '../../../folder/measure-folder.ts'
+import { type Artifact, BuildFailed, type BuildRequest } from '../../runtime.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { Places } from './places.ts'
+import { removeTree } from './remove-tree.ts'
+
+/** What a build left becomes the artifact, and is written down as that in one step. */
+export async function finishArtifact(
+  request: BuildRequest,
+  target: string,
+  app: string,
+  { places, sandbox }: { places: Places; sandbox: Sandbox },
+  tools: readonly string[],
+): Promise<Artifact> {
+  const { plan, owner, service, allotment } = request
+  const reference = plan.kind === 'static' ? await staticOutput(request, target, app, places) : target
+  const others = (await readdir(target)).map((name) => join(target, name)).filter((path) => path !== app)
+  const sizes = await measureFolders([app, ...others])
+  const sizeBytes = sizes.reduce((sum, { bytes }) => sum + bytes, 0)
+  if (sizeBytes > allotment.diskMb * 1024 * 1024)
+    throw new BuildFailed(
+      'disk_full',
+      `What was built is ${Math.ceil(sizeBytes / 1024 / 1024)} MB, more than the ${allotment.diskMb} MB allowed`,
+    )
+  const artifact: Artifact = {
+    kind: plan.kind === 'static' ? 'static' : 'folder',
+    reference,
+    sizeBytes,
+    startCommand: plan.startCommand,
+  }
+  const note = {
+    ...artifact,
+    deploymentId: owner.deploymentId,
+    projectId: owner.projectId,
+    service,
+    rootDirectory: plan.rootDirectory,
+    language: plan.language,
+    ...(tools.length > 0 ? { tools } : {}),
+    seenAt: sandbox.seen(app),
+    ...(plan.kind === 'static' ? {} : { builtBytes: sizes[0]?.diskBytes }),
+  }
+  await rm(join(target, 'build.process'), { force: true })
+  await writeFile(join(target, 'artifact.json.new'), JSON.stringify(note))
+  await rename(join(target, 'artifact.json.new'), join(target, 'artifact.json'))
+  return artifact
+}
+
+/** Only the output folder counts; it must be a folder of the project's own. */
+async function staticOutput({ plan }: BuildRequest, target: string, app: string, places: Places): Promise<string> {
+  const wanted = join(app, plan.rootDirectory, plan.outputDirectory ?? '.')
+  const real = await realpath(wanted).catch(() => null)
+  const root = await realpath(app)
+  if (!real || (real !== root && !real.startsWith(root + sep)))
+    throw new BuildFailed(
+      'bad_plan',
+      `The build made no folder ${plan.outputDirectory}: set the output directory to what it makes`,
+    )
+  const output = join(target, 'static')
+  await rename(real, output)
+  await removeTree(app, places.of('trash'))
+  await chmod(output, 0o755)
+  return output
+}
+
+export interface ArtifactNote extends Artifact {
+  deploymentId: string
+  projectId: string
+  service: string
+  rootDirectory: string
+  /** Absent in what was built before it was noted. */
+  language?: string | null
+  /** Those of the toolbox that it was built with, and runs with. */
+  tools?: readonly string[]
+  /** Where the build found itself: what it wrote down of its own place holds there. */
+  seenAt?: string
+  /** What it takes up on the disk; what a program adds to it counts as written by that. */
+  builtBytes?: number
+}
+
+export async function readArtifactNote(folder: string): Promise<ArtifactNote | null> {
+  try {
+    return JSON.parse(await readFile(join(folder, 'artifact.json'), 'utf8')) as ArtifactNote
+  } catch {
+    return null
+  }
+}

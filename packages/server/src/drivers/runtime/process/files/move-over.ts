@@ -1,0 +1,13 @@
+import { spawnSync } from 'node:child_process'
+import { renameSync, rmSync } from 'node:fs'
+import { fixedEnvironment, systemProgram } from '../sandbox/system-programs.ts'
+
+/** To another file system, with owners and modes: whole, or not at all. */
+export function moveOver(from: string, to: string): void {
+  const draft = `${to}.draft`
+  rmSync(draft, { recursive: true, force: true })
+  const copied = spawnSync(systemProgram('cp') ?? '/bin/cp', ['-a', '--', from, draft], { env: fixedEnvironment })
+  if (copied.status !== 0) throw new Error(`${from} could not be copied to ${to}: ${copied.stderr}`)
+  renameSync(draft, to)
+  rmSync(from, { recursive: true, force: true })
+}

@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { HeldFolder } from '../../../folder/held-folder.ts'
+import { measureFolder } from '../../../folder/measure-folder.ts'
+import { emptyTrash, removeTree, throwAway } from './remove-tree.ts'
+
+let place: string
+let tree: string
+let trash: string
+let canary: string
+beforeEach(async () => {
+  place = await mkdtemp(join(tmpdir(), 'berth-remove-'))
+  tree = join(place, 'tree')
+  trash = join(place, 'trash')
+  canary = join(place, 'canary')
+  mkdirSync(canary)
+  writeFileSync(join(canary, 'file'), 'stays')
+})
+afterEach(() => rm(place, { recursive: true, force: true }))
+
+const fill = (folder: string) => {
+  mkdirSync(join(folder, 'inner', 'deeper'), { recursive: true })
+  writeFileSync(join(folder, 'inner', 'file'), 'goes')
+}
+
+describe('a tree that a project changes while it is removed', () => {
+  test.each([1, 2, 3, 4, 5, 6])('a folder that becomes a link before step %i leads nowhere', async (step) => {
+    fill(tree)
+    let steps = 0
+    const swap = async () => {
+      if (++steps !== step) return
+      // By whatever way is left: the tree itself has moved, what is in it may have.
+      for (const top of await readdir(trash)) {
+        const inner = existsSync(join(trash, top, 'inner')) ? join(trash, top, 'inner') : join(trash, top)
+        renameSync(inner, join(place, `aside-${steps}-${top}`))
+        symlinkSync(canary, inner)
+      }
+    }
+    await removeTree(tree, trash, swap)
+    expect(await readdir(canary)).toEqual(['file'])
+    expect(await readdir(trash)).toEqual([])
+  })
+
+  test('a process that swaps a folder for a link without end', async () => {
+    const [ours, theirs] = [tree, canary]
+    for (let round = 0; round < 4; round++) {
+      for (let at = 0; at < parts; at++) fill(join(ours, `part-${at}`))
+      const swapper = await startSwapper(ours)
+      try {
+        await removeTree(ours, trash)
+      } finally {
+        swapper.kill('SIGKILL')
+      }
+      expect(await readdir(theirs)).toEqual(['file'])
+    }
+  })
+})
+
+const parts = 12
+
+/** Its working folder is inside, so that it comes along wherever the tree is moved. */
+async function startSwapper(folder: string): Promise<ChildProcess> {
+  const text = `
+    const fs = require('node:fs')
+    const attempt = (act) => { try { act() } catch {} }
+    process.send('ready')
+    for (;;) for (let at = 0; at < ${parts}; at++) {
+      const inner = 'part-' + at + '/inner'
+      attempt(() => { fs.renameSync(inner, 'part-' + at + '/aside'); fs.symlinkSync(${JSON.stringify(canary)}, inner) })
+      attempt(() => { fs.unlinkSync(inner); fs.renameSync('part-' + at + '/aside', inner) })
+    }`
+  const child = spawn(process.execPath, ['-e', text], { cwd: folder, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+  await new Promise((resolve) => child.once('message', resolve))
+  return child
+}
+
+test('no depth is too deep and no name is too strange', async () => {
+  fill(tree)
+  let folder = await HeldFolder.open(tree)
+  for (let depth = 0; depth < 600 && folder; depth++) {
+    const next: HeldFolder = await folder.make('a-folder-with-a-long-name')
+    await folder[Symbol.asyncDispose]()
+    folder = next
+  }
+  await folder?.[Symbol.asyncDispose]()
+  writeFileSync(Buffer.concat([Buffer.from(`${tree}/`), Buffer.from([0xff, 0xfe, 0x0a])]), 'x')
+  await removeTree(tree, trash)
+  expect(existsSync(tree)).toBe(false)
+  expect(await readdir(trash)).toEqual([])
+})
+
+test('what was thrown away by one who was killed goes later; what is not there is gone already', async () => {
+  fill(tree)
+  throwAway(tree, trash)
+  throwAway(tree, trash)
+  expect(existsSync(tree)).toBe(false)
+  await emptyTrash(trash)
+  expect(await readdir(trash)).toEqual([])
+  await removeTree(tree, trash)
+})
+
+test('a size is that of the folder, whatever its links lead to', async () => {
+  fill(tree)
+  writeFileSync(join(canary, 'large'), Buffer.alloc(100_000))
+  symlinkSync(canary, join(tree, 'link'))
+  expect((await measureFolder(tree)).bytes).toBeLessThan(10_000)
+})

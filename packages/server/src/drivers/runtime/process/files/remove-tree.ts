@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, renameSync } from 'node:fs'
+import { chmod, rename, rmdir, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { HeldFolder } from '../../../folder/held-folder.ts'
+
+/** For tests: called between each look and what is done because of it. */
+export type Pause = (name: Buffer) => void | Promise<void>
+
+const isRoot = process.getuid?.() === 0
+const freshName = () => randomBytes(12).toString('hex')
+
+/** Out of sight at once, in one step; `emptyTrash` does the rest. */
+export function throwAway(path: string, trash: string): void {
+  mkdirSync(trash, { recursive: true, mode: 0o700 })
+  try {
+    renameSync(path, join(trash, freshName()))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+}
+
+/**
+ * Removes a tree that a project may still change: it goes to a folder that only we reach, and there every folder below it is
+ * brought to the top before it is emptied. Each step is about a name in a folder that is held open, so a link in the place of
+ * a folder is removed itself, and no depth is too deep.
+ */
+export async function removeTree(path: string, trash: string, pause?: Pause): Promise<void> {
+  const name = freshName()
+  mkdirSync(trash, { recursive: true, mode: 0o700 })
+  try {
+    await rename(path, join(trash, name))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+    throw error
+  }
+  await removeNames(trash, [Buffer.from(name)], pause)
+}
+
+/** What was thrown away, also by a control plane that was killed over it. */
+export async function emptyTrash(trash: string): Promise<void> {
+  const held = await HeldFolder.open(trash)
+  if (!held) return
+  const names = await held.names()
+  await held[Symbol.asyncDispose]()
+  await removeNames(trash, names)
+}
+
+async function removeNames(trash: string, names: Buffer[], pause?: Pause): Promise<void> {
+  await using top = await HeldFolder.open(trash)
+  if (!top) return
+  for (let name = names.pop(); name; name = names.pop()) {
+    await pause?.(name)
+    if (await removed(() => unlink(top.at(name as Buffer)))) continue
+    const more = await emptied(top, name, pause)
+    if (!(await removed(() => rmdir(top.at(name as Buffer))))) names.push(name)
+    names.push(...more)
+  }
+}
+
+/** What was a folder inside is at the top afterwards, under the names that come back. */
+async function emptied(top: HeldFolder, name: Buffer, pause?: Pause): Promise<Buffer[]> {
+  const moved: Buffer[] = []
+  await using folder = await top.enter(name)
+  if (!folder) return moved
+  await openUp(folder)
+  for (const child of await folder.names().catch(() => [])) {
+    await pause?.(child)
+    if (await removed(() => unlink(folder.at(child)))) continue
+    const place = Buffer.from(freshName())
+    if (!isRoot) await openUpNamed(folder, child)
+    if (await removed(() => rename(folder.at(child), top.at(place)))) moved.push(place)
+  }
+  return moved
+}
+
+/** As nobody in particular, only what one may write to can be emptied or moved. */
+async function openUp(folder: HeldFolder): Promise<void> {
+  if (!isRoot) await chmod(folder.path, 0o700)
+}
+
+async function openUpNamed(folder: HeldFolder, child: Buffer): Promise<void> {
+  await using inner = await folder.enter(child)
+  if (inner) await openUp(inner)
+}
+
+/** False: there is something that must go first. */
+async function removed(remove: () => Promise<void>): Promise<boolean> {
+  try {
+    await remove()
+    return true
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return true
+    // ENOTDIR: a link or a file took a folder's place.
+    if (code === 'EISDIR' || code === 'ENOTEMPTY' || code === 'EEXIST' || code === 'ENOTDIR') return false
+    if (code === 'EPERM' && process.platform !== 'linux') return false
+    throw error
+  }
+}

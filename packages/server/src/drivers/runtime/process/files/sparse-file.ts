@@ -1,0 +1,68 @@
+import { PassThrough } from 'node:stream'
+import { CommandFailed, ProgramMissing } from '../../../shell/command-errors.ts'
+import { createRunCommand } from '../../../shell/run-command.ts'
+import { readTar, type TarEntry } from '../../../tar/read-tar.ts'
+import { VolumeUnreadable } from '../../runtime.ts'
+
+export interface VolumeReading {
+  /** Of Berth itself: where its programs are. */
+  environment: Readonly<Record<string, string | undefined>>
+  abort: AbortSignal
+}
+
+const longestMs = 12 * 3_600_000
+/** Below this the holes of a file are read faster than a program is started. */
+const leastHoles = 64 * 1024 * 1024
+
+/** Whether much of the file is holes: by how much of it the disk has. */
+export const isSparse = ({ size, blocks }: { size: number; blocks: number }) => size - blocks * 512 > leastHoles
+
+/**
+ * An open file with holes as an entry of a tar, whose content says where its bytes are. Only the file system knows where that is,
+ * and Node has no call that asks it: GNU tar does.
+ */
+export async function* sparseEntry(fd: number, { environment, abort }: VolumeReading): AsyncGenerator<TarEntry> {
+  const pipe = new PassThrough({ highWaterMark: 256 * 1024 })
+  const stop = new AbortController()
+  const args = [
+    '--create',
+    '--file=-',
+    '--format=posix',
+    '--sparse',
+    '--hole-detection=seek',
+    '--dereference',
+    '--absolute-names',
+  ]
+  const running = createRunCommand(environment)(
+    { program: 'tar', args: [...args, '--', `/proc/${process.pid}/fd/${fd}`] },
+    {
+      abort: AbortSignal.any([abort, stop.signal]),
+      timeoutMs: longestMs,
+      maxOutputBytes: 4_096,
+      // 1: it changed while it was read.
+      acceptExitCodes: [0, 1],
+      onStdout: async (chunk) => {
+        if (!pipe.write(Buffer.from(chunk)))
+          await new Promise<void>((done) => pipe.once('drain', done).once('close', () => done()))
+      },
+    },
+  ).then(
+    () => void pipe.end(),
+    (error: Error) => void pipe.destroy(asUnreadable(error)),
+  )
+  try {
+    for await (const entry of readTar(pipe)) yield entry
+  } finally {
+    stop.abort(new Error('Nobody reads on'))
+    pipe.destroy()
+    await running
+  }
+}
+
+const asUnreadable = (error: Error): Error =>
+  error instanceof ProgramMissing || error instanceof CommandFailed
+    ? new VolumeUnreadable(
+        `A file with large holes is read by GNU tar, which did not work here (${error.message}): install it, or leave the file out of the backup`,
+        { cause: error },
+      )
+    : error

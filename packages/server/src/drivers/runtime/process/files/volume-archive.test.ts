@@ -1,0 +1,174 @@
+import { execFileSync } from 'node:child_process'
+import {
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pack } from 'tar-stream'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { encodeHeader, tarEnd } from '../../../tar/tar-header.ts'
+import { tarOf, untarInPlaceOf } from './volume-archive.ts'
+
+const never = new AbortController().signal
+const reading = { environment: process.env, abort: never }
+let place: string
+let places: { folder: string; staging: string; trash: string }
+beforeEach(async () => {
+  place = await mkdtemp(join(tmpdir(), 'berth-volume-'))
+  places = { folder: join(place, 'volume'), staging: join(place, 'staging'), trash: join(place, 'trash') }
+  mkdirSync(places.folder)
+  writeFileSync(join(places.folder, 'file'), 'old')
+  mkdirSync(join(place, 'canary'))
+  writeFileSync(join(place, 'canary', 'secret'), 'SECRET')
+})
+afterEach(() => rm(place, { recursive: true, force: true }))
+
+const entries = (...list: (Parameters<ReturnType<typeof pack>['entry']>[0] & { text?: string })[]) => {
+  const archive = pack()
+  for (const { text, ...header } of list) archive.entry(header, text ?? '')
+  archive.finalize()
+  return archive as AsyncIterable<Uint8Array>
+}
+
+test('folders without end are refused before they use up what may be open', async () => {
+  mkdirSync(join(places.folder, ...Array.from({ length: 401 }, () => 'a')), { recursive: true })
+  const read = async () => {
+    for await (const _ of tarOf(places.folder, reading)) void _
+  }
+  await expect(read()).rejects.toMatchObject({ name: 'VolumeUnreadable' })
+})
+
+test('an archive whose link leads out and whose next file goes through it is refused, and the old volume stays', async () => {
+  const tar = entries({ name: 'way', type: 'symlink', linkname: join(place, 'canary') }, { name: 'way/planted', text: 'mine' })
+  await expect(untarInPlaceOf(places, tar, never)).rejects.toThrow()
+  expect(await readdir(join(place, 'canary'))).toEqual(['secret'])
+  expect(await readFile(join(places.folder, 'file'), 'utf8')).toBe('old')
+})
+
+test.each(['../planted', 'a/../../planted', '..'])('the name %s is refused', async (name) => {
+  await expect(untarInPlaceOf(places, entries({ name, text: 'mine' }), never)).rejects.toThrow('leads out')
+})
+
+test("everything in it is the volume's owner's, and brings no rights along", async () => {
+  await untarInPlaceOf(places, entries({ name: 'deep/program', mode: 0o6755, uid: 4242, gid: 4242, text: 'x' }), never)
+  const [volume, program] = [statSync(places.folder), statSync(join(places.folder, 'deep', 'program'))]
+  expect([program.uid, program.gid, program.mode & 0o7777]).toEqual([volume.uid, volume.gid, 0o755])
+})
+
+test('a folder that becomes a link while it is read is not followed', async () => {
+  for (const name of ['a', 'b', 'c']) {
+    mkdirSync(join(places.folder, name))
+    writeFileSync(join(places.folder, name, 'large'), Buffer.alloc(300_000))
+  }
+  const chunks: Buffer[] = []
+  for await (const chunk of tarOf(places.folder, reading)) {
+    // The reader is within `a` when the first bytes come: what is still before it is swapped.
+    if (chunks.length === 0)
+      for (const name of ['b', 'c']) {
+        renameSync(join(places.folder, name), join(place, name))
+        symlinkSync(join(place, 'canary'), join(places.folder, name))
+      }
+    chunks.push(Buffer.from(chunk))
+  }
+  expect(Buffer.concat(chunks).includes('SECRET')).toBe(false)
+})
+
+test('names that are not text come back byte for byte, of files, folders and what links lead to', async () => {
+  const odd = Buffer.from([0x66, 0xff, 0xfe, 0x80])
+  const at = (...names: Buffer[]) => Buffer.concat(names.flatMap((name, n) => (n === 0 ? [name] : [Buffer.from('/'), name])))
+  const folder = Buffer.from(places.folder)
+  mkdirSync(at(folder, odd))
+  writeFileSync(at(folder, odd, odd), 'inside')
+  writeFileSync(at(folder, Buffer.from([0xe4])), 'latin1')
+  writeFileSync(join(places.folder, 'ä'), 'text')
+  writeFileSync(at(folder, Buffer.concat([Buffer.alloc(180, 0x61), odd])), 'long')
+  symlinkSync(at(odd, odd), at(folder, Buffer.from('way')))
+  const before = await readdir(folder, { encoding: 'buffer' })
+
+  const tar = Buffer.concat(await Array.fromAsync(tarOf(places.folder, reading)))
+  await rm(places.folder, { recursive: true })
+  mkdirSync(places.folder)
+  await untarInPlaceOf(places, once(tar), never)
+  const names = (list: Buffer[]) => list.map((name) => name.toString('hex')).sort()
+  expect(names(await readdir(folder, { encoding: 'buffer' }))).toEqual(names(before))
+  expect(await readFile(at(folder, odd, odd), 'utf8')).toBe('inside')
+  expect(await readFile(at(folder, Buffer.from([0xe4])), 'utf8')).toBe('latin1')
+  expect(await readFile(at(folder, Buffer.concat([Buffer.alloc(180, 0x61), odd])), 'utf8')).toBe('long')
+  expect(await readlink(join(places.folder, 'way'), { encoding: 'buffer' })).toEqual(at(odd, odd))
+  expect(await readFile(at(folder, Buffer.from('way')), 'utf8')).toBe('inside')
+})
+
+test('GNU tar reads what is made, and what it makes is read, with names that are not text', async () => {
+  const odd = Buffer.concat([Buffer.from(`${places.folder}/`), Buffer.alloc(120, 0x62), Buffer.from([0xff])])
+  writeFileSync(odd, 'odd')
+  writeFileSync(join(place, 'ours.tar'), Buffer.concat(await Array.fromAsync(tarOf(places.folder, reading))))
+  mkdirSync(join(place, 'by-tar'))
+  execFileSync('tar', ['-xf', join(place, 'ours.tar'), '-C', join(place, 'by-tar')])
+  const here = await readdir(Buffer.from(places.folder), { encoding: 'buffer' })
+  expect(await readdir(Buffer.from(join(place, 'by-tar')), { encoding: 'buffer' })).toEqual(expect.arrayContaining(here))
+  for (const format of ['gnu', 'pax']) {
+    execFileSync('tar', [`--format=${format}`, '-cf', join(place, 'theirs.tar'), '-C', join(place, 'by-tar'), '.'])
+    await untarInPlaceOf(places, once(await readFile(join(place, 'theirs.tar'))), never)
+    expect(await readFile(odd, 'utf8'), format).toBe('odd')
+  }
+})
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
+
+test('a file with holes costs what is in it, and comes back with its holes: here, and by tar alone', async () => {
+  const terabyte = 1024 ** 4
+  const middle = 300 * 1024 ** 3 + 1
+  const file = join(places.folder, 'disk.img')
+  const handle = openSync(file, 'w', 0o640)
+  for (const at of [0, middle]) writeSync(handle, `bytes at ${at}`, at)
+  ftruncateSync(handle, terabyte)
+  closeSync(handle)
+  writeFileSync(join(places.folder, 'z'), 'after it')
+  const tar = Buffer.concat(await Array.fromAsync(tarOf(places.folder, reading)))
+  expect(tar.length).toBeLessThan(1024 ** 2)
+  const isWhole = (folder: string) => {
+    const { size, blocks } = statSync(join(folder, 'disk.img'))
+    const found = openSync(join(folder, 'disk.img'), 'r')
+    const read = [0, middle, terabyte - 4].map((at) => {
+      const bytes = Buffer.alloc(16)
+      return bytes.toString('latin1', 0, readSync(found, bytes, 0, 16, at)).replace(/\0+$/, '')
+    })
+    closeSync(found)
+    expect([size, blocks < 1024, read]).toEqual([terabyte, true, ['bytes at 0', `bytes at ${middle}`.slice(0, 16), '']])
+  }
+  const byHand = join(place, 'by-hand')
+  mkdirSync(byHand)
+  execFileSync('tar', ['--extract', `--directory=${byHand}`], { input: tar })
+  isWhole(byHand)
+  await untarInPlaceOf(places, Readable.from([tar]), never)
+  isWhole(places.folder)
+  expect(await readFile(join(places.folder, 'z'), 'utf8')).toBe('after it')
+})
+
+test.each([
+  ['a list that does not end', '9'.repeat(600)],
+  ['more pieces than there are', '2\n0\n5\n'],
+  ['a piece beyond the end', '1\n900\n200\n'],
+  ['no numbers', 'x\n'],
+  ['more pieces than any file has', '99999999\n'],
+])('a file with holes that was tampered with is refused: %s', async (_, map) => {
+  const content = Buffer.alloc(1024)
+  content.write(map, 'latin1')
+  const header = { name: 'f', type: 'file', size: 1024, mode: 0o600, uid: 0, gid: 0, mtime: new Date(0), linkname: '' } as const
+  const tar = Readable.from([encodeHeader({ ...header, sparse: { realSize: 1000 } }), content, tarEnd])
+  await expect(untarInPlaceOf(places, tar, never)).rejects.toThrow('list of pieces is damaged')
+  expect(await readFile(join(places.folder, 'file'), 'utf8')).toBe('old')
+})

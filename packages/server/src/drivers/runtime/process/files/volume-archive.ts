@@ -1,0 +1,128 @@
+import type { Stats } from 'node:fs'
+import { chmod, type FileHandle, lchown, lstat, mkdir, readlink, rename } from 'node:fs/promises'
+import { HeldFolder } from '../../../folder/held-folder.ts'
+import { unpackTar } from '../../../folder/unpack-tar.ts'
+import { asBytes, asText, encodeHeader, fillAfter, type TarHeader, tarEnd } from '../../../tar/tar-header.ts'
+import { VolumeUnreadable } from '../../runtime.ts'
+import { removeTree } from './remove-tree.ts'
+import { isSparse, sparseEntry, type VolumeReading } from './sparse-file.ts'
+
+const chunkBytes = 64 * 1024
+/** Each folder on the way is held open: whoever nests them without end would use up what all of us may open. */
+const deepest = 400
+
+/** A folder as a tar stream, with owners and modes, in a stable order. Whoever changes it meanwhile leads us nowhere else. */
+export async function* tarOf(path: string, reading: VolumeReading): AsyncGenerator<Uint8Array> {
+  await using folder = await HeldFolder.open(path)
+  if (!folder) throw new Error(`${path} is not a folder`)
+  yield* contentOf(folder, '', reading)
+  yield tarEnd
+}
+
+/** Names are bytes, one a character: not every name is text, and none may be missing. */
+async function* contentOf(folder: HeldFolder, prefix: string, reading: VolumeReading): AsyncGenerator<Uint8Array> {
+  const names = (await folder.names()).map((name) => name.toString('latin1')).sort()
+  for (const name of names) {
+    reading.abort.throwIfAborted()
+    const stat = await unlessGone(folder.stat(asBytes(name)))
+    if (stat) yield* entryOf(folder, asBytes(name), stat, `${prefix}${name}`, reading)
+  }
+}
+
+async function* entryOf(folder: HeldFolder, name: Buffer, stat: Stats, path: string, reading: VolumeReading) {
+  if (path.split('/').length > deepest)
+    throw new VolumeUnreadable(
+      `A volume has folders more than ${deepest} deep, which cannot be read: ${asText(path).slice(0, 80)}…`,
+    )
+  const { uid, gid, mtime } = stat
+  const header = { name: path, mode: stat.mode & 0o7777, uid, gid, mtime, size: 0, linkname: '' }
+  if (stat.isDirectory()) {
+    await using inner = await folder.enter(name)
+    if (!inner) return
+    yield encodeHeader({ ...header, type: 'directory' })
+    yield* contentOf(inner, `${path}/`, reading)
+  } else if (stat.isSymbolicLink()) {
+    const target = await unlessGone(readlink(folder.at(name), { encoding: 'buffer' }))
+    if (target) yield encodeHeader({ ...header, type: 'symlink', linkname: target.toString('latin1') })
+  } else if (stat.isFile()) {
+    const file = await folder.file(name)
+    if (!file) return
+    await using _closed = file
+    const open = await file.stat()
+    if (isSparse(open)) return yield* sparseContent(file, header, path, reading)
+    // A file that is being written may grow: what the header promises is what is read.
+    const { size } = open
+    yield encodeHeader({ ...header, type: 'file', size })
+    yield* bytesOf(file, size, path, reading.abort)
+    yield fillAfter(size)
+  }
+}
+
+async function* sparseContent(file: FileHandle, header: Omit<TarHeader, 'type'>, path: string, reading: VolumeReading) {
+  for await (const { header: found, content } of sparseEntry(file.fd, reading)) {
+    const { size, sparse } = found
+    yield encodeHeader({ ...header, type: 'file', size, ...(sparse ? { sparse } : {}) })
+    yield* content
+    yield fillAfter(size)
+    return
+  }
+  throw new VolumeUnreadable(`${asText(path)} could not be read`)
+}
+
+async function* bytesOf(file: FileHandle, size: number, path: string, abort: AbortSignal): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < size; ) {
+    abort.throwIfAborted()
+    const buffer = Buffer.allocUnsafeSlow(Math.min(chunkBytes, size - at))
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, at)
+    if (bytesRead === 0) throw new Error(`${asText(path)} became shorter while it was read`)
+    at += bytesRead
+    yield buffer.subarray(0, bytesRead)
+  }
+}
+
+/** What was removed, or became something else, while the volume is read is not in it. Any other failure is one. */
+const unlessGone = <Result>(asked: Promise<Result>): Promise<Result | null> =>
+  asked.catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'EINVAL') return null
+    throw error
+  })
+
+export interface VolumePlaces {
+  /** The volume's own folder. */
+  folder: string
+  /** Where it is filled; in a folder that no project reaches. */
+  staging: string
+  trash: string
+}
+
+/** Filled where no project comes, it takes the old one's place in one step: all of it is the new one afterwards, or the old one is there. */
+export async function untarInPlaceOf(places: VolumePlaces, tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void> {
+  const { folder, staging, trash } = places
+  const old = `${folder}.old`
+  await removeTree(staging, trash)
+  const { mode, uid, gid } = await lstat(folder)
+  await mkdir(staging, { recursive: true, mode: 0o700 })
+  try {
+    await using root = await HeldFolder.open(staging)
+    if (!root) throw new Error(`${staging} is not a folder`)
+    // Everything in a volume is its project's, whoever an archive says.
+    await unpackTar(tar, root, { owner: { uid, gid }, abort })
+    await chmod(staging, mode & 0o777)
+    if (isRoot) await lchown(staging, uid, gid)
+  } catch (error) {
+    await removeTree(staging, trash)
+    throw error
+  }
+  await removeTree(old, trash)
+  await rename(folder, old)
+  await rename(staging, folder)
+  await removeTree(old, trash)
+}
+
+/** After a kill between the two renames: the old one is taken back. */
+export async function healVolume(folder: string): Promise<void> {
+  const exists = await lstat(folder).catch(() => null)
+  if (!exists) await rename(`${folder}.old`, folder).catch(() => undefined)
+}
+
+const isRoot = process.getuid?.() === 0

@@ -1,0 +1,120 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fieldsOfStat, processStat, startTimeOf } from '../../../../platform/process-stat.ts'
+
+/** A process for ever: its number may be given out again, its start time with it may not. */
+export interface ProcessIdentity {
+  pid: number
+  /** Field 22 of /proc/<pid>/stat; null where there is no /proc. */
+  startTime: string | null
+}
+
+export function identityOf(pid: number): ProcessIdentity {
+  return { pid, startTime: startTimeOf(pid) }
+}
+
+/** What a process wrote of itself when it was launched: its line of /proc, or where there is none its number. */
+export function readIdentity(note: string): ProcessIdentity | null {
+  try {
+    const line = readFileSync(note, 'utf8').trim()
+    const pid = Number.parseInt(line, 10)
+    return pid > 0 ? { pid, startTime: line.includes(')') ? (fieldsOfStat(line)[19] ?? null) : null } : null
+  } catch {
+    return null
+  }
+}
+
+export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
+  }
+  const state = processStat(pid)
+  if (state === null) return startTime === null
+  // A zombie has ended; only its parent has not looked yet.
+  return state[0] !== 'Z' && (startTime === null || state[19] === startTime)
+}
+
+/** To the whole group: what a program started goes with it. */
+export function signalGroup(identity: ProcessIdentity, signal: NodeJS.Signals): void {
+  if (isAlive(identity)) kill(-identity.pid, signal)
+}
+
+/**
+ * To the program itself: in a namespace of its own, the leader of the group is its keeper, which tells how it ended and must
+ * not end before it. False: there is no program yet. `among`: where to look, if not everywhere.
+ */
+export function signalInside(identity: ProcessIdentity, signal: NodeJS.Signals, among: readonly number[] = processes()): boolean {
+  if (!isAlive(identity)) return true
+  const inside = among.filter((pid) => Number(processStat(pid)?.[2]) === identity.pid && isProgramInside(pid))
+  for (const pid of inside) kill(pid, signal)
+  return inside.length > 0
+}
+
+/** The first of a namespace only buries the dead. */
+function isProgramInside(pid: number): boolean {
+  const [, ...deeper] = statusOf(pid, 'NSpid')
+  return deeper.length > 0 && deeper.at(-1) !== '1'
+}
+
+/** Whether anything of a process group still runs, be its leader gone or not. `among`: where to look, if not everywhere. */
+export function hasMembers({ pid }: ProcessIdentity, among: readonly number[] = processes()): boolean {
+  return among.some((one) => {
+    const fields = processStat(one)
+    return fields !== null && Number(fields[2]) === pid && fields[0] !== 'Z'
+  })
+}
+
+/** What a dead leader left in its group. The number is not given out again while one of them lives. */
+export function endLeftInGroup({ pid, startTime }: ProcessIdentity): void {
+  const now = processStat(pid)
+  if (now === null || now[19] === startTime) kill(-pid, 'SIGKILL')
+}
+
+const goneWithinMs = 2_000
+
+/** Ends every process that runs with a group as its own, those too that are started meanwhile: none runs while we look. */
+export async function endAllWithGroup(gid: number): Promise<void> {
+  const wanted = String(gid)
+  const stopped = new Set<number>()
+  const members = () => processes().filter((pid) => statusOf(pid, 'Gid')[0] === wanted && processStat(pid)?.[0] !== 'Z')
+  for (let round = 0; round < 1000; round++) {
+    const found = members().filter((pid) => !stopped.has(pid))
+    if (found.length === 0) break
+    for (const pid of found) {
+      kill(pid, 'SIGSTOP')
+      stopped.add(pid)
+    }
+  }
+  for (const pid of stopped) kill(pid, 'SIGKILL')
+  const deadline = performance.now() + goneWithinMs
+  while (stopped.size > 0 && members().length > 0 && performance.now() < deadline) await pause(10)
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It ended between the look and the signal.
+  }
+}
+
+const processes = () =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+
+function statusOf(pid: number, field: string): string[] {
+  try {
+    const lines = readFileSync(`/proc/${pid}/status`, 'utf8').split('\n')
+    return (
+      lines
+        .find((line) => line.startsWith(`${field}:`))
+        ?.split('\t')
+        .slice(1) ?? []
+    )
+  } catch {
+    return []
+  }
+}

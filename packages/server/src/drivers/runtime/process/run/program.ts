@@ -1,0 +1,86 @@
+import { existsSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ArtifactGone, StartFailed, type StartRequest } from '../../runtime.ts'
+import { type BuildParts, searchPath } from '../build/build.ts'
+import { wordsOf } from '../build/command-words.ts'
+import { type ArtifactNote, readArtifactNote } from '../files/artifact.ts'
+import { normalMountPath, refuseReserved } from '../files/mount-path.ts'
+import type { Places } from '../files/places.ts'
+import { listenOnPortInstead } from '../ports/taken-port.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import { ToolUnavailable } from '../tools/tool-unavailable.ts'
+import { volumeVariable } from './project-environment.ts'
+import type { Program } from './supervisor.ts'
+
+/** How an instance of an artifact is started. */
+export async function programFor(
+  request: StartRequest,
+  { places, sandbox, baseEnv, toolbox }: BuildParts,
+  abort: AbortSignal,
+): Promise<Program> {
+  const { artifact, owner, instanceId, port } = request
+  if (artifact.kind !== 'folder')
+    throw new StartFailed('Only what was built here can run as a process; images need the docker runtime')
+  const folder = places.artifactOf(artifact.reference)
+  const note = folder && (await readArtifactNote(folder))
+  if (!folder || !note) throw new ArtifactGone('The artifact of this deployment does not exist any more')
+  const argv = request.command ?? (artifact.startCommand ? wordsOf(artifact.startCommand) : null)
+  if (!argv) throw new StartFailed('Nothing says how to start it: set a start command')
+  const app = join(folder, 'app')
+  const home = places.home(owner, folder)
+  const seenAt = sandbox.kind === 'bubblewrap' ? (note.seenAt ?? sandbox.seen(app)) : sandbox.seen(app)
+  const cwd = join(seenAt, note.rootDirectory)
+  const tools = await toolbox.named(note.tools ?? [], abort).catch((error: unknown) => {
+    throw error instanceof ToolUnavailable ? new StartFailed(`What it runs on is not there any more: ${error.message}`) : error
+  })
+  const volumes = volumesOf(request, places, sandbox, seenAt)
+  const env = {
+    ...baseEnv,
+    HOME: sandbox.seen(home),
+    PATH: searchPath(cwd, sandbox, baseEnv, tools.path),
+    NODE_ENV: 'production',
+    ...(port === null ? {} : { HOST: '127.0.0.1' }),
+    ...Object.fromEntries(volumes.map(({ variable, at }) => [variable, at])),
+    ...request.env,
+  }
+  const shown = [
+    { path: app, at: seenAt },
+    { path: home, at: sandbox.seen(home) },
+    { path: places.own(join(places.instance(instanceId), 'tmp'), owner.projectId), at: '/tmp' },
+    ...volumes,
+    ...tools.shown,
+  ]
+  const who = places.who(owner.projectId, instanceId, folder)
+  const onTakenPort = isNode(note) ? listensElsewhere(env, shown, places, sandbox) : null
+  return { argv: [...(request.entrypoint ?? []), ...argv], cwd, env, who, shown, builtBytes: note.builtBytes, onTakenPort }
+}
+
+/** At their mount paths, parents first; in the runtime's own folder where nothing can be mounted. */
+function volumesOf({ volumes }: StartRequest, places: Places, sandbox: Sandbox, app: string) {
+  const found = volumes.map(({ id, name, readOnly, mountPath: given }) => {
+    const [path, mountPath] = [places.volume(id), normalMountPath(given)]
+    if (sandbox.reservedPaths) refuseReserved(mountPath, [...sandbox.reservedPaths, app])
+    const at = sandbox.reservedPaths ? mountPath : sandbox.seen(path)
+    return { path, at, readOnly, variable: volumeVariable(name), mountPath }
+  })
+  return found.sort((left, right) => left.at.length - right.at.length)
+}
+
+const isNode = ({ language }: ArtifactNote) => language === undefined || language === 'javascript' || language === 'typescript'
+
+/** The same, with what Node reads first: a server whose port is taken then listens on PORT. */
+function listensElsewhere(
+  env: Record<string, string>,
+  shown: Program['shown'],
+  places: Places,
+  sandbox: Sandbox,
+): NonNullable<Program['onTakenPort']> {
+  const path = join(places.of('bin'), 'listen-on-port-1.cjs')
+  if (!existsSync(path)) {
+    writeFileSync(`${path}.${process.pid}`, listenOnPortInstead, { mode: 0o644 })
+    renameSync(`${path}.${process.pid}`, path)
+  }
+  const at = sandbox.seen(path)
+  const options = [env.NODE_OPTIONS, `--require ${JSON.stringify(at)}`].filter(Boolean).join(' ')
+  return { env: { ...env, NODE_OPTIONS: options }, shown: [...shown, { path, at, readOnly: true }] }
+}

@@ -1,0 +1,356 @@
+import type { ChildProcess } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ListeningSockets } from '../../../../platform/listener/listening-sockets.ts'
+import { endReason } from '../../instance-end.ts'
+import { isRestarted, type RestartPolicy } from '../../restart-policy.ts'
+import type { InstanceChange, StartRequest } from '../../runtime.ts'
+import { StartFailed } from '../../runtime.ts'
+import type { Room } from '../disk/disk-room.ts'
+import { DiskLook, type Suspicion } from '../disk/disk-use.ts'
+import type { Ports } from '../ports/ports.ts'
+import { ProgramPorts } from '../ports/program-ports.ts'
+import { askToEnd } from '../processes/ask-to-end.ts'
+import { type ControlGroup, createControlGroup } from '../processes/cgroup.ts'
+import { exitCodeOf, startDetached } from '../processes/detached.ts'
+import type { InstanceRecord, InstanceRecords } from '../processes/instance-record.ts'
+import { endLeftInGroup, identityOf, isAlive, readIdentity, signalGroup } from '../processes/process-table.ts'
+import type { Launch, Sandbox } from '../sandbox/sandbox.ts'
+
+export type Program = Pick<Launch, 'argv' | 'cwd' | 'env' | 'who' | 'shown'> & {
+  builtBytes: number | undefined
+  /** How it is started once it ended because its own port was taken; null where nothing can be done about that. */
+  onTakenPort: Pick<Launch, 'env' | 'shown'> | null
+}
+
+/** How soon after a start of ours the end of what ran before is told, and how often one that is not our child is looked at. */
+const takeUpMs = 500
+const lookMs = 1_000
+const exitMs = 1_000
+const longestPauseMs = 30_000
+/** Up for this long, and earlier endings are forgiven. */
+const settledMs = 60_000
+const restartsOfALoop = 5
+const processes = 1024
+
+/**
+ * Keeps one instance running. The process is detached and writes to files, so that it outlives the control plane; a new
+ * control plane takes it up again by its identity, and then learns of its end by looking rather than as its parent.
+ */
+export class Supervised {
+  readonly record: InstanceRecord
+  readonly #records: InstanceRecords
+  readonly #sandbox: Sandbox
+  readonly #ports: Ports
+  readonly #endWhatItLeft: (instanceId: string) => Promise<void>
+  readonly #tell: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
+  readonly #note: string
+  /** Resolves with the exit of a process that is our own child. */
+  #exit: Promise<void> = Promise.resolve()
+  /** Null for one that an earlier control plane started. */
+  #child: ChildProcess | null = null
+  #program: Program | null = null
+  #request: StartRequest | null = null
+  #policy: RestartPolicy = { name: 'no' }
+  #group: ControlGroup | null = null
+  /** What the group had counted when the process was started. */
+  #memoryKills = 0
+  #endedAt: string | null = null
+  #stopping = false
+  /** It was asked to end, and something of it may still be at it. */
+  #isEnding = false
+  #watching: Promise<void> | null = null
+  #disk: DiskLook | null = null
+  #looking: Promise<void> | null = null
+  readonly #programPorts: ProgramPorts
+  /** It has ended, and whether it is started once more is being found out. */
+  #judged: Promise<void> | null = null
+  #hasTakenPort = false
+  /** A pause before the next start is under way. */
+  isRestarting = false
+
+  constructor(
+    record: InstanceRecord,
+    parts: {
+      records: InstanceRecords
+      sandbox: Sandbox
+      ports: Ports
+      /** What has left its process group too. */
+      endWhatItLeft: (instanceId: string) => Promise<void>
+      tell: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
+      noteOf: (instanceId: string) => string
+      /** How long a program listens elsewhere before that is taken for its port. */
+      otherPortMs: number
+    },
+  ) {
+    this.record = record
+    this.#records = parts.records
+    this.#sandbox = parts.sandbox
+    this.#ports = parts.ports
+    this.#endWhatItLeft = parts.endWhatItLeft
+    this.#tell = parts.tell
+    this.#note = parts.noteOf(record.instanceId)
+    this.#programPorts = new ProgramPorts(record, parts.records, parts.otherPortMs)
+  }
+
+  /** A child of ours says itself when it has ended; of another's the process table is asked. */
+  get isAlive(): boolean {
+    if (this.#child) return this.#child.exitCode === null && this.#child.signalCode === null
+    return this.record.process !== null && isAlive(this.record.process)
+  }
+
+  get hasEnded(): boolean {
+    return !this.isAlive && !this.#isEnding && ((!this.isRestarting && !this.isJudged) || this.#stopping)
+  }
+
+  /** It has ended and may be started once more at once. */
+  get isJudged(): boolean {
+    return this.#judged !== null
+  }
+
+  /** A process that has just ended is seen before its exit code is, and what follows from that: this waits the moment between. */
+  async settled(): Promise<void> {
+    if (this.isAlive) return
+    const judged = this.#exit.then(() => this.#judged)
+    await Promise.race([judged, pause(exitMs, undefined, { ref: false })])
+  }
+
+  async lookForPort(sockets: ListeningSockets): Promise<void> {
+    if (this.isAlive) await this.#programPorts.look(sockets)
+  }
+
+  /** As it was when it was last looked for. */
+  get listensOn(): readonly string[] {
+    return this.#programPorts.listensOn
+  }
+
+  /** After a restart of the control plane: only watched. Its variables are not here, so whoever owns it starts it again. */
+  takeUp(): void {
+    // The last control plane may have died between the start of the process and the note of it.
+    const launched = readIdentity(this.#note)
+    if (launched && !this.isAlive && isAlive(launched)) {
+      this.record.process = launched
+      this.#records.saveEventually(this.record)
+    }
+    this.#watching ??= this.#watch()
+  }
+
+  async start(request: StartRequest, program: Program): Promise<void> {
+    this.#request = request
+    if (request.restart) this.#policy = { name: 'always' }
+    this.#program = program
+    this.#stopping = false
+    const { cpuCores, memoryMb } = request.allotment
+    this.#group = createControlGroup(request.instanceId, { cpuCores, memoryMb, processes })
+    this.#records.save(this.record)
+    this.#disk?.lookAgain()
+    await this.#spawn()
+    this.#watching ??= this.#watch()
+  }
+
+  /** A process that an earlier control plane started is not restarted here: its variables are not known. */
+  setRestart(policy: RestartPolicy): void {
+    this.#policy = policy
+  }
+
+  async #spawn(): Promise<void> {
+    const known = this.#program as Program
+    const port = this.#request?.port === null ? null : await this.#ports.next()
+    const { env, shown } = (this.#hasTakenPort && known.onTakenPort) || known
+    const launched = this.#sandbox.launch({
+      ...known,
+      shown,
+      env: { ...env, ...(port === null ? {} : { PORT: String(port) }) },
+      groupFolders: this.#group?.folders ?? [],
+      note: this.#note,
+      endsWithUs: false,
+    })
+    rmSync(this.#note, { force: true })
+    this.#programPorts.begin()
+    this.#memoryKills = this.#group?.memoryKills ?? 0
+    this.#endedAt = null
+    const { instanceId } = this.record
+    const file = (stream: 'stdout' | 'stderr') => this.#records.outputFile(instanceId, stream)
+    const child = await startDetached(launched, { stdout: file('stdout'), stderr: file('stderr') }).catch((error: Error) => {
+      throw new StartFailed(`It could not be started: ${error.message}`)
+    })
+    this.#begin(child, port)
+  }
+
+  #begin(child: ChildProcess, port: number | null): void {
+    this.#child = child
+    this.#exit = new Promise((resolve) => {
+      child.once('exit', (code, signal) => {
+        this.record.exitCode = exitCodeOf(code, signal)
+        this.#endedAt = new Date().toISOString()
+        if (port !== null && !this.#stopping) this.#judge()
+        resolve()
+      })
+    })
+    child.unref()
+    Object.assign(this.record, {
+      process: identityOf(child.pid as number),
+      isInside: this.#sandbox.hasOwnProcesses,
+      shown: this.#program?.shown ?? [],
+      diskMb: this.#request?.allotment.diskMb,
+      builtBytes: this.#program?.builtBytes,
+      diskFull: false,
+      port,
+      hintedPort: this.#request?.port,
+      listensAt: undefined,
+      portTaken: null,
+      startedAt: new Date().toISOString(),
+      exitCode: null,
+      outOfMemory: false,
+    })
+    this.#records.saveEventually(this.record)
+  }
+
+  /** Begins in the moment in which it ended, so that nobody takes it for ended before. */
+  #judge(): void {
+    const judged = this.#restartElsewhere()
+      .catch(() => undefined)
+      .finally(() => {
+        if (this.#judged === judged) this.#judged = null
+      })
+    this.#judged = judged
+  }
+
+  /** A program that ended because its own port is taken is started once more at once, so that it listens on PORT where it can. */
+  async #restartElsewhere(): Promise<void> {
+    this.record.portTaken = await this.#programPorts.taken()
+    if (this.record.portTaken === null || this.#hasTakenPort || !this.#program?.onTakenPort) return
+    await this.#endLeft()
+    if (this.#stopping) return
+    this.#hasTakenPort = true
+    await this.#spawnAgain()
+  }
+
+  async #watch(): Promise<void> {
+    if (!this.#child) await pause(takeUpMs, undefined, { ref: false })
+    while (!this.#stopping) {
+      await this.#untilEnded()
+      await this.#judged
+      if (this.#stopping) break
+      if (this.isAlive) continue
+      await this.#endLeft()
+      this.#noteEnd()
+      const { exitCode, restarts, diskFull } = this.record
+      const willRestart = isRestarted(this.#policy, exitCode, restarts) && this.#program !== null && !diskFull
+      if (!willRestart) {
+        this.#tell('exited', this.#words(), this)
+        break
+      }
+      await this.#restart()
+    }
+    this.#watching = null
+  }
+
+  /** On disk before anybody is told, where the disk has room: a control plane that is killed in between finds it. */
+  #noteEnd(): void {
+    const { record } = this
+    record.outOfMemory = (this.#group?.memoryKills ?? 0) > this.#memoryKills
+    const { exitCode, outOfMemory, diskFull = false } = record
+    const reason = endReason(exitCode, { outOfMemory, diskFull })
+    record.lastEnd = { at: this.#endedAt ?? new Date().toISOString(), exitCode, reason }
+    this.#records.saveEventually(record)
+  }
+
+  async #untilEnded(): Promise<void> {
+    while (!this.#child && this.isAlive && !this.#stopping) await pause(lookMs, undefined, { ref: false })
+    await this.#exit
+  }
+
+  get diskLookedAt(): number {
+    return this.#disk?.lookedAt ?? 0
+  }
+
+  /** Told now and then how much room the disk has: costs nothing while that gives no cause to look closer. */
+  hasCauseForDiskLook(room: Room): boolean {
+    if (this.#looking || !this.isAlive) return false
+    this.#disk ??= this.#diskLook()
+    return this.#disk?.isDue(room) ?? false
+  }
+
+  async suspectOfFilling(room: Room): Promise<Suspicion> {
+    return (await this.#disk?.suspect(room, this.#group?.pids())) ?? 'none'
+  }
+
+  lookAtDisk(): Promise<void> {
+    this.#looking ??= this.#lookAtDisk().finally(() => {
+      this.#looking = null
+    })
+    return this.#looking
+  }
+
+  #diskLook(): DiskLook | null {
+    const { shown = [], diskMb, builtBytes } = this.record
+    const [app, ...written] = shown.filter(({ readOnly }) => !readOnly).map(({ path }) => path)
+    return app && diskMb ? new DiskLook({ grows: app, before: builtBytes, written, limitMb: diskMb }) : null
+  }
+
+  /** Files are not in the group's limits: what has too much is ended, and stays so until somebody starts it. */
+  async #lookAtDisk(): Promise<void> {
+    const { process: identity } = this.record
+    if (!this.#disk || !identity) return
+    const isOver = await this.#disk.isOver(this.#group?.pids()).catch(() => false)
+    if (!isOver || this.#stopping || !isAlive(identity)) return
+    this.record.diskFull = true
+    signalGroup(identity, 'SIGKILL')
+    this.#group?.kill()
+  }
+
+  async #restart(): Promise<void> {
+    const upFor = Date.now() - Date.parse(this.record.startedAt ?? '')
+    if (upFor > settledMs) this.record.restarts = 0
+    this.record.restarts += 1
+    this.isRestarting = true
+    this.#tell(this.record.restarts === restartsOfALoop ? 'crash_loop' : 'restarted', this.#words(), this)
+    await pause(Math.min(longestPauseMs, 500 * 2 ** Math.min(this.record.restarts, 10)), undefined, { ref: false })
+    this.isRestarting = false
+    if (!this.#stopping) await this.#spawnAgain()
+  }
+
+  async #spawnAgain(): Promise<void> {
+    const words = await this.#spawn().then(
+      () => null,
+      (error: unknown) => (error as Error).message,
+    )
+    // A stop that came during the start has not seen this process.
+    if (this.#stopping && this.record.process) signalGroup(this.record.process, 'SIGKILL')
+    else if (words === null) this.#tell('moved', 'it runs again, at another address', this)
+    else this.#tell('exited', words, this)
+  }
+
+  #words(): string {
+    if (this.record.diskFull)
+      return `it was ended because it wrote more than the ${this.record.diskMb} MB that it may keep on the disk`
+    if (this.record.outOfMemory) return 'it was ended because it used more memory than it may'
+    if (this.record.portTaken) return `it ended because its port ${this.record.portTaken} is taken by another program`
+    return this.record.exitCode === null ? 'it ended' : `it ended with exit code ${this.record.exitCode}`
+  }
+
+  async stop(graceSeconds: number): Promise<void> {
+    this.#stopping = true
+    await this.#judged
+    const { process: identity } = this.record
+    if (identity) {
+      this.#isEnding = true
+      const members = () => this.#group?.pids()
+      await askToEnd(identity, { isInside: this.record.isInside === true, members, deadline: Date.now() + graceSeconds * 1000 })
+      signalGroup(identity, 'SIGKILL')
+      for (let round = 0; round < 100 && isAlive(identity); round++) await pause(20)
+    }
+    await this.#endLeft()
+    this.#isEnding = false
+    this.#group ??= createControlGroup(this.record.instanceId, { cpuCores: 4, memoryMb: 65_536, processes })
+    this.#group?.kill()
+    this.#group?.remove()
+  }
+
+  /** When the program has ended, so has everything that it started. */
+  async #endLeft(): Promise<void> {
+    if (this.record.process) endLeftInGroup(this.record.process)
+    if (!this.record.isInside) await this.#endWhatItLeft(this.record.instanceId)
+  }
+}

@@ -1,0 +1,59 @@
+import type { ConnectionShares } from '../limits/connection-shares.ts'
+import type { WakeQueue } from '../limits/wake-queue.ts'
+import type { RequestCounters } from '../records/request-counters.ts'
+import type { RequestRecords } from '../records/request-records.ts'
+import type { Routing } from '../routing/routing.ts'
+import type { StaticSites } from '../static/static-sites.ts'
+
+/** What every connection of one worker shares. */
+export interface Serving {
+  /** Replaced as a whole; a request looks once. */
+  routing: Routing
+  readonly room: WakeQueue
+  readonly shares: ConnectionShares
+  readonly records: RequestRecords
+  readonly counters: RequestCounters
+  readonly sites: StaticSites
+  /** Port that clients reach https at; 0 when there is none. */
+  httpsPort: number
+  /** Answers end with `connection: close` from now on. */
+  closing: boolean
+  /** Milliseconds since the epoch, refreshed several times a second: good enough for time limits. */
+  now: number
+}
+
+const idPrefix =
+  Date.now().toString(36) +
+  Math.floor(Math.random() * 36 ** 6)
+    .toString(36)
+    .padStart(6, '0')
+/** The last two digits of an id, ready-made: to write a number in base 36 for every request is dear. */
+const idEnds = Array.from({ length: 36 ** 2 }, (_, at) => at.toString(36).padStart(2, '0'))
+let idStart = idPrefix
+let idsBegun = 0
+let nextEnd = 0
+
+/** Unique over restarts and workers by the time and the random part; nobody has to be unable to guess it. */
+export function nextRequestId(): string {
+  if (nextEnd === idEnds.length) {
+    idsBegun += 1
+    idStart = idPrefix + idsBegun.toString(36)
+    nextEnd = 0
+  }
+  const id = idStart + idEnds[nextEnd]!
+  nextEnd += 1
+  return id
+}
+
+let dateSecond = 0
+let dateText = ''
+
+/** A Date header line; its text changes once a second. */
+export function dateLine(now: number): string {
+  const second = Math.floor(now / 1000)
+  if (second !== dateSecond) {
+    dateSecond = second
+    dateText = `date: ${new Date(now).toUTCString()}\r\n`
+  }
+  return dateText
+}

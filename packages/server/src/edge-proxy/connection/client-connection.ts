@@ -1,0 +1,291 @@
+import type net from 'node:net'
+import { faultNotice, reasons, renderNotice } from '../answer/pages.ts'
+import { dateLine, type Serving } from '../answer/serving.ts'
+import { type ClientAddress, peerAddress } from '../limits/client-address.ts'
+import { ChunkedBody } from '../message/chunked-body.ts'
+import { HeadFault, parseRequestHead, type RequestHead } from '../message/request-head.ts'
+import { Exchange } from './exchange.ts'
+
+type State = 'head' | 'body' | 'answering' | 'tunnel' | 'lingering' | 'closed'
+
+const headEnd = Buffer.from('\r\n\r\n')
+/** Bytes of a client that nobody has asked for yet; past it the socket is not read. */
+const inputAtMost = 65_536
+const lingerMs = 2_000
+const lingerBytesAtMost = 4_194_304
+
+/**
+ * One client's connection: reads requests one after the other and hands each to an exchange. What comes in while an answer
+ * is under way (pipelining) waits, so answers keep their order.
+ */
+export class ClientConnection {
+  readonly socket: net.Socket
+  readonly serving: Serving
+  readonly secure: boolean
+  readonly peer: ClientAddress
+  #state: State = 'head'
+  #input: Buffer | undefined
+  #exchange: Exchange | undefined
+  #bodyLeft = 0
+  #chunks: ChunkedBody | undefined
+  #deadline: number
+  #pumping = false
+  #paused = false
+  #blocked = false
+  #lingered = 0
+  /** When its last request ended, or it began. */
+  quietSince: number
+  readonly #onClosed: (connection: ClientConnection) => void
+
+  constructor(socket: net.Socket, serving: Serving, secure: boolean, onClosed: (connection: ClientConnection) => void) {
+    this.socket = socket
+    this.serving = serving
+    this.secure = secure
+    this.peer = peerAddress(socket.remoteAddress)
+    this.#onClosed = onClosed
+    this.quietSince = serving.now
+    this.#deadline = serving.now + serving.routing.limits.headTimeoutMs
+    socket.on('data', (chunk: Buffer) => this.#onData(chunk))
+    socket.on('drain', () => this.#onDrain())
+    socket.on('end', () => this.#onEnd())
+    socket.on('error', ignore)
+    socket.on('close', () => this.#onClose())
+  }
+
+  /** No request is under way and none has begun to arrive. */
+  get idle(): boolean {
+    return this.#state === 'head' && this.#input === undefined
+  }
+
+  /** As shares see it: 2 while a request is under way, 0 when it only waits for one. */
+  get business(): 0 | 1 | 2 {
+    if (this.#exchange) return 2
+    return this.idle && !this.needsDrain ? 0 : 1
+  }
+
+  get requestComplete(): boolean {
+    return this.#state !== 'body'
+  }
+
+  get needsDrain(): boolean {
+    return this.socket.writableNeedDrain
+  }
+
+  /** An exchange that cannot take more of the body stops the reading; the client then feels it. */
+  block(blocked: boolean): void {
+    this.#blocked = blocked
+    this.#settleReading()
+  }
+
+  /** The answer has been handed to the socket completely. */
+  finished(keepAlive: boolean): void {
+    this.#exchange = undefined
+    this.#blocked = false
+    this.quietSince = this.serving.now
+    if (this.#state === 'closed') return
+    if (!keepAlive || this.#state !== 'answering') {
+      this.#linger()
+      return
+    }
+    this.#state = 'head'
+    this.#awaitHead()
+    this.#pump()
+    this.#settleReading()
+  }
+
+  /** From now on bytes are only passed through; returns those that came in too early. */
+  enterTunnel(): Buffer | undefined {
+    this.#state = 'tunnel'
+    const early = this.#input
+    this.#input = undefined
+    this.#settleReading()
+    return early
+  }
+
+  /** Ends it in a way that no client takes for the regular end of an answer. */
+  abort(): void {
+    if (this.secure || this.socket.destroyed) this.socket.destroy()
+    else this.socket.resetAndDestroy()
+  }
+
+  /** Called a few times a second. */
+  sweep(now: number): void {
+    if (this.#exchange) this.#exchange.sweep(now)
+    else if (now > this.#deadline) this.#expire()
+  }
+
+  /** Idle connections go at once, others after their answer. */
+  closeIfIdle(): void {
+    if (this.idle) this.socket.destroy()
+  }
+
+  /** Until a slow client has taken the last answer it is not idle. */
+  #awaitHead(): void {
+    const { limits } = this.serving.routing
+    const waitMs = this.needsDrain ? limits.responseIdleMs : this.#input ? limits.headTimeoutMs : limits.keepAliveMs
+    this.#deadline = this.serving.now + waitMs
+  }
+
+  #expire(): void {
+    if (this.#state === 'head' && this.#input) this.#refuse(new HeadFault(408, 'the request headers timed out'))
+    else this.socket.destroy()
+  }
+
+  #onData(chunk: Buffer): void {
+    if (this.#state === 'tunnel') {
+      this.#exchange?.bodyData(chunk)
+      return
+    }
+    if (this.#state === 'lingering') {
+      this.#lingered += chunk.length
+      if (this.#lingered > lingerBytesAtMost) this.socket.destroy()
+      return
+    }
+    // The head's time limit runs from its first byte and is not renewed by the next.
+    if (this.idle) this.#deadline = this.serving.now + this.serving.routing.limits.headTimeoutMs
+    this.#input = this.#input ? Buffer.concat([this.#input, chunk]) : chunk
+    this.#pump()
+    this.#settleReading()
+  }
+
+  /** Goes on as long as the input allows; an answer that ends at once re-enters here and is served by the outer loop. */
+  #pump(): void {
+    if (this.#pumping) return
+    this.#pumping = true
+    try {
+      while (this.#input) {
+        if (this.#state === 'head') {
+          if (this.needsDrain || !this.#readHead(this.#input)) break
+        } else if (this.#state === 'body') this.#readBody(this.#input)
+        else break
+      }
+    } catch (cause) {
+      // A mistake of ours costs this connection, not the edge.
+      console.error(new Date().toISOString(), cause)
+      this.socket.destroy()
+    }
+    this.#pumping = false
+  }
+
+  /** False when more bytes are needed first. */
+  #readHead(input: Buffer): boolean {
+    let start = 0
+    while (input[start] === 13 && input[start + 1] === 10 && start < 8) start += 2
+    const end = input.indexOf(headEnd, start)
+    const { headBytes } = this.serving.routing.limits
+    if ((end === -1 ? input.length : end) - start > headBytes) {
+      this.#refuse(new HeadFault(431, 'the request headers are too large'))
+      return false
+    }
+    if (end === -1) {
+      if (hasBareLineFeed(input, start)) this.#refuse(new HeadFault(400, 'header lines must end with CRLF'))
+      return false
+    }
+    this.#input = end + 4 < input.length ? input.subarray(end + 4) : undefined
+    const head = parseRequestHead(input.toString('latin1', start, end + 2))
+    if (head instanceof HeadFault) {
+      this.#refuse(head)
+      return false
+    }
+    this.#begin(head)
+    return true
+  }
+
+  #begin(head: RequestHead): void {
+    const exchange = new Exchange(this, head)
+    this.#exchange = exchange
+    this.#state = head.body.kind === 'none' ? 'answering' : 'body'
+    this.#bodyLeft = head.body.kind === 'sized' ? head.body.length : 0
+    this.#chunks = head.body.kind === 'chunked' ? new ChunkedBody((bytes) => this.#exchange?.bodyData(bytes)) : undefined
+    exchange.proceed()
+  }
+
+  #readBody(input: Buffer): void {
+    let taken: number
+    let complete: boolean
+    const chunks = this.#chunks
+    if (chunks) {
+      taken = chunks.feed(input, 0)
+      if (taken === -1) {
+        this.#input = undefined
+        this.#exchange?.malformed()
+        return
+      }
+      complete = chunks.done
+    } else {
+      taken = Math.min(this.#bodyLeft, input.length)
+      this.#bodyLeft -= taken
+      complete = this.#bodyLeft === 0
+      this.#exchange?.bodyData(taken === input.length ? input : input.subarray(0, taken))
+    }
+    // Passing the bytes on may have ended the exchange, and with it the reading.
+    if (this.#state !== 'body') return
+    this.#input = taken < input.length ? input.subarray(taken) : undefined
+    if (!complete) return
+    this.#state = 'answering'
+    this.#exchange?.bodyEnd()
+  }
+
+  #refuse(fault: HeadFault): void {
+    const { headers, body } = renderNotice(faultNotice(fault.status, fault.reason), undefined)
+    const status = `HTTP/1.1 ${fault.status} ${reasons[fault.status] ?? 'Bad Request'}\r\n`
+    const framing = `content-length: ${body.length}\r\nconnection: close\r\n\r\n`
+    this.socket.write(status + dateLine(Date.now()) + headers + framing + body, 'latin1')
+    this.#linger()
+  }
+
+  /** Says goodbye and reads on for a moment: closing with unread input would reset the answer out of the client's hands. */
+  #linger(): void {
+    this.#state = 'lingering'
+    this.#input = undefined
+    this.#chunks = undefined
+    this.#deadline = this.serving.now + lingerMs + (this.needsDrain ? this.serving.routing.limits.responseIdleMs : 0)
+    this.socket.end()
+    this.#settleReading()
+  }
+
+  #settleReading(): void {
+    const pause = this.#blocked || (this.#state !== 'lingering' && (this.#input?.length ?? 0) > inputAtMost)
+    if (pause === this.#paused) return
+    this.#paused = pause
+    if (pause) this.socket.pause()
+    else this.socket.resume()
+  }
+
+  #onDrain(): void {
+    if (this.#exchange) this.#exchange.clientDrained()
+    else if (this.#state === 'lingering') this.#deadline = this.serving.now + lingerMs
+    else {
+      this.#awaitHead()
+      this.#pump()
+      this.#settleReading()
+    }
+  }
+
+  /** A client that closes its side has given up, as nginx and Node see it too; only a tunnel has two separate ends. */
+  #onEnd(): void {
+    if (this.#state === 'tunnel') this.#exchange?.clientEnded()
+    else if (this.#state === 'lingering' && this.socket.writableLength > 0) return
+    else this.socket.destroy()
+  }
+
+  #onClose(): void {
+    this.#state = 'closed'
+    this.#input = undefined
+    const exchange = this.#exchange
+    this.#exchange = undefined
+    exchange?.clientGone()
+    this.#onClosed(this)
+  }
+}
+
+const ignore = () => {}
+
+function hasBareLineFeed(input: Buffer, start: number): boolean {
+  let at = input.indexOf(10, start)
+  while (at !== -1) {
+    if (input[at - 1] !== 13) return true
+    at = input.indexOf(10, at + 1)
+  }
+  return false
+}

@@ -1,0 +1,339 @@
+import { clientKey } from '../../platform/address-set.ts'
+import { FileAnswer } from '../answer/file-answer.ts'
+import { faultNotice, limitedNotice, type Notice, notices, reasons, renderNotice } from '../answer/pages.ts'
+import type { ExchangeClient, RequestExchange, ResponseHandler } from '../answer/response-handler.ts'
+import { dateLine, nextRequestId, type Serving } from '../answer/serving.ts'
+import { Forwarding } from '../forward/forwarding.ts'
+import type { ClientAddress } from '../limits/client-address.ts'
+import { clientAddress } from '../limits/client-address.ts'
+import { shareOf } from '../limits/connection-shares.ts'
+import type { Held } from '../limits/wake-queue.ts'
+import type { RequestHead } from '../message/request-head.ts'
+import { beginRequest, countRequest, endRequest, type RequestCounter } from '../records/request-counters.ts'
+import { recordTail } from '../records/request-records.ts'
+import type { Deliveries } from '../routing/deliveries.ts'
+import type { Route } from '../routing/routing.ts'
+
+const challengePath = '/.well-known/acme-challenge/'
+const heldBodyBytes = 65_536
+const clientGoneStatus = 499
+const noTail = recordTail()
+
+/** One request and its answer: finds out what to do, and keeps the account of it. */
+export class Exchange implements Held, RequestExchange {
+  readonly client: ExchangeClient
+  readonly head: RequestHead
+  readonly serving: Serving
+  readonly id = nextRequestId()
+  readonly heldBytes: number
+  address: ClientAddress
+  route: Route | undefined
+  /** What went to the client; 0 while nothing did. */
+  status = 0
+  bytesIn = 0
+  bytesOut = 0
+  deadline = Number.POSITIVE_INFINITY
+  ended = false
+  ownHeaders = ''
+  #handler: ResponseHandler | undefined
+  #heldFor: string | undefined
+  #holdUntil = 0
+  #judged = false
+  #inShare = false
+  #counted: RequestCounter | undefined
+  #keepAlive = false
+  #backlog: Buffer[] | undefined
+  #backlogBytes = 0
+  #bodyEnded = false
+  readonly #startedAt = performance.now()
+
+  constructor(client: ExchangeClient, head: RequestHead) {
+    this.client = client
+    this.serving = client.serving
+    this.head = head
+    this.heldBytes = head.text.length + (head.body.kind === 'none' ? 0 : heldBodyBytes)
+    this.#bodyEnded = head.body.kind === 'none'
+    this.address = clientAddress(client.peer, head.forwardedFor, this.serving.routing.trusted)
+  }
+
+  get heldBy(): string {
+    return clientKey(this.address.key)
+  }
+
+  get requestId(): string {
+    return this.head.requestId || this.id
+  }
+
+  get fromTrustedProxy(): boolean {
+    const { trusted } = this.serving.routing
+    return !trusted.isEmpty && trusted.has(this.client.peer.key)
+  }
+
+  get protocol(): string {
+    if (this.client.secure) return 'https'
+    return this.head.forwardedProto === 'https' && this.fromTrustedProxy ? 'https' : 'http'
+  }
+
+  /** Looks the host up in the table that is in force now. A held request comes here again with every new table. */
+  proceed(): void {
+    this.#heldFor = undefined
+    const { head, serving } = this
+    if (head.target.startsWith(challengePath) && this.#answerChallenge()) return
+    const { deliveries } = serving.routing
+    if (deliveries?.isOne(head)) {
+      this.#deliver(deliveries)
+      return
+    }
+    const route = serving.routing.find(head.host)
+    if (!route) {
+      this.refuse(notices.unknownHost)
+      return
+    }
+    this.route = route
+    if (route.redirectToHttps && serving.httpsPort > 0 && this.protocol === 'http') {
+      const port = serving.routing.publicHttpsPort || serving.httpsPort
+      this.#redirect(`https://${head.host}${port === 443 ? '' : `:${port}`}`)
+      return
+    }
+    if (route.rules && !this.#judged && this.#refusedByRule(route)) return
+    this.#follow(route)
+  }
+
+  bodyData(bytes: Buffer): void {
+    this.bytesIn += bytes.length
+    if (this.#handler) this.#handler.bodyData(bytes)
+    else if (!this.ended) this.#keepForLater(bytes)
+  }
+
+  bodyEnd(): void {
+    this.#bodyEnded = true
+    this.#handler?.bodyEnd()
+  }
+
+  clientDrained(): void {
+    this.#handler?.clientDrained()
+  }
+
+  clientEnded(): void {
+    this.#handler?.clientEnded()
+  }
+
+  clientGone(): void {
+    if (this.ended) return
+    if (this.status === 0) this.status = clientGoneStatus
+    const handler = this.#handler
+    this.#handler = undefined
+    handler?.clientGone()
+    this.#close(false)
+  }
+
+  /** The body's framing broke; where it ends nobody can say, so the connection goes too. */
+  malformed(): void {
+    const handler = this.#handler
+    this.#handler = undefined
+    handler?.clientGone()
+    if (this.status === 0) this.refuse(faultNotice(400, 'the request body is malformed'))
+    else this.abort(false)
+  }
+
+  sweep(now: number): void {
+    if (now <= this.deadline) return
+    this.deadline = Number.POSITIVE_INFINITY
+    if (this.#heldFor !== undefined) this.giveUp()
+    else this.#handler?.timedOut()
+  }
+
+  giveUp(): void {
+    this.#leaveRoom()
+    this.refuse(notices.notWoken, true)
+  }
+
+  /** From now on it is up to the handler, which first gets what has come of the body so far. */
+  delegate(handler: ResponseHandler): void {
+    this.#handler = handler
+    handler.start()
+    if (this.ended) return
+    const backlog = this.#backlog
+    this.#backlog = undefined
+    if (backlog) for (const bytes of backlog) handler.bodyData(bytes)
+    if (this.#bodyEnded) handler.bodyEnd()
+    else if (backlog) this.client.block(false)
+  }
+
+  /** Status line and headers for the client. `length` is the body's size, -1 for chunked, -2 when its end is the connection's. */
+  headText(statusLine: string, headerLines: string, length: number | 'unsaid'): string {
+    const { head } = this
+    this.#keepAlive = head.keepAlive && length !== -2 && this.client.requestComplete && !this.serving.closing
+    const framing =
+      length === 'unsaid' || length === -2
+        ? ''
+        : length === -1
+          ? 'transfer-encoding: chunked\r\n'
+          : `content-length: ${length}\r\n`
+    const connection = this.#keepAlive ? (head.minor === 0 ? 'connection: keep-alive\r\n' : '') : 'connection: close\r\n'
+    return `HTTP/1.1 ${statusLine}\r\n${headerLines}${framing}${connection}\r\n`
+  }
+
+  /** For answers the edge makes itself. A body of a HEAD is announced and not sent. */
+  answer(status: number, headerLines: string, body: string | Buffer, failed = false): void {
+    if (this.ended) return
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    const { socket } = this.client
+    // Head and body leave together.
+    socket.cork()
+    this.beginAnswer(status, headerLines, status === 304 ? 'unsaid' : bytes.length)
+    if (this.head.method !== 'HEAD' && bytes.length > 0) {
+      this.bytesOut += bytes.length
+      socket.write(bytes)
+    }
+    socket.uncork()
+    this.finish(failed)
+  }
+
+  beginAnswer(status: number, headerLines: string, length: number | 'unsaid'): void {
+    this.status = status
+    const own = `${dateLine(Date.now())}x-request-id: ${this.requestId}\r\n`
+    const text = this.headText(`${status} ${reasons[status] ?? 'Unknown'}`, headerLines + own, length)
+    this.client.socket.write(text, 'latin1')
+  }
+
+  refuse(notice: Notice, failed = false): void {
+    const { headers, body } = renderNotice(notice, this.head)
+    this.answer(notice.status, headers, body, failed)
+  }
+
+  /** The answer is complete. */
+  finish(failed = false): void {
+    if (this.ended) return
+    this.#close(failed)
+    this.client.finished(this.#keepAlive)
+  }
+
+  /** The answer broke off; the client must not take what it has for the whole. */
+  abort(failed: boolean): void {
+    if (this.ended) return
+    this.#close(failed)
+    this.client.abort()
+  }
+
+  /** It is for the control plane, which judges it: no rule of the project, no redirect and no sleep stands before it. */
+  #deliver(deliveries: Deliveries): void {
+    this.ownHeaders = deliveries.headersFor(this.address.text)
+    if (deliveries.isFull) this.refuse(notices.crowded)
+    else this.delegate(new Forwarding(this, deliveries.balance))
+  }
+
+  #follow(route: Route): void {
+    const { target } = route
+    if (target.kind === 'redirect') this.#redirect(this.#targetOrigin(target.to))
+    else if (target.kind === 'disabled') this.refuse(notices.disabled)
+    else if (target.kind === 'paused') this.refuse(notices.paused[target.reason])
+    else if (!this.#takeShare(route)) this.refuse(notices.crowded)
+    else {
+      this.#count(route)
+      if (target.kind === 'upstreams') this.delegate(new Forwarding(this, route.balance!))
+      else if (target.kind === 'static') this.delegate(new FileAnswer(this, target))
+      else if (target.kind === 'sleeping') this.#hold(target.projectId, target.holdTimeoutMs ?? 60_000)
+      else this.refuse(notices.failed, true)
+    }
+  }
+
+  #hold(projectId: string, timeoutMs: number): void {
+    const { now, room, routing, closing } = this.serving
+    if (closing) {
+      this.refuse(notices.notWoken, true)
+      return
+    }
+    this.#holdUntil ||= now + timeoutMs
+    if (!room.enter(this, projectId, this.head.host, routing.limits, now)) {
+      this.refuse(notices.tooManyHeld, true)
+      return
+    }
+    this.#heldFor = projectId
+    this.deadline = this.#holdUntil
+  }
+
+  #leaveRoom(): void {
+    if (this.#heldFor !== undefined) this.serving.room.leave(this, this.#heldFor)
+    this.#heldFor = undefined
+  }
+
+  /** While nobody has taken the request, its body waits here and, past the bound, in the client. */
+  #keepForLater(bytes: Buffer): void {
+    this.#backlog ??= []
+    this.#backlog.push(bytes)
+    this.#backlogBytes += bytes.length
+    if (this.#backlogBytes >= heldBodyBytes / 2) this.client.block(true)
+  }
+
+  #refusedByRule(route: Route): boolean {
+    this.#judged = true
+    const refusal = route.rules!.judge(this.head, this.address.key, Date.now())
+    if (!refusal) return false
+    this.refuse(refusal.retryAfterSeconds > 0 ? limitedNotice(refusal.status, refusal.retryAfterSeconds) : notices.forbidden)
+    return true
+  }
+
+  #answerChallenge(): boolean {
+    const answer = this.serving.routing.challenges.get(this.head.target.slice(challengePath.length))
+    if (answer === undefined) return false
+    this.answer(200, 'content-type: text/plain\r\ncache-control: no-store\r\n', answer)
+    return true
+  }
+
+  #redirect(origin: string): void {
+    this.answer(308, `location: ${origin}${this.head.target}\r\n`, '')
+  }
+
+  /** The port the client came in on stays, unless the target names its own. */
+  #targetOrigin(to: string): string {
+    const port = /:\d+$/.exec(this.head.hostHeader)?.[0] ?? ''
+    return `${this.protocol}://${/:\d+$/.test(to) ? to : to + port}`
+  }
+
+  /** False when the project, or a client that is only known from a trusted proxy, has its share under way. */
+  #takeShare(route: Route): boolean {
+    if (this.#counted) return true
+    const { shares, routing } = this.serving
+    const { limits } = routing
+    if ((route.projectCounter?.underWay ?? 0) >= shareOf(limits.connections, limits.projectShare)) return false
+    if (this.address === this.client.peer) return true
+    this.#inShare = shares.beginRequest(this.address, limits)
+    return this.#inShare
+  }
+
+  #count(route: Route): void {
+    if (this.#counted || !route.projectCounter) return
+    this.#counted = route.projectCounter
+    beginRequest(this.#counted, this.serving.now)
+  }
+
+  #close(failed: boolean): void {
+    this.ended = true
+    this.#leaveRoom()
+    if (this.#inShare) this.serving.shares.endRequest(this.address)
+    this.#handler = undefined
+    this.#backlog = undefined
+    const { head, route, serving } = this
+    if (this.#counted) {
+      endRequest(this.#counted, failed, serving.now)
+      if (route?.deploymentCounter) countRequest(route.deploymentCounter, failed)
+    }
+    const durationMs = performance.now() - this.#startedAt
+    if (route?.traffic) serving.counters.traffic.count(route.traffic, serving.now, this, durationMs)
+    serving.records.add({
+      id: this.id,
+      timeMs: Date.now() - durationMs,
+      ip: this.address.text,
+      method: head.method,
+      host: head.host,
+      path: head.target,
+      status: this.status,
+      durationMs,
+      bytesIn: this.bytesIn,
+      bytesOut: this.bytesOut,
+      userAgent: head.userAgent,
+      tail: route?.recordTail ?? noTail,
+    })
+  }
+}

@@ -1,0 +1,68 @@
+import { asChunk, ChunkedBody } from '../message/chunked-body.ts'
+import { chunked, type ResponseHead, untilClose } from '../message/response-head.ts'
+
+/** How the upstream's body bytes become the client's. */
+type Relay = 'sized' | 'chunks' | 'unchunk' | 'rechunk' | 'raw'
+
+/** Carries the body of one answer from the upstream's framing into the client's. */
+export class BodyRelay {
+  /** The whole body has passed. */
+  done = false
+  /** Bytes of body, framing not counted. */
+  bodyBytes = 0
+  readonly #relay: Relay
+  readonly #write: (bytes: Buffer) => void
+  readonly #chunks: ChunkedBody | undefined
+  #left: number
+
+  /** `write` gets copies that may stay. */
+  constructor(response: ResponseHead, clientMinor: 0 | 1, write: (bytes: Buffer) => void) {
+    this.#relay = relayFor(response, clientMinor)
+    this.#write = write
+    this.#left = Math.max(0, response.body)
+    if (this.#relay === 'unchunk') this.#chunks = new ChunkedBody((bytes) => write(Buffer.from(bytes)))
+    else if (this.#relay === 'chunks') this.#chunks = new ChunkedBody()
+  }
+
+  /** Passes on what belongs to the body. Returns the index behind its last byte, -1 when the framing is broken. */
+  feed(input: Buffer, from: number): number {
+    if (this.#chunks) return this.#feedChunks(this.#chunks, input, from)
+    const to = this.#relay === 'sized' ? Math.min(input.length, from + this.#left) : input.length
+    if (this.#relay === 'sized') {
+      this.#left -= to - from
+      this.done = this.#left === 0
+    }
+    this.bodyBytes += to - from
+    const bytes = input.subarray(from, to)
+    if (to > from) this.#write(this.#relay === 'rechunk' ? asChunk(bytes) : Buffer.from(bytes))
+    return to
+  }
+
+  /** The upstream has closed in good order. False when the body was not to end like that. */
+  close(): boolean {
+    if (this.#relay === 'rechunk') this.#write(Buffer.from('0\r\n\r\n'))
+    return this.#relay === 'rechunk' || this.#relay === 'raw'
+  }
+
+  #feedChunks(chunks: ChunkedBody, input: Buffer, from: number): number {
+    const to = chunks.feed(input, from)
+    if (to > from && this.#relay === 'chunks') this.#write(Buffer.from(input.subarray(from, to)))
+    this.bodyBytes = chunks.bodyBytes
+    this.done = chunks.done
+    return to
+  }
+}
+
+/** What the client is told about the length. */
+export function framingFor(response: ResponseHead, clientMinor: 0 | 1): number | 'unsaid' {
+  const relay = relayFor(response, clientMinor)
+  if (relay === 'chunks' || relay === 'rechunk') return chunked
+  if (relay !== 'sized') return untilClose
+  return response.contentLength >= 0 ? response.contentLength : 'unsaid'
+}
+
+function relayFor(response: ResponseHead, clientMinor: 0 | 1): Relay {
+  if (response.body >= 0) return 'sized'
+  if (response.body === chunked) return clientMinor === 1 ? 'chunks' : 'unchunk'
+  return clientMinor === 1 ? 'rechunk' : 'raw'
+}

@@ -1,0 +1,320 @@
+import { faultNotice, type Notice, notices } from '../answer/pages.ts'
+import type { RequestExchange, ResponseHandler } from '../answer/response-handler.ts'
+import { asChunk } from '../message/chunked-body.ts'
+import { parseResponseHead, type ResponseHead, untilClose } from '../message/response-head.ts'
+import type { Balance } from '../routing/balance.ts'
+import type { Routing } from '../routing/routing.ts'
+import type { Upstream, UpstreamConnection, UpstreamUser } from '../routing/upstream.ts'
+import { BodyRelay, framingFor } from './body-relay.ts'
+import { requestText } from './request-text.ts'
+import { Tunnel } from './tunnel.ts'
+
+type Phase = 'connecting' | 'head' | 'body' | 'done'
+
+const headEnd = Buffer.from('\r\n\r\n')
+const responseHeadAtMost = 65_536
+/** Interim answers to one request. More than a few hints is no conversation, and they come before anything a client asked for. */
+const interimAtMost = 16
+const interimBytesAtMost = 65_536
+/** A body this small travels in one piece with its head. */
+const oneWriteAtMost = 16_384
+const backlogAtMost = 65_536
+const avoidRefusingMs = 1_000
+
+/** Passes one request to an upstream and its answer back, byte by byte as they come. */
+export class Forwarding implements ResponseHandler, UpstreamUser {
+  readonly #exchange: RequestExchange
+  readonly #balance: Balance
+  readonly #routing: Routing
+  readonly #repeatable: boolean
+  #phase: Phase = 'connecting'
+  #upstream: Upstream | undefined
+  #connection: UpstreamConnection | undefined
+  #wasReused = false
+  #tried: Set<Upstream> | undefined
+  #repeated = false
+  /** Something of the request was written to the connection in use. */
+  #sent = false
+  /** Something of an answer came from it. */
+  #heard = false
+  #requestEnded = false
+  #backlog: Buffer[] | undefined
+  #backlogBytes = 0
+  #input: Buffer | undefined
+  #response: ResponseHead | undefined
+  #relay: BodyRelay | undefined
+  #interims = 0
+  #interimBytes = 0
+
+  constructor(exchange: RequestExchange, balance: Balance) {
+    this.#exchange = exchange
+    this.#balance = balance
+    this.#routing = exchange.serving.routing
+    const { method, body } = exchange.head
+    this.#repeatable = body.kind === 'none' && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS')
+  }
+
+  start(): void {
+    this.#connect()
+  }
+
+  bodyData(bytes: Buffer): void {
+    const piece = this.#exchange.head.body.kind === 'chunked' ? asChunk(bytes) : bytes
+    if (this.#sent) {
+      if (this.#phase === 'head') this.#touch('requestIdleMs')
+      if (!this.#connection!.socket.write(piece)) this.#exchange.client.block(true)
+      return
+    }
+    this.#backlog ??= []
+    this.#backlog.push(piece)
+    this.#backlogBytes += piece.length
+    if (this.#backlogBytes > backlogAtMost) this.#exchange.client.block(true)
+  }
+
+  bodyEnd(): void {
+    this.#requestEnded = true
+    if (!this.#sent) return
+    if (this.#exchange.head.body.kind === 'chunked') this.#connection!.socket.write('0\r\n\r\n', 'latin1')
+    if (this.#phase === 'head') this.#touch('responseHeadMs')
+  }
+
+  clientDrained(): void {
+    if (this.#phase === 'body') this.#touch('responseIdleMs')
+    this.#connection?.resume()
+  }
+
+  /** Only a tunnel has two separate ends. */
+  clientEnded(): void {}
+
+  clientGone(): void {
+    this.#letGo(false)
+    this.#phase = 'done'
+  }
+
+  timedOut(): void {
+    if (this.#phase === 'connecting') {
+      this.#letGo(false)
+      this.#refusedBy(this.#upstream!)
+    } else if (this.#phase === 'head' && !this.#requestEnded && this.#connection && !this.#connection.socket.writableNeedDrain)
+      this.#fail(faultNotice(408, 'the request body timed out'), false)
+    else this.#fail(notices.slow)
+  }
+
+  upstreamConnected(): void {
+    this.#send()
+  }
+
+  upstreamDrained(): void {
+    if (!this.#exchange.ended) this.#exchange.client.block(false)
+  }
+
+  upstreamData(bytes: Buffer): void {
+    this.#heard = true
+    if (this.#phase === 'head') this.#readHead(this.#input ? Buffer.concat([this.#input, bytes]) : bytes)
+    else if (this.#phase === 'body') this.#relayBody(this.#relay!, bytes, 0)
+  }
+
+  upstreamEnded(): void {
+    if (this.#phase === 'body' && this.#relay?.close()) this.#complete(false)
+    else {
+      this.#letGo(false)
+      this.#lost()
+    }
+  }
+
+  upstreamClosed(): void {
+    this.#letGo(false)
+    this.#lost()
+  }
+
+  #connect(again?: Upstream): void {
+    const { serving } = this.#exchange
+    const upstream = again ?? this.#balance.choose(this.#tried, serving.now)
+    if (!upstream) {
+      this.#exhausted()
+      return
+    }
+    this.#phase = 'connecting'
+    this.#sent = false
+    this.#heard = false
+    this.#upstream = upstream
+    upstream.begin()
+    this.#connection = upstream.acquire(this, serving.now, this.#repeatable, again !== undefined)
+    if (this.#connection.connected) this.#send()
+    else this.#touch('upstreamConnectMs')
+  }
+
+  /** Every copy refused. Where the table has changed meanwhile, a request of which nothing was sent follows the new one. */
+  #exhausted(): void {
+    const { head, serving } = this.#exchange
+    if (serving.routing !== this.#routing && head.body.kind === 'none') {
+      this.#phase = 'done'
+      this.#exchange.proceed()
+    } else this.#fail(notices.unreachable)
+  }
+
+  #send(): void {
+    const { socket } = this.#connection!
+    this.#phase = 'head'
+    this.#sent = true
+    socket.write(requestText(this.#exchange), 'latin1')
+    if (this.#exchange.head.body.kind !== 'none') this.#sendBacklog()
+    this.#touch(this.#requestEnded ? 'responseHeadMs' : 'requestIdleMs')
+  }
+
+  #sendBacklog(): void {
+    const { socket } = this.#connection!
+    for (const piece of this.#backlog ?? []) socket.write(piece)
+    this.#backlog = undefined
+    this.#backlogBytes = 0
+    if (this.#requestEnded && this.#exchange.head.body.kind === 'chunked') socket.write('0\r\n\r\n', 'latin1')
+    if (!this.#requestEnded) this.#exchange.client.block(socket.writableNeedDrain)
+  }
+
+  #readHead(input: Buffer): void {
+    let from = 0
+    for (;;) {
+      const end = input.indexOf(headEnd, from)
+      if (end === -1) {
+        this.#input = Buffer.from(input.subarray(from))
+        if (this.#input.length > responseHeadAtMost) this.#fail(notices.unreachable)
+        return
+      }
+      const response = parseResponseHead(input.toString('latin1', from, end + 2), this.#exchange.head.method)
+      from = end + 4
+      if (response && response.status < 200 && response.status !== 101) {
+        if (!this.#relayInterim(response)) return
+      } else {
+        this.#input = undefined
+        this.#answer(response, input, from)
+        return
+      }
+    }
+  }
+
+  /** 100 Continue, 103 Early Hints: passed on, and the real head is still to come. False when there were too many. */
+  #relayInterim(response: ResponseHead): boolean {
+    const { client, head } = this.#exchange
+    const text = `HTTP/1.1 ${response.statusLine}\r\n${response.kept}\r\n`
+    this.#interims += 1
+    this.#interimBytes += text.length
+    if (this.#interims > interimAtMost || this.#interimBytes > interimBytesAtMost) {
+      this.#fail(notices.unreachable)
+      return false
+    }
+    if (head.minor === 1 && !client.socket.write(text, 'latin1')) this.#connection?.pause()
+    return true
+  }
+
+  #answer(response: ResponseHead | undefined, input: Buffer, from: number): void {
+    if (!response) this.#fail(notices.unreachable)
+    else if (response.status === 101) this.#openTunnel(response, input.subarray(from))
+    else this.#beginBody(response, input, from)
+  }
+
+  #openTunnel(response: ResponseHead, rest: Buffer): void {
+    const exchange = this.#exchange
+    const connection = this.#connection
+    if (exchange.head.upgrade === '' || !connection) {
+      this.#fail(notices.unreachable)
+      return
+    }
+    exchange.status = 101
+    const upgrade = `connection: Upgrade\r\nupgrade: ${response.upgrade || exchange.head.upgrade}\r\n`
+    exchange.client.socket.write(`HTTP/1.1 ${response.statusLine}\r\n${response.kept}${upgrade}\r\n`, 'latin1')
+    const tunnel = new Tunnel(exchange, connection)
+    this.#connection = undefined
+    this.#phase = 'done'
+    exchange.delegate(tunnel)
+    if (rest.length > 0) tunnel.upstreamData(rest)
+  }
+
+  #beginBody(response: ResponseHead, input: Buffer, from: number): void {
+    const exchange = this.#exchange
+    const { minor } = exchange.head
+    this.#phase = 'body'
+    this.#response = response
+    exchange.status = response.status
+    const kept = response.hasRequestId ? response.kept : `${response.kept}x-request-id: ${exchange.requestId}\r\n`
+    const text = exchange.headText(response.statusLine, kept, framingFor(response, minor))
+    const wholeIsHere = response.body >= 0 && response.body <= oneWriteAtMost && input.length - from >= response.body
+    if (wholeIsHere) this.#answerAtOnce(text, input, from, response.body)
+    else {
+      exchange.client.socket.write(text, 'latin1')
+      this.#relay = new BodyRelay(response, minor, (bytes) => this.#toClient(bytes))
+      this.#relayBody(this.#relay, input, from)
+    }
+  }
+
+  /** The usual small answer: head and body in one write. */
+  #answerAtOnce(text: string, input: Buffer, from: number, length: number): void {
+    const exchange = this.#exchange
+    // As text: a small one goes to the socket without memory of its own. In latin1 each character is the byte that it was.
+    exchange.client.socket.write(length === 0 ? text : text + input.toString('latin1', from, from + length), 'latin1')
+    exchange.bytesOut += length
+    this.#complete(input.length === from + length)
+  }
+
+  #relayBody(relay: BodyRelay, input: Buffer, from: number): void {
+    this.#touch('responseIdleMs')
+    const to = relay.feed(input, from)
+    this.#exchange.bytesOut = relay.bodyBytes
+    if (to === -1) this.#fail(notices.unreachable)
+    else if (relay.done) this.#complete(to === input.length)
+  }
+
+  /** A client that does not take the bytes stops the upstream, not our memory. */
+  #toClient(bytes: Buffer): void {
+    if (!this.#exchange.client.socket.write(bytes)) this.#connection?.pause()
+  }
+
+  /** `clean`: the upstream said exactly this answer and no more. */
+  #complete(clean: boolean): void {
+    const requestDone = this.#requestEnded || this.#exchange.head.body.kind === 'none'
+    this.#letGo(clean && requestDone && this.#response!.keepAlive && this.#response!.body !== untilClose)
+    this.#phase = 'done'
+    this.#exchange.finish()
+  }
+
+  /** The connection is gone before its time. What was surely not acted on is tried again, the rest is said to have failed. */
+  #lost(): void {
+    if (this.#phase === 'done') return
+    if (!this.#sent) this.#refusedBy(this.#upstream!)
+    else if (!this.#heard && this.#wasReused && this.#repeatable && !this.#repeated) {
+      this.#repeated = true
+      this.#connect(this.#upstream)
+    } else this.#fail(notices.unreachable)
+  }
+
+  #refusedBy(upstream: Upstream): void {
+    this.#tried ??= new Set()
+    this.#tried.add(upstream)
+    upstream.avoidUntil = this.#exchange.serving.now + avoidRefusingMs
+    this.#connect()
+  }
+
+  #fail(notice: Notice, failed = true): void {
+    this.#letGo(false)
+    this.#phase = 'done'
+    if (this.#exchange.status === 0) this.#exchange.refuse(notice, failed)
+    else this.#exchange.abort(failed)
+  }
+
+  #letGo(reusable: boolean): void {
+    const connection = this.#connection
+    if (!connection) return
+    this.#wasReused = connection.reused
+    this.#connection = undefined
+    const { serving } = this.#exchange
+    if (reusable) {
+      connection.resume()
+      connection.upstream.release(connection, this.#response!.keepAliveMs, serving.now)
+    } else connection.destroy()
+    connection.upstream.finish()
+  }
+
+  #touch(limit: 'upstreamConnectMs' | 'requestIdleMs' | 'responseHeadMs' | 'responseIdleMs'): void {
+    const { serving } = this.#exchange
+    this.#exchange.deadline = serving.now + serving.routing.limits[limit]
+  }
+}

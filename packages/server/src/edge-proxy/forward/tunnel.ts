@@ -1,0 +1,80 @@
+import type { RequestExchange, ResponseHandler } from '../answer/response-handler.ts'
+import type { UpstreamConnection, UpstreamUser } from '../routing/upstream.ts'
+
+/** An upgraded connection, a WebSocket mostly: bytes pass both ways, each end closes by itself. */
+export class Tunnel implements ResponseHandler, UpstreamUser {
+  readonly #exchange: RequestExchange
+  #connection: UpstreamConnection | undefined
+
+  /** Takes the connection, and its place among what is under way to the upstream, from whoever opened it. */
+  constructor(exchange: RequestExchange, connection: UpstreamConnection) {
+    this.#exchange = exchange
+    this.#connection = connection
+    connection.user = this
+  }
+
+  start(): void {
+    this.#touch('tunnelIdleMs')
+    const early = this.#exchange.client.enterTunnel()
+    if (early) this.#exchange.bodyData(early)
+  }
+
+  bodyData(bytes: Buffer): void {
+    this.#touch('tunnelIdleMs')
+    if (this.#connection && !this.#connection.socket.write(bytes)) this.#exchange.client.block(true)
+  }
+
+  bodyEnd(): void {}
+
+  clientDrained(): void {
+    this.#connection?.resume()
+  }
+
+  clientEnded(): void {
+    // One that has really gone looks the same: the other half is not kept for hours.
+    this.#touch('requestIdleMs')
+    this.#connection?.socket.end()
+  }
+
+  clientGone(): void {
+    this.#letGo()
+  }
+
+  timedOut(): void {
+    this.#letGo()
+    this.#exchange.abort(false)
+  }
+
+  upstreamConnected(): void {}
+
+  upstreamData(bytes: Buffer): void {
+    this.#touch('tunnelIdleMs')
+    this.#exchange.bytesOut += bytes.length
+    if (!this.#exchange.client.socket.write(Buffer.from(bytes))) this.#connection?.pause()
+  }
+
+  upstreamDrained(): void {
+    this.#exchange.client.block(false)
+  }
+
+  upstreamEnded(): void {
+    this.#exchange.client.socket.end()
+  }
+
+  upstreamClosed(): void {
+    this.#letGo()
+    this.#exchange.finish()
+  }
+
+  #letGo(): void {
+    const connection = this.#connection
+    this.#connection = undefined
+    connection?.destroy()
+    connection?.upstream.finish()
+  }
+
+  #touch(limit: 'tunnelIdleMs' | 'requestIdleMs'): void {
+    const { serving } = this.#exchange
+    this.#exchange.deadline = serving.now + serving.routing.limits[limit]
+  }
+}

@@ -1,0 +1,104 @@
+import type { RateLimitConfig } from '../protocol/edge-table.ts'
+
+/** What one client has used of a limit. */
+interface Usage {
+  windowStart: number
+  used: number
+  usedBefore: number
+  saved: number
+}
+
+/**
+ * A sliding window per client: the window starts with the client's first request and the share of the one before it that
+ * still counts fades out, so no span of `windowSeconds` lets through more than `requests`, `burst` aside.
+ * Memory is bounded: past `clientsAtMost` the client that came first is forgotten.
+ */
+export class RateLimit {
+  readonly #windowMs: number
+  readonly #requests: number
+  readonly #burst: number
+  readonly #clients = new Map<string, Usage>()
+  readonly #clientsAtMost: number
+  /** Requests let through since they were last told to the other workers. */
+  #news = new Map<string, number>()
+
+  constructor(config: RateLimitConfig, clientsAtMost = 20_000) {
+    this.#windowMs = config.windowSeconds * 1000
+    this.#requests = config.requests
+    this.#burst = config.burst ?? 0
+    this.#clientsAtMost = clientsAtMost
+  }
+
+  /** 0: let through. Otherwise the seconds after which it is worth trying again. */
+  take(client: string, now: number): number {
+    const usage = this.#usage(client, now)
+    const faded = usage.usedBefore * (1 - (now - usage.windowStart) / this.#windowMs)
+    if (usage.used + faded < this.#requests) usage.used += 1
+    else if (usage.saved >= 1) usage.saved -= 1
+    else return Math.max(1, Math.ceil(this.#waitMs(usage, now) / 1000))
+    if (this.#sharing) this.#news.set(client, (this.#news.get(client) ?? 0) + 1)
+    return 0
+  }
+
+  /** With several workers each tells the others what it let through; a limit then holds for all of them with that delay. */
+  #sharing = false
+
+  share(): void {
+    this.#sharing = true
+  }
+
+  takeNews(): [string, number][] {
+    const news = [...this.#news]
+    this.#news.clear()
+    return news
+  }
+
+  get clients(): number {
+    return this.#clients.size
+  }
+
+  hear(client: string, count: number, now: number): void {
+    this.#usage(client, now).used += count
+  }
+
+  #usage(client: string, now: number): Usage {
+    const usage = this.#clients.get(client)
+    if (!usage) return this.#meet(client, now)
+    const passed = Math.floor((now - usage.windowStart) / this.#windowMs)
+    if (passed > 0) {
+      const unused = Math.max(0, this.#requests - usage.used) + (passed - 1) * this.#requests
+      usage.saved = Math.min(this.#burst, usage.saved + unused)
+      usage.usedBefore = passed === 1 ? usage.used : 0
+      usage.used = 0
+      // A client that was quiet for a whole window starts afresh: its next window begins with this request.
+      usage.windowStart = usage.usedBefore === 0 ? now : usage.windowStart + passed * this.#windowMs
+    }
+    return usage
+  }
+
+  #meet(client: string, now: number): Usage {
+    if (this.#clients.size >= this.#clientsAtMost) this.#forget(now)
+    const usage = { windowStart: now, used: 0, usedBefore: 0, saved: this.#burst }
+    this.#clients.set(client, usage)
+    return usage
+  }
+
+  /** Those who came first go first; a sweep through a tenth of the room finds the ones whose windows are over. */
+  #forget(now: number): void {
+    let looked = 0
+    for (const [client, usage] of this.#clients) {
+      if (looked === 0 || now - usage.windowStart > 2 * this.#windowMs) this.#clients.delete(client)
+      looked += 1
+      if (looked > this.#clientsAtMost / 10) break
+    }
+  }
+
+  #waitMs(usage: Usage, now: number): number {
+    const left = this.#windowMs - (now - usage.windowStart)
+    if (usage.used < this.#requests && usage.usedBefore > 0) {
+      const fade = 1 - (this.#requests - usage.used) / usage.usedBefore
+      return Math.max(0, fade * this.#windowMs - (now - usage.windowStart))
+    }
+    return left + Math.max(0, 1 - this.#requests / Math.max(1, usage.used)) * this.#windowMs
+  }
+}

@@ -1,0 +1,78 @@
+import { chmod, rm } from 'node:fs/promises'
+import net from 'node:net'
+import { answerCall, isCall } from '../protocol/calls.ts'
+import { JsonLines } from '../protocol/json-lines.ts'
+import { socketAddress } from '../protocol/socket-path.ts'
+
+export type Calls = Record<string, (...args: never[]) => unknown>
+
+const unheardBytesAtMost = 4_194_304
+
+/** The edge's door for the control plane: a unix socket that only its own user can open. */
+export class ControlServer {
+  readonly #path: string
+  readonly #calls: Calls
+  readonly #onAttach: () => void
+  readonly #server: net.Server
+  readonly #sockets = new Set<net.Socket>()
+  #owner: { socket: net.Socket; lines: JsonLines } | undefined
+  /** When the last control plane went away; the start counts as one. */
+  aloneSince = Date.now()
+
+  constructor(path: string, calls: Calls, onAttach: () => void) {
+    this.#path = path
+    this.#calls = calls
+    this.#onAttach = onAttach
+    this.#server = net.createServer((socket) => this.#welcome(socket))
+  }
+
+  /** Whom events go to: the control plane that attached last. */
+  get line(): JsonLines | undefined {
+    return this.#owner?.lines
+  }
+
+  async start(): Promise<void> {
+    await rm(this.#path, { force: true })
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(socketAddress(this.#path), resolve)
+    })
+    await chmod(this.#path, 0o600)
+  }
+
+  /** Frees the path; whoever is connected stays so until the process ends. */
+  async release(): Promise<void> {
+    this.#server.close()
+    await rm(this.#path, { force: true })
+  }
+
+  end(): void {
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  #welcome(socket: net.Socket): void {
+    this.#sockets.add(socket)
+    const lines = new JsonLines(socket, (message) => {
+      if (!isCall(message)) return
+      if (message.call === 'attach') this.#attach(socket, lines)
+      void answerCall(message, this.#calls, (reply) => {
+        lines.send(reply)
+        // Who does not take the answers is not asked for more questions.
+        if (lines.waitingBytes > unheardBytesAtMost) socket.pause()
+      })
+    })
+    socket.on('drain', () => socket.resume())
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      this.#sockets.delete(socket)
+      if (this.#owner?.socket !== socket) return
+      this.#owner = undefined
+      this.aloneSince = Date.now()
+    })
+  }
+
+  #attach(socket: net.Socket, lines: JsonLines): void {
+    this.#owner = { socket, lines }
+    setImmediate(this.#onAttach)
+  }
+}

@@ -1,0 +1,194 @@
+import { mkdir, stat, truncate } from 'node:fs/promises'
+import { type EdgeIdentity, type EdgeSettings, edgeFiles } from '../protocol/edge-settings.ts'
+import type { TablePiece } from '../protocol/table-pieces.ts'
+import { RecordBuffer } from '../records/record-buffer.ts'
+import { TableFile } from '../routing/table-file.ts'
+import { ControlServer } from './control-server.ts'
+import { holdsFolder, lockFolder } from './folder-lock.ts'
+import { type Listening, listen, listeningOf, portOf } from './listening.ts'
+import { announceServing, handOver, takeOver } from './socket-handoff.ts'
+import { type ApplyResult, EdgeWorker } from './worker.ts'
+import { type WorkerEvent, WorkerPool } from './worker-pool.ts'
+
+const flushEveryMs = 50
+const lostEveryMs = 3_000
+const trafficEveryMs = 3_000
+const graceOnSignalMs = 8_000
+const graceInSuccessionMs = 30_000
+const logBytesAtMost = 1_048_576
+const unheardBytesAtMost = 4_194_304
+
+/** The leading process of an edge: serves itself, leads further workers, and answers the control plane. */
+export class EdgeProcess {
+  readonly #settings: EdgeSettings
+  readonly #file: TableFile
+  readonly #recordBuffer = new RecordBuffer()
+  readonly #startedAt = new Date().toISOString()
+  readonly #worker: EdgeWorker
+  readonly #control: ControlServer
+  #pool!: WorkerPool
+  #listening!: Listening
+  #unlock: () => Promise<void> = async () => {}
+  #stopping = false
+  /** Pieces of the change that is coming in. */
+  #taken: TablePiece[] = []
+
+  constructor(settings: EdgeSettings) {
+    const files = edgeFiles(settings.folder)
+    this.#settings = settings
+    this.#file = new TableFile(files.table)
+    this.#worker = new EdgeWorker((projectId, hostname) => this.#hear({ event: 'wake', projectId, hostname }))
+    this.#control = new ControlServer(files.socket, this.#calls(), () => this.#pool.askAgain())
+  }
+
+  /** Serves the last known table when it resolves. A successor gets the listening sockets of the edge that runs. */
+  async start(role: 'first' | 'successor'): Promise<void> {
+    const { folder, https } = this.#settings
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    if (role === 'first') {
+      this.#unlock = await lockFolder(folder, false)
+      await boundLog(edgeFiles(folder).log)
+    }
+    const state = await this.#file.read()
+    if (state.token !== null) for (const piece of state.pieces()) this.#worker.take(piece)
+    if (https) await this.#worker.prepareTls()
+    const serve: EdgeWorker['serve'] = (server, name) => this.#worker.serve(server, name)
+    this.#listening = role === 'first' ? await listen(this.#settings, serve) : await takeOver(https !== null, serve)
+    this.#worker.httpsPort = portOf(this.#listening.https)
+    this.#pool = new WorkerPool(this.#worker, state, this.#settings, this.#listening, (event) => this.#hear(event))
+    await this.#pool.start()
+    await this.#control.start()
+    if (role === 'successor') {
+      this.#unlock = await lockFolder(folder, true)
+      announceServing()
+    }
+    this.#live()
+  }
+
+  #live(): void {
+    setInterval(() => this.#tick(), flushEveryMs)
+    setInterval(() => void this.#endIfLost(), lostEveryMs)
+    setInterval(() => void this.#tellTraffic(), trafficEveryMs)
+    process.on('SIGTERM', () => void this.#stop(graceOnSignalMs))
+    process.on('SIGINT', () => void this.#stop(graceOnSignalMs))
+    process.on('SIGHUP', () => {})
+  }
+
+  #calls() {
+    return {
+      attach: () => this.#identity(),
+      ping: () => true,
+      take: (piece: TablePiece) => this.#take(piece),
+      drain: async (upstreamId: string, timeoutMs: number) => ({ inFlight: await this.#pool.drain(upstreamId, timeoutMs) }),
+      activity: () => this.#pool.activity(),
+      ruleHits: () => this.#pool.takeHits(),
+      switchCounters: (id: string) => this.#pool.switchCounters(id),
+      handOver: (successor: EdgeSettings) => this.#handOver(successor),
+      stop: (graceMs: number) => this.#stop(graceMs),
+    }
+  }
+
+  #identity(): EdgeIdentity {
+    return {
+      pid: process.pid,
+      buildId: this.#settings.buildId,
+      startedAt: this.#startedAt,
+      version: this.#worker.version,
+      token: this.#pool.state.token,
+      listening: listeningOf(this.#listening),
+      settings: this.#settings,
+    }
+  }
+
+  /** In force first, on disk second: a full disk is a warning, not a reason to serve yesterday's table. */
+  async #take(piece: TablePiece): Promise<ApplyResult | null> {
+    if (this.#stopping) throw new Error('this edge is stopping')
+    if (this.#taken[0]?.token !== piece.token) this.#taken = []
+    this.#taken.push(piece)
+    const result = await this.#pool.take(piece)
+    if (!result) return null
+    const taken = this.#taken.splice(0)
+    try {
+      await this.#file.add(taken, () => this.#pool.state.pieces())
+      return result
+    } catch (cause) {
+      return { ...result, warnings: [...result.warnings, `the routing table could not be saved to disk: ${String(cause)}`] }
+    }
+  }
+
+  async #handOver(successor: EdgeSettings): Promise<{ pid: number }> {
+    if (this.#stopping) throw new Error('this edge is stopping')
+    this.#stopping = true
+    try {
+      const pid = await handOver(successor, this.#listening, () => this.#control.release())
+      // The lock and the path of the socket are the successor's now.
+      void this.#closeAndExit(graceInSuccessionMs)
+      return { pid }
+    } catch (cause) {
+      this.#stopping = false
+      await this.#control.start()
+      throw cause
+    }
+  }
+
+  async #stop(graceMs: number): Promise<void> {
+    if (this.#stopping) return
+    this.#stopping = true
+    // The addresses are free at once, while what is under way goes on: another edge may start meanwhile.
+    const closed = this.#closeAndExit(graceMs)
+    await this.#control.release()
+    await this.#unlock()
+    await closed
+  }
+
+  async #closeAndExit(graceMs: number): Promise<void> {
+    await this.#pool.close(graceMs)
+    await this.#tellTraffic()
+    this.#tick()
+    // A moment for the last records and the answer to whoever asked.
+    setTimeout(() => process.exit(0), 100)
+  }
+
+  #hear(event: WorkerEvent): void {
+    if (event.event === 'records') this.#recordBuffer.add({ ...event.batch, json: Buffer.from(event.batch.json) })
+    else if (event.event === 'wake') this.#wake(event)
+  }
+
+  /** A control plane that does not listen is not told more: who waits asks again. */
+  #wake(event: WorkerEvent): void {
+    const { line } = this.#control
+    if (line && line.waitingBytes < unheardBytesAtMost) line.send(event)
+  }
+
+  async #endIfLost(): Promise<void> {
+    if (!this.#stopping && !(await holdsFolder(this.#settings.folder))) await this.#stop(graceOnSignalMs)
+  }
+
+  /** To nobody is nothing told: it stays with the workers. */
+  async #tellTraffic(): Promise<void> {
+    const { line } = this.#control
+    if (!line || line.waitingBytes > unheardBytesAtMost) return
+    const minutes = await this.#pool.takeTraffic()
+    if (minutes.length > 0) line.send({ event: 'traffic', minutes })
+  }
+
+  #tick(): void {
+    const { line } = this.#control
+    const { orphanExitMs } = this.#settings
+    if (!line) {
+      if (orphanExitMs !== null && Date.now() - this.#control.aloneSince > orphanExitMs) void this.#stop(0)
+      return
+    }
+    while (this.#recordBuffer.hasRoom) {
+      const batch = this.#worker.takeRecords()
+      if (!batch) break
+      this.#recordBuffer.add(batch)
+    }
+    this.#recordBuffer.flush(line)
+  }
+}
+
+async function boundLog(path: string): Promise<void> {
+  const size = (await stat(path).catch(() => undefined))?.size ?? 0
+  if (size > logBytesAtMost) await truncate(path, 0)
+}

@@ -1,0 +1,77 @@
+import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import net from 'node:net'
+import { edgeFiles } from '../protocol/edge-settings.ts'
+import { socketAddress } from '../protocol/socket-path.ts'
+
+const startingMs = 10_000
+
+export class AnotherEdge extends Error {
+  constructor() {
+    super('another edge proxy already runs in this folder')
+    this.name = 'AnotherEdge'
+  }
+}
+
+/**
+ * One edge a folder. The lock names its process; it counts while that process answers on the socket, or is so young that it
+ * may not do so yet. A process that was killed leaves a lock that counts for nothing.
+ */
+export async function lockFolder(folder: string, takeOver: boolean): Promise<() => Promise<void>> {
+  const { lock, socket } = edgeFiles(folder)
+  if (takeOver) {
+    await writeFile(`${lock}.new`, String(process.pid), { mode: 0o600 })
+    await rename(`${lock}.new`, lock)
+  } else if (!(await taken(lock))) {
+    if ((await answers(socket)) || (await isStarting(lock))) throw new AnotherEdge()
+    await rm(lock, { force: true })
+    if (!(await taken(lock))) throw new AnotherEdge()
+  }
+  return async () => {
+    if (await holdsFolder(folder)) await rm(lock, { force: true })
+  }
+}
+
+/** False when the folder was removed, or given to another edge: no control plane will ever find this one again. */
+export async function holdsFolder(folder: string): Promise<boolean> {
+  try {
+    return (await readFile(edgeFiles(folder).lock, 'utf8')) === String(process.pid)
+  } catch (cause) {
+    // Anything but a missing file (no descriptor left, say) proves nothing.
+    return (cause as NodeJS.ErrnoException).code !== 'ENOENT'
+  }
+}
+
+async function taken(lock: string): Promise<boolean> {
+  try {
+    const file = await open(lock, 'wx', 0o600)
+    await file.writeFile(String(process.pid))
+    await file.close()
+    return true
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw cause
+  }
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = net.connect(socketAddress(path))
+    const say = (answer: boolean) => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.once('connect', () => say(true))
+    socket.once('error', () => say(false))
+  })
+}
+
+async function isStarting(lock: string): Promise<boolean> {
+  const [written, pid] = await Promise.all([stat(lock).catch(() => undefined), readFile(lock, 'utf8').catch(() => '')])
+  if (!written || Date.now() - written.mtimeMs > startingMs) return false
+  try {
+    process.kill(Number(pid), 0)
+    return Number(pid) !== process.pid
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,49 @@
+import net from 'node:net'
+import type { EdgeAddress, EdgeListening } from '../protocol/edge-listening.ts'
+import type { EdgeSettings } from '../protocol/edge-settings.ts'
+
+/** The listening sockets. They outlive the process that opened them when a successor gets them. */
+export interface Listening {
+  http: net.Server
+  https: net.Server | undefined
+}
+
+const backlog = 1_024
+
+/** Opens the sockets; `onServer` is called before a connection can come in. Fails when an address is taken. */
+export async function listen(
+  settings: EdgeSettings,
+  onServer: (server: net.Server, name: 'http' | 'https') => void,
+): Promise<Listening> {
+  const http = net.createServer()
+  onServer(http, 'http')
+  await opened(http, settings.http)
+  if (!settings.https) return { http, https: undefined }
+  const https = net.createServer()
+  onServer(https, 'https')
+  await opened(https, settings.https)
+  return { http, https }
+}
+
+export const portOf = (server: net.Server | undefined): number => addressOf(server)?.port ?? 0
+
+export const listeningOf = (listening: Listening): EdgeListening => ({
+  http: addressOf(listening.http)!,
+  https: addressOf(listening.https) ?? null,
+})
+
+function addressOf(server: net.Server | undefined): EdgeAddress | undefined {
+  const address = server?.address()
+  return typeof address === 'object' && address !== null ? { host: address.address, port: address.port } : undefined
+}
+
+function opened(server: net.Server, { host, port }: EdgeAddress): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port, backlog }, () => {
+      server.off('error', reject)
+      server.on('error', (error) => console.error('listening socket:', error.message))
+      resolve()
+    })
+  })
+}

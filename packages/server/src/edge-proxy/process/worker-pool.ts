@@ -1,0 +1,189 @@
+import { Caller } from '../protocol/calls.ts'
+import type { EdgeSettings } from '../protocol/edge-settings.ts'
+import type { SwitchCounters } from '../protocol/request-record.ts'
+import type { spawnEdge } from '../protocol/spawn-edge.ts'
+import type { TablePiece, TableState } from '../protocol/table-pieces.ts'
+import type { TrafficMinute } from '../protocol/traffic.ts'
+import type { RecordBatch } from '../records/request-records.ts'
+import { type Listening, portOf } from './listening.ts'
+import type { ApplyResult, EdgeWorker, LimitNews } from './worker.ts'
+
+/** What a worker in another process says by itself. */
+export type WorkerEvent =
+  | { event: 'records'; batch: Omit<RecordBatch, 'json'> & { json: string } }
+  | { event: 'wake'; projectId: string; hostname: string }
+  | { event: 'news'; news: LimitNews }
+
+interface WorkerProcess {
+  child: ReturnType<typeof spawnEdge>
+  caller: Caller
+  /** It missed a piece and needs the whole table. */
+  behind: boolean
+}
+
+const restartAfterMs = 500
+const newsEveryMs = 100
+/** A worker that takes a piece no sooner serves an old table: it is ended, and one with the new table follows. */
+const takeMs = 5_000
+
+/** This process' own worker and, where several are wanted, the ones in further processes on the same listening sockets. */
+export class WorkerPool {
+  /** The table in force, for those who join later. */
+  readonly state: TableState
+  readonly #own: EdgeWorker
+  readonly #settings: EdgeSettings
+  readonly #listening: Listening
+  readonly #processes = new Set<WorkerProcess>()
+  readonly #onEvent: (event: WorkerEvent) => void
+  /** Of workers that have ended. */
+  readonly #lastTraffic: TrafficMinute[] = []
+  #closing = false
+  #newsTimer: NodeJS.Timeout | undefined
+
+  constructor(
+    own: EdgeWorker,
+    state: TableState,
+    settings: EdgeSettings,
+    listening: Listening,
+    onEvent: (event: WorkerEvent) => void,
+  ) {
+    this.#own = own
+    this.state = state
+    this.#settings = settings
+    this.#listening = listening
+    this.#onEvent = onEvent
+  }
+
+  async start(): Promise<void> {
+    if (this.#settings.workers <= 1) return
+    this.#own.shareLimits()
+    this.#newsTimer = setInterval(() => this.#tellNews(this.#own.takeNews(), undefined), newsEveryMs)
+    await Promise.all(Array.from({ length: this.#settings.workers - 1 }, () => this.#startWorker()))
+  }
+
+  /** With the last piece the table is in force everywhere when it resolves; a worker that missed one is sent everything. */
+  async take(piece: TablePiece): Promise<ApplyResult | undefined> {
+    this.state.take(piece)
+    const result = this.#own.take(piece)
+    await Promise.all([...this.#processes].map((worker) => this.#tell(worker, piece)))
+    return result
+  }
+
+  async drain(upstreamId: string, timeoutMs: number): Promise<number> {
+    const [own, others] = await Promise.all([
+      this.#own.drain(upstreamId, timeoutMs),
+      this.#askSiblings<number>('drain', [upstreamId, timeoutMs]),
+    ])
+    return others.reduce((sum, left) => sum + left, own)
+  }
+
+  async activity(): Promise<Record<string, number>> {
+    return joined([this.#own.activity(), ...(await this.#askSiblings<Record<string, number>>('activity', []))], Math.max)
+  }
+
+  async takeHits(): Promise<Record<string, number>> {
+    const hits = [this.#own.takeHits(), ...(await this.#askSiblings<Record<string, number>>('takeHits', []))]
+    return joined(hits, (a, b) => a + b)
+  }
+
+  async switchCounters(id: string): Promise<SwitchCounters> {
+    const all = [this.#own.switchCounters(id), ...(await this.#askSiblings<SwitchCounters>('switchCounters', [id]))]
+    return all.reduce((sum, one) => ({ total: sum.total + one.total, failed: sum.failed + one.failed }))
+  }
+
+  /** What has grown since the last call, of every worker. */
+  async takeTraffic(): Promise<TrafficMinute[]> {
+    const others = await this.#askSiblings<TrafficMinute[]>('takeTraffic', [], takeMs)
+    return [...this.#own.takeTraffic(), ...others.flat(), ...this.#lastTraffic.splice(0)]
+  }
+
+  askAgain(): void {
+    this.#own.askAgain()
+    this.#askSiblings('askAgain', []).catch(() => {})
+  }
+
+  async close(graceMs: number): Promise<void> {
+    this.#closing = true
+    clearInterval(this.#newsTimer)
+    await Promise.all([this.#own.close(graceMs), this.#askSiblings('close', [graceMs])])
+    this.#lastTraffic.push(...(await this.#askSiblings<TrafficMinute[]>('takeTraffic', [], takeMs)).flat())
+    for (const { child } of this.#processes) child.kill('SIGKILL')
+  }
+
+  /** Who dies while being asked has nothing left to answer for. */
+  async #askSiblings<Value>(call: string, args: unknown[], timeoutMs?: number): Promise<Value[]> {
+    const inTime = timeoutMs === undefined || this.#processes.size === 0 ? undefined : AbortSignal.timeout(timeoutMs)
+    const asked = [...this.#processes].map((worker) => worker.caller.ask<Value>(call, args, inTime))
+    const settled = await Promise.allSettled(asked)
+    return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+  }
+
+  async #startWorker(): Promise<void> {
+    const { spawnEdge } = await import('../protocol/spawn-edge.ts')
+    const child = spawnEdge(this.#settings, 'worker')
+    const worker: WorkerProcess = {
+      child,
+      caller: new Caller((message) => child.connected && child.send(message)),
+      behind: false,
+    }
+    child.on('message', (message) => {
+      if (!worker.caller.hear(message)) this.#hear(worker, message as WorkerEvent)
+    })
+    child.on('error', () => {})
+    child.once('exit', () => {
+      this.#processes.delete(worker)
+      worker.caller.fail(new Error('the worker exited'))
+      if (!this.#closing) setTimeout(() => this.#startWorker().catch(() => {}), restartAfterMs)
+    })
+    await worker.caller.ask('prepare', [this.#listening.https ? portOf(this.#listening.https) : 0])
+    // Among the workers before the table is sent: one that comes in between must reach it too.
+    this.#processes.add(worker)
+    await this.#tellEverything(worker).catch(async (cause) => {
+      await endOf(child)
+      throw cause
+    })
+    // Sockets come last, when everything that takes their connections is there.
+    child.send({ listen: 'http' }, this.#listening.http)
+    if (this.#listening.https) child.send({ listen: 'https' }, this.#listening.https)
+  }
+
+  async #tell(worker: WorkerProcess, piece: TablePiece): Promise<void> {
+    if (!worker.behind) {
+      await worker.caller.ask('take', [piece], AbortSignal.timeout(takeMs)).catch(() => {
+        worker.behind = true
+      })
+    }
+    if (worker.behind && piece.last) await this.#tellEverything(worker).catch(() => endOf(worker.child))
+  }
+
+  async #tellEverything(worker: WorkerProcess): Promise<void> {
+    worker.behind = false
+    for (const piece of this.state.pieces()) await worker.caller.ask('take', [piece], AbortSignal.timeout(takeMs))
+  }
+
+  #hear(from: WorkerProcess, event: WorkerEvent): void {
+    if (event.event === 'news') {
+      this.#own.hear(event.news)
+      this.#tellNews(event.news, from)
+    } else this.#onEvent(event)
+  }
+
+  #tellNews(news: LimitNews, except: WorkerProcess | undefined): void {
+    if (news.length === 0) return
+    for (const worker of this.#processes) if (worker !== except) worker.caller.ask('hear', [news]).catch(() => {})
+  }
+}
+
+async function endOf(child: WorkerProcess['child']): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGKILL')
+  await ended
+}
+
+function joined(records: Record<string, number>[], join: (a: number, b: number) => number): Record<string, number> {
+  const sum: Record<string, number> = {}
+  for (const record of records)
+    for (const [id, value] of Object.entries(record)) sum[id] = id in sum ? join(sum[id]!, value) : value
+  return sum
+}

@@ -1,0 +1,67 @@
+import type net from 'node:net'
+import { answerCall, isCall } from '../protocol/calls.ts'
+import type { TablePiece } from '../protocol/table-pieces.ts'
+import { isListen } from './socket-handoff.ts'
+import { EdgeWorker, type LimitNews } from './worker.ts'
+import type { WorkerEvent } from './worker-pool.ts'
+
+const tellEveryMs = 100
+/** Batches that the leading process has not taken yet. While there are more, records stay here, where the oldest are dropped. */
+const batchesUnderWayAtMost = 16
+
+/** A further worker: gets its table, its listening sockets and its orders from the edge process that started it. */
+export function runWorkerProcess(): void {
+  let worker: EdgeWorker | undefined
+  const tell = (event: WorkerEvent) => {
+    if (process.connected) process.send!(event)
+  }
+  let batchesUnderWay = 0
+  const tellRecords = () => {
+    while (process.connected && batchesUnderWay < batchesUnderWayAtMost) {
+      const batch = worker?.takeRecords()
+      if (!batch) return
+      batchesUnderWay += 1
+      const event: WorkerEvent = { event: 'records', batch: { ...batch, json: batch.json.toString() } }
+      process.send!(event, undefined, undefined, () => {
+        batchesUnderWay -= 1
+      })
+    }
+  }
+  const prepare = async (httpsPort: number) => {
+    worker = new EdgeWorker((projectId, hostname) => tell({ event: 'wake', projectId, hostname }))
+    worker.httpsPort = httpsPort
+    worker.shareLimits()
+    if (httpsPort > 0) await worker.prepareTls()
+  }
+  process.on('message', (message: unknown, handle: unknown) => {
+    if (isCall(message)) void answerCall(message, { prepare, ...callsOf(worker, tellRecords) }, send)
+    else if (handle && isListen(message)) worker?.serve(handle as net.Server, message.listen)
+  })
+  setInterval(() => {
+    tellRecords()
+    const news = worker?.takeNews() ?? []
+    if (news.length > 0) tell({ event: 'news', news })
+  }, tellEveryMs)
+  // Without the process that leads it a worker has no table to follow.
+  process.on('disconnect', () => process.exit(0))
+}
+
+const send = (message: object) => {
+  if (process.connected) process.send!(message)
+}
+
+const callsOf = (worker: EdgeWorker | undefined, tellRecords: () => void) =>
+  worker && {
+    take: (piece: TablePiece) => worker.take(piece),
+    drain: (id: string, timeoutMs: number) => worker.drain(id, timeoutMs),
+    activity: () => worker.activity(),
+    takeHits: () => worker.takeHits(),
+    switchCounters: (id: string) => worker.switchCounters(id),
+    askAgain: () => worker.askAgain(),
+    takeTraffic: () => worker.takeTraffic(),
+    hear: (news: LimitNews) => worker.hear(news),
+    close: async (graceMs: number) => {
+      await worker.close(graceMs)
+      tellRecords()
+    },
+  }

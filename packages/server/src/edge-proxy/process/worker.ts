@@ -1,0 +1,243 @@
+import type net from 'node:net'
+import type { Serving } from '../answer/serving.ts'
+import { Admission, endsOf } from '../connection/admission.ts'
+import { ClientConnection } from '../connection/client-connection.ts'
+import { createTlsFront, type TlsFront } from '../connection/tls-front.ts'
+import { peerAddress } from '../limits/client-address.ts'
+import { ConnectionShares } from '../limits/connection-shares.ts'
+import { WakeQueue } from '../limits/wake-queue.ts'
+import type { SwitchCounters } from '../protocol/request-record.ts'
+import type { TablePiece } from '../protocol/table-pieces.ts'
+import type { TrafficMinute } from '../protocol/traffic.ts'
+import { RequestCounters } from '../records/request-counters.ts'
+import { type RecordBatch, RequestRecords } from '../records/request-records.ts'
+import { Routing } from '../routing/routing.ts'
+import type { Upstream } from '../routing/upstream.ts'
+import { StaticSites } from '../static/static-sites.ts'
+
+/** What a rate limit let through in one worker, for the others: rule, client, count. */
+export type LimitNews = [ruleId: string, client: string, count: number][]
+
+export interface ApplyResult {
+  version: number
+  warnings: string[]
+  /** By host name: why its entry could not be put in force. */
+  refused: Record<string, string>
+}
+
+const sweepMs = 250
+/** Kept-alive clients that are idle get this long to send what they may be sending just now. */
+const idleGraceMs = 1_000
+
+/** Everything that serves, in one process. */
+export class EdgeWorker {
+  readonly #serving: Serving
+  readonly #connections = new Set<ClientConnection>()
+  /** Sockets whose TLS is not settled yet. */
+  readonly #greeted = new Map<string, Admission>()
+  readonly #servers = new Set<net.Server>()
+  /** Upstreams that no table names any more and that still have requests under way. */
+  readonly #leaving = new Set<Upstream>()
+  readonly #sweeper: NodeJS.Timeout
+  #draft: Routing | undefined
+  #sharing = false
+  #front: TlsFront | undefined
+
+  constructor(onWake: (projectId: string, hostname: string) => void) {
+    const counters = new RequestCounters()
+    this.#serving = {
+      routing: new Routing(null, null, undefined, counters),
+      room: new WakeQueue(onWake),
+      shares: new ConnectionShares(),
+      records: new RequestRecords(),
+      counters,
+      sites: new StaticSites(),
+      httpsPort: 0,
+      closing: false,
+      now: Date.now(),
+    }
+    this.#sweeper = setInterval(() => this.#sweep(), sweepMs)
+  }
+
+  get version(): number {
+    return this.#serving.routing.version
+  }
+
+  /** Where redirects to https lead. */
+  set httpsPort(port: number) {
+    this.#serving.httpsPort = port
+  }
+
+  /** Before a TLS server is served: what it needs is loaded only here. */
+  async prepareTls(): Promise<void> {
+    this.#front ??= await createTlsFront(
+      () => this.#serving.routing.certificates,
+      (socket) => this.#secured(socket),
+    )
+  }
+
+  /** Takes connections from a listening server, from this moment on: one that nobody listens to would be lost. */
+  serve(server: net.Server, name: 'http' | 'https'): void {
+    const front = this.#front
+    if (name === 'http') this.#accept(server, (socket, admission) => this.#welcome(socket, admission, false))
+    else if (front) this.#accept(server, (socket, admission) => this.#greet(front, socket, admission))
+    else throw new Error('TLS was not prepared')
+  }
+
+  /** With its last piece a table is in force for the next request when this returns. */
+  take(piece: TablePiece): ApplyResult | undefined {
+    const { routing, counters } = this.#serving
+    if (this.#draft?.token !== piece.token) this.#draft = new Routing(piece.token, piece.base, routing, counters)
+    const draft = this.#draft
+    if (!draft.take(piece)) return undefined
+    this.#draft = undefined
+    this.#putInForce(draft)
+    return { version: draft.version, warnings: draft.warnings, refused: Object.fromEntries(draft.refused) }
+  }
+
+  /** The number of requests that are left at the end of the time. */
+  async drain(upstreamId: string, timeoutMs: number): Promise<number> {
+    const upstreams = [...this.#leaving].filter((upstream) => upstream.id === upstreamId)
+    const current = this.#serving.routing.upstreams.get(upstreamId)
+    if (current) upstreams.push(current)
+    const left = await Promise.all(upstreams.map((upstream) => upstream.drained(timeoutMs)))
+    return left.reduce((sum, count) => sum + count, 0)
+  }
+
+  activity(): Record<string, number> {
+    return this.#serving.counters.activity(Date.now())
+  }
+
+  takeHits(): Record<string, number> {
+    return this.#serving.counters.takeHits()
+  }
+
+  switchCounters(id: string): SwitchCounters {
+    return this.#serving.counters.switchCounters(id)
+  }
+
+  takeTraffic(): TrafficMinute[] {
+    return this.#serving.counters.traffic.take(Date.now())
+  }
+
+  takeRecords(): RecordBatch | undefined {
+    return this.#serving.records.take()
+  }
+
+  /** A control plane has come: who waits says so again, and what was counted is told again. */
+  askAgain(): void {
+    this.#serving.counters.traffic.tellAgain()
+    this.#serving.room.askAgain(Date.now(), true)
+  }
+
+  /** With siblings, what a limit lets through here is told to them. */
+  shareLimits(): void {
+    this.#sharing = true
+    for (const rule of this.#serving.routing.rules.values()) rule.limit?.share()
+  }
+
+  takeNews(): LimitNews {
+    return [...this.#serving.routing.rules.values()].flatMap((rule) =>
+      (rule.limit?.takeNews() ?? []).map(([client, count]): LimitNews[number] => [rule.id, client, count]),
+    )
+  }
+
+  hear(news: LimitNews): void {
+    const { routing } = this.#serving
+    for (const [ruleId, client, count] of news) routing.rules.get(ruleId)?.limit?.hear(client, count, Date.now())
+  }
+
+  /** Takes no new connection, lets every request under way end, and gives up at the time limit. */
+  async close(graceMs: number): Promise<void> {
+    this.#serving.closing = true
+    for (const server of this.#servers) server.close()
+    this.#servers.clear()
+    this.#serving.room.dismiss()
+    const giveUpAt = Date.now() + graceMs
+    const idleUntil = Date.now() + Math.min(idleGraceMs, graceMs)
+    while (this.#connections.size > 0 && Date.now() < giveUpAt) {
+      if (Date.now() >= idleUntil) for (const connection of this.#connections) connection.closeIfIdle()
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    for (const connection of this.#connections) connection.socket.destroy()
+    for (const upstream of this.#serving.routing.upstreams.values()) upstream.retire()
+    clearInterval(this.#sweeper)
+  }
+
+  #putInForce(routing: Routing): void {
+    const { counters, room, sites } = this.#serving
+    const previous = this.#serving.routing
+    if (this.#sharing) for (const rule of routing.rules.values()) rule.limit?.share()
+    this.#serving.routing = routing
+    this.#serving.now = Date.now()
+    this.#exchangeUpstreams(previous, routing)
+    counters.keepOnly(routing.ids, previous.ids)
+    sites.keepOnly(routing.folders)
+    room.reconsider()
+  }
+
+  #accept(server: net.Server, greet: (socket: net.Socket, admission: Admission) => void): void {
+    this.#servers.add(server)
+    server.on('connection', (socket: net.Socket) => {
+      const { shares, routing, now } = this.#serving
+      const { trusted, limits } = routing
+      const peer = peerAddress(socket.remoteAddress)
+      const admission = new Admission(socket, now)
+      if (!shares.admit(admission, peer, !trusted.isEmpty && trusted.has(peer.key), limits, now)) {
+        socket.destroy()
+        return
+      }
+      socket.on('close', () => shares.leave(admission))
+      socket.setNoDelay(true)
+      greet(socket, admission)
+    })
+  }
+
+  #greet(front: TlsFront, socket: net.Socket, admission: Admission): void {
+    const ends = endsOf(socket)
+    this.#greeted.set(ends, admission)
+    socket.on('close', () => {
+      if (this.#greeted.get(ends) === admission) this.#greeted.delete(ends)
+    })
+    front.greet(socket)
+  }
+
+  #secured(socket: net.Socket): void {
+    const ends = endsOf(socket)
+    const admission = this.#greeted.get(ends)
+    this.#greeted.delete(ends)
+    // It is gone already, and its place with it.
+    if (admission) this.#welcome(socket, admission, true)
+    else socket.destroy()
+  }
+
+  #welcome(socket: net.Socket, admission: Admission, secure: boolean): void {
+    // Not before its TLS is settled: who leaves in the middle of a handshake is gone.
+    socket.allowHalfOpen = true
+    const connection = new ClientConnection(socket, this.#serving, secure, (closed) => this.#connections.delete(closed))
+    this.#connections.add(connection)
+    admission.connection = connection
+  }
+
+  #exchangeUpstreams(previous: Routing, routing: Routing): void {
+    const stay = new Set(routing.upstreams.values())
+    for (const upstream of stay) {
+      this.#leaving.delete(upstream)
+      upstream.revive()
+    }
+    for (const upstream of previous.upstreams.values()) {
+      if (stay.has(upstream)) continue
+      upstream.retire()
+      if (upstream.inFlight > 0) this.#leaving.add(upstream)
+    }
+  }
+
+  #sweep(): void {
+    const now = Date.now()
+    this.#serving.now = now
+    for (const connection of this.#connections) connection.sweep(now)
+    for (const upstream of this.#serving.routing.upstreams.values()) upstream.sweep(now)
+    for (const upstream of this.#leaving) if (upstream.inFlight === 0) this.#leaving.delete(upstream)
+    this.#serving.room.askAgain(now)
+  }
+}

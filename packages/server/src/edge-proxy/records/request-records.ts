@@ -1,0 +1,139 @@
+import type { RequestRecord } from '../protocol/request-record.ts'
+
+/** Fields of a record as the exchange knows them. */
+export interface RecordFields {
+  id: string
+  timeMs: number
+  ip: string
+  method: string
+  host: string
+  path: string
+  status: number
+  durationMs: number
+  bytesIn: number
+  bytesOut: number
+  userAgent: string
+  /** From `recordTail`. */
+  tail: string
+}
+
+type Owner = Pick<RequestRecord, 'environment' | 'service' | 'deploymentId' | 'projectId'>
+
+/** The owner of a request: known with the table, so made into text once. */
+export const recordTail = ({ environment, service, deploymentId, projectId }: Partial<Owner> = {}) =>
+  `,${JSON.stringify({ environment: environment ?? null, service: service ?? null, deploymentId: deploymentId ?? null, projectId: projectId ?? null }).slice(1)}`
+
+/** Records of ended requests, as JSON objects with commas between them, and how many were dropped before the first. */
+export interface RecordBatch {
+  json: Buffer
+  count: number
+  dropped: number
+}
+
+interface Block {
+  buffer: Buffer
+  /** What lies before it was taken already. */
+  from: number
+  to: number
+  count: number
+}
+
+const pathAtMost = 2_048
+const userAgentAtMost = 512
+const blockBytes = 65_536
+const comma = 44
+
+/**
+ * Records that wait to be sent. They are written as text into memory outside the heap at once: what waits then holds no
+ * request's memory and costs the collector nothing. Past the bound the oldest block goes, and its records are counted.
+ */
+export class RequestRecords {
+  readonly #blocksAtMost: number
+  readonly #blocks: Block[] = []
+  #dropped = 0
+
+  constructor(bytesAtMost = 4_194_304) {
+    this.#blocksAtMost = Math.max(1, Math.floor(bytesAtMost / blockBytes))
+  }
+
+  add(fields: RecordFields): void {
+    const text = recordText(fields)
+    // A character outside ASCII takes two bytes.
+    const block = this.#blockFor(2 * text.length + 1)
+    block.to += block.buffer.write(text, block.to, 'utf8')
+    block.buffer[block.to] = comma
+    block.to += 1
+    block.count += 1
+  }
+
+  /** The oldest records, which are no longer held afterwards; undefined when there are none. */
+  take(): RecordBatch | undefined {
+    const block = this.#blocks[0]
+    if (!block || (block.count === 0 && this.#dropped === 0)) return undefined
+    const { from, to, count } = block
+    const batch = { json: block.buffer.subarray(from, Math.max(from, to - 1)), count, dropped: this.#dropped }
+    this.#dropped = 0
+    // The block that is being filled stays: the next records go behind the ones that were taken.
+    if (this.#blocks.length > 1) this.#blocks.shift()
+    else {
+      block.from = to
+      block.count = 0
+    }
+    return batch
+  }
+
+  #blockFor(bytes: number): Block {
+    const current = this.#blocks.at(-1)
+    if (current && current.buffer.length - current.to >= bytes) return current
+    const block = { buffer: Buffer.allocUnsafeSlow(blockBytes), from: 0, to: 0, count: 0 }
+    if (current && current.count === 0) this.#blocks.pop()
+    this.#blocks.push(block)
+    if (this.#blocks.length > this.#blocksAtMost) this.#dropped += this.#blocks.shift()!.count
+    return block
+  }
+}
+
+let lastSecond = 0
+let lastSecondText = ''
+
+/** toISOString for every request is dear; the part down to the second is shared. */
+function isoTime(timeMs: number): string {
+  const second = Math.floor(timeMs / 1000)
+  if (second !== lastSecond) {
+    lastSecond = second
+    lastSecondText = new Date(second * 1000).toISOString().slice(0, 20)
+  }
+  const ms = Math.floor(timeMs - second * 1000)
+  return `${lastSecondText}${ms < 10 ? '00' : ms < 100 ? '0' : ''}${ms}Z`
+}
+
+let lastAgent = ''
+let lastAgentText = '""'
+
+/** Most requests in a row come from few kinds of client. */
+function agentText(userAgent: string): string {
+  if (userAgent !== lastAgent) {
+    lastAgent = userAgent
+    lastAgentText = JSON.stringify(userAgent.length > userAgentAtMost ? userAgent.slice(0, userAgentAtMost) : userAgent)
+  }
+  return lastAgentText
+}
+
+/** In milliseconds with two digits behind the point: whole numbers are made into text more cheaply than others. */
+function durationText(durationMs: number): string {
+  const hundredths = Math.round(durationMs * 100)
+  const part = hundredths % 100
+  return `${(hundredths - part) / 100}.${part < 10 ? '0' : ''}${part}`
+}
+
+/** Without the query, which may hold tokens and passwords. */
+function pathOf(target: string): string {
+  const end = target.indexOf('?')
+  return target.slice(0, end === -1 ? pathAtMost : Math.min(end, pathAtMost))
+}
+
+/** Id, address, method and host are of characters that JSON takes as they are: the parsers let no others through. */
+function recordText(fields: RecordFields): string {
+  const path = pathOf(fields.path)
+  return `{"id":"${fields.id}","time":"${isoTime(fields.timeMs)}","ip":"${fields.ip}","method":"${fields.method}","host":"${fields.host}","path":${JSON.stringify(path)},"status":${fields.status},"durationMs":${durationText(fields.durationMs)},"bytesIn":${fields.bytesIn},"bytesOut":${fields.bytesOut},"userAgent":${agentText(fields.userAgent)}${fields.tail}`
+}

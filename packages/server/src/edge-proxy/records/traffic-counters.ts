@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto'
+import { bucketOf, latencyBuckets, packLatency } from '../../platform/latency-histogram.ts'
+import type { TrafficMinute } from '../protocol/traffic.ts'
+
+/** The running minute of one environment. Routes hold theirs, so that a request costs no look-up. */
+export interface TrafficCounter {
+  name: string
+  readonly projectId: string
+  readonly environment: string
+  minute: number
+  requests: number
+  errors4xx: number
+  errors5xx: number
+  bytesOut: number
+  readonly latency: Uint32Array
+  /** It has grown since it was last told. */
+  isNews: boolean
+}
+
+interface Closed {
+  told: TrafficMinute
+  isNews: boolean
+}
+
+const minuteMs = 60_000
+/** How long a minute that was told is told again to a control plane that comes anew: the one before may have died with it. */
+const keptMinutes = 15
+/** While nobody listens; then the oldest go. */
+const closedAtMost = 4_096
+
+/** What each environment was asked, minute by minute. */
+export class TrafficCounters {
+  readonly #counters = new Map<string, TrafficCounter>()
+  readonly #mark = randomBytes(6).toString('base64url')
+  #closed: Closed[] = []
+  #made = 0
+
+  of(projectId: string, environment: string): TrafficCounter {
+    const key = `${projectId}/${environment}`
+    const known = this.#counters.get(key)
+    if (known) return known
+    const counter: TrafficCounter = {
+      ...{ name: this.#nextName(), projectId, environment, minute: 0, isNews: false },
+      ...{ requests: 0, errors4xx: 0, errors5xx: 0, bytesOut: 0 },
+      latency: new Uint32Array(latencyBuckets),
+    }
+    this.#counters.set(key, counter)
+    return counter
+  }
+
+  /** A request has ended. */
+  count(counter: TrafficCounter, now: number, answer: { status: number; bytesOut: number }, durationMs: number): void {
+    const minute = Math.floor(now / minuteMs)
+    if (minute !== counter.minute) this.#turn(counter, minute)
+    counter.requests += 1
+    if (answer.status >= 500) counter.errors5xx += 1
+    else if (answer.status >= 400) counter.errors4xx += 1
+    counter.bytesOut += answer.bytesOut
+    // An upgraded connection stays open as long as somebody likes.
+    if (answer.status !== 101) counter.latency[bucketOf(durationMs)]! += 1
+    counter.isNews = true
+  }
+
+  /** What has grown since the last call. */
+  take(now: number): TrafficMinute[] {
+    const news: TrafficMinute[] = []
+    for (const closed of this.#closed) {
+      if (closed.isNews) news.push(closed.told)
+      closed.isNews = false
+    }
+    const oldest = (Math.floor(now / minuteMs) - keptMinutes) * minuteMs
+    if (this.#closed.length > 0) this.#closed = this.#closed.filter(({ told }) => told.at >= oldest)
+    for (const counter of this.#counters.values()) {
+      if (counter.isNews) news.push(told(counter))
+      counter.isNews = false
+    }
+    return news
+  }
+
+  /** All that is still known is news again. */
+  tellAgain(): void {
+    for (const closed of this.#closed) closed.isNews = true
+    for (const counter of this.#counters.values()) if (counter.requests > 0) counter.isNews = true
+  }
+
+  /** Forgets whom neither the table in force nor the one before it names; what was counted is told all the same. */
+  keepOnly(ids: ReadonlySet<string>, idsBefore: ReadonlySet<string>): void {
+    for (const [key, counter] of this.#counters) {
+      if (ids.has(counter.projectId) || idsBefore.has(counter.projectId)) continue
+      this.#turn(counter, counter.minute)
+      this.#counters.delete(key)
+    }
+  }
+
+  #turn(counter: TrafficCounter, minute: number): void {
+    if (counter.requests > 0) {
+      this.#closed.push({ told: told(counter), isNews: true })
+      if (this.#closed.length > closedAtMost) this.#closed.shift()
+    }
+    // The clock was put back: the same minute of the same counter must not begin twice.
+    if (minute < counter.minute) counter.name = this.#nextName()
+    Object.assign(counter, { minute, requests: 0, errors4xx: 0, errors5xx: 0, bytesOut: 0, isNews: false })
+    counter.latency.fill(0)
+  }
+
+  #nextName(): string {
+    this.#made += 1
+    return `${this.#mark}.${this.#made}`
+  }
+}
+
+function told({ name, projectId, environment, minute, latency, ...counter }: TrafficCounter): TrafficMinute {
+  const { requests, errors4xx, errors5xx, bytesOut } = counter
+  const sums = { requests, errors4xx, errors5xx, bytesOut, latency: packLatency(latency) }
+  return { counter: name, projectId, environment, at: minute * minuteMs, ...sums }
+}

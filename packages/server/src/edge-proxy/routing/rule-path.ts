@@ -1,0 +1,61 @@
+import { decodeAll, pathSteps, utf8Bytes, utf8Text } from '../message/path-steps.ts'
+
+const readingsAtMost = 256
+/** Characters that are rewritten for one request; only looking at them is cheaper. */
+const workAtMost = 196_608
+
+/**
+ * Every way in which a server behind the edge may read a path: all orders of all steps. A rule holds when one of them lies
+ * below its prefix, so that `/x/..//%61dmin` does not get around a rule on `/admin`, whatever it is that serves it.
+ */
+export class PathReadings {
+  /** Undefined: more than are looked at. Nobody who is honest writes such a path, and a rule holds for it. */
+  readonly #readings: readonly string[] | undefined
+
+  constructor(target: string) {
+    const query = target.indexOf('?')
+    const path = query === -1 ? target : target.slice(0, query)
+    this.#readings = doubtful.test(path) ? allReadings(path)?.flatMap(comparable) : [folded(path)]
+  }
+
+  /** `prefixes` come from `rulePrefixes` and end in a slash: `/admin/` covers `/admin` and `/admin/x`, not `/administrator`. */
+  below(prefixes: readonly string[]): boolean {
+    return this.#readings?.some((reading) => prefixes.some((prefix) => `${reading}/`.startsWith(prefix))) ?? true
+  }
+}
+
+/**
+ * The forms in which a prefix is compared, each ending in one slash so that only whole segments match: the text as written,
+ * and decoded where it was written with escapes or doubled slashes.
+ */
+export function rulePrefixes(prefix: string): string[] {
+  const bytes = utf8Bytes(prefix)
+  const meant = [bytes, decodeAll(bytes)].flatMap((path) => [path, path.replaceAll(/\/{2,}/g, '/')])
+  return [...new Set(meant.map((path) => `${folded(utf8Text(path)).replace(/\/+$/, '')}/`))]
+}
+
+const doubtful = /[%\\;#+]|\/\/|\/\.|\.(?:\/|$)|[^\x21-\x7e]|\.(?:php\d?|phtml|f?cgi)\/|^\/(?:_next\/|page-)data\//i
+
+/** The closure of the steps, or undefined when it is too large. */
+function allReadings(path: string): string[] | undefined {
+  const found = new Set([path])
+  let work = 0
+  for (const reading of found) {
+    for (const step of pathSteps) {
+      const next = step(reading)
+      work += next === reading ? reading.length >> 4 : reading.length
+      found.add(next)
+      if (found.size > readingsAtMost || work > workAtMost) return undefined
+    }
+  }
+  return [...found]
+}
+
+/** The bytes as UTF-8 and, for servers that take them so, as Latin-1. */
+const comparable = (reading: string): string[] => {
+  const text = utf8Text(reading)
+  return text === reading ? [folded(text)] : [folded(text), folded(reading)]
+}
+
+/** Without case, as Express and file systems compare; through upper case, because some letters only meet there. */
+const folded = (text: string) => text.toUpperCase().toLowerCase().replaceAll('+', ' ')

@@ -1,0 +1,247 @@
+import { describe, expect, test } from 'vitest'
+import { addressKey } from '../../platform/address-set.ts'
+import { HeadFault, parseRequestHead } from '../message/request-head.ts'
+import type { EdgeRule } from '../protocol/edge-table.ts'
+import { compileRule, RuleSet } from './rules.ts'
+
+const now = Date.parse('2030-01-01T00:00:00Z')
+const request = (line = 'GET /', extra = '') => {
+  const head = parseRequestHead(`${line} HTTP/1.1\r\nHost: app.example\r\n${extra}`)
+  if (head instanceof HeadFault) throw new Error(head.reason)
+  return head
+}
+const ban = (config: object, rest: object = {}): EdgeRule =>
+  ({ id: 'r', kind: 'ban', enabled: true, config, ...rest }) as EdgeRule
+
+function judged(rule: EdgeRule, { from = '192.0.2.1', line = 'GET /', extra = '', at = now } = {}) {
+  const hits: string[] = []
+  const warnings: string[] = []
+  const compiled = compileRule(rule, undefined, warnings)
+  const set = new RuleSet(compiled ? [compiled] : [], (id) => hits.push(id))
+  const refusal = set.judge(request(line, extra), addressKey(from)!, at)
+  return { status: refusal?.status ?? 200, hits: hits.length, warnings }
+}
+
+describe('a ban', () => {
+  test('refuses addresses, networks and user agents with 403 and counts a hit', () => {
+    expect(judged(ban({ ips: ['192.0.2.0/24'] }))).toMatchObject({ status: 403, hits: 1 })
+    expect(judged(ban({ ips: ['192.0.2.0/24'] }), { from: '198.51.100.1' })).toMatchObject({ status: 200, hits: 0 })
+    expect(judged(ban({ userAgents: ['badbot'] }), { extra: 'User-Agent: Mozilla BadBot/2\r\n' }).status).toBe(403)
+    expect(judged(ban({ userAgents: ['badbot', ''] }), { extra: 'User-Agent: curl\r\n' }).status).toBe(200)
+  })
+
+  test('only counts in a dry run', () => {
+    expect(judged(ban({ ips: ['192.0.2.1'] }, { dryRun: true }))).toMatchObject({ status: 200, hits: 1 })
+  })
+
+  test('does nothing when it is off, over, or for another path or host', () => {
+    const all = { ips: ['0.0.0.0/0'] }
+    expect(judged(ban(all, { enabled: false })).status).toBe(200)
+    expect(judged(ban(all, { expiresAt: '2029-12-31T23:59:59Z' })).status).toBe(200)
+    expect(judged(ban(all, { expiresAt: '2030-01-01T00:00:01Z' })).status).toBe(403)
+    expect(judged(ban(all, { pathPrefix: '/admin' })).status).toBe(200)
+    expect(judged(ban(all, { hostname: 'other.example' })).status).toBe(200)
+    expect(judged(ban(all, { hostname: 'App.example' })).status).toBe(403)
+  })
+
+  test.each([
+    '/admin',
+    '/admin/x',
+    '/admin/',
+    '//admin',
+    '/./admin',
+    '/x/../admin',
+    '/%61dmin',
+    '/x/%2e%2e/admin',
+    '/admin;v=1',
+    '/\\admin',
+    '/%zz/../admin',
+    '/%61dmin/../x',
+    '/%61dmin%2f..',
+    '/%61dmin%2f..%2f..',
+    '/x#/../admin',
+    '/%2561dmin',
+    '/%25%36%31dmin',
+    '/ADMIN',
+    '/aDm%49n',
+    '/x/%252e%252e/admin',
+    '/x/..;/admin',
+    '/x/..%3b/admin',
+    '/x%5c..%5cadmin',
+    '//x/admin',
+    '/\\x\\admin',
+    '/x//../admin',
+    '/%c1%a1dmin',
+    '/x/%c0%ae%c0%ae/admin',
+    '/%u0061dmin',
+    '/adm%ffin',
+    '/x/.%ff./admin',
+    '/x/..%00/admin',
+    '/%ef%bd%81dmin',
+    '/x/..%20/admin',
+    '/%20admin',
+    '/.;x/admin',
+    '/x/%2e%2e%2fadmin',
+    '/%25252561dmin',
+    '/index.php/admin',
+    '/app_dev.PHP/admin/x',
+    '/blog/index.php/admin',
+    '/index%2ephp/admin',
+    '/a.php/b.php/admin',
+    '/cgi-bin/site.fcgi/admin',
+    '/_next/data/hW0Y3k/admin.json',
+    '/_next/data/hW0Y3k/admin/users.json',
+    '/page-data/admin/page-data.json',
+  ])('on /admin is not got around by %s', (path) => {
+    expect(judged(ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' }), { line: `GET ${path}` }).status).toBe(403)
+  })
+
+  test('on a longer path holds for each of its spellings too', () => {
+    const rule = (pathPrefix: string) => ban({ ips: ['0.0.0.0/0'] }, { pathPrefix })
+    for (const path of ['/admin./users', '/admin%20/users', '/admin;a=b/users', '/admin//users', '/Admin/x/../Users'])
+      expect(judged(rule('/admin/users'), { line: `GET ${path}` }).status).toBe(403)
+    for (const path of ['/admin', '/ADMIN', '/admin?x', '/_next/data/x/admin.json'])
+      expect(judged(rule('/admin/'), { line: `GET ${path}` }).status).toBe(403)
+    for (const path of ['/gr%C3%B6%C3%9Fe', '/gr%F6%DFe', '/GR%C3%96SSE'])
+      expect(judged(rule('/größe'), { line: `GET ${path}` }).status).toBe(403)
+    for (const path of ['/a%20b', '/a+b', '/A%2520b']) expect(judged(rule('/a%20b'), { line: `GET ${path}` }).status).toBe(403)
+  })
+
+  test('does not hold for what is not below it in any reading', () => {
+    const rule = ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' })
+    for (const path of [
+      '/',
+      '/x/admin',
+      '/adm',
+      '/administrator',
+      '/admin-x',
+      '/admin.html',
+      '/%61dministrator',
+      '/x/../administrator/users',
+      '/x?/admin',
+      '/index.php',
+      '/_next/static/admin.js',
+      '/_next/data/x/other.json',
+      '/x?y=/../admin',
+      '/x/..%2f..%2fsettings',
+      '/proxy/https%3A%2F%2Fexample.com%2Fadmin%3Fa%3Db%26c%3Dd',
+      '/gr%C3%B6%C3%9Fe/%E6%97%A5%E6%9C%AC/100%25+a;b=c/..%2Fx#y',
+    ])
+      expect(judged(rule, { line: `GET ${path}` }).status).toBe(200)
+  })
+
+  test('holds for a path with more readings than are looked at, without looking at all of them', () => {
+    const rule = ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' })
+    const path = `/${'%25'.repeat(300)}${'/..;%2e%5c#%00//.%20'.repeat(300)}`
+    expect(judged(rule, { line: `GET ${path}` }).status).toBe(403)
+  })
+
+  test('is judged in no time for a path that is made to take long', () => {
+    const rule = ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' })
+    const paths = ['%20.'.repeat(15_000), `x${'%20'.repeat(20_000)}x/y%20`, `${'%09.'.repeat(15_000)}/`, '/.'.repeat(30_000)]
+    // Each of them took a second and more for one of its readings.
+    for (const path of paths) for (let turn = 0; turn < 20; turn += 1) judged(rule, { line: `GET /${path}x` })
+    expect(judged(rule, { line: `GET /admin${paths[0]}` }).status).toBe(403)
+  })
+
+  test('names entries that cannot be read and keeps the others', () => {
+    const { status, warnings } = judged(ban({ ips: ['nonsense', '192.0.2.1'] }))
+    expect(status).toBe(403)
+    expect(warnings).toEqual(['rule r: "nonsense" is not an IP address or CIDR range'])
+  })
+})
+
+describe('allow-deny', () => {
+  const rule = (config: object): EdgeRule => ({ id: 'r', kind: 'allow-deny', enabled: true, config }) as EdgeRule
+
+  test('denies first, then whoever is not allowed', () => {
+    const both = rule({ allow: ['192.0.2.0/24'], deny: ['192.0.2.9'] })
+    expect(judged(both, { from: '192.0.2.1' }).status).toBe(200)
+    expect(judged(both, { from: '192.0.2.9' }).status).toBe(403)
+    expect(judged(both, { from: '198.51.100.1' }).status).toBe(403)
+    expect(judged(rule({ deny: ['192.0.2.9'] }), { from: '198.51.100.1' }).status).toBe(200)
+  })
+
+  const deny = { deny: ['198.51.100.0/24'] }
+  const allow = { allow: ['192.0.2.0/24'] }
+  const methods = { methods: ['get', 'HEAD'] }
+  /** Whether a request is in `deny`, is in `allow`, and has one of `methods`. */
+  const requests = [
+    { isDenied: true, isAllowed: false, from: '198.51.100.1' },
+    { isDenied: false, isAllowed: true, from: '192.0.2.1' },
+    { isDenied: false, isAllowed: false, from: '203.0.113.1' },
+  ].flatMap((one) => ['GET /', 'DELETE /', 'get /'].map((line) => ({ ...one, line, hasMethod: line === 'GET /' })))
+
+  test.each([
+    deny,
+    allow,
+    methods,
+    { ...deny, ...allow },
+    { ...deny, ...methods },
+    { ...allow, ...methods },
+    { ...deny, ...allow, ...methods },
+  ])('%j: a request passes when it is not in `deny`, is in `allow`, and has one of `methods`, where each is given', (config) => {
+    for (const { isDenied, isAllowed, hasMethod, ...asked } of requests) {
+      const passes =
+        !('deny' in config && isDenied) && (!('allow' in config) || isAllowed) && (!('methods' in config) || hasMethod)
+      expect([asked, judged(rule(config), asked)]).toMatchObject([asked, { status: passes ? 200 : 403, hits: passes ? 0 : 1 }])
+      const dry = judged({ ...rule(config), dryRun: true }, asked)
+      expect([asked, dry]).toMatchObject([asked, { status: 200, hits: passes ? 0 : 1 }])
+    }
+  })
+
+  test.each([
+    ['POST /', 'X-HTTP-Method-Override: DELETE\r\n'],
+    ['POST /', 'x-http-method: delete\r\n'],
+    ['POST /', 'X-Method-Override:\tDelete \r\n'],
+    ['POST /', 'X-HTTP-Method-Override: PUT\r\nX-HTTP-Method: DELETE\r\n'],
+    ['POST /', 'X-HTTP-Method-Override: PUT, DELETE\r\n'],
+    ['POST /?a=b&_method=DELETE', ''],
+    ['POST /?%5fm%65thod=%44elete', ''],
+    ['POST /?.method=delete', ''],
+    ['POST /?a;_method=DELETE', ''],
+    ['POST /?a=b?c&+_method=DELETE', ''],
+  ])('by method holds for %s with %j, which a framework takes for another method', (line, extra) => {
+    expect(judged(rule({ methods: ['GET', 'HEAD', 'POST', 'PUT'] }), { line, extra }).status).toBe(403)
+    expect(judged(rule({ allow: ['0.0.0.0/0'], methods: ['GET', 'HEAD', 'POST', 'PUT'] }), { line, extra }).status).toBe(403)
+    // The method that is written counts as well.
+    expect(judged(rule({ methods: ['DELETE', 'PUT'] }), { line, extra }).status).toBe(403)
+    expect(judged(rule({ methods: ['POST', 'PUT', 'DELETE'] }), { line, extra }).status).toBe(200)
+  })
+
+  test('by method does not mind a method that is named elsewhere', () => {
+    const reads = rule({ methods: ['GET'] })
+    for (const line of [
+      'GET /_method=DELETE',
+      'GET /?x_method=DELETE',
+      'GET /?method=DELETE',
+      'GET /?a=_method',
+      'GET /?_method=',
+    ])
+      expect(judged(reads, { line }).status).toBe(200)
+    expect(judged(reads, { extra: 'X-HTTP-Method-Override: get\r\nX-Method: DELETE\r\n' }).status).toBe(200)
+  })
+
+  test('whose allow list holds nothing readable lets nobody in', () => {
+    expect(judged(rule({ allow: ['nonsense'] })).status).toBe(403)
+  })
+})
+
+describe('a rate limit rule', () => {
+  const rule: EdgeRule = { id: 'r', kind: 'rate-limit', enabled: true, config: { requests: 2, windowSeconds: 60 } }
+
+  test('refuses with 429 and a time, or the status it names', () => {
+    const compiled = compileRule(rule, undefined, [])!
+    const client = addressKey('192.0.2.1')!
+    const answers = [1, 2, 3].map(() => compiled.judge(request(), client, now))
+    expect(answers).toEqual([undefined, undefined, { status: 429, retryAfterSeconds: expect.any(Number) }])
+    const other = compileRule({ ...rule, config: { ...rule.config, requests: 0, status: 503 } } as EdgeRule, undefined, [])!
+    expect(other.judge(request(), client, now)?.status).toBe(503)
+  })
+
+  test('keeps its count over a new table in which it stayed the same, and begins anew when it was changed', () => {
+    const first = compileRule(rule, undefined, [])!
+    expect(compileRule({ ...rule }, first, [])).toBe(first)
+    expect(compileRule({ ...rule, dryRun: true }, first, [])).not.toBe(first)
+  })
+})

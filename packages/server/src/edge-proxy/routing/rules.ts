@@ -1,0 +1,126 @@
+import { type AddressKey, AddressSet, clientKey } from '../../platform/address-set.ts'
+import { RateLimit } from '../limits/rate-limit.ts'
+import type { RequestHead } from '../message/request-head.ts'
+import { methodsOf } from '../message/request-methods.ts'
+import type { AllowDenyConfig, BanConfig, EdgeRule } from '../protocol/edge-table.ts'
+import { PathReadings, rulePrefixes } from './rule-path.ts'
+
+export interface Refusal {
+  status: number
+  /** 0 when there is no point in naming a time. */
+  retryAfterSeconds: number
+}
+
+/** One rule, ready to judge. */
+export interface CompiledRule {
+  id: string
+  order: number
+  /** Equal text means the same rule: its counters live on when the table is replaced. */
+  source: string
+  limit: RateLimit | undefined
+  applies(head: RequestHead, path: () => PathReadings, now: number): boolean
+  judge(head: RequestHead, client: AddressKey, now: number): Refusal | undefined
+  dryRun: boolean
+}
+
+/** The rules of one host, refusing ones before counting ones. */
+export class RuleSet {
+  readonly rules: CompiledRule[]
+  readonly #onHit: (ruleId: string) => void
+
+  constructor(rules: CompiledRule[], onHit: (ruleId: string) => void) {
+    this.rules = rules
+    this.#onHit = onHit
+  }
+
+  /** The first refusal that is not a dry run. Dry runs count their hits and let pass. */
+  judge(head: RequestHead, client: AddressKey, now: number): Refusal | undefined {
+    // Only rules with a path ask for it.
+    let readings: PathReadings | undefined
+    const path = () => {
+      readings ??= new PathReadings(head.target)
+      return readings
+    }
+    for (const rule of this.rules) {
+      if (!rule.applies(head, path, now)) continue
+      const refusal = rule.judge(head, client, now)
+      if (!refusal) continue
+      this.#onHit(rule.id)
+      if (!rule.dryRun) return refusal
+    }
+    return undefined
+  }
+}
+
+const orders = { ban: 0, 'allow-deny': 1, 'rate-limit': 2 }
+
+/** Undefined when the rule can never refuse anything; what cannot be read in it is named in `warnings`. */
+export function compileRule(rule: EdgeRule, previous: CompiledRule | undefined, warnings: string[]): CompiledRule | undefined {
+  if (!rule.enabled) return undefined
+  const source = JSON.stringify(rule)
+  if (previous?.source === source) return previous
+  const expiresAt = rule.expiresAt ? Date.parse(rule.expiresAt) : Number.POSITIVE_INFINITY
+  const hostname = rule.hostname?.toLowerCase()
+  const prefixes = rule.pathPrefix ? rulePrefixes(rule.pathPrefix) : undefined
+  const limit = rule.kind === 'rate-limit' ? new RateLimit(rule.config) : undefined
+  const judge = judgement(rule, limit, warnings)
+  return {
+    id: rule.id,
+    order: orders[rule.kind],
+    source,
+    limit,
+    dryRun: rule.dryRun === true,
+    applies: (head, path, now) =>
+      now < expiresAt && (hostname === undefined || hostname === head.host) && (prefixes === undefined || path().below(prefixes)),
+    judge,
+  }
+}
+
+function judgement(rule: EdgeRule, limit: RateLimit | undefined, warnings: string[]): CompiledRule['judge'] {
+  if (rule.kind === 'ban') return judgeBan(rule.id, rule.config, warnings)
+  if (rule.kind === 'allow-deny') return judgeAllowDeny(rule.id, rule.config, warnings)
+  const status = rule.config.status ?? 429
+  return (_, client, now) => {
+    const retryAfterSeconds = limit!.take(clientKey(client), now)
+    return retryAfterSeconds > 0 ? { status, retryAfterSeconds } : undefined
+  }
+}
+
+/** Characters of a User-Agent that are compared: no browser sends a longer one, and each is searched for every text of the rule. */
+const comparedCharacters = 2048
+const forbidden: Refusal = { status: 403, retryAfterSeconds: 0 }
+
+function judgeBan(id: string, config: BanConfig, warnings: string[]): CompiledRule['judge'] {
+  const ips = addressSet(id, config.ips ?? [], warnings)
+  const agents = (config.userAgents ?? []).map((agent) => agent.trim().toLowerCase()).filter(Boolean)
+  return (head, client) => {
+    if (ips.has(client)) return forbidden
+    if (agents.length === 0 || head.userAgent === '') return undefined
+    const userAgent = head.userAgent.slice(0, comparedCharacters).toLowerCase()
+    return agents.some((agent) => userAgent.includes(agent)) ? forbidden : undefined
+  }
+}
+
+/** Each of the three conditions is judged by itself: a request passes when it meets all that are given. */
+function judgeAllowDeny(id: string, config: AllowDenyConfig, warnings: string[]): CompiledRule['judge'] {
+  const deny = addressSet(id, config.deny ?? [], warnings)
+  const allow = config.allow && config.allow.length > 0 ? addressSet(id, config.allow, warnings) : undefined
+  const methods = upper(config.methods)
+  return (head, client) => {
+    if (deny.has(client)) return forbidden
+    if (allow && !allow.has(client)) return forbidden
+    if (!methods) return undefined
+    // Some frameworks take a method in any case, or from a header: only the exact method passes, and only if all of them may.
+    return methods.has(head.method) && methodsOf(head).every((method) => methods.has(method)) ? undefined : forbidden
+  }
+}
+
+function addressSet(id: string, entries: readonly string[], warnings: string[]): AddressSet {
+  const set = new AddressSet()
+  for (const entry of entries)
+    if (!set.add(entry.trim())) warnings.push(`rule ${id}: "${entry}" is not an IP address or CIDR range`)
+  return set
+}
+
+const upper = (methods: readonly string[] | undefined) =>
+  methods && methods.length > 0 ? new Set(methods.map((method) => method.toUpperCase())) : undefined

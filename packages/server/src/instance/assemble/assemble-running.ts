@@ -1,0 +1,136 @@
+import type { Git } from '../../drivers/git/git.ts'
+import type { ImageRegistry } from '../../drivers/registry/image-registry.ts'
+import type { Gatekeeper } from '../../http/guard.ts'
+import { type BackupsDeps, createBackups } from '../../modules/backups/index.ts'
+import { createDeployments, type DeploymentsDeps, servedState } from '../../modules/deployments/index.ts'
+import { createGitEvents, follow as followDeployment } from '../../modules/git-events/index.ts'
+import type { createGitHost } from '../../modules/git-host/index.ts'
+import { type createProjects, hostUrlsOf, type ProjectPorts } from '../../modules/projects/index.ts'
+import type { createRegistries } from '../../modules/registries/index.ts'
+import { createEdge, type EdgeDeps } from '../../modules/routing/index.ts'
+import { createTransfers, type TransfersDeps } from '../../modules/transfers/index.ts'
+import type { LogStore } from '../../platform/log-store/log-store.ts'
+import type { Config } from '../config/config.ts'
+import type { Drivers } from '../drivers/drivers.ts'
+import { leftBehind } from './left-behind.ts'
+import type { Common } from './parts.ts'
+
+/** The part that builds, runs and serves. It fills in the ports that the projects module declares. */
+export function assembleRunning(
+  drivers: Drivers,
+  {
+    config,
+    projectPorts,
+    projects,
+    git,
+    logStore,
+    isOperator,
+    version,
+    predecessors,
+    transferDrivers,
+    cloudBackups,
+    gitHost,
+    control,
+    registries,
+    imageRegistry,
+    ...common
+  }: Common & {
+    config: Config
+    predecessors: DeploymentsDeps['predecessors']
+    transferDrivers: TransfersDeps['drivers']
+    /** Backups of projects that live in a linked cloud. */
+    cloudBackups: BackupsDeps['ports']
+    version: string
+    gitHost: ReturnType<typeof createGitHost>
+    control: EdgeDeps['control']
+    registries: ReturnType<typeof createRegistries>
+    imageRegistry: ImageRegistry
+    isOperator: Gatekeeper['isOperator']
+    projectPorts: ProjectPorts
+    git: Git
+    logStore: LogStore
+    projects: ReturnType<typeof createProjects>
+  },
+) {
+  const served = () => servedState(common.database.db)
+  const edge = createEdge({ ...common, driver: drivers.edge, acme: drivers.acme, logStore, served, control, settings: config })
+  const guards: DeploymentsDeps['guards'] = {}
+  const deployments = createDeployments({
+    guards,
+    ...common,
+    ...drivers,
+    git,
+    logStore,
+    projects,
+    registries,
+    imageRegistry,
+    edge: edge.switch,
+    follow: followDeployment,
+    settings: { ...config, hostUrls: hostUrlsOf(config) },
+    predecessors,
+  })
+  const gitEvents = createGitEvents({ ...common, gitHost, projects, deployments })
+  const { stores, archives } = drivers
+  const backupPorts: BackupsDeps['ports'] = { ...cloudBackups }
+  const { data } = deployments
+  const backups = createBackups({
+    ...common,
+    ports: backupPorts,
+    stores,
+    archives,
+    data,
+    projects,
+    version,
+    isOperator,
+    settings: config,
+  })
+  guards.beforeStart = backups.beforeDeploy
+  const transfers = createTransfers({
+    ...common,
+    settings: config,
+    stores,
+    data,
+    projects: projects.transfers,
+    drivers: transferDrivers,
+    deployments: { ...deployments, summary: async (id) => (await deployments.reader.summaries([id])).get(id) },
+    history: {
+      read: async (projectId) => ({
+        deployments: await deployments.history.read(common.database.db, projectId),
+        ...(await backups.history.read(common.database.db, projectId)),
+      }),
+      write: (project, { deployments: made, ...saved }) =>
+        common.database.transaction(async ({ db }) => {
+          await deployments.history.write(db, project.projectId, made)
+          await backups.history.write(db, project, saved)
+        }),
+    },
+    leftBehind: (projectId) => leftBehind(projectId, { database: common.database, backups, registries }),
+    syncRoutes: (projectId) => edge.routes.sync(projectId),
+  })
+  backupPorts.hasLeft = transfers.hasLeft
+  projectPorts.deployments ??= deployments.reader
+  projectPorts.allotted ??= deployments.allotted
+  projectPorts.running ??= deployments.running
+  projectPorts.power ??= deployments.power
+  projectPorts.secrets ??= deployments.secrets
+  projectPorts.edge ??= edge.routes
+  projectPorts.parts = [transfers.part, backups.part, deployments.part, ...(projectPorts.parts ?? [])]
+  edge.onWake((projectId) => void deployments.wake(projectId))
+  return {
+    modules: { deployments, gitEvents, backups, transfers },
+    edgeJobs: edge.jobs,
+    certificates: { expiring: edge.expiring },
+    ports: () => edge.routes.ports(),
+    async start(abort: AbortSignal): Promise<void> {
+      await deployments.prepare()
+      await edge.start()
+      await deployments.start(abort)
+      await backups.start()
+    },
+    async stop(): Promise<void> {
+      await edge.stop()
+      await deployments.stop()
+      await drivers.runtimes.close()
+    },
+  }
+}

@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto'
+import type { ModuleName } from '@berth/contract'
+import type { FastifyInstance } from 'fastify'
+import type { Git } from '../../drivers/git/git.ts'
+import type { Loaders } from '../../http/handler.ts'
+import { mountRows } from '../../http/mount.ts'
+import type { MountDeps } from '../../http/mount-deps.ts'
+import { OpenStreams } from '../../http/open-streams.ts'
+import { RateLimiter } from '../../http/rate-limit.ts'
+import { ReadSlots } from '../../http/read-slots.ts'
+import { createHttpServer } from '../../http/server.ts'
+import type { createAccess } from '../../modules/access/index.ts'
+import type { createGitHost } from '../../modules/git-host/index.ts'
+import type { createProjects } from '../../modules/projects/index.ts'
+import { systemClock } from '../../platform/clock.ts'
+import { createJobs, type Jobs } from '../../platform/jobs/create-jobs.ts'
+import type { LogStore } from '../../platform/log-store/log-store.ts'
+import { limitDrivers } from '../drivers/driver-limits.ts'
+import { assembleModules } from './assemble-modules.ts'
+import type { assembleRunning } from './assemble-running.ts'
+import type { Common, Module, Parts } from './parts.ts'
+
+export type { Parts }
+
+export interface Assembled {
+  app: FastifyInstance
+  access: ReturnType<typeof createAccess>
+  gitHost: ReturnType<typeof createGitHost>
+  projects: ReturnType<typeof createProjects>
+  git: Git
+  /** What runs and what is asked of projects is written here; `close` closes it. */
+  logStore: LogStore
+  jobs: Jobs
+  /** The edge and what runs; absent without drivers. */
+  running: ReturnType<typeof assembleRunning> | undefined
+  /** How the guard finds what a call names; a kind without one belongs to a module that is not built yet. */
+  loaders: Loaders
+  /** `module.row` of every row that has a handler; the others answer 501. */
+  builtRows: ReadonlySet<string>
+  /** See `AccessDeps`. */
+  onlyOnePerson: boolean
+  publicUrl(): string
+  /** Ends open streams, then waits for requests under way. */
+  stopAnswering(): Promise<void>
+  /** The same, and closes what was opened here; the last call. */
+  close(): Promise<void>
+}
+
+/** Config → drivers → modules → server. Nothing listens and no job runs yet. */
+export function assemble(parts: Parts): Assembled {
+  const { config, version, database, secretBox, scrubber, logger, clock = systemClock } = parts
+  const publicUrl = () => config.publicUrl ?? `http://${config.host}:${portOf(app) ?? config.port}`
+  const drivers = parts.drivers && limitDrivers(parts.drivers, logger)
+  const isolation = () => drivers?.runtimes.for(null).isolation
+  const onlyOnePerson = isolation()?.kind === 'none' && !config.trustEveryone
+  const limiter = new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...parts.rateLimits })
+  const edgeKey = randomBytes(24).toString('base64url')
+  const control = () => {
+    const port = portOf(app) ?? config.port
+    return port === 0 ? null : { host: reachable(config.host), port, key: edgeKey }
+  }
+  const common: Common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
+  const made = assembleModules(parts, { common, limiter, drivers, isolation, onlyOnePerson, control })
+  const { modules, access, gitHost, projects, git, logStore, cloud, running } = made
+
+  const loaders: Loaders = Object.assign({}, ...Object.values(modules).map(({ loaders }) => loaders))
+  const { gatekeeper, streamTokens } = access
+  const stopping = new AbortController()
+  const streams = new OpenStreams({ gatekeeper, loaders, signals: database.signals, log: logger, everyMs: parts.streamLookMs })
+  const mounting: MountDeps = {
+    mode: config.mode,
+    gatekeeper,
+    loaders,
+    limiter,
+    auditLog: access.auditLog,
+    spendStreamToken: streamTokens.spend,
+    useUploadToken: streamTokens.use,
+    noteStreamToken: streamTokens.note,
+    stopping: stopping.signal,
+    reads: new ReadSlots(),
+    streams,
+    ...(cloud ? { elsewhere: cloud.elsewhere } : {}),
+  }
+  const app = createHttpServer(
+    { version, logger, trustedProxies: config.trustedProxies, edgeKey },
+    mapValues(modules, ({ handlers }) => handlers),
+    mounting,
+  )
+  mountRows(app, projects.addresses.rows, projects.addresses.handlers, mounting)
+  let closed: Promise<void> | undefined
+  const stopAnswering = () => {
+    stopping.abort()
+    streams.close()
+    closed ??= app.close()
+    return closed
+  }
+  return {
+    ...{ app, access, gitHost, projects, git, logStore, running, loaders, onlyOnePerson, publicUrl },
+    jobs: jobsOf(modules, running, parts, common),
+    builtRows: rowsWithHandler(modules),
+    stopAnswering,
+    close: async () => {
+      await stopAnswering()
+      await made.close()
+    },
+  }
+}
+
+/** Listening on every address, it is found at the machine's own. */
+const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host)
+
+function jobsOf(modules: Modules, running: Assembled['running'], { config }: Parts, { database, clock, log }: Common): Jobs {
+  const all = Object.values(modules)
+  const jobs = createJobs({
+    ...{ database, clock, log },
+    signals: database.signals,
+    deps: undefined,
+    jobs: [...all.flatMap(({ jobs }) => jobs ?? []), ...(running?.edgeJobs ?? [])],
+    leaseMs: config.jobLeaseSeconds * 1000,
+  })
+  const start = async () => {
+    for (const schedule of all.flatMap(({ schedules }) => schedules ?? [])) await jobs.schedules.set(schedule)
+    await jobs.start()
+  }
+  return { ...jobs, start }
+}
+
+type Modules = Partial<Record<ModuleName, Module>>
+
+const mapValues = <V, R>(record: Record<string, V>, map: (value: V) => R): Record<string, R> =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]))
+
+const rowsWithHandler = (modules: Record<string, Module>): ReadonlySet<string> =>
+  new Set(Object.entries(modules).flatMap(([module, { handlers }]) => Object.keys(handlers).map((row) => `${module}.${row}`)))
+
+function portOf(app: FastifyInstance): number | undefined {
+  const address = app.addresses()[0] as { port?: number } | undefined
+  return address?.port
+}

@@ -1,0 +1,52 @@
+import { registryOf } from '../../drivers/runtime/image-name.ts'
+import type { createBackups } from '../../modules/backups/index.ts'
+import { hooksOf } from '../../modules/deployments/index.ts'
+import { allEnvironments, findAnyProject } from '../../modules/projects/index.ts'
+import type { createRegistries } from '../../modules/registries/index.ts'
+import type { Database } from '../../platform/database.ts'
+import type { ProjectRow } from '../../platform/db/tables/projects.ts'
+
+interface LeftBehindDeps {
+  database: Pick<Database, 'db'>
+  backups: Pick<ReturnType<typeof createBackups>, 'policiesOf'>
+  registries: Pick<ReturnType<typeof createRegistries>, 'hostsOf'>
+}
+
+/** Parts of a project that stay on this instance when it moves: each is bound to the instance or is made anew there. */
+export async function leftBehind(
+  projectId: string,
+  { database: { db }, backups, registries }: LeftBehindDeps,
+): Promise<string[]> {
+  const project = await findAnyProject(db, projectId)
+  const environments = (await allEnvironments(db, projectId)).filter(({ slug }) => slug !== 'production')
+  const policies = await backups.policiesOf(db, projectId)
+  return [
+    ...policies.map(
+      ({ id, cronExpression }) =>
+        `The backup policy ${id}${cronExpression ? ` (${cronExpression})` : ''} is not transferred. Create a backup policy at the target.`,
+    ),
+    ...environments.map(({ name, pullRequest }) =>
+      pullRequest === null
+        ? `The environment ${name} is transferred with its variables and without its volumes. Deploy it at the target when you need it.`
+        : `The environment of pull request ${pullRequest} is not transferred. The next push creates it again.`,
+    ),
+    ...(await loginsFor(project, registries)).map(
+      ({ host }) =>
+        `The registry login for ${host} is not transferred. Add a login at the target, or private images of ${host} cannot be pulled.`,
+    ),
+    ...(await hooksOf(db, projectId)).map(
+      ({ name }) =>
+        `The deploy hook ${name} is not transferred: its URL belongs to this instance. Create a deploy hook at the target.`,
+    ),
+    ...(project?.serverId ? ['The project ran on its own server. At the target it runs on the machine of the instance.'] : []),
+  ]
+}
+
+/** Logins for registries that the project names in its settings. A Dockerfile or Compose file may name more. */
+async function loginsFor(project: ProjectRow | undefined, registries: LeftBehindDeps['registries']) {
+  if (!project) return []
+  const services = JSON.parse(project.services) as { image?: string | null }[]
+  const images = [project.image, project.buildImage, ...services.map(({ image }) => image)].filter((image) => image != null)
+  const named = new Set(images.map(registryOf))
+  return (await registries.hostsOf(project.organizationId)).filter(({ host }) => named.has(host))
+}

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { describeNeeding, partOf } from '../../../../../tests/kit/machine.ts'
+import { type TempFolder, tempFolder } from '../../../../../tests/kit/temp-folder.ts'
+import { openDatabase } from '../../platform/database.ts'
+import { type Config, readConfig } from '../config/config.ts'
+import { backupInstance, InstanceBackupRefused, restoreInstance } from './backup-instance.ts'
+import { accessTo } from './postgres-copy.ts'
+
+describeNeeding(['postgres'], 'an instance on PostgreSQL', () => {
+  let folder: TempFolder
+  let urls: { old: string; fresh: string }
+  beforeEach(async () => {
+    folder = await tempFolder('instance-postgres')
+    const name = `berth_instance_${randomBytes(6).toString('hex')}`
+    urls = { old: databaseUrl(`${name}_old`), fresh: databaseUrl(`${name}_fresh`) }
+    for (const url of Object.values(urls)) await onServer(`create database ${nameIn(url)}`)
+    const database = await openDatabase({ url: urls.old, folder: folder.path })
+    await database.db.insertInto('organizations').values(kept).execute()
+    await database.close()
+  })
+  afterEach(async () => {
+    for (const url of Object.values(urls)) await onServer(`drop database if exists ${nameIn(url)} with (force)`)
+    await folder.remove()
+  })
+
+  function configOf(name: string, url: string | null): Config {
+    const dataDir = join(folder.path, name)
+    mkdirSync(dataDir, { recursive: true })
+    const env = { PATH: process.env.PATH ?? '', HOME: folder.path, BERTH_DATA_DIR: dataDir, BERTH_DOCKER_SOCKET: '/nowhere' }
+    return readConfig(url === null ? env : { ...env, BERTH_DATABASE_URL: url })
+  }
+
+  async function saved() {
+    const config = configOf('old', urls.old)
+    writeFileSync(join(config.dataDir, 'kept.txt'), 'in the folder')
+    return backupInstance(config, join(folder.path, 'instance.tar.zst.age'))
+  }
+
+  test('is one file and one key, which bring it back into a new database', async () => {
+    const { file, keyFile } = await saved()
+    expect(readFileSync(file).includes('Kept')).toBe(false)
+    const { dataDir } = await restoreInstance(configOf('new', urls.fresh), file, keyFile)
+    expect(readFileSync(join(dataDir, 'kept.txt'), 'utf8')).toBe('in the folder')
+    expect(existsSync(join(dataDir, 'berth.sql'))).toBe(false)
+    expect(await organizationsAt(urls.fresh)).toEqual(await organizationsAt(urls.old))
+    expect(await organizationsAt(urls.fresh)).toHaveLength(1)
+  })
+
+  test.each([
+    ['a database that is not empty', () => urls.old, 'not empty'],
+    ['no database', () => null, 'Set BERTH_DATABASE_URL'],
+  ])('does not come back into %s, and nothing is left of it', async (_, urlOf, words) => {
+    const { file, keyFile } = await saved()
+    const restored = restoreInstance(configOf('other', urlOf()), file, keyFile)
+    await expect(restored).rejects.toThrow(InstanceBackupRefused)
+    await expect(restored).rejects.toThrow(words)
+    expect(existsSync(join(folder.path, 'other'))).toBe(false)
+    expect(await organizationsAt(urls.old)).toHaveLength(1)
+  })
+
+  const organizationsAt = async (url: string) => {
+    const { db, close } = await openDatabase({ url, folder: folder.path })
+    try {
+      return await db.selectFrom('organizations').selectAll().execute()
+    } finally {
+      await close()
+    }
+  }
+})
+
+const kept = { id: 'org_kept', name: 'Kept ’n’ \\safe', slug: 'kept', memberRepositories: null, quotas: null, createdAt: 1 }
+const databaseUrl = (name: string) => Object.assign(new URL(partOf('postgres')), { pathname: `/${name}` }).href
+const nameIn = (url: string) => new URL(url).pathname.slice(1)
+
+async function onServer(statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: partOf('postgres') })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+test.each([
+  [
+    'postgres://me:p%40ss@[::1]:5433/my%20db',
+    { PGHOST: '::1', PGPORT: '5433', PGUSER: 'me', PGPASSWORD: 'p@ss', PGDATABASE: 'my db' },
+  ],
+  ['postgres:///db?host=/run/pg&sslmode=no-verify', { PGHOST: '/run/pg', PGDATABASE: 'db', PGSSLMODE: 'require' }],
+])('PostgreSQL’s own programs are told of %s by variables, which no list of processes shows', (url, variables) => {
+  expect(accessTo(url)).toEqual(variables)
+})

@@ -1,0 +1,150 @@
+import { createReadStream, createWriteStream, existsSync } from 'node:fs'
+import { copyFile, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { readIdentity, readOrMakeIdentity } from '../../drivers/archive/instance-key.ts'
+import { openedFile, sealedFile } from '../../drivers/archive/sealed-file.ts'
+import { operatorText } from '../../drivers/runtime/engine-away.ts'
+import { createRunCommand } from '../../drivers/shell/run-command.ts'
+import { backupKeyFile } from '../backup-key.ts'
+import type { Config } from '../config/config.ts'
+import { openDataFolder } from '../data-folder.ts'
+import { InstanceBackupRefused } from './backup-refused.ts'
+import { checkDatabase, databaseFileOf, databaseFiles, loadDatabase, snapshotDatabase } from './database-copy.ts'
+import {
+  type Brought,
+  bringToEngine,
+  contentOnEngine,
+  type EngineContent,
+  engineEntries,
+  engineTop,
+  openEngineOf,
+} from './engine-archive.ts'
+
+export { InstanceBackupRefused } from './backup-refused.ts'
+
+const longestMs = 24 * 3_600_000
+
+/** What can be made again, belongs to a running process, or is itself a backup. The key is what opens the archive: never in it. */
+const leftOut = ['in-use.lock', 'in-use.json', ...databaseFiles, 'backup.key', 'backups', 'work', 'git', 'edge']
+
+export interface InstanceSaved {
+  file: string
+  keyFile: string
+  /** What of the Docker engine is in it. */
+  volumes: number
+}
+
+/**
+ * The whole instance as one encrypted file, also while it runs: the database as of one moment, what the Docker engine has of it,
+ * and the data folder as it lies there. With the key file it brings a blank machine back.
+ */
+export async function backupInstance(config: Config, file: string, { withEngine = true } = {}): Promise<InstanceSaved> {
+  const target = resolve(file)
+  if (existsSync(target)) throw new InstanceBackupRefused(`${target} already exists. Choose another file.`)
+  const keyFile = backupKeyFile(config.dataDir)
+  const { identity } = await readOrMakeIdentity(keyFile)
+  const snapshot = await mkdtemp(join(tmpdir(), 'berth-snapshot-'))
+  const draft = `${target}.part`
+  try {
+    const held = await snapshotDatabase(config, join(snapshot, databaseFileOf(config)), contentOnEngine)
+    const onEngine = withEngine ? held : null
+    const content = allOf(config, snapshot, onEngine)
+    await pipeline(Readable.from(sealedFile(content, identity)), createWriteStream(draft, { mode: 0o600, flush: true }))
+    await rename(draft, target)
+    return { file: target, keyFile, volumes: onEngine?.volumes.length ?? 0 }
+  } finally {
+    await Promise.all([rm(snapshot, { recursive: true, force: true }), rm(draft, { force: true })])
+  }
+}
+
+/** The engine's part is first: whoever brings it back reads no further than that. */
+async function* allOf(config: Config, snapshot: string, onEngine: EngineContent | null): AsyncGenerator<Uint8Array> {
+  if (onEngine) yield* engineEntries(onEngine, await engineFor(config), AbortSignal.timeout(longestMs))
+  yield* tarOf(config, snapshot)
+}
+
+async function engineFor(config: Config) {
+  try {
+    return await openEngineOf(config)
+  } catch (error) {
+    const words = operatorText(error)
+    throw new InstanceBackupRefused(
+      `The Docker volumes of this instance cannot be backed up: ${words}. Add --without-docker to leave them out.`,
+      {
+        cause: error,
+      },
+    )
+  }
+}
+
+async function* tarOf(config: Config, snapshot: string): AsyncGenerator<Uint8Array> {
+  const { dataDir, environment } = config
+  const pipe = new PassThrough({ highWaterMark: 1024 * 1024 })
+  const args = ['--create', '--sparse', '--numeric-owner', '--warning=no-file-changed']
+  const excluded = leftOut.map((name) => `--exclude=./${name}`)
+  const content = [`--directory=${dataDir}`, '.', `--directory=${snapshot}`, databaseFileOf(config)]
+  const made = createRunCommand(environment)(
+    { program: 'tar', args: [...args, ...excluded, ...content] },
+    {
+      timeoutMs: longestMs,
+      maxOutputBytes: 16_384,
+      // 1: a file changed while it was read.
+      acceptExitCodes: [0, 1],
+      onStdout: async (chunk) => {
+        if (!pipe.write(Buffer.from(chunk)))
+          await new Promise<void>((done) => pipe.once('drain', done).once('close', () => done()))
+      },
+    },
+  ).then(
+    () => void pipe.end(),
+    (error: Error) => void pipe.destroy(error),
+  )
+  for await (const chunk of pipe) yield chunk as Uint8Array
+  await made
+}
+
+/** Into an empty data folder and, on PostgreSQL, an empty database; the key goes with it, so that the instance opens its backups. */
+export async function restoreInstance(
+  config: Config,
+  file: string,
+  keyFile: string,
+  { withEngine = true } = {},
+): Promise<{ dataDir: string } & Brought> {
+  const { dataDir } = config
+  const identity = await readIdentity(keyFile)
+  if (!identity) throw new InstanceBackupRefused(`${keyFile} does not exist. The backup cannot be decrypted without its key.`)
+  if (existsSync(dataDir) && (await readdir(dataDir)).length > 0)
+    throw new InstanceBackupRefused(`${dataDir} is not empty. Set BERTH_DATA_DIR to a new folder.`)
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  const opened = () => openedFile(createReadStream(file), identity)
+  try {
+    await untar(config, opened())
+    await checkDatabase(config)
+    const nothing: Brought = { volumes: 0, kept: [] }
+    const abort = AbortSignal.timeout(longestMs)
+    const brought = withEngine ? await bringToEngine(opened(), () => engineFor(config), abort) : nothing
+    await copyFile(keyFile, backupKeyFile(dataDir))
+    // Whole: the folder can be taken.
+    const folder = await openDataFolder(dataDir)
+    folder.release()
+    // Last, as the one step that cannot be taken back.
+    await loadDatabase(config)
+    return { dataDir, ...brought }
+  } catch (error) {
+    // Half an instance must not be started.
+    await rm(dataDir, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** What is for the engine stays out, by its whole name: a project's folder may be called the same. */
+async function untar({ dataDir, environment }: Config, input: AsyncIterable<Uint8Array>): Promise<void> {
+  const args = ['--extract', '--numeric-owner', '--preserve-permissions', '--anchored', `--exclude=${engineTop}`]
+  await createRunCommand(environment)(
+    { program: 'tar', args: [...args, `--directory=${dataDir}`] },
+    { timeoutMs: longestMs, maxOutputBytes: 16_384, input },
+  )
+}

@@ -1,0 +1,145 @@
+import { join } from 'node:path'
+import type { EngineCopy } from '../../drivers/runtime/docker/engine-copy.ts'
+import { readTar, type TarEntry } from '../../drivers/tar/read-tar.ts'
+import { rewriteEntries } from '../../drivers/tar/rewrite-tar.ts'
+import { encodeHeader, fillAfter, type TarHeader, tarEnd } from '../../drivers/tar/tar-header.ts'
+import { heldByEngine } from '../../modules/deployments/index.ts'
+import type { Db } from '../../platform/db/schema.ts'
+import type { Config } from '../config/config.ts'
+
+/** Names of entries that are for the engine; those of the data folder begin with `./`, or are the database. */
+export const engineTop = 'engine'
+const listName = `${engineTop}/volumes.json`
+const imagesTop = `${engineTop}/images/`
+const volumeTop = (id: string) => `${engineTop}/volumes/${id}/`
+const longestListBytes = 16 * 1024 * 1024
+
+interface SavedVolume {
+  id: string
+  projectId: string
+  name: string
+}
+
+/** What an engine holds of the instance, and how much of it that is. */
+export interface EngineContent {
+  volumes: readonly SavedVolume[]
+  images: readonly string[]
+}
+
+/** The engine of this machine, where the instance has anything on it. */
+export async function openEngineOf({ dockerSocket, dataDir }: Pick<Config, 'dockerSocket' | 'dataDir'>): Promise<EngineCopy> {
+  const { openEngineCopy } = await import('../../drivers/runtime/docker/engine-copy.ts')
+  return openEngineCopy({ socketPath: dockerSocket, folder: join(dataDir, 'docker') })
+}
+
+/** Null: the engine has nothing of this instance, so that none is needed. */
+export async function contentOnEngine(db: Db): Promise<EngineContent | null> {
+  const { volumes, images } = await heldByEngine(db)
+  if (volumes.length === 0 && images.length === 0) return null
+  return { volumes: volumes.map(({ id, projectId, name }) => ({ id, projectId, name })), images }
+}
+
+/** As the first entries of an archive, without an end: each volume, and the images that run. */
+export async function* engineEntries(
+  { volumes, images }: EngineContent,
+  engine: EngineCopy,
+  abort: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const list = Buffer.from(JSON.stringify(volumes))
+  yield encodeHeader({ ...plain, name: listName, type: 'file', size: list.length })
+  yield list
+  yield fillAfter(list.length)
+  for (const { id } of volumes) {
+    yield encodeHeader({ ...plain, name: volumeTop(id), type: 'directory', size: 0 })
+    yield* rewriteEntries(engine.readVolume(id, abort), (header) => below(volumeTop(id), header))
+  }
+  const own = await engine.ownImages(images)
+  if (own.length > 0) yield* rewriteEntries(engine.saveImages(own, abort), (header) => below(imagesTop, header))
+}
+
+const plain = { mode: 0o755, uid: 0, gid: 0, mtime: new Date(0), linkname: '' }
+
+/** A link between files of a volume names them from its top, too; a link by path says what it says. */
+const below = (top: string, header: TarHeader): TarHeader => ({
+  ...header,
+  name: `${top}${header.name.replace(/^\.?\/+/, '')}`,
+  linkname: header.type === 'link' ? `${top}${header.linkname.replace(/^\.?\/+/, '')}` : header.linkname,
+})
+
+export interface Brought {
+  volumes: number
+  /** The engine had bytes of these already, which stay. */
+  kept: string[]
+}
+
+/** Brings back to the engine what the archive holds for it. `openEngine` is asked only where there is anything. */
+export async function bringToEngine(
+  archive: AsyncIterable<Uint8Array>,
+  openEngine: () => Promise<EngineCopy>,
+  abort: AbortSignal,
+): Promise<Brought> {
+  const entries = new Entries(archive)
+  try {
+    if ((await entries.peek())?.header.name !== listName) return { volumes: 0, kept: [] }
+    const volumes = await readList(entries)
+    const engine = await openEngine()
+    const brought: Brought = { volumes: 0, kept: [] }
+    for (const volume of volumes) {
+      if (await engine.bringVolume(volume, entries.below(volumeTop(volume.id)), abort)) brought.volumes += 1
+      else brought.kept.push(volume.name)
+      await entries.skip(volumeTop(volume.id))
+    }
+    if ((await entries.peek())?.header.name.startsWith(imagesTop)) await engine.loadImages(entries.below(imagesTop), abort)
+    return brought
+  } finally {
+    await entries.end()
+  }
+}
+
+async function readList(entries: Entries): Promise<SavedVolume[]> {
+  const entry = await entries.take()
+  if (!entry || entry.header.size > longestListBytes) throw new Error('The archive is damaged: its list of volumes is too long')
+  return JSON.parse(Buffer.concat(await Array.fromAsync(entry.content)).toString()) as SavedVolume[]
+}
+
+/** The entries of an archive that goes by, of which the next one may be looked at. */
+class Entries {
+  readonly #entries: AsyncIterator<TarEntry, void, void>
+  #next: Promise<IteratorResult<TarEntry, void>> | undefined
+
+  constructor(archive: AsyncIterable<Uint8Array>) {
+    this.#entries = readTar(archive)[Symbol.asyncIterator]()
+  }
+
+  async peek(): Promise<TarEntry | undefined> {
+    this.#next ??= this.#entries.next()
+    return (await this.#next).value ?? undefined
+  }
+
+  async take(): Promise<TarEntry | undefined> {
+    const entry = await this.peek()
+    this.#next = undefined
+    return entry
+  }
+
+  /** Those whose names begin so, as an archive of their own. */
+  async *below(top: string): AsyncGenerator<Uint8Array> {
+    while ((await this.peek())?.header.name.startsWith(top)) {
+      const { header, content } = (await this.take()) as TarEntry
+      const cut = (name: string) => name.slice(top.length) || './'
+      const linkname = header.type === 'link' ? cut(header.linkname) : header.linkname
+      yield encodeHeader({ ...header, name: cut(header.name), linkname })
+      yield* content
+      yield fillAfter(header.size)
+    }
+    yield tarEnd
+  }
+
+  async skip(top: string): Promise<void> {
+    while ((await this.peek())?.header.name.startsWith(top)) await this.take()
+  }
+
+  async end(): Promise<void> {
+    await this.#entries.return?.()
+  }
+}

@@ -1,0 +1,73 @@
+import { ProgramMissing } from '../../drivers/shell/command-errors.ts'
+import { createRunCommand } from '../../drivers/shell/run-command.ts'
+import { InstanceBackupRefused } from './backup-refused.ts'
+
+const longestMs = 24 * 3_600_000
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The instance's PostgreSQL database as of one moment, by `pg_dump`. */
+export async function dumpPostgres(url: string, file: string, environment: Environment): Promise<void> {
+  await run('pg_dump', ['--no-password', '--no-owner', '--no-privileges', `--file=${file}`], url, environment)
+}
+
+const psql = ['--no-psqlrc', '--no-password', '--quiet', '--tuples-only', '--no-align', '--set=ON_ERROR_STOP=1']
+const count = `SELECT count(*) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`
+
+export async function refuseFilled(url: string, environment: Environment): Promise<void> {
+  const tables = await run('psql', [...psql, `--command=${count}`], url, environment)
+  if (Number(tables) !== 0)
+    throw new InstanceBackupRefused('The database of BERTH_DATABASE_URL is not empty. Use a new database.')
+}
+
+/** Into an empty database, whole or not at all. */
+export async function loadPostgres(url: string, file: string, environment: Environment): Promise<void> {
+  await refuseFilled(url, environment)
+  await run('psql', [...psql, '--single-transaction', `--file=${file}`], url, environment)
+}
+
+async function run(program: string, args: string[], url: string, environment: Environment): Promise<string> {
+  try {
+    const options = { timeoutMs: longestMs, maxOutputBytes: 16_384 }
+    const { stdout } = await createRunCommand(environment)({ program, args, env: accessTo(url) }, options)
+    return stdout
+  } catch (error) {
+    if (!(error instanceof ProgramMissing)) throw error
+    throw new InstanceBackupRefused(
+      `The database is PostgreSQL, but ${program} is not installed. Install the PostgreSQL client programs in the version of the server.`,
+    )
+  }
+}
+
+/** Names of an address's parameters, and of the variables that say the same to PostgreSQL's own programs. */
+const parameters = {
+  host: 'PGHOST',
+  port: 'PGPORT',
+  user: 'PGUSER',
+  password: 'PGPASSWORD',
+  sslmode: 'PGSSLMODE',
+  sslrootcert: 'PGSSLROOTCERT',
+  sslcert: 'PGSSLCERT',
+  sslkey: 'PGSSLKEY',
+  options: 'PGOPTIONS',
+}
+
+/** In the environment, where no list of processes shows the password. */
+export function accessTo(url: string): Record<string, string> {
+  const { hostname, port, username, password, pathname, searchParams } = new URL(url)
+  const given = Object.entries(parameters).flatMap(([name, variable]) => {
+    const value = searchParams.get(name)
+    return value === null ? [] : [[variable, value] as const]
+  })
+  const access: Record<string, string> = {
+    ...(hostname ? { PGHOST: decodeURIComponent(hostname.replace(/^\[(.*)\]$/, '$1')) } : {}),
+    ...(port ? { PGPORT: port } : {}),
+    ...(username ? { PGUSER: decodeURIComponent(username) } : {}),
+    ...(password ? { PGPASSWORD: decodeURIComponent(password) } : {}),
+    PGDATABASE: decodeURIComponent(pathname.slice(1)),
+    ...Object.fromEntries(given),
+  }
+  // A word of our driver's alone: encrypted, whoever it is.
+  if (access.PGSSLMODE === 'no-verify') access.PGSSLMODE = 'require'
+  return access
+}

@@ -1,0 +1,22 @@
+import { sealedColumns } from '../../platform/db/sealed-columns.ts'
+import type { Config } from '../config/config.ts'
+import { openInstanceContext } from '../instance-context.ts'
+
+/** `berth secrets rotate`: a new key seals from now on, and every stored value is sealed again under it. May run again after a crash. */
+export async function rotateSecrets(config: Config): Promise<{ resealed: number }> {
+  const context = await openInstanceContext(config)
+  const { database, secretBox } = context
+  try {
+    secretBox.rotate()
+    let resealed = 0
+    for (const column of sealedColumns)
+      for (const { sealed, place, replace } of await column.read(database.db)) {
+        if (!secretBox.needsRotation(sealed)) continue
+        await replace(secretBox.reseal(sealed, place))
+        resealed++
+      }
+    return { resealed }
+  } finally {
+    await context.close()
+  }
+}

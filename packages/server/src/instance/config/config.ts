@@ -1,0 +1,131 @@
+import { homedir } from 'node:os'
+import { inheritedEnvironment } from '../../drivers/shell/inherited-environment.ts'
+import { ConfigError } from '../../platform/config-error.ts'
+import {
+  allSettings,
+  baseImageSettings,
+  giteaSettings,
+  githubSettings,
+  gitlabSettings,
+  mainSettings,
+  nowhere,
+  type Place,
+  quotaSettings,
+  type Setting,
+  uploadSettings,
+  type Values,
+} from './settings.ts'
+import { unknownVariables } from './unknown-variables.ts'
+
+export type Config = Values<typeof mainSettings> & {
+  readonly github: Values<typeof githubSettings>
+  readonly gitlab: Values<typeof gitlabSettings>
+  readonly gitea: Values<typeof giteaSettings>
+  readonly baseImages: Values<typeof baseImageSettings>
+  readonly quotas: Values<typeof quotaSettings>
+  readonly uploads: Values<typeof uploadSettings>
+  /** What the commands that Berth runs inherit of its environment: none of our own settings. */
+  readonly environment: Environment
+  /** Lines to log at the start: variables that look like settings and are none. */
+  readonly warnings: readonly string[]
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** The one place that reads settings. A value that is empty counts as absent. */
+export function readConfig(env: Environment): Config {
+  const home = env.HOME?.trim() || homedir()
+  const place: Place = { home, dataDir: '', mode: 'self-hosted' }
+  place.mode = readSetting(mainSettings.mode, env, place)
+  place.dataDir = readSetting(mainSettings.dataDir, env, place)
+  const config = {
+    ...readTable(mainSettings, env, place),
+    github: Object.freeze(withOwnApi(readTable(githubSettings, env, place))),
+    gitlab: Object.freeze(readTable(gitlabSettings, env, place)),
+    gitea: Object.freeze(readTable(giteaSettings, env, place)),
+    baseImages: Object.freeze(readTable(baseImageSettings, env, place)),
+    quotas: Object.freeze(readTable(quotaSettings, env, place)),
+    uploads: Object.freeze(readTable(uploadSettings, env, place)),
+    environment: Object.freeze(inheritedEnvironment(env)),
+    warnings: Object.freeze(unknownVariables(env)),
+  }
+  refuseWhatDoesNotFit(config)
+  return Object.freeze(config)
+}
+
+/** Rows for `berth help settings`. */
+export function describeSettings() {
+  return allSettings.map(({ variable, kind, help, fallback, fallbackText }) => ({
+    variable,
+    help,
+    accepts: kind.accepts,
+    default: fallbackText ?? String(fallback(nowhere) ?? ''),
+    secret: kind.secret ?? false,
+  }))
+}
+
+function readTable<Table extends Record<string, Setting<unknown>>>(table: Table, env: Environment, place: Place): Values<Table> {
+  const entries = Object.entries(table).map(([key, row]) => [key, readSetting(row, env, place)])
+  return Object.fromEntries(entries) as Values<Table>
+}
+
+function readSetting<T>({ variable, kind, fallback, parse }: Setting<T>, env: Environment, place: Place): T {
+  const raw = env[variable] ?? ''
+  if (raw.trim() === '') return fallback(place)
+  const text = kind.secret ? raw : raw.trim()
+  const value = parse(text, place)
+  if (value !== undefined) return value
+  const shown = kind.secret ? 'is invalid' : `is ${JSON.stringify(text.slice(0, 100))}`
+  throw new ConfigError(variable, `${variable} ${shown}: it must be ${kind.accepts}`)
+}
+
+function refuseWhatDoesNotFit(config: Omit<Config, 'warnings'>): void {
+  togetherWith(config, 'adminEmail', 'adminPassword', mainSettings)
+  togetherWith(config.github, 'appId', 'privateKey', githubSettings)
+  togetherWith<'bucket' | 'accessKeyId'>(config.uploads, 'bucket', 'accessKeyId', uploadSettings)
+  togetherWith<'bucket' | 'secretAccessKey'>(config.uploads, 'bucket', 'secretAccessKey', uploadSettings)
+  for (const [values, table] of [
+    [config.github, githubSettings],
+    [config.gitlab, gitlabSettings],
+    [config.gitea, giteaSettings],
+  ] as const)
+    if (values.clientSecret && !values.clientId)
+      togetherWith<'clientId' | 'clientSecret'>(values, 'clientId', 'clientSecret', table)
+  refuseOnePortTwice(config)
+  // Whoever signs up by themselves proves their address by mail.
+  if (config.mode === 'cloud' && config.signUp === 'open' && !config.smtpUrl)
+    throw new ConfigError(
+      'BERTH_SMTP_URL',
+      `BERTH_SMTP_URL is missing: with BERTH_SIGN_UP=open it must be ${mainSettings.smtpUrl.kind.accepts}`,
+    )
+}
+
+/** An Enterprise server has its API below its own address: a token of it never goes to github.com because one setting was left out. */
+function withOwnApi(github: Config['github']): Config['github'] {
+  const { apiUrl, webUrl } = githubSettings
+  const isDefault = (row: Setting<string>, value: string) => value === row.fallback(nowhere)
+  const isElsewhere = isDefault(apiUrl, github.apiUrl) && !isDefault(webUrl, github.webUrl)
+  return isElsewhere ? { ...github, apiUrl: `${github.webUrl}/api/v3` } : github
+}
+
+function togetherWith<Key extends string>(
+  values: Readonly<Record<Key, unknown>>,
+  first: Key,
+  second: Key,
+  table: Readonly<Record<Key, Setting<unknown>>>,
+): void {
+  if ((values[first] === null) === (values[second] === null)) return
+  const [missing, given] = values[first] === null ? [first, second] : [second, first]
+  const { variable, kind } = table[missing]
+  throw new ConfigError(variable, `${variable} is missing: with ${table[given].variable} it must be ${kind.accepts}`)
+}
+
+function refuseOnePortTwice({ port, edgePort, edgeTlsPort }: Pick<Config, 'port' | 'edgePort' | 'edgeTlsPort'>): void {
+  const refuse = (variable: string, value: number, other: string) => {
+    throw new ConfigError(variable, `${variable} is "${value}": it must be another port than ${other}`)
+  }
+  if (edgePort !== 0 && edgePort === port) refuse('BERTH_EDGE_PORT', edgePort, 'BERTH_PORT')
+  if (!edgeTlsPort) return
+  if (edgeTlsPort === port) refuse('BERTH_EDGE_TLS_PORT', edgeTlsPort, 'BERTH_PORT')
+  if (edgeTlsPort === edgePort) refuse('BERTH_EDGE_TLS_PORT', edgeTlsPort, 'BERTH_EDGE_PORT')
+}

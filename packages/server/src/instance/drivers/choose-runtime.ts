@@ -1,0 +1,111 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { publicRegistries } from '../../drivers/registry/public-registries.ts'
+import { operatorText } from '../../drivers/runtime/engine-away.ts'
+import { createProcessRuntime } from '../../drivers/runtime/process/process-runtime.ts'
+import { NoSandbox, openSandbox } from '../../drivers/runtime/process/sandbox/open-sandbox.ts'
+import type { IsolationKind, Sandbox } from '../../drivers/runtime/process/sandbox/sandbox.ts'
+import type { Runtime } from '../../drivers/runtime/runtime.ts'
+import { lazyRuntime } from '../../drivers/runtime/server/lazy-runtime.ts'
+import { createRunCommand } from '../../drivers/shell/run-command.ts'
+import type { ServerLinks } from '../../drivers/shell/ssh/server-link.ts'
+import { ConfigError } from '../../platform/config-error.ts'
+import type { Config } from '../config/config.ts'
+import type { Logger } from '../logger.ts'
+
+const answersWithinMs = 5_000
+
+/** `auto`: docker where an engine answers, else plain processes. */
+export async function chooseRuntime(config: Config, logger: Logger): Promise<Runtime> {
+  const { runtime } = config
+  if (runtime === 'process') return processes(config, logger)
+  if (runtime === 'auto' && !existsSync(config.dockerSocket)) return processes(config, logger)
+  const docker = await containers(config, logger)
+  try {
+    const { version } = await docker.check(AbortSignal.timeout(answersWithinMs))
+    logger.info({ version, socket: config.dockerSocket }, 'runtime: projects run in Docker')
+    return docker
+  } catch (error) {
+    await docker.close()
+    const words = operatorText(error)
+    if (runtime === 'docker') throw new ConfigError('BERTH_RUNTIME', `BERTH_RUNTIME is "docker", but: ${words}`)
+    logger.warn({ words }, 'runtime: Docker engine is unreachable, projects run as plain processes')
+    return processes(config, logger)
+  }
+}
+
+function processes(config: Config, logger: Logger): Runtime {
+  const folder = processFolder(config.dataDir)
+  const sandbox = sandboxFor(config, folder)
+  if (config.mode === 'cloud' && sandbox.kind === 'none')
+    throw new ConfigError(
+      'BERTH_MODE',
+      'BERTH_MODE is "cloud": it must be self-hosted unless projects are isolated (use Docker, install bubblewrap or run as root)',
+    )
+  const { kind, words } = sandbox
+  logger[kind === 'none' ? 'warn' : 'info']({ isolation: kind, words }, 'runtime: projects run as plain processes')
+  return createProcessRuntime({ folder, environment: config.environment, sandbox })
+}
+
+function sandboxFor({ dataDir, environment, isolation }: Config, folder: string): Sandbox {
+  const kinds: readonly IsolationKind[] = isolation === 'auto' ? ['bubblewrap', 'own-users', 'none'] : [isolation]
+  try {
+    return openSandbox({ folder, dataDir, environment, kinds })
+  } catch (error) {
+    if (!(error instanceof NoSandbox)) throw error
+    const variable = isolation === 'auto' ? 'BERTH_DATA_DIR' : 'BERTH_ISOLATION'
+    throw new ConfigError(variable, isolation === 'auto' ? error.message : `${variable} is "${isolation}", but: ${error.message}`)
+  }
+}
+
+/** Below the data folder like everything else that an instance keeps. */
+export const processFolder = (dataDir: string) => join(dataDir, 'processes')
+
+/** Loaded only where it is used: the client of the engine is large. */
+async function containers(config: Config, logger: Logger) {
+  const { dataDir, dockerSocket, mode, edgePort, edgeTlsPort, environment } = config
+  const { createDockerRuntime } = await import('../../drivers/runtime/docker/docker-runtime.ts')
+  const isCloud = mode === 'cloud'
+  return createDockerRuntime({
+    ...imageSettings(config),
+    addresses: { ranges: config.networkRanges },
+    socketPath: dockerSocket,
+    folder: join(dataDir, 'docker'),
+    fence: {
+      shell: createRunCommand(environment),
+      isStrict: isCloud,
+      openPorts: [edgePort, edgeTlsPort ?? 0],
+      onChange: ({ inForce, words }) => logger[inForce ? 'info' : isCloud ? 'error' : 'warn'](words),
+    },
+  })
+}
+
+/** Where images may be fetched from; null: from anywhere. */
+export const allowedRegistries = ({
+  imageRegistries,
+  mode,
+}: Pick<Config, 'imageRegistries' | 'mode'>): readonly string[] | null =>
+  imageRegistries ?? (mode === 'cloud' ? publicRegistries : null)
+
+function imageSettings(config: Config) {
+  const { imageMirror, baseImages, buildCacheMb, allowRoot } = config
+  const given = Object.entries(baseImages).flatMap(([stack, image]) => (image === null ? [] : [[stack, image]]))
+  return {
+    imageMirror,
+    baseImages: Object.fromEntries(given) as Record<string, string>,
+    registries: allowedRegistries(config),
+    buildCacheBytes: buildCacheMb === null ? null : buildCacheMb * 1024 ** 2,
+    allowRoot,
+  }
+}
+
+/** What opens the runtime of a server. Loaded with the first one that is opened, and never where there are none. */
+export function serverRuntimes(config: Config, links: ServerLinks): (serverId: string) => Runtime {
+  return (serverId) =>
+    lazyRuntime(async () => {
+      const { createServerRuntime } = await import('../../drivers/runtime/server/server-runtime.ts')
+      const folder = join(config.dataDir, 'servers', serverId)
+      const addresses = { ranges: config.networkRanges }
+      return createServerRuntime({ ...imageSettings(config), addresses, link: links.for(serverId), folder })
+    })
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Acme } from '../../drivers/acme/acme.ts'
+import { createAcme } from '../../drivers/acme/acme-client.ts'
+import type { Archives } from '../../drivers/archive/archive.ts'
+import type { ArchiveStores } from '../../drivers/archive-store/archive-store.ts'
+import { createArchiveStores } from '../../drivers/archive-store/create-archive-stores.ts'
+import type { EdgeDriver } from '../../drivers/edge/edge.ts'
+import { EmbeddedEdge } from '../../drivers/edge/embedded-edge.ts'
+import { type Probe, probe } from '../../drivers/probe/probe.ts'
+import type { Runtimes } from '../../drivers/runtime/runtimes.ts'
+import { createRuntimes } from '../../drivers/runtime/server/create-runtimes.ts'
+import type { ServerLinks } from '../../drivers/shell/ssh/server-link.ts'
+import { createServerLinks } from '../../drivers/shell/ssh/server-links.ts'
+import { backupKeyFile, openArchives } from '../backup-key.ts'
+import type { Config } from '../config/config.ts'
+import type { Logger } from '../logger.ts'
+import { chooseRuntime, serverRuntimes } from './choose-runtime.ts'
+
+/** Everything with a side effect that an instance uses, behind its interfaces. */
+export interface Drivers {
+  runtimes: Runtimes
+  /** Servers over SSH. */
+  links: ServerLinks
+  edge: EdgeDriver
+  acme: Acme
+  probe: Probe
+  /** Where backups are kept. */
+  stores: ArchiveStores
+  /** Encrypts them to the instance's key, which is made when it is first needed. */
+  archives(): Promise<Archives>
+  /** Folders of deployments that are under way. */
+  workFolder: string
+}
+
+export async function createDrivers(config: Config, version: string, logger: Logger): Promise<Drivers> {
+  const { dataDir } = config
+  const links = createServerLinks()
+  return {
+    links,
+    runtimes: createRuntimes(await chooseRuntime(config, logger), links, serverRuntimes(config, links)),
+    edge: new EmbeddedEdge({
+      folder: join(dataDir, 'edge'),
+      http: { host: config.host, port: config.edgePort },
+      https: config.edgeTlsPort === null ? null : { host: config.host, port: config.edgeTlsPort },
+      ...edgeProgram(version),
+      onTrouble: (words) => logger.warn({ words }, 'edge: problem reported'),
+    }),
+    acme: createAcme({ directoryUrl: config.acmeDirectory, email: config.acmeEmail }),
+    probe,
+    stores: createArchiveStores({ log: logger, allowPrivate: config.mode !== 'cloud' }),
+    archives: openArchives(backupKeyFile(dataDir), logger),
+    workFolder: join(dataDir, 'work'),
+  }
+}
+
+/** The bundle holds the edge beside the server; from sources it is run as it is. Another build of it takes over. */
+function edgeProgram(version: string): { entry?: string; buildId: string } {
+  const entry = fileURLToPath(new URL('../edge.js', import.meta.url))
+  if (!existsSync(entry)) return { buildId: version }
+  return { entry, buildId: createHash('sha256').update(readFileSync(entry)).digest('hex').slice(0, 16) }
+}
