@@ -1,8 +1,8 @@
-import { globSync, readFileSync } from 'node:fs'
+import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { LongestFirst } from './scripts/test/longest-first.ts'
+import { apiTestsOn, endToEndTestsOn, tooLongForQuick } from './scripts/test/selection.ts'
 
 const cores = availableParallelism()
 /** What comes true by itself may take its time on a busy machine: not what it may take, but when it counts as hung. */
@@ -39,54 +39,29 @@ const programs = [
   'packages/server/src/drivers/{acme,edge}/suite.test.ts',
 ]
 
-/** Files that take many seconds each, most of them by trying every step: not in a quick run. */
-const slow = process.env.BERTH_TEST_QUICK
-  ? [
-      '**/archive-store/{care,suite-sftp,suite-s3}.test.ts',
-      '**/platform/jobs/*.test.ts',
-      '**/platform/log-store/*.test.ts',
-      '**/platform/{database,secrets/secret-box}.test.ts',
-      '**/drivers/{reader,tarball}/*.test.ts',
-      '**/drivers/git/named-sources.test.ts',
-      '**/backups/{faults,killed,lost-key,restores,runs}.test.ts',
-      '**/git-events/{killed,other-hosts,pull-requests,push}.test.ts',
-      '**/git-host/{answers,repositories,trouble,webhooks}.test.ts',
-      '**/cloud/{hostile-bundles,proxy,proxy-away,transfer}.test.ts',
-      '**/access/{login-limits,sign-in,sign-up,streams-end}.test.ts',
-      '**/projects/{git-cloud,uploads,upload-memory}.test.ts',
-      '**/{deployments/watch,notifications/watchers}.test.ts',
-      '**/edge/certificates.test.ts',
-    ]
-  : []
+const unitTests = ['packages/*/src/**/*.test.{ts,tsx}']
 
-/** The API suite is one set of files, run once on each database. */
+/** The API suite is run once on each database; `selection.ts` says which files of it. */
 const api = (database: 'sqlite' | 'postgres') => ({
   test: {
     ...computing,
     name: `api-${database}`,
-    include: ['packages/server/tests/**/*.test.ts'],
-    // Bytes on their way into a file: 600 MB of them say the same on either database.
-    exclude: [...configDefaults.exclude, ...slow, ...(database === 'postgres' ? ['**/upload-memory.test.ts'] : [])],
+    include: apiTestsOn(database),
     env: { BERTH_TEST_DATABASE: database },
   },
 })
-
-const root = import.meta.dirname
-const endToEndFiles = globSync(['tests/**/*.test.ts', 'bench/**/*.test.ts', 'scripts/**/*.test.ts'], { cwd: root })
-const naming = (word: string) => endToEndFiles.filter((file) => readFileSync(join(root, file), 'utf8').includes(word))
-const onRuntimes = naming('describeOnRuntimes(')
-const onDocker = naming('describeOnDocker(')
-const onDockerAlone = onDocker.filter((file) => !onRuntimes.includes(file))
 
 /** Files that run on every runtime are run once for each, beside each other; the others belong to the first. */
 const endToEnd = (runtime: 'process' | 'docker') => ({
   test: {
     ...waiting,
     name: `e2e-${runtime}`,
-    include: runtime === 'docker' ? [...onRuntimes, ...onDocker] : endToEndFiles.filter((file) => !onDockerAlone.includes(file)),
+    include: endToEndTestsOn(runtime),
     env: { BERTH_TEST_RUNTIME: runtime },
   },
 })
+
+const root = import.meta.dirname
 
 export default defineConfig({
   test: {
@@ -96,8 +71,8 @@ export default defineConfig({
         test: {
           ...computing,
           name: 'unit',
-          include: ['packages/*/src/**/*.test.{ts,tsx}'],
-          exclude: [...configDefaults.exclude, ...programs, ...slow],
+          include: unitTests,
+          exclude: [...configDefaults.exclude, ...programs, ...tooLongForQuick('unit', globSync(unitTests, { cwd: root }))],
         },
       },
       { test: { ...computing, ...waiting, name: 'unit-programs', include: programs } },

@@ -1,6 +1,6 @@
-// node scripts/mutations.mjs [--only 3,14] [--tree folder]: which faults of one line do the tests notice?
-// Each is made in a throw-away copy of the tree, the test files that should notice it are run, and it is taken back. Without the
-// fault they must pass. Fails where one is missed. --tree takes another checkout with its packages, to compare two versions.
+// node scripts/mutations.mjs [--only 3,14] [--tested] [--tree folder]: which faults of one line do the tests notice?
+// Each is made in a throw-away copy of the tree, the test files that should notice it are run as `npm test` selects them, and it is
+// taken back. Without the fault they must pass; --tested says that they do. Fails where one is missed. --tree takes another checkout with its packages, to compare two versions.
 // What the tests need of the machine comes from the environment, or from a test machine that runs.
 import { execFileSync, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,9 @@ import { parseArgs } from 'node:util'
 import { root } from './programs.mjs'
 import { mutations, placeOf } from './test/mutations.mjs'
 
-const { values } = parseArgs({ options: { only: { type: 'string' }, tree: { type: 'string', default: root } } })
+const { values } = parseArgs({
+  options: { only: { type: 'string' }, tested: { type: 'boolean' }, tree: { type: 'string', default: root } },
+})
 const limitMs = 300_000
 const numbered = mutations.map((mutation, at) => ({ ...mutation, number: at + 1 }))
 const only = values.only?.split(',').map(Number)
@@ -24,7 +26,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => p
 
 const files = copyTree()
 const places = wanted.map((mutation) => placeOf(mutation, files))
-await mustPass()
+if (!values.tested) await mustPass()
 const missed = []
 for (const [at, mutation] of wanted.entries()) {
   const { path, text } = places[at]
@@ -32,7 +34,8 @@ for (const [at, mutation] of wanted.entries()) {
     path,
     text.replace(mutation.search, () => mutation.replace),
   )
-  const { passed, by } = await run(mutation.project, mutation.tests)
+  const named = mutation.named ? ['-t', mutation.named] : []
+  const { passed, by } = await run(mutation.project, [...named, ...mutation.tests])
   writeFileSync(path, text)
   if (passed) missed.push(mutation)
   console.log(`${passed ? 'MISSED' : 'caught'} ${mutation.number}. ${mutation.name}${passed ? '' : `\n          by ${by}`}`)
@@ -75,7 +78,12 @@ async function mustPass() {
 function run(project, tests, withinMs = limitMs) {
   const vitest = join(copy, 'node_modules', '.bin', 'vitest')
   const args = ['run', '--project', project, '--bail', '1', '--reporter', 'dot', ...tests]
-  const env = { ...process.env, NO_COLOR: '1', PATH: `${join(copy, 'node_modules', '.bin')}:${process.env.PATH}` }
+  const env = {
+    ...process.env,
+    NO_COLOR: '1',
+    BERTH_TEST_SELECTION: 'gate',
+    PATH: `${join(copy, 'node_modules', '.bin')}:${process.env.PATH}`,
+  }
   env.BERTH_TEST_MACHINE_DIR ??= join(tree, '.test-machine')
   return new Promise((resolve, reject) => {
     const child = spawn(vitest, args, { cwd: copy, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })

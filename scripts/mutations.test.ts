@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 // @ts-expect-error a program without types
 import { mutations, placeOf } from './test/mutations.mjs'
+import { apiTests, gateLinesOf } from './test/selection.ts'
 
 const root = join(import.meta.dirname, '..')
 const paths = globSync('packages/*/{src,tests}/**/*.ts', { cwd: root }).map((path) => join(root, path))
@@ -15,5 +16,13 @@ test('every seeded fault has its one place in the source, and tests that are the
         paths.some((path) => path.includes(file) && path.includes('.test.')),
         file,
       ).toBe(true)
+  }
+})
+
+test('a fault that only PostgreSQL shows is noticed by files that the gate runs on PostgreSQL', () => {
+  const onPostgres: { tests: string[] }[] = mutations.filter(({ project }: { project: string }) => project === 'api-postgres')
+  for (const file of onPostgres.flatMap(({ tests }) => tests)) {
+    const [path] = apiTests.filter((one) => one.includes(file))
+    expect([file, path && gateLinesOf(path).map(({ axis }) => axis)]).toEqual([file, ['PostgreSQL']])
   }
 })

@@ -1,20 +1,37 @@
-// npm test: everything, from a clone where nothing was ever installed.
-//   npm test -- --quick     unit tests and API tests on SQLite, less the files that take long: see vitest.config.ts
+// npm test: the gate, from a clone where nothing was ever installed. scripts/test/selection.ts says which files it runs where.
+//   npm test -- --quick     unit tests and API tests on SQLite, without the files that take long
+//   npm test -- --matrix    every API test on both databases, every end-to-end test on both runtimes; records when it was green
 //   npm test -- <filter>    words that Vitest takes: parts of file names, -t <name>, --project <name>
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { install } from './install.mjs'
 import { bundledNode, endBy, root, runProgram, secondsSince, tool, toolEnvironment } from './programs.mjs'
+import { keepDurations } from './test/durations.mjs'
+import { lastMatrix, recordMatrix } from './test/last-matrix.mjs'
 import { startMachine, stopMachine } from './test/machine.mjs'
+import { addTallies, matrixLine, timeLines } from './test/summary.mjs'
 
 const quick = process.argv.includes('--quick')
-const filters = process.argv.slice(2).filter((word) => word !== '--quick')
-const projects = quick ? ['--project', 'unit', '--project', 'api-sqlite'] : []
+const isMatrix = process.argv.includes('--matrix')
+const filters = process.argv.slice(2).filter((word) => word !== '--quick' && word !== '--matrix')
+const isWhole = !quick && filters.length === 0
 const start = performance.now()
+const startedAt = Date.now()
 const troubles = []
+const tallies = []
 let interrupted
-let tally
+
+/**
+ * The tests that compute run beside those that wait for programs, containers and timers, and take what these leave of the
+ * processor. Each is a run of Vitest, since one run has one number of workers at a time. With a filter there is one run.
+ */
+const runs = isWhole
+  ? {
+      computing: { projects: ['unit', 'api-sqlite', 'api-postgres'], nice: 5 },
+      waiting: { projects: ['unit-programs', 'e2e-process', 'e2e-docker'], nice: 0 },
+    }
+  : { all: { projects: quick ? ['unit', 'api-sqlite'] : [], nice: 0 } }
 
 // From here on a signal ends the work under way and then us, after the machine was stopped.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => (interrupted = signal))
@@ -30,16 +47,18 @@ try {
   await stopMachine()
 }
 if (interrupted) await endBy(interrupted)
-summary()
+await summary()
 
 async function runEverything(early) {
   const checks = [program('types', tool('tsc'), ['--noEmit', '-p', '.']), program('lint', tool('biome'), ['check', '.'])]
+  // Unit and API tests need neither what is built nor containers.
+  const computing = runs.computing && early && runVitest('computing', early)
   const [settings, built] = await Promise.all([
     quick ? early : step('test machine, containers', () => startMachine(['docker'])),
     quick || program('build', bundledNode(), ['scripts/build.mjs']),
   ])
-  if (built && early && settings) tally = await step('tests', () => runVitest(settings))
-  await Promise.all(checks)
+  if (built && early && settings) await runVitest(isWhole ? 'waiting' : 'all', settings)
+  await Promise.all([computing, ...checks])
 }
 
 async function step(name, work) {
@@ -66,29 +85,50 @@ function program(name, path, args) {
   })
 }
 
-async function runVitest(settings) {
-  const folder = mkdtempSync(join(tmpdir(), 'berth-tally-'))
-  const file = join(folder, 'tally.json')
-  try {
-    const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts', 'test', 'tally.mjs')}`]
-    const env = toolEnvironment({ ...settings, BERTH_TEST_TALLY: file, ...(quick && { BERTH_TEST_QUICK: '1' }) })
-    const { code } = await runProgram(tool('vitest'), ['run', ...reporters, ...projects, ...filters], { env })
-    if (interrupted) return undefined
-    if (code !== 0) troubles.push('tests')
-    return JSON.parse(readFileSync(file, 'utf8'))
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+/** Runs Vitest on the projects of one of the runs, and adds its figures to the tallies. */
+function runVitest(run, settings) {
+  const { projects, nice } = runs[run]
+  return step(run === 'all' ? 'tests' : `tests, ${run}`, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'berth-tally-'))
+    const file = join(folder, 'tally.json')
+    try {
+      const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts', 'test', 'tally.mjs')}`]
+      const named = projects.flatMap((name) => ['--project', name])
+      const env = toolEnvironment({ ...settings, ...selection(), BERTH_TEST_TALLY: file })
+      const { code } = await runProgram(tool('vitest'), ['run', ...reporters, ...named, ...filters], {
+        env,
+        nice,
+        byLine: isWhole,
+      })
+      if (interrupted) return
+      if (code !== 0) troubles.push('tests')
+      tallies.push(JSON.parse(readFileSync(file, 'utf8')))
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
 }
 
-function summary() {
-  const { passed, failed, skipped, brokenFiles } = tally ?? { passed: 0, failed: [], skipped: [], brokenFiles: [] }
+/** What vitest.config.ts leaves out; with a filter nothing, since whoever names a file wants to see it run. */
+function selection() {
+  if (quick) return { BERTH_TEST_SELECTION: 'quick' }
+  return { BERTH_TEST_SELECTION: isWhole && !isMatrix ? 'gate' : 'all' }
+}
+
+async function summary() {
+  const { passed, failed, skipped, brokenFiles, files } = addTallies(tallies)
+  const seconds = Math.round((performance.now() - start) / 1000)
   console.log(`\n== summary after ${secondsSince(start)}`)
   for (const { place, name, reason } of skipped) console.log(`skipped: ${place} > ${name}: ${reason}`)
+  for (const line of timeLines(files, startedAt)) console.log(line)
+  const isGreen = troubles.length === 0 && failed.length + brokenFiles.length === 0
+  if (isWhole && tallies.length === Object.keys(runs).length) keepDurations(files, { isMatrix: isMatrix && isGreen })
+  if (isWhole && isMatrix && isGreen) await recordMatrix({ passed, skipped: skipped.length, seconds })
+  if (isWhole) console.log(matrixLine(lastMatrix()))
   // Last, so that whoever sees only the end of the output knows what to look at.
   for (const { place, name, reason } of failed) console.log(`failed: ${place} > ${name}: ${reason}`)
   for (const place of brokenFiles) console.log(`could not be loaded: ${place}`)
   for (const name of new Set(troubles)) console.log(`failed: ${name}`)
   console.log(`${passed} passed, ${failed.length + brokenFiles.length} failed, ${skipped.length} skipped`)
-  process.exitCode = troubles.length > 0 || failed.length + brokenFiles.length > 0 ? 1 : 0
+  process.exitCode = isGreen ? 0 : 1
 }

@@ -1,39 +1,26 @@
+import { relative } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+// @ts-expect-error a program without types
+import { lastDurations } from './durations.mjs'
 
-/** The files that take a minute or more, the longest first: one that began last would run on alone while all else is done. */
-const long = [
-  'e2e/dashboard-addresses',
-  'e2e/servers',
-  'e2e/compose',
-  'e2e/backups.',
-  'runtime/suite-server',
-  'e2e/adopt',
-  'e2e/backups-databases',
-  'e2e/transfer',
-  'e2e/deploy-life',
-  'docker/docker-attack',
-  'e2e/deploy-killed',
-  'e2e/takeover',
-  'e2e/instance-backup',
-  'e2e/dashboard-journeys',
-  'e2e/cli-commands',
-  'e2e/server-life',
-  'docker/docker-runtime',
-  'runtime/suite-docker',
-  'process/fixed-port',
-  'tools/toolbox',
-  'e2e/sleep',
-  'backups/killed',
-  'backups/faults',
-]
+const durations: Record<string, Record<string, number>> = lastDurations()
 
-const rank = ({ moduleId }: TestSpecification): number => {
-  const at = long.findIndex((part) => moduleId.includes(part))
-  return at === -1 ? long.length : at
-}
+const secondsOf = ({ project, moduleId }: TestSpecification): number =>
+  durations[project.name]?.[relative(project.globalConfig.root, moduleId)] ?? 0
 
+/** Seconds from which on a file starts before all others, whatever its project. */
+const long = 20
+
+/**
+ * The longest files first, by the last run: one that began last would run on alone while all else is done. The shorter ones stay
+ * together by project, since a worker that changes the project loads everything again.
+ */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    return (await super.sort(files)).sort((one, other) => rank(one) - rank(other))
+    const place = (file: TestSpecification) => (secondsOf(file) >= long ? '' : file.project.name)
+    return (await super.sort(files)).sort((one, other) => {
+      const byGroup = one.project.config.sequence.groupOrder - other.project.config.sequence.groupOrder
+      return byGroup || place(one).localeCompare(place(other)) || secondsOf(other) - secondsOf(one)
+    })
   }
 }

@@ -1,7 +1,9 @@
 // Faults of one line, each with the test files that must notice it. A file is found by its name and the text in it, so that a
-// mutation survives when either moves. `tests` are parts of file names, `project` is Vitest's.
+// mutation survives when either moves. `tests` are parts of file names, `named` is a part of a test's title, `project` is Vitest's.
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
+import { dockerMutations } from './mutations-docker.mjs'
+import { postgresMutations } from './mutations-postgres.mjs'
 
 const unit = (name, file, search, replace, ...tests) => ({ name, file, search, replace, project: 'unit*', tests })
 const api = (name, file, search, replace, ...tests) => ({ name, file, search, replace, project: 'api-sqlite', tests })
@@ -337,6 +339,8 @@ export const mutations = [
     'limits/rate-limit.test.ts',
   ),
   unit('a drain does not wait', 'upstream.ts', 'this.inFlight += 1', 'this.inFlight += 0', 'edge-proxy/edge-switch.test.ts'),
+  ...postgresMutations,
+  ...dockerMutations,
 ]
 
 /** Where a fault goes. One that has nowhere to go would look like one that is missed, or caught: it is an error. */

@@ -1,18 +1,38 @@
 import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 
-/** A Vitest reporter that leaves the figures of a run, every failure and the reason of every skip in the file BERTH_TEST_TALLY. */
+/**
+ * A Vitest reporter that leaves the figures of a run in the file BERTH_TEST_TALLY: every failure, the reason of every skip, and
+ * how long each file took.
+ */
 // biome-ignore lint/style/noDefaultExport: Vitest loads a reporter by its default export
 export default class Tally {
+  #endedAt = new Map()
+
+  onTestModuleEnd(module) {
+    this.#endedAt.set(module, Date.now())
+  }
+
   onTestRunEnd(modules, unhandledErrors) {
-    const tally = { passed: 0, failed: [], skipped: [], brokenFiles: [], unhandledErrors: unhandledErrors.length }
-    for (const module of modules) count(module, tally)
+    const tally = { passed: 0, failed: [], skipped: [], brokenFiles: [], files: [], unhandledErrors: unhandledErrors.length }
+    for (const module of modules) {
+      count(module, tally)
+      tally.files.push(timesOf(module, this.#endedAt.get(module) ?? Date.now()))
+    }
     writeFileSync(process.env.BERTH_TEST_TALLY, JSON.stringify(tally))
   }
 }
 
+/** Its tests and its imports: both keep a worker busy. */
+function timesOf(module, endedAt) {
+  const { duration, collectDuration } = module.diagnostic()
+  return { project: module.project.name, path: pathOf(module), seconds: (duration + collectDuration) / 1000, endedAt }
+}
+
+const pathOf = (module) => relative(process.cwd(), module.moduleId)
+
 function count(module, tally) {
-  const place = [module.project.name, relative(process.cwd(), module.moduleId)].filter(Boolean).join(': ')
+  const place = [module.project.name, pathOf(module)].filter(Boolean).join(': ')
   // A file that cannot be loaded has no tests to fail, and must not vanish from the figures.
   if (module.errors().length > 0) tally.brokenFiles.push(place)
   for (const test of module.children.allTests()) {

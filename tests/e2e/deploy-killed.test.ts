@@ -1,3 +1,4 @@
+// gate: also on Docker, since what a killed deployment leaves behind are containers, images and networks
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Deployment } from '@berth/contract'

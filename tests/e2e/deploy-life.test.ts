@@ -1,3 +1,4 @@
+// gate: also on Docker, since it is the life of a deployment as a user sees it
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'

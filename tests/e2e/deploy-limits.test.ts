@@ -1,3 +1,4 @@
+// gate: also on Docker, since the engine enforces memory, CPU and processes
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createControlGroup } from '../../packages/server/src/drivers/runtime/process/processes/cgroup.ts'
 import { type BuildName, deployCalmApp, makeBuild } from '../kit/greedy-builds.ts'

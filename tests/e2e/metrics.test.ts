@@ -1,3 +1,4 @@
+// gate: also on Docker, since the engine measures processor and memory
 import { join } from 'node:path'
 import type { MetricPoint } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'

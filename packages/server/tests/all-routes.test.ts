@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since it calls every route
 import { existsSync, readFileSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

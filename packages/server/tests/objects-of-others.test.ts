@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since it loads every kind of object
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

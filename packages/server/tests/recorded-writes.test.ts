@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since a write and its record are one transaction
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'

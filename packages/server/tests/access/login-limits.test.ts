@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since attempts at the same time are counted
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'

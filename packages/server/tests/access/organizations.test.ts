@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since two owners demote each other at once, and two people accept one invitation
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { brokenLink } from '../../src/modules/access/audit-log.ts'
 import { type Answer, call } from '../kit/call.ts'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since two requests use one set-up code
 import crypto from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { callsOf } from '../../../../tests/kit/count-work.ts'

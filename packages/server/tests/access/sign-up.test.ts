@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since sign-ups take a lock, and two requests use one code
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Mail } from '../../src/drivers/mail/mailer.ts'
 import { readConfig } from '../../src/instance/config/config.ts'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since a destination in use is known by its foreign key
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { sealedColumns } from '../../src/platform/db/sealed-columns.ts'

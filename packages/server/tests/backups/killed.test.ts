@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since jobs of a dead process come back when their lease ends
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { ArchiveIndex } from '../../src/drivers/archive/archive.ts'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since it is what reads and writes the tables of policies
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { hashToken } from '../../src/platform/secrets/token.ts'
 import { makeRun } from '../kit/backups.ts'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since three requests apply one restore
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since runs change their states under conditions
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ArchiveIndex } from '../../src/drivers/archive/archive.ts'
 import type { ArchiveStore } from '../../src/drivers/archive-store/archive-store.ts'

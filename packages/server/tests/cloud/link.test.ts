@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since it is what reads and writes the tables of linked clouds
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'

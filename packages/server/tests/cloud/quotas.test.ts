@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since twenty requests ask for the last free place
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tarball } from '../../src/drivers/tarball/hostile-corpus.ts'
 import { readConfig } from '../../src/instance/config/config.ts'

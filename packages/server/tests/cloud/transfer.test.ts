@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since a transfer and an arrival take locks
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { newBundleKey } from '../../src/drivers/archive/bundle-key.ts'
 import { transferKind } from '../../src/modules/cloud/transfers/transfer-job.ts'

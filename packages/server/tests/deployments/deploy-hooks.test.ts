@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since it is what reads and writes the tables of deploy hooks
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '../kit/call.ts'
 import { makePeople } from '../kit/people.ts'

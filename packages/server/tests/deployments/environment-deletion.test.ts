@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since a deletion takes the rows of every module along
 import type { DeletionItem } from '@berth/contract'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { callsOn } from '../kit/projects.ts'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since ten deployments are requested at once
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Failure } from '../../src/platform/failure.ts'
 import { call } from '../kit/call.ts'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since deployments change their states under conditions
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { BuildFailed } from '../../src/drivers/runtime/runtime.ts'
 import { call } from '../kit/call.ts'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since ends of several services take a lock
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -57,8 +58,11 @@ const linesOfWorker = async (projectId: string): Promise<string[]> => {
   return body.data.map(({ message }: { message: string }) => message)
 }
 
-describe('the record of a project of several services', () => {
-  test('a service that is restarted is told with its exit, in the record, the log and the metrics; three ends are an alarm', async () => {
+// They wait for the next look at their project most of the time: beside each other.
+describe.concurrent('the record of a project of several services', () => {
+  test('a service that is restarted is told with its exit, in the record, the log and the metrics; three ends are an alarm', async ({
+    expect,
+  }) => {
     const id = await liveServices()
     expect((await project(id)).services).toEqual(
       ['web', 'worker', 'mailer', 'retried'].map((name) => ({ name, status: 'running', restarts: 0, lastExit: null })),
@@ -98,7 +102,9 @@ describe('the record of a project of several services', () => {
     expect(runtime).toMatchObject({ restarts: 3, lastExit: { code: 1, reason: 'exit' } })
   })
 
-  test('each policy is in force once its service is healthy, and not before; a service that failed for good is dead behind a healthy web; one that ended well has completed', async () => {
+  test('each policy is in force once its service is healthy, and not before; a service that failed for good is dead behind a healthy web; one that ended well has completed', async ({
+    expect,
+  }) => {
     const id = await liveServices()
     const policies = ['web', 'worker', 'mailer', 'retried'].map((name) =>
       drivers.runtime.restartPolicies.get(instanceOf(id, name).instanceId),
@@ -117,7 +123,9 @@ describe('the record of a project of several services', () => {
     expect(instanceOf(id, 'retried').state).toBe('exited')
   })
 
-  test('a new version begins without ends, and a project that sleeps or is disabled shows its services so', async () => {
+  test('a new version begins without ends, and a project that sleeps or is disabled shows its services so', async ({
+    expect,
+  }) => {
     const id = await liveServices()
     drivers.runtime.crash(instanceOf(id, 'worker').instanceId, 2).comeBack()
     await expect.poll(() => service(id, 'worker')).toMatchObject({ restarts: 1 })
@@ -127,7 +135,7 @@ describe('the record of a project of several services', () => {
     await expect.poll(() => service(id, 'web')).toMatchObject({ status: 'stopped' })
   })
 
-  test('an end that nobody told of is recorded once, when it is found', async () => {
+  test('an end that nobody told of is recorded once, when it is found', async ({ expect }) => {
     const id = await liveServices()
     const kept = [...drivers.runtime.running.values()].find(
       ({ instance }) => instance.owner.projectId === id && instance.service === 'worker',
@@ -142,7 +150,7 @@ describe('the record of a project of several services', () => {
   })
 })
 
-test('a project of one service has no list, and its reason and its last exit all the same', async () => {
+test.concurrent('a project of one service has no list, and its reason and its last exit all the same', async ({ expect }) => {
   const { id } = await scene.makeApp()
   expect(await scene.settled(await scene.deploy(id))).toMatchObject({ status: 'live' })
   drivers.runtime.crash(instanceOf(id, '').instanceId, 137, 'out_of_memory')

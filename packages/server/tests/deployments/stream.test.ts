@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since what is told is read again from the database
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type EventReader, readEvents } from '../kit/event-reader.ts'
 import { held, type Scene, setScene } from './scene.ts'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since versions replace each other under conditions
 import type { Deployment } from '@berth/contract'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { EdgeTable, UpstreamsTarget } from '../../src/edge-proxy/protocol/edge-table.ts'

@@ -32,7 +32,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('a hung project delays no other’s check: what is gone is started again all the same', async () => {
+// Each waits for the next looks at its project most of the time: beside each other.
+test.concurrent('a hung project delays no other’s check: what is gone is started again all the same', async ({ expect }) => {
   const { runtime } = scene.instance.drivers
   const live = async () => {
     const { id } = await scene.makeApp()
@@ -72,13 +73,18 @@ const told = async ({ owner: { projectId } }: Pick<Instance, 'owner'>) => {
     .flatMap((event) => (event.projectId === projectId ? [event.category] : []))
 }
 
-test('one that is gone and cannot be started again is told as unhealthy, and as recovered once it could be', async () => {
+test.concurrent('one that is gone and cannot be started again is told as unhealthy, and as recovered once it could be', async ({
+  expect,
+}) => {
   const { runtime } = scene.instance.drivers
   const { instance, request } = await liveApp()
   const artifact = runtime.artifacts.get(request.artifact.reference)!
   // Nor can it be built again.
   const { whileBuilding } = runtime
-  runtime.whileBuilding = () => Promise.reject(new BuildFailed('command_failed', 'The build failed'))
+  runtime.whileBuilding = async (build, say, abort) => {
+    if (build.owner.projectId === instance.owner.projectId) throw new BuildFailed('command_failed', 'The build failed')
+    await whileBuilding?.(build, say, abort)
+  }
   runtime.artifacts.delete(request.artifact.reference)
   await runtime.stop(instance.instanceId)
   const healthReason = expect.stringMatching(
@@ -91,7 +97,7 @@ test('one that is gone and cannot be started again is told as unhealthy, and as 
   await expect.poll(() => told(instance)).toEqual(expect.arrayContaining(['project.unhealthy', 'project.recovered']))
 })
 
-test('one that the runtime does not tell of any more is unhealthy', async () => {
+test.concurrent('one that the runtime does not tell of any more is unhealthy', async ({ expect }) => {
   const { runtime } = scene.instance.drivers
   const { instance } = await liveApp()
   const { glance } = runtime
@@ -102,7 +108,9 @@ test('one that the runtime does not tell of any more is unhealthy', async () => 
   await expect.poll(() => healthOf(instance)).toMatchObject({ health: 'healthy' })
 })
 
-test('one that was ended for its disk limit says so with what to do, and comes back as a fresh instance', async () => {
+test.concurrent('one that was ended for its disk limit says so with what to do, and comes back as a fresh instance', async ({
+  expect,
+}) => {
   const { runtime } = scene.instance.drivers
   const kept = await liveApp()
   const { instance } = kept

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since jobs of a dead process come back when their lease ends
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

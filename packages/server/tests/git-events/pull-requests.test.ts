@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since an approval meets a newer commit
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { callsOn } from '../kit/projects.ts'
 import { files, type PullRequestFacts, pullRequest, type Scene, startScene } from './scene.ts'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since three deliveries of one push arrive at once
 import { createHmac, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tarball } from '../../src/drivers/tarball/hostile-corpus.ts'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since two requests end one connection
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { app, client, tokens } from '../../../../tests/kit/git-hosts/github-host.ts'
 import { call } from '../kit/call.ts'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since jobs of a dead process come back when their lease ends
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { call } from '../kit/call.ts'
 import { Lives } from '../kit/lives.ts'

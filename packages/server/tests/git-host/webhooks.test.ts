@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since three requests set up one hook
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tokens } from '../../../../tests/kit/git-hosts/github-host.ts'

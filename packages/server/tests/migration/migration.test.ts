@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since two people adopt one service at once
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ReadContainer, ServerReader } from '../../src/drivers/runtime/server/server-reader.ts'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since two changes of one channel meet
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startSmtpServer, type TestSmtpServer } from '../../src/drivers/mail/test-smtp-server.ts'
 import { startReceiver } from '../../src/drivers/web-request/test-receiver.ts'

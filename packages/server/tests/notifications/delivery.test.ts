@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since two workers send from one table
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { reachOf } from '../../src/drivers/web-request/address-reach.ts'
 import { publicNames } from '../../src/drivers/web-request/resolve.ts'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since what is joined is written as one JSON document
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Received, startReceiver } from '../../src/drivers/web-request/test-receiver.ts'
 import { asPerson, makePeople, minutes, type People, type Scene, seconds, startScene } from './scene.ts'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since pages go on at a cursor
 import { contract } from '@berth/contract'
 import { createClient } from '@berth/contract/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since changes of different fields meet
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'

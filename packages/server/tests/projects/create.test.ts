@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since twenty requests ask for one slug
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

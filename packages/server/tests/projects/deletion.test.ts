@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since a deletion takes the rows of every module along
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

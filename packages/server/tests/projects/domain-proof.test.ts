@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since two claims are proven at once
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

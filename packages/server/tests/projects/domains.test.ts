@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since two organisations claim one domain at once
 import type { ProjectRoute } from '@berth/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { call } from '../kit/call.ts'

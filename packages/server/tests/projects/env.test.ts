@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since changes of different variables meet
 import { type EnvVariable, limits, secretMask } from '@berth/contract'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'

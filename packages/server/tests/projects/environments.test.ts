@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since two requests ask for one slug
 import type { Environment } from '@berth/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startInstance, type TestInstance } from '../kit/instance.ts'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since upper and lower case, order and pages are the database’s own
 import type { Project } from '@berth/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { call } from '../kit/call.ts'

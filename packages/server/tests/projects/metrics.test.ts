@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since the database adds up numbers
 import type { MetricPoint } from '@berth/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { TrafficMinute } from '../../src/edge-proxy/protocol/traffic.ts'

@@ -1,9 +1,11 @@
+// gate: also on PostgreSQL, since operations on one project meet
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type Meeting, meetings, operationKinds } from '../../src/modules/projects/operations/meetings.ts'
 import { newId } from '../../src/platform/db/ids.ts'
 import type { OperationKind, OperationPhase, ProjectOperationRow } from '../../src/platform/db/tables/projects.ts'
 import { tarOf } from '../backups/scene.ts'
+import { sampled } from '../kit/before-sql.ts'
 import {
   current,
   type OperationsScene,
@@ -34,7 +36,7 @@ const cell = (kind: OperationKind, phase: OperationPhase, requested: OperationKi
 
 const itself: readonly OperationKind[] = ['recover', 'wake', 'sleep']
 
-test.each(underWayStates)(
+test.each(sampled(underWayStates))(
   'while %s is %s, each operation runs beside it, waits for it or is refused, as the table says',
   async (kind, phase) => {
     const of = (meeting: Meeting) => operationKinds.filter((one) => cell(kind, phase, one) === meeting)

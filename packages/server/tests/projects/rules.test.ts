@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since two requests replace the rules at once
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type ProjectSignal, projectsTopic } from '../../src/modules/projects/index.ts'
 import { isReread } from '../../src/platform/signals/signals.ts'

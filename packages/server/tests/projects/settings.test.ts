@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since changes of different settings meet
 import { secretMask } from '@berth/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createScrubber } from '../../src/platform/secrets/scrubber.ts'

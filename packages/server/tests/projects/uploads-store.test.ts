@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since ten requests fetch one upload
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { CreateBucketCommand, DeleteBucketCommand, S3Client } from '@aws-sdk/client-s3'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since uploads of one session take a lock
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { connect } from 'node:net'

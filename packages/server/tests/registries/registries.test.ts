@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since it is what reads and writes the tables of registries
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sealedColumns, sealedFor } from '../../src/platform/db/sealed-columns.ts'
 import { SecretBoxError } from '../../src/platform/secrets/secret-box.ts'

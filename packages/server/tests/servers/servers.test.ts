@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since it is what reads and writes the tables of servers
 import { networkInterfaces } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { describeNeeding, partOf } from '../../../../tests/kit/machine.ts'

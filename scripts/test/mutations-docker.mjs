@@ -1,0 +1,121 @@
+// Faults that only Docker shows: with plain processes nothing changes. `npm test` runs few end-to-end tests on Docker, so each of
+// them must be noticed by the tests of the driver itself, which talk to a real engine.
+
+/** `named`: a part of the title of the test that has to notice it. */
+const docker = (name, file, search, replace, test, named) => ({
+  name,
+  file,
+  search,
+  replace,
+  project: 'unit-programs',
+  tests: [test],
+  named,
+})
+
+const attack = 'docker/docker-attack.test.ts'
+const networks = 'docker/docker-networks.test.ts'
+const health = 'docker/docker-health.test.ts'
+const runtime = 'docker/docker-runtime.test.ts'
+const noRight = 'a container has no right that it needs not'
+
+export const dockerMutations = [
+  docker('a container keeps every capability', 'container-settings.ts', "CapDrop: ['ALL']", 'CapDrop: []', attack, noRight),
+  docker(
+    'a program in a container gains rights',
+    'container-settings.ts',
+    "SecurityOpt: ['no-new-privileges']",
+    'SecurityOpt: []',
+    attack,
+    noRight,
+  ),
+  docker('a container forks without end', 'container-settings.ts', 'PidsLimit: processLimit', 'PidsLimit: 0', attack, noRight),
+  docker('a container swaps', 'container-settings.ts', 'MemorySwap: memoryMb * mb', 'MemorySwap: -1', attack, noRight),
+  docker(
+    'a log fills the disk',
+    'container-settings.ts',
+    "Config: { 'max-size': '10m', 'max-file': '3' }",
+    'Config: {}',
+    attack,
+    noRight,
+  ),
+  docker(
+    'a read-only container is written to',
+    'container-settings.ts',
+    'readOnly ? { ReadonlyRootfs: true } : {}',
+    'readOnly ? {} : {}',
+    attack,
+    'what a service says about its own container',
+  ),
+  docker(
+    'a capability that a service dropped is given back',
+    'container-settings.ts',
+    'rightsOfImages.filter((name) => !dropped.includes(name))',
+    'rightsOfImages',
+    attack,
+    'what a service says about its own container',
+  ),
+  docker(
+    'a service without a network is on the bridge of all',
+    'container-settings.ts',
+    "NetworkMode: first?.network ?? 'none'",
+    "NetworkMode: first?.network ?? 'bridge'",
+    networks,
+    'has the loopback alone',
+  ),
+  docker(
+    'a service has no name on its network',
+    'container-settings.ts',
+    '{ Aliases: [...first.aliases] }',
+    '{ Aliases: [] }',
+    networks,
+    'several instances of a service answer to one name',
+  ),
+  docker(
+    'a guest of a network has no name there',
+    'networks.ts',
+    'EndpointConfig: { Aliases: [...aliases] }',
+    'EndpointConfig: {}',
+    networks,
+    'a service that stays is reached on the networks of the next version',
+  ),
+  docker(
+    'a network outlives its last container',
+    'networks.ts',
+    'for (const { Id } of networks) await this.#remove(Id)',
+    'for (const { Id } of networks) void Id',
+    networks,
+    'all networks go with the last container',
+  ),
+  docker(
+    'the output of a terminal is read as frames',
+    'logs.ts',
+    '?.Config.Tty === true',
+    '?.Config.Tty === null',
+    networks,
+    'the output of a service with a terminal',
+  ),
+  docker(
+    'a health check that a service turned off goes on',
+    'engine-health.ts',
+    "{ Healthcheck: { Test: ['NONE'] } }",
+    '{}',
+    health,
+    'is run instead of the image’s, or turns it off',
+  ),
+  docker(
+    'the verdict of the engine is not read',
+    'engine-health.ts',
+    "status: Status === 'healthy' || Status === 'unhealthy' ? Status : 'starting'",
+    "status: 'starting'",
+    health,
+    'the HEALTHCHECK of a Dockerfile is known',
+  ),
+  docker(
+    'programs of a killed control plane go on inside containers',
+    'left-programs.ts',
+    "send(left, 'SIGTERM')\n  await pause(graceMs)\n  send(await leftPrograms(labels), 'SIGKILL')",
+    'void graceMs',
+    runtime,
+    'a program that a killed control plane has run inside',
+  ),
+]

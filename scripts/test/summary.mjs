@@ -1,0 +1,50 @@
+// What the end of `npm test` says: where the time went, what was skipped, what failed.
+
+const slowest = 20
+
+/** The tallies of runs beside each other as one. */
+export function addTallies(tallies) {
+  const all = (key) => tallies.flatMap((tally) => tally[key])
+  return {
+    passed: tallies.reduce((sum, { passed }) => sum + passed, 0),
+    failed: all('failed'),
+    skipped: all('skipped'),
+    brokenFiles: all('brokenFiles'),
+    files: all('files'),
+  }
+}
+
+/** Seconds by project and the slowest files. `startedAt`: when the first file was begun, in milliseconds. */
+export function timeLines(files, startedAt) {
+  const rows = [...new Set(files.map(({ project }) => project))].map((project) => {
+    const its = files.filter((file) => file.project === project)
+    return {
+      project,
+      count: its.length,
+      seconds: its.reduce((sum, { seconds }) => sum + seconds, 0),
+      from: Math.min(...its.map(({ endedAt, seconds }) => endedAt / 1000 - seconds)) - startedAt / 1000,
+      to: Math.max(...its.map(({ endedAt }) => endedAt)) / 1000 - startedAt / 1000,
+    }
+  })
+  const shown = (seconds) => String(Math.max(0, Math.round(seconds)))
+  return [
+    'seconds by project:',
+    ...rows
+      .sort((one, other) => other.seconds - one.seconds)
+      .map(({ project, count, seconds, from, to }) => {
+        const span = `from ${shown(from)} s to ${shown(to)} s`
+        return `  ${project.padEnd(14)} ${String(count).padStart(4)} files ${shown(seconds).padStart(6)} s of tests, ${span}`
+      }),
+    `the ${Math.min(slowest, files.length)} slowest files:`,
+    ...files
+      .toSorted((one, other) => other.seconds - one.seconds)
+      .slice(0, slowest)
+      .map(({ project, path, seconds }) => `  ${shown(seconds).padStart(6)} s  ${project}: ${path}`),
+  ]
+}
+
+/** The last green run of everything, as `npm run test:matrix` has recorded it. */
+export function matrixLine(last) {
+  if (!last) return 'full matrix: no green run recorded (npm run test:matrix)'
+  return `full matrix: last green ${last.endedAt} at commit ${last.commit}, ${last.passed} tests (npm run test:matrix)`
+}
