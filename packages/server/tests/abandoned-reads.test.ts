@@ -49,6 +49,17 @@ test('reads of a client that has gone away are not computed', async () => {
   expect(computed).toBe(2)
 })
 
+test('the errors of unanswered requests of a closed connection have no stacks: recording them takes longer than parsing the requests', async () => {
+  const stacks: string[] = []
+  server.app.server.on('request', (request) => request.on('error', ({ stack }: Error) => stacks.push(stack ?? '')))
+  const { socket } = await send(pipelinedAtMost)
+  await waitFor(1)
+  socket.resetAndDestroy()
+  await vi.waitFor(() => expect(stacks).toHaveLength(pipelinedAtMost), 20_000)
+  expect(stacks.filter((stack) => stack.includes('\n'))).toEqual([])
+  expect(new Error('another').stack).toContain('\n')
+})
+
 test('requests that a connection brings at once are answered one after the other', async () => {
   const { socket } = await send(pipelinedAtMost)
   let text = ''

@@ -1,32 +1,56 @@
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** Requests of one connection that wait for the answer before them. */
 export const pipelinedAtMost = 16
 
-const waiting = new WeakMap<Socket, number>()
+type Answer = (request: IncomingMessage, response: ServerResponse) => void
+
+interface Timeouts {
+  http: ServerOptions
+  keepAliveTimeout: number
+  requestTimeout: number
+  connectionTimeout: number
+}
 
 /**
- * Begins a request once the one before it on its connection is answered. Node reads every request that a connection brings and would have all of them computed
- * at once, also for a client that has gone away. A connection that brings too many is closed.
+ * The server under Fastify (its `serverFactory`). Begins a request once the one before it on its connection is answered. Node reads every request that a
+ * connection brings: without this, all of them would be routed and computed at once, also for a client that has gone away. A request that waits costs its
+ * parsing alone. A connection that brings too many is closed.
  */
-export function beginInTurn(request: FastifyRequest, reply: FastifyReply, begin: () => void): void {
-  const { socket } = request.raw
-  const response = reply.raw
-  // Node gives the connection to one answer at a time.
-  if (response.socket !== null && !socket.destroyed) {
-    begin()
-    return
-  }
-  const count = (waiting.get(socket) ?? 0) + 1
-  if (count > pipelinedAtMost) socket.destroy()
-  if (socket.destroyed) {
-    reply.hijack()
-    return
-  }
-  waiting.set(socket, count)
-  response.once('socket', () => {
-    waiting.set(socket, (waiting.get(socket) ?? 1) - 1)
-    begin()
+export function createServerInTurn(answer: Answer, options: object): Server {
+  const { http, keepAliveTimeout, requestTimeout, connectionTimeout } = options as Timeouts
+  const waiting = new WeakMap<Socket, number>()
+  const server = createServer(http, (request, response) => {
+    const { socket } = request
+    if (socket.destroyed) return
+    // Node gives the connection to one answer at a time.
+    if (response.socket !== null) return answer(request, response)
+    const count = (waiting.get(socket) ?? 0) + 1
+    if (count > pipelinedAtMost) {
+      socket.destroy()
+      return
+    }
+    waiting.set(socket, count)
+    response.once('socket', () => {
+      waiting.set(socket, (waiting.get(socket) ?? 1) - 1)
+      answer(request, response)
+    })
+  })
+  server.on('connection', closeWithoutStacks)
+  server.keepAliveTimeout = keepAliveTimeout
+  server.requestTimeout = requestTimeout
+  return server.setTimeout(connectionTimeout)
+}
+
+/** Node makes an error for each unanswered request of a connection that closes. Recording their stacks takes five times as long as parsing the requests. */
+function closeWithoutStacks(socket: Socket): void {
+  let limit: number
+  socket.prependListener('close', () => {
+    limit = Error.stackTraceLimit
+    Error.stackTraceLimit = 0
+  })
+  socket.on('close', () => {
+    Error.stackTraceLimit = limit
   })
 }

@@ -9,7 +9,7 @@ import { deepestJson, isTooDeep } from './json-depth.ts'
 import { mountRows } from './mount.ts'
 import type { MountDeps } from './mount-deps.ts'
 import { describeApi } from './openapi.ts'
-import { beginInTurn } from './pipelining.ts'
+import { createServerInTurn } from './pipelining.ts'
 import { referencePage } from './reference-page.ts'
 import { createRequestIds } from './request-ids.ts'
 import { serializeLazily } from './serialize.ts'
@@ -43,12 +43,12 @@ export function createHttpServer(settings: HttpSettings, handlers: ModuleHandler
     // Each of these would else be answered in another shape, by Node or by Fastify.
     return503OnClosing: false,
     http: { requireHostHeader: false },
+    serverFactory: createServerInTurn,
     frameworkErrors: answerUnrouted,
     clientErrorHandler: answerMalformed(requestIds),
   })
   app.decorateRequest('state')
   app.server.on('connection', () => deps.reads.noteConnection())
-  app.addHook('onRequest', beginInTurn)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     if (deps.stopping.aborted) fail('unavailable')

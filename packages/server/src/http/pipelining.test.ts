@@ -1,0 +1,44 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { expect, test, vi } from 'vitest'
+import { createServerInTurn, pipelinedAtMost } from './pipelining.ts'
+
+const options = { http: {}, keepAliveTimeout: 1_000, requestTimeout: 0, connectionTimeout: 0 }
+
+/** A server whose requests are begun in turn, and a connection that has sent it so many. */
+async function send(requests: number) {
+  const begun: ServerResponse[] = []
+  const server = createServerInTurn((_, response) => void begun.push(response), options)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  const head = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'
+  let parsed = 0
+  server.on('request', () => {
+    parsed += 1
+  })
+  socket.write(head.repeat(requests))
+  await vi.waitFor(() => expect(parsed).toBe(requests), 20_000)
+  const end = async () => {
+    socket.destroy()
+    await new Promise((closed) => server.close(closed))
+  }
+  return { socket, begun, end }
+}
+
+test('a request is not begun before the one before it is answered', async () => {
+  const { begun, end } = await send(3)
+  for (const count of [1, 2, 3]) {
+    await vi.waitFor(() => expect(begun).toHaveLength(count), 20_000)
+    begun.at(-1)?.end()
+  }
+  await end()
+})
+
+test('a connection that brings too many is closed, and none of those that wait is begun', async () => {
+  const { socket, begun, end } = await send(pipelinedAtMost + 2)
+  if (!socket.destroyed) await once(socket, 'close')
+  expect(begun).toHaveLength(1)
+  await end()
+})
