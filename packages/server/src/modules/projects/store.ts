@@ -2,7 +2,7 @@ import type { Presence } from '@berth/contract'
 import { type Insertable, type RawBuilder, type SqlBool, sql, type Updateable } from 'kysely'
 import { type Awaitable, after } from '../../platform/awaitable.ts'
 import { memoizeByRows } from '../../platform/db/kept-rows.ts'
-import { type Page, page } from '../../platform/db/pages.ts'
+import { type Page, page, preparedPage } from '../../platform/db/pages.ts'
 import { preparedQuery } from '../../platform/db/prepared.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type {
@@ -70,14 +70,23 @@ export interface ProjectsQuery {
 }
 
 /** Newest first; a page is a walk along the index, however many projects there are. */
-export function listProjects(db: Db, organizationId: string, query: ProjectsQuery): Promise<Page<ProjectRow>> {
-  const { limit = 100, cursor, q, onlyIds } = query
-  if (onlyIds?.size === 0) return Promise.resolve({ rows: [], nextCursor: null })
-  let found = db.selectFrom('projects').selectAll().where('organizationId', '=', organizationId).where('presence', 'in', present)
+export function listProjects(db: Db, organizationId: string, query: ProjectsQuery): Awaitable<Page<ProjectRow>> {
+  const { limit = 100, cursor = null, q, onlyIds } = query
+  if (!onlyIds && !q) return pageOfAll(db, { organizationId }, { limit, cursor })
+  if (onlyIds?.size === 0) return { rows: [], nextCursor: null }
+  let found = presentIn(db, organizationId)
   if (onlyIds) found = found.where('id', 'in', [...onlyIds])
   if (q) found = found.where(({ or }) => or([contains('name', q), contains('slug', q)]))
-  return page(found, { limit, cursor, by: ['createdAt', 'id'], direction: 'desc' })
+  return page(found, { limit, cursor, ...newestFirst })
 }
+
+const newestFirst = { by: ['createdAt', 'id'], direction: 'desc' } as const
+const presentIn = (db: Db, organizationId: string) =>
+  db.selectFrom('projects').selectAll().where('organizationId', '=', organizationId).where('presence', 'in', present)
+const pageOfAll = preparedPage<{ organizationId: string }, 'projects', ProjectRow>(
+  (db, { organizationId }) => presentIn(db, organizationId),
+  newestFirst,
+)
 
 /** Whatever the case of ASCII letters, which is all that SQLite's lower() knows; other letters as they are written. */
 function contains(field: 'name' | 'slug', q: string): RawBuilder<SqlBool> {

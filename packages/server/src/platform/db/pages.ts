@@ -75,12 +75,13 @@ export function preparedPage<Parameters extends Record<string, string>, TB exten
     for (const column of by) query = query.orderBy(column, direction)
     return query.limit(parameters.limit)
   })
-  // Rows that end before the limit are the whole page, whatever the limit was.
+  // Rows that end before the limit are the whole page, whatever the limit was; else they are one more than the limit.
   const wholePage = memoizeByRows((rows: readonly Row[]): Page<Row> => ({ rows, nextCursor: null }))
+  const cutPage = memoizeByRows((rows: readonly Row[]): Page<Row> => cutToPage(rows, rows.length - 1, by, direction))
   return (db: Db, parameters: Parameters, { limit, cursor }: { limit: number; cursor?: string | null }): Awaitable<Page<Row>> => {
     if (cursor != null) return page(build(db, parameters), { ...order, limit, cursor })
     return after(first.all(db, { ...parameters, limit: limit + 1 }), (rows) =>
-      rows.length > limit ? cutToPage(rows, limit, by, direction) : wholePage(rows),
+      rows.length > limit ? cutPage(rows) : wholePage(rows),
     )
   }
 }

@@ -17,7 +17,7 @@ import { disableProject, enableProject } from '../lifecycle/power.ts'
 import { updateFromScan, updateProject } from '../lifecycle/update-project.ts'
 import { changeProject } from '../operations/change-project.ts'
 import type { Transferred } from '../project-ports.ts'
-import { projectAnswers, showInfo, showProjects, showRoutes } from '../records/records.ts'
+import { projectAnswers, projectLists, showInfo, showProjects, showRoutes } from '../records/records.ts'
 import { domainsOf, listProjects, type ProjectChanges } from '../store.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
@@ -26,6 +26,7 @@ type Rows = Partial<Handlers<typeof contract.projects>>
 export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
   const { db } = deps.database
   const answerWith = projectAnswers(deps)
+  const listWith = projectLists(deps)
   const shown = (row: Awaitable<ProjectRow>) => after(row, answerWith)
   const change = (project: ProjectRow, changes: ProjectChanges) => shown(changeProject(project, deps, () => changes))
   const update = (project: ProjectRow, body: Parameters<typeof updateProject>[1], { caller }: RequestContext) =>
@@ -36,10 +37,9 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
   }
 
   return {
-    list: async ({ query }, { caller }) => {
+    list: ({ query }, { caller }) => {
       refuseUnstorable(query)
-      const { rows, nextCursor } = await listProjects(db, caller.organizationId, { ...query, onlyIds: caller.projectIds })
-      return { data: await showProjects(rows, deps), nextCursor }
+      return after(listProjects(db, caller.organizationId, { ...query, onlyIds: caller.projectIds }), listWith)
     },
     create: async ({ body }, context) => shown(create(body, context)),
     home: async (_, { caller }) => {

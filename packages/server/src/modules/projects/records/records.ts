@@ -2,6 +2,7 @@ import type { Project, ProjectConfig, ProjectInfo, ProjectRoute, ServiceStatus }
 import { type Awaitable, after, together } from '../../../platform/awaitable.ts'
 import { iso } from '../../../platform/db/columns.ts'
 import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
+import type { Page } from '../../../platform/db/pages.ts'
 import type { DomainRow, ProjectOperationRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { hostUrlsOf } from '../git-remote.ts'
@@ -42,6 +43,30 @@ export function projectAnswers(deps: ProjectsDeps): (row: ProjectRow) => Awaitab
     after(gatherFacts([row], deps), ({ domains, deployments, running, operations }) =>
       answerOf(row, domains, deployments, running, operations, deps.projectPorts.edge?.revision() ?? nothing),
     )
+}
+
+/**
+ * Answers with a page of projects. A page that the read cache gives again was followed by no commit (docs/decisions/kept-reads.md), so neither the page nor the
+ * facts about its projects have changed: while the edge says the same, the answer is given again, and with it its JSON text.
+ */
+export function projectLists(deps: ProjectsDeps): (page: Page<ProjectRow>) => Awaitable<ProjectList> {
+  const known = new WeakMap<Page<ProjectRow>, { edge: object; list: ProjectList }>()
+  return (page) => {
+    const edge = deps.projectPorts.edge?.revision() ?? nothing
+    const before = known.get(page)
+    if (before?.edge === edge) return before.list
+    const { rows, nextCursor } = page
+    return after(gatherFacts(rows, deps), (facts) => {
+      const list = { data: rows.map((row) => recordOf(row, facts, deps)), nextCursor }
+      if (Object.isFrozen(page)) known.set(page, { edge, list: Object.freeze(list) })
+      return list
+    })
+  }
+}
+
+export interface ProjectList {
+  data: Project[]
+  nextCursor: string | null
 }
 
 export async function showRoutes(row: ProjectRow, deps: ProjectsDeps): Promise<ProjectRoute[]> {
