@@ -1,6 +1,7 @@
 // gate: also on PostgreSQL, since it is what reads and writes the tables of servers
 import { networkInterfaces } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { says, startLyingEngine } from '../../../../tests/kit/lying-engine.ts'
 import { describeNeeding, partOf } from '../../../../tests/kit/machine.ts'
 import { type Sshd, startSshd } from '../../../../tests/kit/sshd.ts'
 import { makeKeyPair } from '../../src/drivers/shell/test-ssh-server.ts'
@@ -212,6 +213,14 @@ describeNeeding(['sshd', 'docker'], 'POST /servers/:id/check', () => {
       docker: { version: expect.stringMatching(/^\d+\./) },
     })
     expect(await shown(id)).toMatchObject({ status: 'reachable', statusReason: null, hostKey: await sshd.fingerprint() })
+  })
+
+  test('checks at the same time share what the server sends: one is under way, and one more for all that came meanwhile', async () => {
+    await using engine = await startLyingEngine({ '/version': says({ Version: '99.1' }) })
+    const { id } = await real({ dockerSocket: engine.socket })
+    const answers = await Promise.all(Array.from({ length: 6 }, () => check(id)))
+    for (const { body } of answers) expect(body.data).toMatchObject({ reachable: true, docker: { version: '99.1' } })
+    expect(engine.asked.filter((path) => path === '/version')).toHaveLength(2)
   })
 
   test('a scan right after the host shows its old key again reads the server, whatever the scan before it met', async () => {

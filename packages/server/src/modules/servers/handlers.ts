@@ -1,12 +1,16 @@
-import type { contract } from '@berth/contract'
+import type { contract, ServerCheck } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
 import { listed } from '../../platform/db/pages.ts'
+import { SharedRuns } from '../../platform/shared-runs.ts'
 import { checkForCaller } from './check.ts'
 import type { ServersDeps } from './deps.ts'
 import { changeServer, createServer, removeServer, showServer } from './servers.ts'
 import { listServersOf } from './store.ts'
 
-export const serversHandlers = (deps: ServersDeps): Handlers<typeof contract.servers> => ({
+export const serversHandlers = (
+  deps: ServersDeps,
+  checks = new SharedRuns<ServerCheck>(),
+): Handlers<typeof contract.servers> => ({
   list: async ({ query }, { caller }) => listed(await listServersOf(deps.database.db, caller.organizationId, query), showServer),
   create: async ({ body }, context) => {
     context.audit({ objectKind: 'server', made: 'srv' })
@@ -18,5 +22,6 @@ export const serversHandlers = (deps: ServersDeps): Handlers<typeof contract.ser
     await removeServer(server, deps)
     return undefined
   },
-  check: async (_, { server }) => ({ data: await checkForCaller(server, deps) }),
+  // A server decides how much it sends for each check: callers that check it at the same time share the bytes.
+  check: async (_, { server }) => ({ data: await checks.run(server.id, () => checkForCaller(server, deps)) }),
 })

@@ -1,5 +1,7 @@
 import { type Agent, request } from 'node:http'
+import { setImmediate as letOthers } from 'node:timers/promises'
 import { parseInSlices } from '../../../platform/sliced-json.ts'
+import { collectingYoung } from '../../../platform/steady-memory.ts'
 
 /** An answer of an engine that is longer than it may be. `head` is how it began. */
 export class AnswerTooLong extends Error {
@@ -55,20 +57,23 @@ export class Allowance {
   }
 }
 
-export interface AnswerBounds {
+export interface AnswerBounds<T> {
   maxBytes: number
   /** Of this answer and all beside it. */
   allowance: Allowance
+  /** Takes from the answer what is needed of it; the rest is dropped before another answer is parsed. */
+  read(answer: unknown): T
 }
 
 /** A JSON answer of an engine, of which no more is ever kept than `maxBytes`, within a time of its own. */
-export function boundedGet(
+export function boundedGet<T>(
   path: string,
   agent: Agent,
-  { maxBytes, allowance }: AnswerBounds,
+  { maxBytes, allowance, read }: AnswerBounds<T>,
   abort: AbortSignal,
-): Promise<unknown> {
+): Promise<T> {
   const clock = AbortSignal.timeout(askMs)
+  const collect = collectingYoung()
   return new Promise((resolve, reject) => {
     const asking = request({ agent, path, host: 'docker', signal: AbortSignal.any([abort, clock]) })
     const fail = (error: unknown) => {
@@ -86,6 +91,7 @@ export function boundedGet(
       const chunks: Buffer[] = []
       let length = 0
       response.on('data', (chunk: Buffer) => {
+        collect(chunk)
         chunks.push(chunk)
         length += chunk.length
         if (!allowance.take(chunk.length)) return fail(new SaidTooMuch('the server says more than may be held'))
@@ -97,9 +103,9 @@ export function boundedGet(
       let isWhole = false
       response.once('end', () => {
         isWhole = true
-        const text = Buffer.concat(chunks).toString('utf8')
-        if (response.statusCode !== 200) return fail(new AskRefused(path, response.statusCode ?? 0, text.slice(0, wordsBytes)))
-        parseInSlices(text).then(resolve, fail)
+        const said = () => Buffer.concat(chunks.splice(0)).toString('utf8')
+        if (response.statusCode !== 200) return fail(new AskRefused(path, response.statusCode ?? 0, said().slice(0, wordsBytes)))
+        inTurn(async () => read(await parseInSlices(said()))).then(resolve, fail)
       })
       response.once('close', () => {
         if (!isWhole) fail(new Error('the connection was closed before the answer had ended'))
@@ -107,4 +113,13 @@ export function boundedGet(
     })
     asking.end()
   })
+}
+
+let lastParsed: Promise<unknown> = Promise.resolve()
+
+/** Parses one answer in a turn of the event loop. Sixteen answers that end together would else be parsed at once, and their values held together. */
+function inTurn<T>(parse: () => Promise<T>): Promise<T> {
+  const parsed = lastParsed.then(() => letOthers()).then(parse)
+  lastParsed = parsed.catch(() => undefined)
+  return parsed
 }

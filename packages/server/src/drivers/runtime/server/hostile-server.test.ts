@@ -3,6 +3,7 @@ import { dripping, endless, type Lie, says, startLyingEngine } from '../../../..
 import { describeNeeding, partOf } from '../../../../../../tests/kit/machine.ts'
 import { type Sshd, startSshd } from '../../../../../../tests/kit/sshd.ts'
 import { linksTo } from '../../shell/ssh/test-server.ts'
+import { wordsAtMost } from './plain-values.ts'
 import { createServerReader } from './read-server.ts'
 
 const never = new AbortController().signal
@@ -53,6 +54,18 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
     expect(containers).toHaveLength(3)
     expect(containers[0]).toMatchObject({ labels: {}, command: null, mounts: [] })
     expect(containers[0]?.env.length).toBeLessThan(env.length)
+  })
+
+  test('of many labels the first are kept, and those of Compose wherever they stand', async () => {
+    const many = Object.fromEntries(Array.from({ length: 2_500 }, (_, at) => [`label ${at}`, 'x']))
+    const labels = { ...many, 'com.docker.compose.project': 'shop', 'berth.instance': 'ours' }
+    const { containers } = await read({
+      '/containers/json': listed(1),
+      '/containers/:id/json': says({ Id: idOf(0), Config: { Labels: labels } }),
+    })
+    const kept = containers[0]?.labels
+    expect(kept).toMatchObject({ 'label 0': 'x', 'com.docker.compose.project': 'shop', 'berth.instance': 'ours' })
+    expect(Object.keys(kept ?? {})).toHaveLength(wordsAtMost + 2)
   })
 
   test('all answers together are bounded: what is beyond is left out with a line', async () => {

@@ -11,7 +11,10 @@ export const flag = (value: unknown): boolean => value === true
 /** Of the parts of one container; nobody has more of anything, and millions of small ones take more memory than their bytes. */
 const partsAtMost = 20_000
 /** Labels and options: a Compose file has some dozens. */
-const wordsAtMost = 2_000
+export const wordsAtMost = 200
+/** Labels that say what made a container. They are kept wherever they stand among the others. */
+const ownLabels = /^(com\.docker\.compose|berth)\./
+const ownLabelsAtMost = 50
 export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value.slice(0, partsAtMost) : [])
 export const names = (value: unknown): string[] => Object.keys(record(value)).slice(0, partsAtMost)
 export const texts = (value: unknown): string[] => list(value).filter((one) => typeof one === 'string')
@@ -21,11 +24,13 @@ export const textsOrNull = (value: unknown): string[] | null => (Array.isArray(v
 export function words(value: unknown): Record<string, string> {
   const found: Record<string, string> = Object.create(null)
   const given = record(value)
-  let left = wordsAtMost
+  let [left, leftOwn] = [wordsAtMost, ownLabelsAtMost]
   // A name at a time: all of them at once are as many as a server cares to send.
   for (const name in given) {
-    if (left === 0) break
-    left -= 1
+    const isOwn = leftOwn > 0 && ownLabels.test(name)
+    if (isOwn) leftOwn -= 1
+    else if (left > 0) left -= 1
+    else continue
     const one = given[name]
     if (Object.hasOwn(given, name) && typeof one === 'string') found[name] = one
   }

@@ -4,7 +4,7 @@ import { Allowance, AnswerTooLong, AskRefused, boundedGet, SaidTooMuch } from '.
 import { linkAgent } from './link-agent.ts'
 import { flag, list, record, text, words } from './plain-values.ts'
 import { readContainer, readImage } from './read-container.ts'
-import type { ReadDocker, ServerReader } from './server-reader.ts'
+import type { ReadDocker, ReadNetwork, ReadVolume, ServerReader } from './server-reader.ts'
 
 const answerBytes = 4 * 1024 * 1024
 /** Of one container or image, which has some 10 KB: the rest of the work with it is done at once. */
@@ -33,7 +33,7 @@ export function createServerReader(link: ServerLink): ServerReader {
     const limit = AbortSignal.any([abort, AbortSignal.timeout(wholeMs)])
     const allowance = new Allowance({ kept: wholeBytes, received: receivedBytes })
     try {
-      return await read((path, maxBytes = recordBytes) => boundedGet(path, agent, { maxBytes, allowance }, limit))
+      return await read((path, read, maxBytes = recordBytes) => boundedGet(path, agent, { maxBytes, allowance, read }, limit))
     } catch (error) {
       abort.throwIfAborted()
       if (error instanceof ServerAway) throw error
@@ -43,40 +43,35 @@ export function createServerReader(link: ServerLink): ServerReader {
   }
 }
 
-type Get = (path: string, maxBytes?: number) => Promise<unknown>
+/** Keeps of an answer what `read` takes from it. */
+type Get = <T>(path: string, read: (answer: unknown) => T, maxBytes?: number) => Promise<T>
 
-const versionOf = async (get: Get) => text(record(await get('/version', versionBytes)).Version)
+const versionOf = (get: Get) => get('/version', (answer) => text(record(answer).Version), versionBytes)
 
 async function readAll(get: Get): Promise<ReadDocker> {
   const warnings: string[] = []
   const version = await versionOf(get)
   const ids = await listContainers(get, warnings)
+  const listOf = <T>(what: 'volumes' | 'networks', read: (answer: unknown) => T[]) =>
+    unlessTooLong(what, () => get(`/${what}`, read, answerBytes), warnings)
   const [containers, volumes, networks] = await Promise.all([
-    each(ids, (id) => get(`/containers/${id}/json`), 'container', warnings),
-    unlessTooLong('volumes', () => get('/volumes', answerBytes), warnings).then((answer) => records(record(answer).Volumes)),
-    unlessTooLong('networks', () => get('/networks', answerBytes), warnings).then(records),
+    each(ids, (id) => get(`/containers/${id}/json`, readContainer), 'container', warnings),
+    listOf('volumes', (answer) => atMost(record(answer).Volumes, 'volumes', warnings).map(readVolume)),
+    listOf('networks', (answer) => atMost(answer, 'networks', warnings).map(readNetwork)),
   ])
-  const found = containers.map(readContainer)
-  const imageIds = [...new Set(found.map(({ imageId }) => imageId))].filter((id) => /^sha256:[0-9a-f]{64}$/.test(id))
-  const images = await each(imageIds, (id) => get(`/images/${id}/json`), 'image', warnings)
-  return {
-    version,
-    containers: found,
-    volumes: atMost(volumes, 'volumes', warnings).map((one) => ({
-      name: text(one.Name),
-      driver: text(one.Driver),
-      labels: words(one.Labels),
-      options: words(one.Options),
-    })),
-    networks: atMost(networks, 'networks', warnings).map((one) => ({
-      name: text(one.Name),
-      driver: text(one.Driver),
-      labels: words(one.Labels),
-      internal: flag(one.Internal),
-    })),
-    images: new Map(images.map(readImage).map((image) => [image.id, image])),
-    warnings,
-  }
+  const imageIds = [...new Set(containers.map(({ imageId }) => imageId))].filter((id) => /^sha256:[0-9a-f]{64}$/.test(id))
+  const images = await each(imageIds, (id) => get(`/images/${id}/json`, readImage), 'image', warnings)
+  return { version, containers, volumes, networks, images: new Map(images.map((image) => [image.id, image])), warnings }
+}
+
+function readVolume(value: unknown): ReadVolume {
+  const { Name, Driver, Labels, Options } = record(value)
+  return { name: text(Name), driver: text(Driver), labels: words(Labels), options: words(Options) }
+}
+
+function readNetwork(value: unknown): ReadNetwork {
+  const { Name, Driver, Labels, Internal } = record(value)
+  return { name: text(Name), driver: text(Driver), labels: words(Labels), internal: flag(Internal) }
 }
 
 /**
@@ -89,9 +84,7 @@ async function listContainers(get: Get, warnings: string[]): Promise<string[]> {
   for (let size = pageSize; ids.length < containersAtMost; ) {
     const filters: string = before === null ? '' : `&filters=${encodeURIComponent(JSON.stringify({ before: [before] }))}`
     try {
-      const page: string[] = list(await get(`/containers/json?all=1&limit=${size}${filters}`, pageBytes)).map((one) =>
-        text(record(one).Id),
-      )
+      const page: string[] = await get(`/containers/json?all=1&limit=${size}${filters}`, idsIn, pageBytes)
       const fresh = page.filter((id) => isId(id) && !ids.includes(id))
       ids.push(...fresh)
       if (page.length < size || fresh.length === 0) return ids
@@ -120,34 +113,30 @@ async function listContainers(get: Get, warnings: string[]): Promise<string[]> {
 
 const listedAtMost = 5_000
 
-function atMost<Item>(items: Item[], what: string, warnings: string[]): Item[] {
+function atMost(value: unknown, what: string, warnings: string[]): unknown[] {
+  const items = list(value)
   if (items.length > listedAtMost) warnings.push(`There are more than ${listedAtMost} ${what}: the others are left out`)
   return items.slice(0, listedAtMost)
 }
 
-const records = (value: unknown) => list(value).map(record)
+const idsIn = (page: unknown): string[] => list(page).map((one) => text(record(one).Id))
 
 /** One label of fifty megabytes must not hide everything else. */
-async function unlessTooLong(what: string, read: () => Promise<unknown>, warnings: string[]): Promise<unknown> {
+async function unlessTooLong<T>(what: string, read: () => Promise<T[]>, warnings: string[]): Promise<T[]> {
   try {
     return await read()
   } catch (error) {
     if (!(error instanceof AnswerTooLong) && !(error instanceof SaidTooMuch)) throw error
     warnings.push(`The ${what} are left out: what the server says is too long to be read`)
-    return undefined
+    return []
   }
 }
 
 const isId = (id: string) => /^[0-9a-f]{64}$/.test(id)
 
 /** One that went away meanwhile is left out; one that cannot be read is left out with a line that says so. */
-async function each(
-  ids: readonly string[],
-  read: (id: string) => Promise<unknown>,
-  kind: string,
-  warnings: string[],
-): Promise<unknown[]> {
-  const found = new Map<string, unknown>()
+async function each<T>(ids: readonly string[], read: (id: string) => Promise<T>, kind: string, warnings: string[]): Promise<T[]> {
+  const found = new Map<string, T>()
   const waiting = [...ids]
   let isCut = false
   const readOne = async () => {
@@ -174,5 +163,5 @@ async function each(
     warnings.push(
       `${ids.length - found.size} of ${ids.length} ${kind}s are left out: the server says more of all of them than is read`,
     )
-  return ids.flatMap((id) => (found.has(id) ? [found.get(id)] : []))
+  return ids.flatMap((id) => (found.has(id) ? [found.get(id) as T] : []))
 }

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
+import { connect } from 'node:net'
 import type { Client, ConnectConfig } from 'ssh2'
 import { errorMessage } from '../../../platform/error-message.ts'
+import { collectingYoung } from '../../../platform/steady-memory.ts'
 import { ServerAway } from './server-away.ts'
 import type { SshTarget } from './ssh-target.ts'
 
@@ -49,7 +51,10 @@ export async function openSsh(target: SshTarget, abort: AbortSignal): Promise<Cl
     client.on('close', () => failWith(new Error('it closed the connection')))
     client.on('ready', () => give(() => resolve(client)))
     try {
-      client.connect({ ...settingsFor(target), host: address, hostVerifier } as ConnectConfig)
+      const sock = connect({ host: address, port: target.port })
+      client.connect({ ...settingsFor(target), sock, hostVerifier } as ConnectConfig)
+      // A channel that was closed still brings up to 2 MB that the server has sent meanwhile.
+      sock.on('data', collectingYoung())
     } catch (error) {
       failWith(error)
     }
