@@ -1,7 +1,7 @@
-/** Characters of the changes of one entry, as JSON: an entry is kept for ever, and a page has up to 500 of them. */
+/** Maximum length of an entry's changes as JSON: an entry is kept forever, and a page has up to 500 of them. */
 export const changesCharacters = 4096
 
-/** Bounds of one level, tried one after the other until the whole fits. */
+/** Limits per level, tried in order until the whole fits. */
 const bounds = [
   { text: 500, items: 50 },
   { text: 100, items: 20 },
@@ -9,7 +9,7 @@ const bounds = [
 ] as const
 const deepest = 8
 
-/** The changes as JSON that is kept: long texts and lists are shortened, and say how much is missing. */
+/** The changes as JSON to store; long texts and lists are truncated and state how much is missing. */
 export function changesText(changes: unknown): string {
   const whole = JSON.stringify(changes ?? {})
   if (whole.length <= changesCharacters) return whole
@@ -20,7 +20,7 @@ export function changesText(changes: unknown): string {
   return shortenedText(whole.length)
 }
 
-/** Instead of changes that were kept whole by an earlier version. */
+/** Replacement for the oversized changes that an earlier version stored. */
 export const shortenedText = (characters: number): string => JSON.stringify({ shortenedFrom: characters })
 
 interface LevelBound {

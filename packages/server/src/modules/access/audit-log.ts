@@ -11,7 +11,7 @@ import type { AccessDeps } from './deps.ts'
 const firstHash = '0'.repeat(64)
 const attempts = 50
 
-/** A statement of so many rows keeps the process from all else for less than a millisecond. */
+/** A statement with this many rows blocks the event loop for less than a millisecond. */
 const mostTogether = 50
 
 interface Entry {
@@ -20,13 +20,13 @@ interface Entry {
 }
 
 export interface AuditLog {
-  /** Within the transaction of the write that the event is about. */
+  /** Appends within the transaction of the write that the event describes. */
   append(transaction: RecordingTransaction, event: AuditEvent): Promise<void>
-  /** In a transaction of its own, together with others that wait. */
+  /** Appends in a transaction of its own, batched with other waiting events. */
   record(event: AuditEvent): Promise<void>
 }
 
-/** An organisation's chain has one writer at a time: until it commits, others wait for the lock of the chain. */
+/** The audit log. Each organisation's hash chain has one writer at a time: others wait for the chain's lock until it commits. */
 export function createAuditLog({ database, clock }: AccessDeps): AuditLog {
   const chains = new Map<string, { append(entry: Entry): Promise<unknown>; waiting: number }>()
   const now = () => clock.now().getTime()
@@ -54,10 +54,7 @@ export function createAuditLog({ database, clock }: AccessDeps): AuditLog {
   }
 }
 
-/**
- * The lock is the last thing that a transaction waits for, so that it is held for the time of a commit and no two transactions wait
- * for each other.
- */
+/** Appends entries to a chain. The lock is taken last, so it is held only for the commit and transactions cannot deadlock. */
 async function append(
   { db, lock }: RecordingTransaction,
   organizationId: string,
@@ -75,7 +72,7 @@ async function append(
       last = row
       return { ...row, userEmail: emails.get(event.userId ?? '') ?? null }
     })
-    // A control plane of an older version takes no lock: its entry shows as a taken number.
+    // A control plane of an older version takes no lock: its entry then conflicts on the sequence number.
     const inserted = await db
       .insertInto('auditLog')
       .values(rows)
@@ -124,7 +121,7 @@ function linked(last: { sequence: number; hash: string } | undefined, organizati
   return { ...entry, hash: hashOf(entry) }
 }
 
-/** In this order, for ever. The address of the person is not among them: it may change. */
+/** Fields of the hash, in an order that must never change. The user's e-mail address is left out, because it may change. */
 const hashedFields = [
   'previousHash',
   'id',
@@ -146,7 +143,7 @@ export function hashOf(entry: Pick<AuditRow, (typeof hashedFields)[number]>): st
   return createHash('sha256').update(JSON.stringify(content)).digest('hex')
 }
 
-/** The first entry that does not follow from the one before it, or null when the chain is whole. `rows` oldest first. */
+/** The first entry whose hash does not follow from the previous one; null when the chain is intact. `rows` oldest first. */
 export function brokenLink(rows: readonly AuditRow[]): AuditRow | null {
   let previousHash = rows[0]?.previousHash ?? firstHash
   for (const row of rows) {

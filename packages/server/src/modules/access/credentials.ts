@@ -14,7 +14,10 @@ import type { AccessDeps } from './deps.ts'
 import { sessionCookie } from './session-cookie.ts'
 import { findSetupOrganization } from './setup-organization.ts'
 
-/** Tells who is behind a request. No answer is kept past a write: a revoked token or a changed role counts at the very next call. */
+/**
+ * Authenticates requests. Cached results do not outlive a write: a revoked token or a changed role takes effect with the next
+ * call.
+ */
 export function createGatekeeper({ database, clock, log }: AccessDeps): Gatekeeper {
   const { db } = database
   const noteUse = createUseNoter(db, log)
@@ -43,7 +46,7 @@ export function createGatekeeper({ database, clock, log }: AccessDeps): Gatekeep
   }
 }
 
-/** The caller behind a credential that was good a while ago, as the credential and the membership are now. */
+/** Re-evaluates a caller who authenticated earlier, with the current credential and membership. */
 export async function renewed(db: Db, caller: Credential, now: number): Promise<Caller | null> {
   const { userId, organizationId, tokenId, sessionId } = caller
   if (tokenId) {
@@ -56,10 +59,10 @@ export async function renewed(db: Db, caller: Credential, now: number): Promise<
   return member ? callerOfSession(session, member) : null
 }
 
-/** By what a caller came: one of the two ids is set. */
+/** The credential of a caller: either `tokenId` or `sessionId` is set. */
 export type Credential = Pick<Caller, 'userId' | 'organizationId' | 'tokenId' | 'sessionId'>
 
-/** Whether the tag is still held: by the token, as it is now, or else by the user's role. */
+/** Whether the permission is still held: by the token as it is now, or else by the user's role. */
 export async function holdsNow(
   db: Db,
   tag: Permission,
@@ -74,11 +77,14 @@ export async function holdsNow(
   return role !== undefined && holds({ role, scopes: null }, tag)
 }
 
-/** What a person is in an organisation now. */
+/** The user's current role in an organisation. */
 export const roleOf = async (db: Db, userId: string, organizationId: string): Promise<Role | undefined> =>
   (await findMember.first(db, { userId, organizationId }))?.role
 
-/** A person is one wherever they act; a token only in the organisation that it is bound to, and never if limited to projects. */
+/**
+ * Whether the caller is an operator. A user's session is one in every organisation; a token only in the set-up organisation, and
+ * never if limited to projects.
+ */
 async function isOperator(db: Db, { userId, organizationId, tokenId, projectIds }: Caller): Promise<boolean> {
   const setUp = await findSetupOrganization.first(db, {})
   if (!setUp || projectIds || (tokenId && organizationId !== setUp.id)) return false
@@ -134,7 +140,7 @@ function bySession(db: Db, request: FastifyRequest, now: number): Awaitable<Call
   })
 }
 
-/** In the organisation that is asked for; else in the person's default one, or in the first that they joined. */
+/** The membership in the requested organisation; else in the user's default one, or the first one they joined. */
 function membershipOf(db: Db, session: FoundSession, wanted: string | undefined): Awaitable<Membership | undefined> {
   const { userId, defaultOrganizationId } = session
   const organizationId = wanted ?? defaultOrganizationId
@@ -154,7 +160,7 @@ const callerOfSession = memoizeByRows(
 
 const firstOf = (db: Db, userId: string) => findFirstMembership.first(db, { userId })
 
-/** A cookie comes along with every request a browser makes, also one that another site started. */
+/** CSRF check: a browser sends the cookie with every request, including one that another site started. */
 function checkOrigin(request: FastifyRequest): void {
   if (request.method === 'GET' || request.method === 'HEAD') return
   if (request.headers.origin === undefined || isFromElsewhere(request))
@@ -164,7 +170,7 @@ function checkOrigin(request: FastifyRequest): void {
 export const setOf = (json: string | null): ReadonlySet<string> | null =>
   json === null ? null : new Set(JSON.parse(json) as string[])
 
-/** `lastUsedAt` is for people: once a minute and token is enough, and no request waits for it. */
+/** Records `lastUsedAt` at most once a minute per token, without delaying requests. */
 function createUseNoter(db: Db, log: AccessDeps['log']) {
   const notedAt = new Map<string, number>()
   return (tokenId: string, now: number) => {

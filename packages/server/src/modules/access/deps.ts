@@ -8,7 +8,7 @@ import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 
 export interface SignUpSettings {
   mode: 'closed' | 'invitation' | 'open'
-  /** From wherever they come. */
+  /** Limit over all clients. */
   perHour: number
 }
 
@@ -18,19 +18,21 @@ export interface AccessDeps {
   log: Log
   limiter: Pick<RateLimiter, 'take' | 'giveBack'>
   secretBox: Pick<SecretBox, 'sign' | 'isSigned'>
-  /** Where browsers reach this instance, without a slash at the end. */
+  /** Public URL of this instance, without a trailing slash. */
   publicUrl: () => string
-  /** The subset that are projects of the organisation, here or in its linked cloud. Absent: none. */
+  /** The projects among these that the organisation has, here or in its linked cloud. Absent: none. */
   ownedProjects?(organizationId: string, projectIds: readonly string[]): Promise<ReadonlySet<string>>
-  /** Who may make an account of their own; absent on a self-hosted instance, where nobody does. */
+  /** Sign-up settings; absent on a self-hosted instance, which has no sign-up. */
   signUp?: SignUpSettings
-  /** How many organisations one person may own; null: any number. */
+  /** Maximum organisations that a user may own; null: unlimited. */
   organizationsEach?: number | null
-  /** What an organisation may have, and has; absent: nobody counts. */
+  /** Quota limits and usage of an organisation; absent: no quotas. */
   quotasOf?(organizationId: string): Promise<Quotas | null>
-  /** A cloud: its organisations are strangers to each other and to the operator. */
+  /** A cloud: its organisations do not trust each other, and the operator does not trust them. */
   isCloud?: boolean
   mailer?: Pick<Mailer, 'configured' | 'send'>
-  /** Nothing keeps projects apart here and nobody said that all are trusted: one person may deploy, in one organisation. */
+  /**
+   * Projects are not isolated here and the operator did not declare all users trusted: one user may deploy, in one organisation.
+   */
   onlyOnePerson?: boolean
 }

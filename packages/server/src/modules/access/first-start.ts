@@ -13,7 +13,7 @@ import { findUserByEmail, hasUsers } from './store.ts'
 
 const setupKey = 'setupCodeHash'
 
-/** On an instance without users: the owner from the settings, or a fresh one-time set-up link to print. */
+/** Prepares an instance without users: creates the owner from the settings, or returns a new one-time set-up link to print. */
 export async function prepareFirstStart(
   { adminEmail, adminPassword }: { adminEmail: string | null; adminPassword: Secret | null },
   deps: AccessDeps,
@@ -30,14 +30,14 @@ export async function prepareFirstStart(
     .onConflict((conflict) => conflict.column('key').doUpdateSet({ value: hashToken(code) }))
     .execute()
   return {
-    // The port may be known only once the instance listens, which it does after this.
+    // A getter, because the port may be known only once the instance listens.
     get setupUrl() {
       return `${deps.publicUrl()}/setup?code=${code}`
     },
   }
 }
 
-/** Whether somebody can sign in, or set the instance up: from then on for good. */
+/** Whether a user can sign in or set the instance up. Stays true once it is. */
 export function createReadiness({ database: { db } }: AccessDeps): () => Awaitable<boolean> {
   let isReady = false
   const look = async () => {
@@ -65,10 +65,10 @@ interface Setup {
   organization: string
 }
 
-/** The code's row is deleted by the transaction that makes the owner, so that of two who try at once one wins. */
+/** Creates the first owner. The same transaction deletes the code's row, so of two concurrent requests one wins. */
 export async function setUp({ code, email, password, organization }: Setup, deps: AccessDeps) {
   const { database, clock } = deps
-  // Hashing is dear: a guess that is wrong anyway must not buy any.
+  // Password hashing is expensive: reject a wrong code first.
   if (await hasUsers(database.db)) fail('already_set_up')
   if (!(await isSetupCode(database.db, code))) fail('not_found', { words: wrongCode })
   const passwordHash = await hashPassword(password)
@@ -88,8 +88,8 @@ export async function setUp({ code, email, password, organization }: Setup, deps
 }
 
 /**
- * `berth admin create`: makes an owner, or gives a known person a new password and the organisation made at set-up. Whoever
- * had the old password, or got in with it, is out.
+ * `berth admin create`: creates an owner, or gives an existing user a new password and ownership of the set-up organisation. All
+ * sessions of that user end.
  */
 export async function createAdmin({ email, password, organization }: Omit<Setup, 'code'>, { database, clock }: AccessDeps) {
   const now = clock.now().getTime()

@@ -22,9 +22,8 @@ export { findOrganizationName, membersOf, organizationNames, quotaOverride } fro
 export type { StreamTokens, TravellingGrant }
 
 /**
- * Who may do what. A *user* belongs to *organisations* as a *member* with a *role*, which is a set of tags; a *grant*
- * changes one person's *level* on one project; a *session* or a *token* says who is asking, and the *audit log* keeps
- * what they changed.
+ * Access control. A *user* is a *member* of *organisations* with a *role*, which is a set of permissions; a *grant* changes a
+ * member's *level* on one project; a *session* or a *token* authenticates a request, and the *audit log* records changes.
  */
 export function createAccess(deps: AccessDeps) {
   return {
@@ -34,24 +33,24 @@ export function createAccess(deps: AccessDeps) {
     gatekeeper: createGatekeeper(deps),
     auditLog: createAuditLog(deps),
     streamTokens: createStreamTokens(deps),
-    /** What a person is in an organisation now; undefined when they have left it. */
+    /** The user's current role in an organisation; undefined when they are no longer a member. */
     roleOf: (userId: string, organizationId: string) => roleOf(deps.database.db, userId, organizationId),
-    /** Whether a credential that was good a while ago still has the tag. */
+    /** Whether an earlier credential still has the permission. */
     holdsNow: (tag: Permission, credential: Omit<Credential, 'sessionId'>) =>
       holdsNow(deps.database.db, tag, credential, deps.clock.now().getTime()),
-    /** Grants of a project that moves. */
+    /** Grants of a project that moves to another instance. */
     grants: {
       of: (db: Db, projectId: string) => grantsOf(db, projectId),
       place: (project: Parameters<typeof placeGrants>[0], grants: readonly TravellingGrant[], db: Db) =>
         placeGrants(project, grants, db, deps),
     },
-    /** The organisation made at set-up, whose owners and admins run the instance. */
+    /** Whether this is the set-up organisation, whose owners and admins operate the instance. */
     isOperatorsOrganization: (organizationId: string) => isSetupOrganization(deps.database.db, organizationId),
-    /** `owner/*` and `owner/repo` that members may see; null: every one. */
+    /** Patterns (`owner/*`, `owner/repo`) of repositories that members may see; null: all. */
     memberRepositories: (organizationId: string) => memberRepositories(deps.database.db, organizationId),
     nameOf: async (organizationId: string) => (await findOrganization(deps.database.db, organizationId))?.name,
     prepareFirstStart: (settings: Parameters<typeof prepareFirstStart>[0]) => prepareFirstStart(settings, deps),
-    /** Whether the first owner can sign in. */
+    /** Whether a user can sign in or set the instance up. */
     isReady: createReadiness(deps),
     expiringTokens: (now: Date, until: Date) => expiringTokens(now, until, deps),
     tooManyPeople: () => tooManyPeople(deps.database.db),

@@ -17,8 +17,8 @@ import { findMembership, findUserByEmail, showInvitation } from './store.ts'
 const goodForMs = 7 * 86_400_000
 
 /**
- * The code goes to the mailbox where the instance has a mail server. On a cloud with one, only there: a caller with the code is
- * taken for the owner of the mailbox.
+ * Creates an invitation. The code is mailed if the instance has a mail server. A cloud with one only mails it: the code proves
+ * ownership of the mailbox.
  */
 export async function invite({ email, role }: { email: string; role: Role }, caller: Caller, deps: AccessDeps) {
   const { database, clock, mailer } = deps
@@ -41,7 +41,7 @@ export async function invite({ email, role }: { email: string; role: Role }, cal
   await database.transaction(async (bound) => {
     const { db } = bound
     if (mailer?.configured) await mailInvitation(bound, row, now)
-    // A newer invitation of the same address takes the place of the older one.
+    // A newer invitation replaces an older one for the same address.
     await db.deleteFrom('invitations').where('organizationId', '=', row.organizationId).where('email', '=', row.email).execute()
     await db.insertInto('invitations').values(row).execute()
   })
@@ -57,15 +57,15 @@ interface Acceptance {
   device: string | null
 }
 
-/** Single use and bound to the address: the row is deleted by the transaction that makes the member. */
+/** Accepts an invitation, which is single use and bound to its address: the transaction that creates the member deletes its row. */
 export async function acceptInvitation({ code, email, password, name, device }: Acceptance, deps: AccessDeps) {
   const { database, clock } = deps
   const now = clock.now().getTime()
-  // Hashing is dear: a guess that is wrong anyway must not buy any.
+  // Password hashing is expensive: reject a wrong code first.
   const good = await goodInvitation({ code, email, now }, deps)
   if (!good) return fail('not_found', { words: notGood })
   const known = await findUserByEmail(database.db, email)
-  // Whoever may invite could else guess at a stranger's password here.
+  // Rate-limited like a sign-in: otherwise a user who may invite could guess a stranger's password here.
   if (known) await provePassword({ email, password, device }, known, deps)
   const passwordHash = known ? known.passwordHash : await hashPassword(password)
   return database.transaction(async ({ db, announce }) => {
@@ -93,7 +93,10 @@ export async function acceptInvitation({ code, email, password, name, device }: 
 
 const notGood = 'This invitation is not good: it was used, withdrawn, ran out, or is for another address'
 
-/** By its signature, also when a newer key has been added since; codes of older instances are known by their hash. */
+/**
+ * Finds the invitation of a code and verifies the signature, which older keys may have made. Codes of older versions are found by
+ * hash.
+ */
 async function goodInvitation({ code, email, now }: { code: string; email: string; now: number }, deps: AccessDeps) {
   const codeHash = hashToken(code)
   const row = await deps.database.db

@@ -17,7 +17,7 @@ export async function changeRole(member: MemberRow, role: Role, caller: Caller, 
   return showMember(await findMemberWithUser(database.db, member.organizationId, member.userId))
 }
 
-/** Their tokens and grants for this organisation go with them; a session stays good for their other organisations. */
+/** Removes a member with their tokens and grants in this organisation. Sessions stay valid for the user's other organisations. */
 export async function removeMember(member: MemberRow, caller: Caller, { database }: AccessDeps): Promise<void> {
   if (member.role === 'owner') onlyOwners(caller)
   await database.transaction(async ({ db }) => {
@@ -41,7 +41,7 @@ function onlyOwners(caller: Caller): void {
 type Bound = Parameters<Parameters<AccessDeps['database']['transaction']>[0]>[0]
 
 async function keepAnOwner(db: Bound['db'], organizationId: string): Promise<void> {
-  // Two owners who unmake each other at once would leave none: the organisation's row is written first, which queues them.
+  // Two owners who demote each other at once would leave none: updating the organisation's row serializes them.
   await db
     .updateTable('organizations')
     .set(({ ref }) => ({ name: ref('name') }))

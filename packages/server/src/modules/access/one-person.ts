@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/schema.ts'
 import { fail } from '../../platform/failure.ts'
 import type { AccessDeps } from './deps.ts'
 
-/** Whoever may deploy can do what Berth's own user can, where nothing keeps projects apart. */
+/** Roles that may deploy. Without isolation, a user who deploys can do everything that Berth's own OS user can. */
 const mayDeploy = (role: Role) => role !== 'viewer'
 
 const howTo =
@@ -17,7 +17,7 @@ export function refuseSecondPerson(role: Role, { onlyOnePerson }: Pick<AccessDep
     })
 }
 
-/** A viewer with a higher level on one project is one more who deploys. */
+/** A viewer with a higher level on one project counts as a second deployer. */
 export function refuseSecondDeployer(level: Level, role: Role, deps: Pick<AccessDeps, 'onlyOnePerson'>): void {
   if (level !== 'read' && !mayDeploy(role)) refuseSecondPerson('member', deps)
 }
@@ -29,7 +29,7 @@ export function refuseSecondOrganization({ onlyOnePerson }: AccessDeps): void {
     })
 }
 
-/** Null, or why the instance must not run its projects as it is: for the start. */
+/** The reason why the instance must not run its projects, checked at startup; null when it may. */
 export async function tooManyPeople(db: Db): Promise<string | null> {
   const { people } = await db
     .selectFrom('members')

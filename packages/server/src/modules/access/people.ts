@@ -5,7 +5,7 @@ import type { OrganizationRow, UserRow } from '../../platform/db/tables/access.t
 import { randomCode } from './random-code.ts'
 import { findUserByEmail } from './store.ts'
 
-/** The three rows that everything in access begins with, each written within the caller's transaction. */
+/** Inserts users, organisations and members within the caller's transaction. */
 
 export async function insertUser(
   db: Db,
@@ -17,7 +17,7 @@ export async function insertUser(
   return row
 }
 
-/** Of two that want the same slug at once, one gets it and the other the next. */
+/** Creates an organisation. If its slug is taken, a random suffix is added. */
 export async function insertOrganization(db: Db, name: string, now: number): Promise<OrganizationRow> {
   const wanted = slugOf(name)
   const organization = { id: newId('org'), name: name.trim(), memberRepositories: null, quotas: null, createdAt: now }
@@ -34,7 +34,7 @@ export async function insertOrganization(db: Db, name: string, now: number): Pro
   throw new Error(`no slug like ${wanted} is free`)
 }
 
-/** Joining again changes nothing: a role is changed by its own route. */
+/** Adds a member; an existing membership keeps its role. */
 export async function insertMember(db: Db, organizationId: string, userId: string, role: Role, now: number): Promise<void> {
   await db
     .insertInto('members')
@@ -49,7 +49,7 @@ export async function insertMember(db: Db, organizationId: string, userId: strin
     .execute()
 }
 
-/** A person with an organisation of their own: what set-up and `berth admin create` make. */
+/** Creates a user with an organisation of their own, for set-up and `berth admin create`. */
 export async function insertOwner(
   db: Db,
   { email, passwordHash, organization }: { email: string; passwordHash: string; organization: string },

@@ -8,19 +8,19 @@ const purpose = 'known-device'
 interface Attempt {
   email: string
   password: string
-  /** What the browser brought of an earlier time; null: nothing. */
+  /** The browser's known-device cookie; null without one. */
   device: string | null
 }
 
 /**
- * Wrong passwords are counted for the account, known or not, wherever they come from. A browser that has signed in to it
- * before is counted apart from all others: whoever guesses from elsewhere does not lock its owner out.
+ * Verifies a password. Wrong passwords are counted per account, existing or not, from all clients together. A browser that has
+ * signed in to the account before has its own counter, so an attacker cannot lock the owner out.
  */
 export async function provePassword({ email, password, device }: Attempt, user: UserRow | undefined, deps: AccessDeps) {
   const account = email.toLowerCase()
   const known = device && nameOfDevice(device, account, deps)
   const counted = known ? `${account} ${known}` : account
-  // Counted before the dear work, or a hundred guesses at once would all come before the first is known to be wrong.
+  // Counted before the slow hash check: otherwise many concurrent guesses would pass before the first one fails.
   deps.limiter.take('account', counted)
   const proven = await verifyPassword(password, user?.passwordHash ?? null)
   if (!user || !proven) fail('unauthorized', { words: 'The e-mail address or the password is wrong' })
@@ -28,11 +28,14 @@ export async function provePassword({ email, password, device }: Attempt, user: 
   return user
 }
 
-/** `random.signature`, of which the signature is for this account alone. */
+/** The device cookie: `random.signature`. The signature is valid for this account only. */
 export const knownDevice = (random: string, email: string, { secretBox }: Pick<AccessDeps, 'secretBox'>): string =>
   `${random}.${secretBox.sign(messageOf(random, email.toLowerCase()), purpose)}`
 
-/** What is random in it, or null. What follows the signature's end must not make two devices of one. */
+/**
+ * The random part of a valid device cookie, else null. Only this part names the device, so characters after the signature cannot
+ * create a second counter.
+ */
 function nameOfDevice(device: string, account: string, { secretBox }: AccessDeps): string | null {
   const at = device.indexOf('.')
   const random = device.slice(0, at)

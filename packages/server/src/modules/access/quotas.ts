@@ -5,7 +5,7 @@ import type { Bound } from '../../platform/transaction.ts'
 import type { AccessDeps } from './deps.ts'
 import { countOwned, findOrganization, quotaOverride } from './store.ts'
 
-/** Of whichever organisation. */
+/** Quotas of any organisation, for operators. */
 export async function quotasOf(organizationId: string, { database, quotasOf }: AccessDeps) {
   if (!(await findOrganization(database.db, organizationId))) fail('not_found')
   return (await quotasOf?.(organizationId)) ?? null
@@ -21,7 +21,9 @@ export const setQuotas = (organizationId: string, body: QuotaLimitsBody, { datab
     await db.updateTable('organizations').set({ quotas }).where('id', '=', organizationId).execute()
   })
 
-/** Each organisation has quotas of its own: whoever could make any number of them would have none. */
+/**
+ * Limits how many organisations a user owns: each has its own quotas, so unlimited organisations would mean unlimited resources.
+ */
 export async function refuseTooManyOrganizations(
   { db, lock }: Pick<Bound, 'db' | 'lock'>,
   { userId }: Caller,
@@ -33,6 +35,6 @@ export async function refuseTooManyOrganizations(
   if (owned >= organizationsEach)
     fail('quota_exceeded', {
       field: 'organizations',
-      words: `Quota organizations: a person may own ${organizationsEach}, and you own ${owned}: delete one, or ask whoever runs this service for more`,
+      words: `Quota organizations: a person may own ${organizationsEach}, and you own ${owned}: delete one, or ask the operator of this service for more`,
     })
 }

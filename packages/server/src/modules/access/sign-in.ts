@@ -23,7 +23,7 @@ interface SignIn {
   device: string | null
 }
 
-/** An unknown address takes the same time and gets the same answer as a wrong password. */
+/** Signs in. An unknown address takes the same time and gets the same response as a wrong password. */
 export async function signIn(attempt: SignIn, deps: AccessDeps) {
   const user = await provePassword(attempt, await findUserByEmail(deps.database.db, attempt.email), deps)
   const passwordHash = needsRehash(user.passwordHash) ? await hashPassword(attempt.password) : null
@@ -33,7 +33,7 @@ export async function signIn(attempt: SignIn, deps: AccessDeps) {
   })
 }
 
-/** Opens a session of a person who belongs to an organisation; the cookie's value is returned once, only its hash is kept. */
+/** Opens a session for a user who is a member of an organisation. The cookie value is returned once; only its hash is stored. */
 export async function openSession(db: Db, userId: string, { clock }: Pick<AccessDeps, 'clock'>) {
   const { organizationId } = await membershipAfterSignIn(db, await findUser(db, userId))
   describeWrite({ userId, organizationId })
@@ -47,7 +47,7 @@ export async function openSession(db: Db, userId: string, { clock }: Pick<Access
 export const endSession = (db: Db, cookie: string) =>
   db.deleteFrom('sessions').where('secretHash', '=', hashToken(cookie)).execute()
 
-/** Who is asking, where, and what they may do there. */
+/** The caller's user, organisation and permissions. */
 export function describeSession(db: Db, caller: Caller): Awaitable<{ data: Session }> {
   const rows = together(userById.first(db, { id: caller.userId }), organizationById.first(db, { id: caller.organizationId }))
   return after(rows, ([user, organization]) => {
@@ -68,7 +68,7 @@ const sessionOf = memoizeByRows((caller: Caller, user: UserRow, organization: Or
   },
 }))
 
-/** The session of someone who has just signed in: in their default organisation, else in the first that they joined. */
+/** The session of a user who has just signed in: in their default organisation, else in the first one they joined. */
 export async function describeNewSession(db: Db, opened: Awaited<ReturnType<typeof openSession>>): Promise<{ data: Session }> {
   const user = (await findUser(db, opened.userId)) ?? fail('unauthorized')
   const member = await membershipAfterSignIn(db, user)

@@ -10,7 +10,7 @@ interface SignUpMail {
 
 export const signUpMailKind: JobKind<SignUpMail> = { kind: 'access.sign-up-mail' }
 
-/** Sent by a job: how long the mail server takes tells whoever asks nothing about the address. */
+/** Sends sign-up mails in a job, so that the response time reveals nothing about the address. */
 export const signUpMailJob = (deps: AccessDeps) =>
   job<SignUpMail, unknown>(signUpMailKind.kind, {
     deadlineMs: 60_000,
@@ -28,7 +28,7 @@ export const signUpMailJob = (deps: AccessDeps) =>
 
 const known = ({ publicUrl }: AccessDeps) => ({
   subject: 'You have an account already',
-  lines: ['Somebody, perhaps you, asked to sign up with this address, which has an account already. Sign in here:'],
+  lines: ['This address was used to sign up, perhaps by you. It has an account already. Sign in here:'],
   link: publicUrl(),
 })
 

@@ -19,19 +19,22 @@ const hour = 3_600_000
 const day = 24 * hour
 const goodForMs = day
 const invitationGoodForMs = 7 * day
-/** A person asks once or twice; a household or an office a few times more. */
+/** Per client address: a user asks once or twice; a shared address may need a few more. */
 const mostOfClient = { count: 20, withinMs: day }
-/** Nobody's mailbox is filled by somebody who types its address. */
+/** Per e-mail address, so that a client cannot flood another person's mailbox. */
 const mostOfEmail = { count: 3, withinMs: hour }
 
-/** The answer is the same whether the address has an account or not: only its mailbox is told. */
+/**
+ * Requests a sign-up. The response is the same whether or not the address has an account; only its mailbox receives the
+ * difference.
+ */
 export async function requestSignUp({ email, client }: { email: string; client: string }, deps: AccessDeps) {
   const settings = await openTo(['open'], deps)
   const now = deps.clock.now().getTime()
-  // Counted with, never shown: its hash is enough.
+  // Only used for counting, so a hash is enough.
   const row = newRow(email, now, goodForMs, { client: hashToken(client) })
   await deps.database.transaction(async (bound) => {
-    // One after the other, so that a thousand at once are counted.
+    // Serialized, so that concurrent requests are all counted.
     await bound.lock('sign-ups')
     await bound.db
       .deleteFrom('signUps')
@@ -43,7 +46,7 @@ export async function requestSignUp({ email, client }: { email: string; client: 
   return { email: row.email, expiresAt: iso(row.expiresAt) }
 }
 
-/** By an operator: the code is shown, and mailed where the instance can. */
+/** Creates a sign-up invitation for an operator: the code is returned, and mailed if the instance has a mail server. */
 export async function inviteToSignUp(email: string, caller: Caller, deps: AccessDeps) {
   await openTo(['open', 'invitation'], deps)
   if (await findUserByEmail(deps.database.db, email))
@@ -66,7 +69,7 @@ interface Completion {
   name?: string
 }
 
-/** Of two who use one code at once one wins: its row is marked by the transaction that makes the account. */
+/** Completes a sign-up. The transaction that creates the account marks the code as used, so of two concurrent requests one wins. */
 export async function completeSignUp({ code, email, password, organization, name }: Completion, deps: AccessDeps) {
   const { mode } = await openTo(['open', 'invitation'], deps)
   refuseSecondOrganization(deps)
@@ -74,7 +77,7 @@ export async function completeSignUp({ code, email, password, organization, name
   const now = clock.now().getTime()
   const row = await goodRows(database.db, email, now).where('id', '=', idIn(code)).executeTakeFirst()
   const isGood = row && isCodeOf(row, code, 'sign-up', deps) && (mode === 'open' || row.invitedBy !== null)
-  // Hashing is dear: a guess that is wrong anyway must not buy any.
+  // Password hashing is expensive: reject a wrong code first.
   if (!isGood) return fail('not_found', { words: notGood })
   if (await findUserByEmail(database.db, email)) taken()
   const passwordHash = await hashPassword(password)
@@ -98,11 +101,14 @@ export async function completeSignUp({ code, email, password, organization, name
 const notGood = 'This code is not good: it was used, ran out, or is for another address'
 const taken = () => fail('email_taken', { field: 'email', words: 'This address has an account already: sign in' })
 
-/** On a self-hosted instance there is no such thing; before a cloud is set up nobody could run it. */
+/**
+ * Rejects sign-up where the mode does not allow it. A self-hosted instance has no such route, and a cloud that is not set up has
+ * no operator yet.
+ */
 async function openTo(modes: readonly SignUpSettings['mode'][], { signUp, database }: AccessDeps): Promise<SignUpSettings> {
   if (!signUp || signUp.mode === 'closed') return fail('not_found', { words: 'This route does not exist' })
   if (!modes.includes(signUp.mode))
-    fail('forbidden', { words: 'Signing up here takes an invitation: ask whoever runs this cloud for one' })
+    fail('forbidden', { words: 'Signing up here takes an invitation: ask the operator of this cloud for one' })
   if (!(await findSetupOrganization.first(database.db, {}))) fail('starting')
   return signUp
 }

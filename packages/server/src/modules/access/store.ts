@@ -6,7 +6,7 @@ import type { Db } from '../../platform/db/schema.ts'
 import type { AuditRow, InvitationRow, MemberRow, OrganizationRow, TokenRow, UserRow } from '../../platform/db/tables/access.ts'
 import { changesCharacters, shortenedText } from './audit-changes.ts'
 
-/** All SQL of the access module that is not on the hot path of every request (see `credentials.ts` for that). */
+/** SQL of the access module, except for the queries of every request (see `credentials.ts`). */
 
 export interface ListRequest {
   limit?: number
@@ -42,13 +42,13 @@ export async function memberRepositories(db: Db, organizationId: string): Promis
   return row?.memberRepositories ? (JSON.parse(row.memberRepositories) as string[]) : null
 }
 
-/** Limits by name that an operator gave the organisation. */
+/** Quota limits that an operator set for the organisation. */
 export async function quotaOverride(db: Db, organizationId: string): Promise<Partial<Record<QuotaName, number>> | null> {
   const row = await db.selectFrom('organizations').select('quotas').where('id', '=', organizationId).executeTakeFirst()
   return row?.quotas ? JSON.parse(row.quotas) : null
 }
 
-/** Organisations that a person owns. */
+/** Number of organisations that a user owns. */
 export async function countOwned(db: Db, userId: string): Promise<number> {
   const { count } = await db
     .selectFrom('members')
@@ -108,7 +108,7 @@ const tokensOf = preparedPage(
 export const listTokens = (db: Db, userId: string, organizationId: string, request: ListRequest) =>
   tokensOf(db, { userId, organizationId }, paging(request))
 
-/** Of every organisation: those that are good after `after` and no longer after `until`. */
+/** Tokens of all organisations that expire between `after` and `until`. */
 export const findExpiringTokens = (db: Db, after: number, until: number) =>
   db
     .selectFrom('tokens')
@@ -146,7 +146,7 @@ export function listAudit(
   let query = db
     .selectFrom('auditLog')
     .select(auditColumns)
-    // An earlier version kept whole bodies: they stay for the hash, and are not read for a page.
+    // An earlier version stored whole bodies. They are kept for the hash, but not loaded for a page.
     .select((eb) => [
       eb
         .case()
@@ -215,16 +215,16 @@ export const showAudit = ({ changes, changesLength, ...row }: ListedAudit): Audi
   changes: JSON.parse(changes ?? shortenedText(Number(changesLength))),
 })
 
-// What other modules ask; a query that is given unfinished is joined by theirs into one statement.
+// Queries for other modules, which join the unexecuted ones into their own statements.
 
-/** Who is in an organisation, to be joined. */
+/** Members of an organisation, as a subquery. */
 export const membersOf = (db: Db, organizationId: string) =>
   db
     .selectFrom('members')
     .select(['members.userId', 'members.organizationId'])
     .where('members.organizationId', '=', organizationId)
 
-/** Names by id, to be joined. */
+/** Organisation names by id, as a subquery. */
 export const organizationNames = (db: Db) => db.selectFrom('organizations').select(['organizations.id', 'organizations.name'])
 
 export const findOrganizationName = async (db: Db, id: string): Promise<string | undefined> =>

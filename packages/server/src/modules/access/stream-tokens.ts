@@ -9,14 +9,14 @@ import type { AccessDeps } from './deps.ts'
 import { randomCode } from './random-code.ts'
 
 /**
- * A token that opens one path once, for a browser that cannot send a header with an event stream. Whoever spends it is the
- * caller who minted it, as they are then.
+ * Tokens that open one path, for a browser that cannot send a header with an event stream. The caller is the one who created the
+ * token, with the permissions they have when it is used.
  */
 export interface StreamTokens {
   mint(path: string, caller: Caller): Promise<{ token: string; expiresAt: string }>
-  /** Token for an upload to that path, which may be tried again until the session expires. */
+  /** Creates a token for uploads to that path, which is reusable until the upload session expires. */
   mintForUpload(path: string, caller: Caller): Promise<string>
-  /** One that the cloud has made, for a stream there. */
+  /** Records a token that the cloud issued, for a stream there. */
   note(token: string, path: string, caller: Caller): Promise<void>
   spend(token: string, path: string): Promise<Caller | null>
   use(token: string, path: string): Promise<Caller | null>
@@ -38,7 +38,7 @@ export function createStreamTokens({ database, clock }: AccessDeps): StreamToken
     await db
       .insertInto('streamTokens')
       .values({ secretHash: hashToken(token), path, userId, organizationId, tokenId, sessionId, expiresAt, elsewhere })
-      // A cloud that says a token twice gives nobody else's to anybody.
+      // A duplicate token from the cloud must not change its owner.
       .onConflict((conflict) => conflict.doNothing())
       .execute()
     return expiresAt

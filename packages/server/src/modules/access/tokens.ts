@@ -15,8 +15,8 @@ export interface TokenOptions {
 }
 
 /**
- * A token never grants more than the one who makes it has: neither now nor, since the role is asked again, at any use.
- * One that is made with a token lives no longer than that one, and goes with it when it is revoked.
+ * Creates a token, which never grants more than its creator has: the role is checked now and at each use. A token created with a
+ * token expires no later than that one and is revoked with it.
  */
 export async function createToken(options: TokenOptions, caller: Caller, deps: AccessDeps) {
   const { database, clock } = deps
@@ -49,7 +49,7 @@ const parentExpiry = ({ tokenId, expiresAt }: Caller): number | null => (tokenId
 const earlier = (left: number | null, right: number | null): number | null =>
   left === null || right === null ? (left ?? right) : Math.min(left, right)
 
-/** Whose tokens end soon, so that somebody can warn them. */
+/** Tokens that expire soon, for warnings. */
 export async function expiringTokens(now: Date, until: Date, { database }: AccessDeps) {
   const rows = await findExpiringTokens(database.db, now.getTime(), until.getTime())
   return rows.map((row) => ({ ...row, createdAt: new Date(row.createdAt), expiresAt: new Date(row.expiresAt as number) }))

@@ -5,15 +5,15 @@ import { findInstance, listInstances, updateInstance } from './store.ts'
 
 type Place = Pick<InstanceRow, 'host' | 'port' | 'listener'>
 
-/** Where an instance is reached, and whose listener that has to be, as its row says it. */
+/** The address columns of an instance row: host, port, and the listener that must own the port. */
 export const placeOf = (instance: Instance | undefined): Place => {
   const { host = null, port = null, listener } = instance?.address ?? {}
   return { host, port, listener: listener ? JSON.stringify(listener) : null }
 }
 
 /**
- * Brings a row to where its instance is now; true when it was elsewhere. An instance that restarts is nowhere until it is
- * back, and then has another port: the old one may be anybody's.
+ * Writes the current address of an instance to its row; returns true when it changed. A restarting instance has no address: when
+ * it is up again it has another port, and another program may listen on the old one.
  */
 export async function noteAddress(row: InstanceRow, instance: Instance | undefined, { database }: DeploymentsDeps) {
   const place = placeOf(instance)
@@ -23,7 +23,9 @@ export async function noteAddress(row: InstanceRow, instance: Instance | undefin
   return true
 }
 
-/** Follows instances that move, one look at an instance at a time. Gives the end of it. */
+/**
+ * Updates the address of an instance on every runtime event, one event per instance at a time. Returns the function that stops it.
+ */
 export function followAddresses(deps: DeploymentsDeps): () => void {
   return deps.runtimes.onChange(({ instance: { instanceId } }, serverId) => {
     const look = async () => {
@@ -37,7 +39,7 @@ export function followAddresses(deps: DeploymentsDeps): () => void {
   })
 }
 
-/** After a start: what moved on this machine while nobody looked. */
+/** Corrects the addresses of instances on this machine that changed while the control plane was down. Called at startup. */
 export const noteAllAddresses = async (deps: DeploymentsDeps): Promise<void> => {
   for (const row of (await listInstances(deps.database.db, { state: 'running' })).filter(({ serverId }) => serverId === null))
     await noteAddress(row, await deps.runtimes.for(row.serverId).inspect(row.id), deps)

@@ -1,4 +1,4 @@
-/** A deployment that failed for a reason that its owner can act on. */
+/** A failed deployment whose cause the user can fix. */
 export class DeployFailed extends Error {
   override readonly name = 'DeployFailed'
   readonly code: string
@@ -11,7 +11,7 @@ export class DeployFailed extends Error {
   }
 }
 
-/** The program listens on one port whatever PORT says, and somebody else on this machine has it. */
+/** The program ignores PORT and always listens on one port, which another program on this machine already uses. */
 export class PortTaken extends DeployFailed {
   readonly port: number
 

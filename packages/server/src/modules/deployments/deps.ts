@@ -18,12 +18,15 @@ import type { Bound } from '../../platform/transaction.ts'
 import type { HostUrls, OpenedEnv } from '../projects/index.ts'
 import type { ProjectScrubbers } from './project-scrubbers.ts'
 
-/** What the edge does for a deployment. It computes its table from the database, so that a switch is: write, then sync. */
+/**
+ * The edge operations that a deployment uses. The edge computes its routing table from the database: to switch, write and then
+ * sync.
+ */
 export interface EdgeSwitch {
-  /** Resolves when what the database says is in force, but for the hosts in `refused`; rejects when it is not in time. */
+  /** Resolves when the routes in the database are active, except for the hosts in `refused`; rejects on timeout. */
   sync(): Promise<{ refused: ReadonlyMap<string, string> }>
   drain(instanceId: string, timeoutMs: number, abort: AbortSignal): Promise<{ inFlight: number }>
-  /** Requests of a project since the edge started. */
+  /** Request counts of a project since the edge started. */
   counters(projectId: string): Promise<{ total: number; failed: number }>
   /** Milliseconds since 1970 of each project's last request. */
   activity(): Promise<Record<string, number>>
@@ -32,38 +35,38 @@ export interface EdgeSwitch {
 
 export interface DeploymentsSettings {
   maxBuilds: number
-  /** A build that writes nothing for so long is ended. */
+  /** A build without output for this long is stopped. */
   buildSilentSeconds: number
   baseDomain: string
   sleepAfterSeconds: number
-  /** Between two comparisons of an image with its registry. */
+  /** Interval between checks of an image tag in its registry. */
   imageCheckSeconds: number
-  /** How long a deployment waits for a server that is away. */
+  /** A folder source must be below one of these roots, and not in another part of the data folder. */
   serverWaitSeconds: number
   hostUrls: HostUrls
-  /** Below these, and outside of the data folder's other parts, a project's source may be a folder. */
+  /** A folder source must be below one of these roots; inside the data folder only the folders for it are allowed. */
   projectRoots: readonly string[]
   dataDir: string
 }
 
-/** What a deployment waits for before it starts anything; rejects with words where it must not go on. */
+/** Runs before a deployment starts anything, and may delay it; rejects with a message where the deployment must stop. */
 export type BeforeStart = (
   deployment: { projectId: string; environment: string; startedAt: number },
   say: (line: string) => void,
   abort: AbortSignal,
 ) => Promise<void>
 
-/** What ran on a server before a project took it over. Each call may be repeated. */
+/** Containers that ran on a server before a project adopted them. Each call is idempotent. */
 export interface PredecessorContainers {
-  /** Before a unit starts: whoever holds one of its volumes stops. */
+  /** Stops the old containers that use a volume of the unit, before the unit starts. */
   makeWay(deployment: DeploymentRow, service: string, say: (line: string) => void, abort: AbortSignal): Promise<void>
-  /** The project serves: what still runs of the old stops. */
+  /** Stops the remaining old containers once the project serves. */
   retire(deployment: DeploymentRow, say: (line: string) => void, abort: AbortSignal): Promise<void>
-  /** The first version did not come to serve: what was stopped for it runs again. */
+  /** Starts the stopped old containers again, because the first deployment failed. */
   giveBack(place: Pick<DeploymentRow, 'projectId' | 'environment'>, abort: AbortSignal): Promise<void>
-  /** Whether the service was a container of the project's server before. */
+  /** Whether the service was adopted from a container on the project's server. */
   isAdopted(projectId: string, service: string): Promise<boolean>
-  /** Projects whose predecessors were not handed over yet, and where those are. */
+  /** Projects whose old containers are not yet stopped for good, with their servers. */
   unsettled(): Promise<{ serverId: string; projectId: string }[]>
 }
 
@@ -72,65 +75,65 @@ export interface DeploymentsDeps {
   clock: Clock
   log: Log
   secretBox: SecretBox
-  /** The one of the instance's own log. */
+  /** The scrubber of the instance's own log. */
   scrubber: Scrubber
-  /** What is written of a project goes through its own. */
+  /** Scrubbers per project, for all output written about a project. */
   scrubbers: ProjectScrubbers
   runtimes: Runtimes
   git: Git
   probe: Probe
   edge: EdgeSwitch
   logStore: LogStore
-  /** Folders of deployments that are under way; may be emptied at any time that none is. */
+  /** Working folders of deployments in progress; may be emptied when there are none. */
   workFolder: string
   projects: {
     quotas: {
       limitsOf(db: Db, organizationId: string): Promise<{ builds: number | null }>
-      /** `quota_exceeded` where the organisation has more than it may. */
+      /** Throws `quota_exceeded` when the organisation is over its quota. */
       refuseOver(bound: Pick<Bound, 'db' | 'lock'>, organizationId: string): Promise<void>
     }
-    /** All that it has, deployed or not. */
+    /** Every environment of the project, deployed or not. */
     environmentsOf(projectId: string): Promise<readonly { slug: string }[]>
     openEnv(projectId: string, environment: string): Promise<OpenedEnv>
     openSecrets(projectId: string): Promise<string[]>
-    /** The address of production that works now; null for a worker. */
+    /** The production URL that works now; null for a worker. */
     addressOf(project: ProjectRow): Promise<string | null>
-    /** Where git asks, with the credential for it. */
+    /** The git remote with its credential. */
     remoteOf(project: ProjectRow, url: string, abort?: AbortSignal): Promise<GitRemote>
-    /** As `remoteOf`; where git is refused with what the connection gave, once more with another. */
+    /** Like `remoteOf`; if git rejects the credential, tries once more with a new one. */
     askRemote<Result>(
       project: ProjectRow,
       ask: (remote: GitRemote) => Promise<Result>,
       at: { url: string; abort: AbortSignal },
     ): Promise<Result>
-    /** A deployment of the environment was asked for with this upload: it is the environment's source from now on. */
+    /** Makes the upload the environment's source from now on: a deployment with it was requested. */
     takeUpload(bound: Bound, sessionId: string, at: { project: ProjectRow; environment: EnvironmentRow }): Promise<void>
-    /** A deployment of the environment was asked for by branch or commit. */
+    /** Ends the use of an upload as the environment's source: a deployment by branch or commit was requested. */
     leaveUpload(bound: Bound, environment: EnvironmentRow): Promise<void>
-    /** 404 where it has expired, or is not an upload that the project may be made of. */
+    /** Throws 404 when the upload has expired or is not a project upload. */
     claimUpload(bound: Bound, sessionId: string, project: ProjectRow): Promise<void>
-    /** To be called after the deployment's row has let go of it. */
+    /** Call after the deployment row no longer references the upload. */
     releaseUpload(bound: Bound, sessionId: string): Promise<void>
-    /** Has an upload here that was sent to the object store. */
+    /** Downloads an upload from the object store to this machine. */
     fetchUpload(sessionId: string, organizationId: string): Promise<void>
-    /** The tarball that a session received. */
+    /** Path of the tarball of an upload session. */
     uploadFile(sessionId: string): string
   }
-  /** What an organisation signs in with at image registries. */
+  /** Registry credentials of an organisation. */
   registries: {
     loginsOf(organizationId: string): Promise<readonly RegistryLogin[]>
     loginsOfEach(organizationIds: readonly string[]): Promise<ReadonlyMap<string, readonly RegistryLogin[]>>
   }
   imageRegistry: ImageRegistry
   publicUrl(): string
-  /** Told of a new deployment and of its end, within the transaction that makes it so. */
+  /** Called for each new and each ended deployment, in the same transaction. */
   follow?(bound: Bound, deployment: DeploymentRow): Promise<void>
   settings: DeploymentsSettings
-  /** Filled in by those who assemble the instance, once the modules above exist. */
+  /** Set while the instance is assembled, once the modules above exist. */
   guards: { beforeStart?: BeforeStart }
-  /** Filled in by those who assemble the instance; absent where nothing can be adopted. */
+  /** Set while the instance is assembled; absent where adoption is not supported. */
   predecessors: { containers?: PredecessorContainers }
-  /** One start or stop of an environment at a time. */
+  /** Serializes starts and stops of an environment. */
   turns: KeyedMutex
 }
 

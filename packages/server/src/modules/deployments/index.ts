@@ -39,9 +39,9 @@ export type { DeploymentRequest } from './request/request-many.ts'
 export { adoptVolume, movePaths, servedState, usesOfServer } from './store.ts'
 
 /**
- * From source to a URL. A *deployment* goes through *steps*; what it builds is an *artifact*, what it starts are
- * *instances*, one a *unit* (the project itself or a service of it). The *live environment* says which deployment serves;
- * the edge makes its table from that.
+ * Deployments: from source to a URL. A *deployment* runs *steps*. It builds *artifacts* and starts *instances*, one per *unit*
+ * (the project itself or one of its services). The *live environment* records which deployment serves; the edge computes its
+ * routing table from that.
  */
 export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubbers'>) {
   const deps: DeploymentsDeps = { ...given, turns: new KeyedMutex(), scrubbers: new ProjectScrubbers(given) }
@@ -76,13 +76,13 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     running: runningProjects(deps),
     power,
     part: deploymentsPart(deps),
-    /** Deployments of before, for a project that moves. */
+    /** Earlier deployments, for a project that moves to another instance. */
     history: {
       read: (db: Db, projectId: string) => readHistory(db, projectId),
       write: (db: Db, projectId: string, history: readonly Deployment[]) =>
         writeHistory(db, projectId, history, deps.clock.now().getTime()),
     },
-    /** What backups save and bring back. */
+    /** Volumes and services, for backups. */
     data: projectData(deps),
     secrets: deps.scrubbers,
     find: (id: string) => findDeployment(deps.database.db, id),
@@ -91,9 +91,9 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     goOn: (deploymentId: string) => goOn(deploymentId, deps),
     cancel: (deployment: DeploymentRow, words: string) => cancelDeployment(deployment, deps, words),
     deployMany: (requests: readonly DeploymentRequest[]) => requestMany(requests, deps),
-    /** A request waits for a sleeping project. */
+    /** Called when a request waits for a sleeping project. */
     wake: (projectId: string) => deps.database.transaction((bound) => power.wake(projectId, bound)),
-    /** Before the edge starts. */
+    /** Must complete before the edge starts. */
     async prepare(): Promise<void> {
       await noteAllAddresses(deps)
       await markDownAsWaking(deps)
@@ -124,5 +124,5 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
 
 const usageLookSeconds = 15
 
-/** Often enough that nothing sleeps much later than its time. */
+/** A quarter of the idle time, so that a project sleeps soon after it becomes idle. */
 const sleepLookSeconds = ({ settings }: DeploymentsDeps) => Math.max(1, Math.min(15, Math.floor(settings.sleepAfterSeconds / 4)))

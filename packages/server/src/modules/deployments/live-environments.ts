@@ -4,7 +4,7 @@ import { preparedQuery } from '../../platform/db/prepared.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { LiveEnvironmentRow, LiveEnvironmentsTable } from '../../platform/db/tables/deployments.ts'
 
-/** What each environment is doing: the SQL of `liveEnvironments`, and the one place that changes its `state`. */
+/** The live environment of each project environment: SQL of `liveEnvironments`. Its `state` changes only here. */
 
 type Key = Pick<LiveEnvironmentRow, 'projectId' | 'environment'>
 type Changes = Omit<Updateable<LiveEnvironmentsTable>, 'state'>
@@ -21,7 +21,7 @@ export const listLive = (db: Db, projectIds?: readonly string[]): Promise<LiveEn
   return (projectIds ? query.where('projectId', 'in', [...projectIds, '']) : query).execute()
 }
 
-/** Another deployment serves the environment, which is made by its first one. */
+/** Makes another deployment serve the environment. The first deployment creates the row. */
 export const pointLive = (db: Db, row: Insertable<LiveEnvironmentsTable> & { state: 'live' | 'sleeping' }) =>
   db
     .insertInto('liveEnvironments')
@@ -36,14 +36,14 @@ export const pointLive = (db: Db, row: Insertable<LiveEnvironmentsTable> & { sta
 
 export interface LiveMove {
   to: EnvironmentState
-  /** Narrower than what the machine allows; with `to` itself among them, it may be there already. */
+  /** Restricts the states that the state machine allows as source; including `to` accepts an environment that is already there. */
   from?: readonly EnvironmentState[]
-  /** Only while this one serves. */
+  /** Applies only while this deployment serves. */
   deploymentId?: string
   changes?: Changes
 }
 
-/** The one way an environment changes its state; false when it was not to be moved. */
+/** Changes the state of an environment; returns false when its current state does not allow that. */
 export async function transitionLive(
   db: Db,
   { projectId, environment }: Key,
@@ -60,7 +60,7 @@ export async function transitionLive(
   return (await query.returning('projectId').execute()).length > 0
 }
 
-/** Facts about it; what it is doing stays. */
+/** Updates columns other than `state`. */
 export const updateLive = (db: Db, { projectId, environment }: Key, changes: Changes) =>
   db
     .updateTable('liveEnvironments')
@@ -69,7 +69,7 @@ export const updateLive = (db: Db, { projectId, environment }: Key, changes: Cha
     .where('environment', '=', environment)
     .execute()
 
-/** Nothing of it is served any more; without an environment, of the whole project. */
+/** Removes the live environment; without `environment`, all of the project's. */
 export const deleteLive = (db: Db, { projectId, environment }: Pick<Key, 'projectId'> & Partial<Key>) => {
   const query = db.deleteFrom('liveEnvironments').where('projectId', '=', projectId)
   return (environment === undefined ? query : query.where('environment', '=', environment)).execute()

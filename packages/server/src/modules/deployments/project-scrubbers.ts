@@ -9,7 +9,7 @@ import { isReread } from '../../platform/signals/signals.ts'
 import { type OpenedEnv, type ProjectSignal, projectsTopic } from '../projects/index.ts'
 import { underWay } from './store.ts'
 
-/** Hides the secrets of one project in what is written of it. Whoever holds one has it as it should be now. */
+/** Hides the secrets of one project in text written about it. It is updated in place when the secrets change. */
 export interface ProjectScrubber {
   scrub(text: string): string
 }
@@ -31,9 +31,9 @@ interface Deps {
 }
 
 /**
- * One scrubber a project, of its own secrets alone: what it stores now, and what the versions that run or can be gone back to
- * were given, so that a secret that was changed stays hidden for as long as something may still print it. It is in memory only
- * while somebody holds it.
+ * One scrubber per project, with only that project's secrets: the stored ones and those of deployments that run or can be rolled
+ * back to. A changed secret therefore stays hidden as long as a process may still print it. Scrubbers are held weakly, so an
+ * unused one is freed.
  */
 export class ProjectScrubbers {
   readonly #deps: Deps
@@ -59,14 +59,14 @@ export class ProjectScrubbers {
       this.#alive.set(projectId, new WeakRef(held))
       this.#gone.register(held, projectId)
       held.loaded = this.#load(projectId, held)
-      // Nobody is to write through one that knows nothing.
+      // A scrubber that failed to load would hide nothing: drop it.
       held.loaded.catch(() => this.#alive.delete(projectId))
     }
     await held.loaded
     return held
   }
 
-  /** Resolves when what the database says now is what is hidden; does nothing where nobody writes. */
+  /** Reloads the secrets of a project's scrubber; does nothing when no scrubber is in use. */
   async refresh(projectId: string): Promise<void> {
     const held = this.#alive.get(projectId)?.deref()
     if (held) await this.#load(projectId, held)
@@ -106,7 +106,7 @@ export class ProjectScrubbers {
   }
 }
 
-/** Which variables of a deployment are secret: those that were when it took them. */
+/** Names of a deployment's secret variables, as they were when it read them. */
 export async function secretKeysOf(
   { projectId, environment, envSecretKeys }: Pick<DeploymentRow, 'projectId' | 'environment' | 'envSecretKeys'>,
   { projects }: Pick<Deps, 'projects'>,

@@ -3,19 +3,19 @@ import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { DeploymentLog } from './deployment-log.ts'
 import type { DeploymentsDeps } from './deps.ts'
 
-/** What a step works on. A step that records something puts the new row here for the next one. */
+/** Context of a step. A step that updates the deployment stores the new row here for the next one. */
 export interface Deploying {
   deployment: DeploymentRow
   project: ProjectRow
-  /** Of this deployment alone; gone when it has ended. */
+  /** The working folder of this deployment; removed when it ends. */
   folder: string
   env: Record<string, string>
   log: DeploymentLog
   abort: AbortSignal
   deps: DeploymentsDeps
-  /** What one step leaves for a later one; shared by all of them. */
+  /** Values that one step passes to a later one. */
   left: {
-    /** Requests of the project before the switch. */
+    /** Request counts of the project before the switch. */
     countersBefore?: { total: number; failed: number } | undefined
   }
 }
@@ -23,9 +23,9 @@ export interface Deploying {
 export interface DeployStep {
   name: string
   deadlineMs: number
-  /** It works where the project runs, which may be a server that is away. */
+  /** The step uses the project's server, which may be unreachable. */
   onServer?: true
-  /** What an earlier run of the same deployment already did is not done again. */
+  /** Whether an earlier run of this deployment already completed the step. */
   isDone?(deploying: Deploying): boolean
   run(deploying: Deploying): Promise<void>
 }

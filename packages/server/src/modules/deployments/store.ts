@@ -52,7 +52,7 @@ export const findNewest = (db: Db, projectId: string, environment: string): Prom
     .limit(1)
     .executeTakeFirst()
 
-/** The newest of the environment, if that is what it was asked for by. */
+/** The newest deployment of the environment, if it has this request key. */
 export async function findRequested(db: Db, projectId: string, environment: string, requestKey: string) {
   const newest = await findNewest(db, projectId, environment)
   return newest?.requestKey === requestKey ? newest : undefined
@@ -60,7 +60,7 @@ export async function findRequested(db: Db, projectId: string, environment: stri
 
 export const insertDeployment = (db: Db, row: Insertable<DeploymentsTable>) => db.insertInto('deployments').values(row).execute()
 
-/** Inserts the row; a row of the same id is left as it is. */
+/** Inserts the row; keeps an existing row with the same id. */
 export const insertHistory = (db: Db, row: Insertable<DeploymentsTable>): Promise<unknown> =>
   db
     .insertInto('deployments')
@@ -68,7 +68,7 @@ export const insertHistory = (db: Db, row: Insertable<DeploymentsTable>): Promis
     .onConflict((conflict) => conflict.column('id').doNothing())
     .execute()
 
-/** The one way a deployment changes its status: atomic, and terminal is final. Undefined when it was not to be moved. */
+/** Changes the status of a deployment atomically; a terminal status is final. Returns undefined when the move is not allowed. */
 export const transitionDeployment = (
   db: Db,
   id: string,
@@ -83,7 +83,7 @@ export const transitionDeployment = (
     .returningAll()
     .executeTakeFirst()
 
-/** Facts about a deployment that is still under way, or was live a moment ago; its status stays. */
+/** Updates columns other than the status. */
 export const updateDeployment = (db: Db, id: string, changes: Omit<Updateable<DeploymentsTable>, 'status' | 'id'>) =>
   db.updateTable('deployments').set(changes).where('id', '=', id).execute()
 
@@ -96,17 +96,17 @@ export const listQueued = (db: Db, projectId: string, environment: string): Prom
     .where('status', '=', 'queued')
     .execute()
 
-/** Without an environment: in all of them. */
+/** Deployments in progress; without `environment`, of all environments. */
 export const listUnderWay = (db: Db, projectId: string, environment?: string): Promise<DeploymentRow[]> => {
   const found = db.selectFrom('deployments').selectAll().where('projectId', '=', projectId).where('status', 'in', underWay)
   return (environment === undefined ? found : found.where('environment', '=', environment)).execute()
 }
 
-/** Which deployment of a project has built what. */
+/** Artifacts by deployment. */
 export const listArtifactOwners = (db: Db, projectId: string) =>
   db.selectFrom('deployments').select(['id', 'environment', 'artifacts', 'serverId']).where('projectId', '=', projectId).execute()
 
-/** The deployments of production that are live or under way. */
+/** Deployments of production that are live or in progress. */
 export const listNow = (db: Db, projectIds: readonly string[]) =>
   db
     .selectFrom('deployments')
@@ -116,7 +116,7 @@ export const listNow = (db: Db, projectIds: readonly string[]) =>
     .where('status', 'in', ['live', ...underWay])
     .execute()
 
-/** Whether a deployment other than those names the artifact, of whatever project. */
+/** Whether any other deployment, of any project, uses the artifact. */
 export async function isArtifactUsed(db: Db, reference: string, except: readonly string[]): Promise<boolean> {
   const found = await db
     .selectFrom('deployments')
@@ -128,14 +128,14 @@ export async function isArtifactUsed(db: Db, reference: string, except: readonly
   return found !== undefined
 }
 
-/** Of an environment that is gone: what served does not any more, and what it kept is not kept. */
+/** Ends the deployments of a deleted environment: none is live, and artifacts and variables are dropped. */
 export async function endDeploymentsOf(db: Db, { projectId, environment }: { projectId: string; environment: string }) {
   const own = () => db.updateTable('deployments').where('projectId', '=', projectId).where('environment', '=', environment)
   await own().set({ status: 'superseded' }).where('status', '=', 'live').execute()
   await own().set({ artifacts: null, env: null, envSecretKeys: null }).execute()
 }
 
-/** Deployments of the place, except those under way and `kept`, are not made of their uploads any more. Gives those uploads. */
+/** Detaches uploads from deployments, except those in progress and `kept`. Returns the session ids. */
 export async function forgetUploads(db: Db, { projectId, environment }: OfProject, kept: readonly string[]): Promise<string[]> {
   const query = db
     .selectFrom('deployments')
@@ -150,7 +150,7 @@ export async function forgetUploads(db: Db, { projectId, environment }: OfProjec
   return [...new Set(rows.map(({ uploadSessionId }) => uploadSessionId as string))]
 }
 
-/** Which of these uploads a deployment keeps; those of one project may be left out. */
+/** The uploads among these that a deployment uses; `exceptProject` ignores the deployments of one project. */
 export async function keptUploads(
   db: Db,
   sessionIds: readonly string[],
@@ -199,7 +199,7 @@ export function listDeployments(db: Db, organizationId: string | null, filter: D
   })
 }
 
-/** Good ones, newest first: what a rollback may go back to, and what cleaning up must keep. */
+/** Successful deployments, newest first: the candidates for a rollback, which cleanup must keep. */
 export const listRestartable = (db: Db, projectId: string, environment: string): Promise<DeploymentRow[]> =>
   db
     .selectFrom('deployments')
@@ -221,7 +221,7 @@ export const findLiveVersion = (db: Db, projectId: string) =>
     .where('status', '=', 'live')
     .executeTakeFirst()
 
-/** How that deployment runs, else the one that serves production or did last. */
+/** The plan of that deployment; without an id, of the one that serves production or did last. */
 export const findPlan = (db: Db, projectId: string, deploymentId?: string): Promise<Pick<DeploymentRow, 'plan'> | undefined> =>
   db
     .selectFrom('deployments')
@@ -238,13 +238,13 @@ export const findPlan = (db: Db, projectId: string, deploymentId?: string): Prom
     )
     .executeTakeFirst()
 
-/** All of a project, or one environment of it. */
+/** A whole project, or one of its environments. */
 type OfProject = { projectId: string; environment?: string | undefined }
 
 export const insertInstance = (db: Db, row: Insertable<ReplicasTable>) => db.insertInto('instances').values(row).execute()
 export const updateInstance = (db: Db, id: string, changes: Updateable<ReplicasTable>) =>
   db.updateTable('instances').set(changes).where('id', '=', id).execute()
-/** False: the instance was stopped meanwhile. */
+/** Returns false when the instance was stopped meanwhile. */
 export const noteStarted = async (db: Db, id: string, changes: Updateable<ReplicasTable>): Promise<boolean> => {
   const noted = db.updateTable('instances').set(changes).where('id', '=', id).where('state', '!=', 'retired')
   return (await noted.returning('id').execute()).length > 0
@@ -269,7 +269,7 @@ export async function placesOf(db: Db, of: readonly { deploymentId: string | nul
   return new Map(rows.map(({ id, serverId }) => [id, serverId as string]))
 }
 
-/** What runs on a server or has its bytes there. */
+/** Instances and volumes on a server. */
 export async function usesOfServer(db: Db, serverId: string): Promise<string[]> {
   const [instances, volumes] = await Promise.all([
     db.selectFrom('instances').select('id').where('serverId', '=', serverId).limit(10).execute(),
@@ -278,13 +278,13 @@ export async function usesOfServer(db: Db, serverId: string): Promise<string[]> 
   return [...instances.map(({ id }) => `the instance ${id}`), ...volumes.map(({ id, name }) => `the volume ${name} (${id})`)]
 }
 
-/** Where something of a project may be: this machine, and each server that built or ran a version of it. */
+/** Locations of a project: this machine (null), and each server that built or ran a deployment of it. */
 export async function listPlaces(db: Db, projectId: string): Promise<(string | null)[]> {
   const rows = await db.selectFrom('deployments').select('serverId').distinct().where('projectId', '=', projectId).execute()
   return [...new Set([null, ...rows.map(({ serverId }) => serverId)])]
 }
 
-/** Every place where anything was deployed, this machine first. */
+/** All locations with deployments, this machine (null) first. */
 export async function listAllPlaces(db: Db): Promise<(string | null)[]> {
   const rows = await db.selectFrom('deployments').select('serverId').distinct().execute()
   return [...new Set([null, ...rows.map(({ serverId }) => serverId)])]
@@ -305,7 +305,7 @@ export const findVolume = (db: Db, projectId: string, id: string): Promise<Volum
   db.selectFrom('volumes').selectAll().where('id', '=', id).where('projectId', '=', projectId).executeTakeFirst()
 export const deleteVolumeRow = (db: Db, id: string) => db.deleteFrom('volumes').where('id', '=', id).execute()
 
-/** The identity that is stored for a name; made once, whoever asks first. */
+/** The volume row of a name; created by the first caller. */
 export async function volumeFor(db: Db, wanted: Omit<VolumeRow, 'createdAt'> & { createdAt: number }): Promise<VolumeRow> {
   await db
     .insertInto('volumes')
@@ -322,16 +322,16 @@ export async function volumeFor(db: Db, wanted: Omit<VolumeRow, 'createdAt'> & {
     .executeTakeFirstOrThrow()
 }
 
-// What others ask
+// Queries for other modules
 
-/** Bytes that were on the server before the project was. */
+/** The volume or folder that existed on the server before the project. */
 export const adoptedBytes = ({ adopted }: Pick<VolumeRow, 'adopted'>): AdoptedVolume | undefined =>
   adopted === null ? undefined : JSON.parse(adopted)
 
-/** Bytes of a server become a volume of the project. */
+/** Records an existing volume or folder of a server as a volume of the project. */
 export const adoptVolume = (db: Db, row: VolumeRow): Promise<unknown> => db.insertInto('volumes').values(row).execute()
 
-/** What there is to serve: what each environment is doing, and the instances that requests may go to. */
+/** State for the edge: the live environments, and the instances that may receive requests. */
 export async function servedState(db: Db): Promise<{ live: LiveEnvironmentRow[]; instances: InstanceRow[] }> {
   const routed = db.selectFrom('liveEnvironments').select('projectId').where('serviceRoutes', 'is not', null)
   const exposed = db
@@ -343,7 +343,7 @@ export async function servedState(db: Db): Promise<{ live: LiveEnvironmentRow[];
   return { live, instances }
 }
 
-/** The data folder lies elsewhere now: `move` gives a path's new place. */
+/** Rewrites paths after the data folder was moved; `move` returns the new path. */
 export async function movePaths(db: Db, move: (path: string) => string): Promise<void> {
   const moveIn = (json: string) =>
     JSON.stringify(JSON.parse(json), (_, value) => (typeof value === 'string' ? move(value) : value))

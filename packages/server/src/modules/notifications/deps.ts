@@ -11,13 +11,13 @@ export interface NotificationsDeps {
   clock: Clock
   log: Log
   secretBox: SecretBox
-  /** Learns the secrets of channels before they are used. */
+  /** Registers channel secrets before they are used. */
   scrubber: Pick<Scrubber, 'register'>
   settings: ChannelSettings
   drivers: Omit<DeliveryDrivers, 'now'>
-  /** Where browsers reach this instance, without a slash at the end. */
+  /** Public URL of this instance, without a trailing slash. */
   publicUrl: () => string
-  /** What the watchers look at; one that is left out is not watched. */
+  /** Sources of the watchers; an absent one is not watched. */
   watched: Watched
 }
 

@@ -14,9 +14,9 @@ export type { NotificationsDeps } from './deps.ts'
 export type * from './watchers/watched.ts'
 
 /**
- * Telling people. Other modules *announce* what happened; each person's *channels*, their *subscriptions* and the
- * organisation's *defaults* say who is told, and every (person, channel, announcement) is one *delivery*. Those in the in-app
- * channel are the person's *feed*. *Watchers* announce what nobody else would notice.
+ * Notifications. Other modules *announce* events. Each user's *channels* and *subscriptions* and the organisation's *defaults*
+ * decide who is notified; each (user, channel, announcement) is one *delivery*. In-app deliveries are the user's *feed*.
+ * *Watchers* announce conditions that no module reports, such as an expiring token.
  */
 export function createNotifications(deps: NotificationsDeps) {
   const watching = [...watchers(deps), { job: pruneJob(deps), everySeconds: 3600 }]

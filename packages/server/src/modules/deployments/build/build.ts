@@ -13,7 +13,7 @@ import { writeSiteRules } from './write-site-rules.ts'
 
 const buildLimitMs = 30 * 60_000
 
-/** Builds each unit. What was built is recorded at once, so that a control plane that dies does not build it again. */
+/** Builds each unit. Each artifact is recorded at once, so that a restarted control plane does not build it again. */
 export const build: DeployStep = {
   name: 'build',
   onServer: true,
@@ -37,7 +37,7 @@ export const build: DeployStep = {
   },
 }
 
-/** The plan of a project of an image, with what is known since the image is here: its digest, and the port that it declares. */
+/** Completes the plan of an image project after the pull: the image digest, and the port that the image exposes. */
 function withImage(plan: DeployPlan, artifacts: Record<string, Artifact>, { deployment }: Deploying): DeployPlan {
   const { image, portChosen, port } = JSON.parse(deployment.config) as DeployedConfig
   const artifact = artifacts['']
@@ -49,7 +49,7 @@ function withImage(plan: DeployPlan, artifacts: Record<string, Artifact>, { depl
   return { ...plan, units }
 }
 
-/** An image that declares several ports is reached at one of these. */
+/** Preferred ports for an image that exposes several. */
 const usualPorts = [80, 8080, 3000]
 
 async function buildUnit(unit: Unit, deploying: Deploying): Promise<Artifact> {
@@ -68,7 +68,7 @@ async function buildBase(unit: Unit, name: string, deploying: Deploying): Promis
 
 const namedImage = (reference: string): Artifact => ({ kind: 'image', reference, sizeBytes: 0, startCommand: null })
 
-/** A project of an image runs the digest that its tag stands for now; a service runs the image that is here under its name. */
+/** Pulls the image. An image project runs the digest that its tag points to now; a service runs the local image of that name. */
 async function fetchImage(image: string, { deployment, project, deps, log, abort }: Deploying): Promise<Artifact> {
   const runtime = deps.runtimes.for(deployment.serverId)
   if (!runtime.fetchImage) return namedImage(image)
@@ -89,7 +89,10 @@ async function fetchImage(image: string, { deployment, project, deps, log, abort
   }
 }
 
-/** An id names an image of any project. Only an adopted service, on a server of its organisation, may run an image without a name. */
+/**
+ * Rejects an image id, which could name an image of another project. Only an adopted service on its organisation's own server may
+ * use one.
+ */
 async function refuseId(service: string, { deployment, deps }: Deploying): Promise<void> {
   const { serverId, projectId } = deployment
   if (serverId !== null && (await deps.predecessors.containers?.isAdopted(projectId, service))) return
@@ -140,6 +143,6 @@ export const ownerOf = ({ deployment }: Pick<Deploying, 'deployment'>) => ({
   environment: deployment.environment,
 })
 
-/** From here on the deployment is `deploying`: what was built is started and switched to. */
+/** Moves the deployment to `deploying`: the artifacts are started next, then traffic is switched. */
 export const beginDeploying = ({ deployment, deps }: Deploying) =>
   transitionDeployment(deps.database.db, deployment.id, 'deploying')

@@ -9,8 +9,8 @@ import { headerLines, redirectLines } from '../../../source/site-rules/netlify-r
 const fileBytes = 128 * 1024
 
 /**
- * What the built site says of its addresses (`_redirects`, `_headers`), after what its source says, is written beside it for the edge.
- * Gives what of it is not followed.
+ * Merges the redirects and headers of the source with those of the built site (`_redirects`, `_headers`) and writes them next to
+ * the site for the edge. Returns warnings about unsupported rules.
  */
 export async function writeSiteRules({ reference }: Artifact, ofSource: SiteRules | undefined): Promise<string[]> {
   const redirects = redirectLines(await readPlain(join(reference, '_redirects')))
@@ -27,7 +27,7 @@ export async function writeSiteRules({ reference }: Artifact, ofSource: SiteRule
   return warnings
 }
 
-/** A file of the build's making: no link is followed, nothing that is no file is waited for, and no more than this is read. */
+/** Reads at most `fileBytes` of a file that the build wrote. Symlinks and special files (pipes, devices) read as empty. */
 async function readPlain(path: string): Promise<string> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null)
   if (!handle) return ''

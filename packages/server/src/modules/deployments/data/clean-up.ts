@@ -10,14 +10,14 @@ import { releaseUploads } from './upload-release.ts'
 
 export const cleanUpKind = sharedKind<{ projectId: string }>('deployments.clean-up')
 
-/** Removes what was built and is no longer wanted: only ours, never what serves, never the rollback window. */
+/** Removes old artifacts of a project. Artifacts of live deployments and of the rollback window are kept. */
 export const cleanUpJob = (deps: DeploymentsDeps) =>
   job<{ projectId: string }, unknown>(cleanUpKind, {
     deadlineMs: 15 * 60_000,
     run: ({ projectId }, _deps, abort) => cleanUpProject(projectId, deps, abort),
   })
 
-/** For one project, wherever it was built. */
+/** Cleans up one project on every server where it was built. */
 export async function cleanUpProject(projectId: string, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { db } = deps.database
   const project = await findAnyProject(db, projectId)
@@ -40,7 +40,9 @@ export async function cleanUpProject(projectId: string, deps: DeploymentsDeps, a
     await removeUnreferenced(projectId, kept, { database: deps.database, runtime: deps.runtimes.for(serverId) }, abort)
 }
 
-/** `rows` newest first. The live one always stays and does not use up the window. */
+/**
+ * Splits `rows` (newest first) into kept and removable. The live deployment is always kept and does not count toward the window.
+ */
 export function splitByWindow(
   rows: readonly DeploymentRow[],
   window: number,
@@ -64,14 +66,17 @@ async function removeArtifacts(
   }
 }
 
-/** A pulled image has one name for all projects: it stays while a deployment of any of them names it. */
+/** True while another deployment, of any project, uses this pulled image: all projects share one local copy of it. */
 export const isSharedImage = async (
   { reference }: Pick<Artifact, 'reference'>,
   except: readonly string[],
   { database }: Pick<DeploymentsDeps, 'database'>,
 ): Promise<boolean> => digestIn(reference) !== null && isArtifactUsed(database.db, reference, except)
 
-/** What no deployment can be started from any more; asked anew for each, as its own may have gone on meanwhile. */
+/**
+ * Removes artifacts that no deployment can start from. The owner is read again for each artifact, as its deployment may have
+ * progressed.
+ */
 async function removeUnreferenced(
   projectId: string,
   kept: ReadonlySet<string>,
@@ -89,7 +94,7 @@ async function removeUnreferenced(
   }
 }
 
-/** A deployment that is under way may use whatever carries its mark; one that is over, what its row speaks of. */
+/** A deployment in progress keeps every artifact labelled with its id; a finished one keeps the artifacts in its row. */
 export function isWanted(
   { reference }: Pick<Artifact, 'reference'>,
   owner: Pick<DeploymentRow, 'status' | 'artifacts'> | undefined,

@@ -13,32 +13,32 @@ import { deleteVolume } from './volumes.ts'
 
 const production = 'production'
 
-/** A unit of what runs, as far as its data is concerned. */
+/** A unit of the live deployment, with what backups need to know about it. */
 export interface DataUnit {
   /** '' for the project itself. */
   service: string
   image: string | null
-  /** What it was started with, secrets included. */
+  /** The environment variables of the container, secrets included. */
   env: Record<string, string>
   volumes: { name: string; mountPath: string; readOnly: boolean }[]
   /** False: a one-shot service, such as a migration, that ends when its work is done. */
   restart: boolean
-  /** null: it does not run now. */
+  /** null when it is not running. */
   instance: { id: string; serverId: string | null } | null
 }
 
-/** The data of a project's production environment, for whoever saves it and brings it back. */
+/** The data of a project's production environment, for backup and restore. */
 export interface ProjectData extends ProjectPower {
-  /** What was live last, in the order of its start; empty when nothing ever was. */
+  /** Units of the last live deployment, in start order; empty when the project was never live. */
   units(projectId: string): Promise<DataUnit[]>
   volumes(projectId: string): Promise<VolumeRow[]>
-  /** The volume of that name, made where there is none; `restoredFrom` marks a copy. */
+  /** Returns the volume of that name, creating it if missing; `restoredFrom` marks a restored copy. */
   volume(projectId: string, name: string, serverId: string | null, restoredFrom?: string): Promise<VolumeRow>
-  /** Deletes a volume with its data; one that does not exist is gone already. */
+  /** Deletes a volume with its data; does nothing when it does not exist. */
   deleteVolume(projectId: string, id: string): Promise<void>
   runtimeFor(serverId: string | null): Runtime
   state(projectId: string): Promise<LiveEnvironmentRow['state'] | null>
-  /** These services alone, and resolves when each is healthy; nothing is routed to them. */
+  /** Starts only these services and resolves when each is healthy; no requests are routed to them. */
   startServices(projectId: string, services: ReadonlySet<string>, abort: AbortSignal): Promise<void>
 }
 
@@ -84,7 +84,7 @@ async function unitsOf(projectId: string, deps: DeploymentsDeps): Promise<DataUn
   const rows = await listInstances(deps.database.db, { projectId, environment: production, state: 'running' })
   return runningUnits(deployment).map((unit) => {
     const { service, image, environment, volumes } = withSecrets(unit, env)
-    // A service that stayed as it was runs for the deployment that started it.
+    // An unchanged service keeps running under the deployment that started it.
     const own = rows.filter((row) => row.service === service)
     const row = own.find(({ deploymentId }) => deploymentId === deployment.id) ?? own[0]
     const instance = row ? { id: row.id, serverId: row.serverId } : null

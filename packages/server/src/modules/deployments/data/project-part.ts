@@ -24,13 +24,13 @@ import { isSharedImage } from './clean-up.ts'
 
 import { releaseUploads } from './upload-release.ts'
 
-/** All of a project, or one environment of it. */
+/** A whole project, or one of its environments. */
 interface Place {
   projectId: string
   environment?: string
 }
 
-/** What deployments leave on a project or on one of its environments, and how it goes with it. */
+/** The deployments, artifacts and volumes of a project or environment, and how they are deleted with it. */
 export const deploymentsPart = (deps: DeploymentsDeps): ProjectPart => ({
   describe: 'deployments',
   previewDeletion: ({ id }, options) => itemsAt({ projectId: id }, options, deps),
@@ -41,13 +41,13 @@ export const deploymentsPart = (deps: DeploymentsDeps): ProjectPart => ({
     async remove({ id }, environment, options) {
       const place = { projectId: id, environment }
       await removeAt(place, options, deps)
-      // Its history stays with the project; nothing of it serves, can be gone back to or keeps a variable any more.
+      // The project keeps the history; none of these deployments can serve, be rolled back to, or hold a variable any more.
       await endDeploymentsOf(deps.database.db, place)
     },
   },
 })
 
-/** Deployments of a push that came during a restore or a move; where the project has left, they are cancelled. */
+/** Resumes deployments of pushes that arrived during a restore or a move; cancels them if the project has moved away. */
 async function resumeWaiting(projectId: string, deps: DeploymentsDeps): Promise<void> {
   const project = await findAnyProject(deps.database.db, projectId)
   const isHere = project?.presence === 'here' || project?.presence === 'departing'
@@ -75,7 +75,7 @@ async function itemsAt(place: Place, { deleteVolumes }: DeletionOptions, deps: D
   })
   for (const { artifact } of artifacts) {
     const { kind, sizeBytes } = artifact
-    // A plain process runs from a folder: where it lies on the machine is for operators.
+    // The process runtime stores artifacts in folders. Only operators may see the path.
     const name = artifact.reference.startsWith('/') ? basename(artifact.reference.replace(/\/static$/, '')) : artifact.reference
     items.push({ kind, id: name, name, sizeBytes, kept: false })
   }
@@ -92,7 +92,7 @@ async function itemsAt(place: Place, { deleteVolumes }: DeletionOptions, deps: D
   return [...items, ...(await Promise.all(volumes))]
 }
 
-/** As the deployments were recorded: an engine or a server that is away lists nothing. */
+/** Artifacts according to the database, for when the engine or server is unreachable. */
 async function recordedArtifacts({ projectId, environment }: Place, { database }: DeploymentsDeps) {
   const owners = (await listArtifactOwners(database.db, projectId)).filter(
     (row) => row.artifacts !== null && row.environment === (environment ?? row.environment),
@@ -100,7 +100,7 @@ async function recordedArtifacts({ projectId, environment }: Place, { database }
   return owners.flatMap((row) => Object.values(artifactsOf(row)).map((artifact) => ({ artifact })))
 }
 
-/** Bytes that were on the server before the project are never removed with it. */
+/** An adopted volume or folder existed on the server before the project and is always kept. */
 function fateOf(volume: VolumeRow, deleteVolumes: boolean): Pick<DeletionItem, 'kept' | 'reason'> {
   const adopted = adoptedBytes(volume)
   if (adopted) {
@@ -112,7 +112,7 @@ function fateOf(volume: VolumeRow, deleteVolumes: boolean): Pick<DeletionItem, '
 
 const keptUnlessAsked = 'volumes stay unless deleteVolumes=true'
 
-/** Nobody gives a deletion up; each call of the runtime has its time limit. */
+/** A deletion cannot be cancelled; each runtime call has its own time limit. */
 const notGivenUp = new AbortController().signal
 
 async function removeAt(place: Place, { deleteVolumes }: DeletionOptions, deps: DeploymentsDeps): Promise<void> {
@@ -121,7 +121,7 @@ async function removeAt(place: Place, { deleteVolumes }: DeletionOptions, deps: 
     await cancelDeployment(row, deps).catch(() => undefined)
   await deleteLive(db, place)
   await deps.edge.sync()
-  // Over all instances together.
+  // The timeout covers all instances together.
   await stopInstances(await listInstances(db, place), deps, AbortSignal.timeout(60_000))
   await releaseUploads(place, [], deps)
   for (const { runtime, artifact } of await artifactsAt(place, deps)) await runtime.removeArtifact(artifact, notGivenUp)
@@ -135,7 +135,7 @@ async function removeAt(place: Place, { deleteVolumes }: DeletionOptions, deps: 
   }
 }
 
-/** Images that were pulled for a project of an image and that no other project has. */
+/** Images pulled for an image project that no other project uses. */
 async function pulledBy(
   owners: Awaited<ReturnType<typeof listArtifactOwners>>,
   { database, runtimes }: Pick<DeploymentsDeps, 'database' | 'runtimes'>,
@@ -150,7 +150,7 @@ async function pulledBy(
   return [...pulled.values()]
 }
 
-/** What was built for a project, wherever that was; of an environment: what is used by no other. */
+/** Artifacts built for a project on any server; for an environment, only those that no other environment uses. */
 async function artifactsAt({ projectId, environment }: Place, { database, runtimes }: DeploymentsDeps) {
   const places = (await listPlaces(database.db, projectId)).map(async (serverId) => {
     const runtime = runtimes.for(serverId)

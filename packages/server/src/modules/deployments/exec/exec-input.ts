@@ -1,6 +1,6 @@
 /**
- * What a program reads, from a call that comes after its start. Chunk by chunk: one is asked for when the program has taken the one
- * before, so that nothing piles up here.
+ * Standard input of a program, from a request that arrives after its start. The next chunk is read only after the program has
+ * consumed the previous one, so memory use stays bounded.
  */
 export class ExecInput implements AsyncIterable<Uint8Array> {
   readonly #source = Promise.withResolvers<AsyncIterable<Uint8Array>>()
@@ -11,14 +11,14 @@ export class ExecInput implements AsyncIterable<Uint8Array> {
     return this.#isFed
   }
 
-  /** Resolves when the program has taken all of it, or has ended; rejects with what the source threw. */
+  /** Resolves when the program has read everything or has exited; rejects with the error of the source. */
   feed(source: AsyncIterable<Uint8Array>): Promise<void> {
     this.#isFed = true
     this.#source.resolve(source)
     return this.#taken.promise
   }
 
-  /** The program is over: whoever feeds it waits no longer. */
+  /** Called when the program has exited: resolves a pending `feed`. */
   end(): void {
     this.#taken.resolve()
   }

@@ -32,7 +32,7 @@ export function execHandlers(deps: DeploymentsDeps): Handlers<Rows> {
       audit({ objectId: project.id, changes: { execId: params.execId } })
       const one = execs.find(params.execId, { projectId: project.id, userId: caller.userId })
       if (!one?.input) return fail('not_found', { words: 'There is no such program, or it reads nothing: it may have ended' })
-      if (one.input.isFed) return fail('conflict', { words: 'Somebody feeds this program already' })
+      if (one.input.isFed) return fail('conflict', { words: 'Another request already sends input to this program' })
       await putOnRecord()
       await one.input.feed(bounded(upload))
       return undefined

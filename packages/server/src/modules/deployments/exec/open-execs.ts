@@ -8,11 +8,11 @@ export interface OpenExec {
   organizationId: string
   projectId: string
   userId: string
-  /** null: it reads nothing. */
+  /** null: the program has no standard input. */
   input: ExecInput | null
 }
 
-/** One of several organisations leaves the others room. */
+/** Share of the instance limit that one of several organisations may use. */
 const shareOfOrganization = 0.8
 
 interface NewExec extends Pick<OpenExec, 'organizationId' | 'projectId' | 'userId'> {
@@ -21,11 +21,11 @@ interface NewExec extends Pick<OpenExec, 'organizationId' | 'projectId' | 'userI
   isShared: boolean
 }
 
-/** The programs that run inside projects by this control plane; bounded in number. */
+/** Programs that this control plane runs inside projects, limited in number. */
 export class OpenExecs {
   readonly #open = new Map<string, OpenExec>()
 
-  /** Takes a place; whoever took it gives it back. */
+  /** Reserves a slot; the caller must release it with `close`. */
   open({ organizationId, projectId, userId, input, isShared }: NewExec): OpenExec {
     const all = [...this.#open.values()]
     const ofProject = all.filter((one) => one.projectId === projectId).length
@@ -45,7 +45,7 @@ export class OpenExecs {
     input?.end()
   }
 
-  /** Only who started it feeds it. */
+  /** Only the user who started the program may send it input. */
   find(id: string, { projectId, userId }: Pick<OpenExec, 'projectId' | 'userId'>): OpenExec | undefined {
     const one = this.#open.get(id)
     return one?.projectId === projectId && one.userId === userId ? one : undefined

@@ -8,10 +8,13 @@ import type { OpenExec } from './open-execs.ts'
 
 export type ExecStream = EventStream<EventsOf<typeof contract.deployments.exec>>
 
-/** One event holds no more of the output than this: a reader is judged by what it has not taken yet. */
+/** Maximum output bytes per event: a slow reader is detected by its unread bytes. */
 const pieceBytes = 48 * 1024
 
-/** Runs the program and tells its reader all of it. It ends with its reader, its time, its output, and its instance. */
+/**
+ * Runs the program and streams its output. It is stopped on client disconnect, time limit, output limit, or when its instance
+ * stops.
+ */
 export async function runExec(one: OpenExec, { row, env }: Place, body: ExecBody, stream: ExecStream, deps: DeploymentsDeps) {
   const { environment, service, deploymentId } = row
   await stream.send('started', { execId: one.id, environment, service, deploymentId })

@@ -31,7 +31,7 @@ const silentAdvice = (exitCode: number | null) =>
     ? 'Its command came to an end: start a program that keeps running in the foreground'
     : 'Run its start command by hand to see why, or let it log its errors'
 
-/** Of a shell line, what the shell was to run. */
+/** The program that is started; for a `sh -c` command, the first word of the shell line. */
 function firstWord({ entrypoint, command, build }: Pick<Unit, 'command' | 'entrypoint' | 'build'>): string | null {
   const words = [...(entrypoint ?? []), ...(command ?? [])]
   const [program, flag, line] = words

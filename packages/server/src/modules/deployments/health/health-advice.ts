@@ -1,17 +1,17 @@
 import type { HealthCheck } from '@berth/contract'
 import type { ListeningAt } from './listening-inside.ts'
 
-/** What is known of one that was not healthy in time. */
+/** State of an instance that was not healthy in time. */
 export interface Unanswered {
   port: number | null
-  /** Of its last answer; null when there was none. */
+  /** HTTP status of the last response; null when there was none. */
   status: number | null
   check: HealthCheck | null
-  /** Where it listens inside its container; null where that cannot be told. */
+  /** Sockets that listen inside the container; null when unknown. */
   listening: readonly ListeningAt[] | null
 }
 
-/** What to do about it, as a sentence; '' where its own answer says enough. */
+/** A sentence of advice for the user; '' where the response already explains the failure. */
 export function adviceFor({ port, status, check, listening }: Unanswered): string {
   if (status !== null) return check?.path ? '' : 'Set healthCheck.path to a page that answers, or healthCheck.acceptErrors'
   const own = listening?.find((one) => one.port === port)

@@ -2,7 +2,9 @@ import type { HealthCheck } from '@berth/contract'
 import type { Instance } from '../../../drivers/runtime/runtime.ts'
 import type { Unit } from '../plan/plan.ts'
 
-/** What was asked for, and where a plain process listens instead; '' where it listens there, or where nobody can tell. */
+/**
+ * The request that failed, and where a plain process listens instead; '' where it listens on that port, or where this is unknown.
+ */
 export function whereAsked(
   seen: Pick<Instance, 'address' | 'listensOn'> | undefined,
   { port, exposed }: Pick<Unit, 'port' | 'exposed'>,
@@ -12,7 +14,7 @@ export function whereAsked(
   const path = check?.path ?? (exposed ? '/' : undefined)
   const question = path ? `GET ${path}` : 'a connection'
   if (lastStatus !== null) return { where: question, found: '' }
-  // In a container the port is the one inside; a plain process is asked at the one it was given.
+  // The port of a container is the one inside it; a plain process is probed on the port it was given.
   const { listensOn, address } = seen ?? {}
   const asked = listensOn && address ? address.port : port
   const where = `${question} on port ${asked}`

@@ -19,11 +19,11 @@ import { listeningInside } from './listening-inside.ts'
 const defaultTimeoutSeconds = 60
 const probeMs = 5_000
 const pauseMs = 250
-/** A worker has no port to knock at: it must stay up this long. */
+/** A worker has no port to probe: it must stay up this long. */
 const workerSettlesMs = 3_000
 const tailLines = 20
 const exitCodeMs = 5_000
-/** Not what the reading takes, but when the runtime counts as hung. */
+/** Time after which the runtime counts as hung; a read normally takes far less. */
 const tailMs = 30_000
 
 interface Parts {
@@ -32,8 +32,8 @@ interface Parts {
 }
 
 /**
- * Resolves when the instance serves, or has completed its work. From then on it is restarted as its policy says. Rejects with why it
- * does not: last status, exit code, last log lines.
+ * Resolves when the instance serves, or has completed its work; its restart policy applies from then on. Rejects with the reason:
+ * last status, exit code, last log lines.
  */
 export async function waitUntilHealthy(row: InstanceRow, unit: Unit, check: HealthCheck | null, parts: Parts): Promise<void> {
   const { deps, abort } = parts
@@ -69,7 +69,7 @@ async function untilHealthy(
     const program = programOf(instance, unit)
     timeoutMs = timeoutSecondsFor(unit, check, program) * 1000
     const deadline = began + timeoutMs
-    // One that is not to be restarted has work to end, which others may wait for.
+    // A one-shot service has to finish its work, as other services may wait for it.
     const settlesMs = unit.restart || unit.staysUp ? workerSettlesMs : timeoutMs - pauseMs * 2
     if (program && !unit.exposed) {
       const reason = await askProgram(row, program, { deps, abort })
@@ -84,11 +84,11 @@ async function untilHealthy(
       const answer = await deps.probe({ ...instance.address, ...questionFor(unit, check) }, limitMs, abort)
       const reason = answer.healthy && program ? await askProgram(row, program, { deps, abort }) : null
       if (answer.healthy && reason === null) {
-        // A program may listen elsewhere than it was told to: whoever routes to it has to know.
+        // The program may listen on another port than PORT: store the address for the edge.
         await noteAddress(row, instance, deps)
         return 'serves'
       }
-      // An answer that came says more than a last question that had no time left.
+      // An earlier response tells more than a last probe that had no time left.
       if (answer.healthy) {
         failing = program
         lastReason = reason ?? ''
@@ -97,7 +97,7 @@ async function untilHealthy(
         lastStatus = answer.status
         lastReason = answer.reason
       }
-      // Some take their time for the first answer, and would begin anew with every question.
+      // Some apps are slow to answer first and start over with each request: allow each probe more time.
       if (performance.now() - asked >= limitMs) answerMs *= 2
     }
     if (performance.now() >= deadline) break
@@ -107,11 +107,11 @@ async function untilHealthy(
   throw await notHealthy({ row, unit, check, seen, failing }, reason, deps)
 }
 
-/** The declared health check: what the engine knows of it includes a HEALTHCHECK of the image. */
+/** The declared health check. The one from the engine includes the HEALTHCHECK of the image. */
 const programOf = ({ health }: Instance, { healthProgram }: Unit): HealthProgram | undefined =>
   health?.program ?? healthProgram ?? undefined
 
-/** A Compose file gives a side service its time; requests are switched to nothing sooner than after the usual time. */
+/** A Compose health check sets the timeout of an internal service; the exposed one gets at least the default. */
 function timeoutSecondsFor(unit: Unit, check: HealthCheck | null, program: HealthProgram | undefined): number {
   if (check?.timeoutSeconds) return check.timeoutSeconds
   if (program && unit.healthProgram && !unit.exposed) return program.withinSeconds
@@ -122,13 +122,13 @@ interface Asked {
   row: InstanceRow
   unit: Unit
   check: HealthCheck | null
-  /** As it was at the last look. */
+  /** State at the last check. */
   seen: Instance | undefined
-  /** The declared health check, where that is the one that failed. */
+  /** The declared health check, if that is the one that failed. */
   failing: HealthProgram | undefined
 }
 
-/** What was asked, what came, and what to do about it. */
+/** The error for an unhealthy instance: the request, the result, and advice. */
 async function notHealthy(
   { row, unit, check, seen, failing }: Asked,
   { status, words, withinSeconds }: { status: number | null; words: string; withinSeconds: number },
@@ -150,8 +150,8 @@ const declaredCheck = ({ argv }: HealthProgram) => ({
 })
 
 /**
- * What requests go to is asked over HTTP: that a connection stays open says little, for Docker's proxy takes everybody's. Without a path of
- * the project's own any answer but a 5xx will do.
+ * The probe of a unit. The exposed unit is probed over HTTP: an open connection proves little, as Docker's proxy accepts all of
+ * them. Without a configured path, any response below 500 passes.
  */
 export function questionFor(unit: Pick<Unit, 'exposed'>, check: HealthCheck | null): Omit<ProbeTarget, 'host' | 'port'> {
   const below = check?.acceptErrors ? { healthyBelow: 600 } : {}
@@ -159,19 +159,18 @@ export function questionFor(unit: Pick<Unit, 'exposed'>, check: HealthCheck | nu
   return unit.exposed ? { path: '/', healthyBelow: 500, anyProtocol: true, ...below } : {}
 }
 
-/** A service that is not to be restarted, such as a migration, is well when it has ended well; never the one that requests go to. */
+/** A one-shot service, such as a migration, is healthy once it exited with 0; never the exposed one. */
 export const hasDoneItsWork = (
   { state, exitCode }: Pick<Instance, 'state' | 'exitCode'>,
   { restart, exposed = false }: Pick<Unit, 'restart'> & Partial<Pick<Unit, 'exposed'>>,
 ) => !restart && !exposed && state === 'exited' && exitCode === 0
 
-/** Restarts from before the wait count for nothing: a database that serves two versions may have had some. */
+/** Ignores restarts from before the wait: a database that serves two versions may have had some. */
 const hasRestarted = (instance: Instance, before: Instance | undefined): boolean =>
   instance.restarts > (before?.restarts ?? instance.restarts)
 
-/** Null when it says that all is well, else why not. */
+/** Runs the health check program; returns null when healthy, else the reason. */
 async function askProgram({ id, serverId }: InstanceRow, { argv, timeoutSeconds }: HealthProgram, { deps, abort }: Parts) {
-  // What the project's own health check says.
   const limit = AbortSignal.timeout(timeoutSeconds * 1000)
   try {
     const { exitCode, stderrTail } = await deps.runtimes.for(serverId).exec(id, { argv }, AbortSignal.any([abort, limit]))
@@ -193,7 +192,7 @@ async function ended(row: InstanceRow, unit: Unit, seen: Instance | undefined, d
   return new DeployFailed('crashed', crashText(named(row), instance, unit, lines), lines)
 }
 
-/** One that was restarted a moment ago runs, and tells no exit code until it has ended once more. */
+/** Waits for the exit code: an instance that was just restarted has none until it exits again. */
 async function withExitCode({ id, serverId }: InstanceRow, seen: Instance | undefined, { runtimes }: DeploymentsDeps) {
   let instance = seen
   for (const until = performance.now() + exitCodeMs; instance && performance.now() < until; ) {
@@ -206,7 +205,7 @@ async function withExitCode({ id, serverId }: InstanceRow, seen: Instance | unde
 
 const named = ({ service }: InstanceRow) => (service ? `The service ${service}` : 'The new version')
 
-/** What it wrote last, straight from the runtime: the log store may be a moment behind. */
+/** The last output lines, read from the runtime because the log store may lag behind. */
 async function lastLines({ id, projectId, serverId }: InstanceRow, { runtimes, scrubbers }: DeploymentsDeps): Promise<string[]> {
   const { scrub } = await scrubbers.of(projectId)
   const lines: string[] = []
@@ -217,7 +216,7 @@ async function lastLines({ id, projectId, serverId }: InstanceRow, { runtimes, s
       if (lines.length > tailLines) lines.shift()
     }
   } catch {
-    // Lines that cannot be had must not hide why it failed.
+    // Missing log lines must not hide the reason of the failure.
   }
   return lines
 }

@@ -5,15 +5,15 @@ import { hasDoneItsWork } from './health.ts'
 
 export interface Problem {
   reason: string
-  /** The runtime knows nothing of it: it is started again from its artifact. */
+  /** The instance must be created again from its artifact. */
   isGone?: boolean
-  /** The runtime ended it because it reached its disk limit. */
+  /** The runtime stopped it at its disk limit. */
   isDiskFull?: boolean
-  /** It ended too often within a short time, whatever it does at this moment. */
+  /** It exited too often within a short time, even if it runs at this moment. */
   isLooping?: boolean
 }
 
-/** What is wrong with an instance, by what the runtime knows of it. One that was restarted since the last look runs in vain. */
+/** The problem of an instance according to the runtime. An instance that restarted since the last check counts as crash-looping. */
 export function problemIn(
   instance: Instance | undefined,
   unit: Pick<Unit, 'restart' | 'exposed' | 'onFailure' | 'staysUp'>,

@@ -3,16 +3,16 @@ import { listenersIn as socketsIn } from '../../../platform/listener/listening-s
 
 export interface ListeningAt {
   port: number
-  /** Only programs of the same container reach it. */
+  /** Reachable only from inside the same container. */
   isLoopback: boolean
 }
 
 const readMs = 5_000
 const bytesAtMost = 256 * 1024
-/** The engine's own answers to names, in every container of a network. */
+/** Docker's embedded DNS server, present in every container of a user-defined network. */
 const nameServer = '127.0.0.11'
 
-/** Where programs in a container listen, as the kernel tells it inside; null where it cannot be asked. */
+/** Listening sockets inside a container, from /proc/net; null where they cannot be read. */
 export async function listeningInside(runtime: Runtime, instanceId: string): Promise<ListeningAt[] | null> {
   if (runtime.kind !== 'docker') return null
   let text = ''
@@ -20,7 +20,7 @@ export async function listeningInside(runtime: Runtime, instanceId: string): Pro
     if (text.length < bytesAtMost) text += Buffer.from(chunk).toString('latin1')
   }
   try {
-    // One of the two files may be missing; what there is was written by then.
+    // One of the two files may be missing: `cat` then fails after it has printed the other.
     await runtime.exec(instanceId, { argv: ['cat', '/proc/net/tcp', '/proc/net/tcp6'], onStdout }, AbortSignal.timeout(readMs))
   } catch {
     return null
@@ -28,7 +28,7 @@ export async function listeningInside(runtime: Runtime, instanceId: string): Pro
   return text.includes('local_address') ? listenersIn(text) : null
 }
 
-/** By port; one that is reached from outside at any address is reached. */
+/** Listeners by port. A port is loopback only if all of its listeners are. */
 export function listenersIn(table: string): ListeningAt[] {
   const found = new Map<number, ListeningAt>()
   for (const { host, port } of socketsIn(table.slice(0, bytesAtMost))) {

@@ -6,10 +6,10 @@ import type { Unit } from '../plan/plan.ts'
 import { policyOf } from '../plan/restart-policy.ts'
 import { hasDoneItsWork } from './health.ts'
 
-/** How the services of an environment are doing: what `liveEnvironments.services` holds. */
+/** Service states of an environment, as stored in `liveEnvironments.services`. */
 
 const windowMs = 10 * 60_000
-/** So many ends within the window, and the project is unhealthy. */
+/** So many exits within the window make the project unhealthy. */
 const endsOfALoop = 3
 
 export const statesOf = ({ services }: Pick<LiveEnvironmentRow, 'services'>): ServiceState[] =>
@@ -30,25 +30,25 @@ export const recentEnds = ({ ends }: Pick<ServiceState, 'ends'>, now: number): n
 
 export const isLooping = (state: ServiceState, now: number): boolean => recentEnds(state, now).length >= endsOfALoop
 
-/** How an instance is by itself; whether it answers is asked elsewhere. */
+/** The status of an instance according to the runtime, without probing it. */
 export function statusIn(instance: Instance | undefined, unit: Unit): ServiceState['status'] {
   if (!instance) return 'starting'
   if (hasDoneItsWork(instance, unit)) return 'completed'
   return instance.state === 'running' && instance.health?.status === 'unhealthy' ? 'unhealthy' : instance.state
 }
 
-/** One that keeps ending is not called running because it does at this moment. */
+/** Sets the status; a crash-looping service that runs at this moment stays `restarting`. */
 export const withStatus = (state: ServiceState, status: ServiceState['status'], now: number): ServiceState => ({
   ...state,
   status: status === 'running' && isLooping(state, now) ? 'restarting' : status,
   ends: recentEnds(state, now),
 })
 
-/** Whether this end is in the record already; one whose exit code was not known then is completed by it. */
+/** Whether this exit is already recorded. A record without an exit code is completed when the code becomes known. */
 export const isNoted = ({ lastExit }: ServiceState, { at, exitCode }: InstanceEnd): boolean =>
   lastExit !== null && (at < lastExit.at || (at === lastExit.at && (lastExit.code !== null || exitCode === null)))
 
-/** The state after an end, and how many ends that are: the runtime may have restarted it more than once since the last one. */
+/** The state after an exit, and the number of new exits: the runtime may have restarted it several times since the last one. */
 export function afterEnd(before: ServiceState, instance: Instance, now: number): { state: ServiceState; count: number } {
   const end = instance.lastEnd as InstanceEnd
   const lastExit = { code: end.exitCode, reason: end.reason, at: end.at }
@@ -75,7 +75,7 @@ export function afterEnd(before: ServiceState, instance: Instance, now: number):
 
 const times = (count: number) => (count === 1 ? '1 time' : `${count} times`)
 
-/** The last end of a service, and what followed. */
+/** The last exit of a service, and whether it was restarted. */
 export function exitText({ name, status, restarts, lastExit, policy }: ServiceState): string | null {
   if (!lastExit) return null
   const ended = `${name || 'The app'} ${endText({ exitCode: lastExit.code, reason: lastExit.reason })}`
@@ -92,7 +92,7 @@ export const loopText = (state: ServiceState): string =>
 const adviceFor = ({ lastExit }: ServiceState) =>
   lastExit?.reason === 'out_of_memory' ? ' Raise its memory limit, or let it use less.' : ''
 
-/** What a project's record says of its services while nothing else is to be said. */
+/** Summary of failing services for the project's record, used when there is no more specific reason. */
 export function reasonIn(states: readonly ServiceState[]): string | null {
   const texts = states.flatMap((state) => {
     const isTold = state.status === 'exited' || state.status === 'restarting' || state.ends.length > 0

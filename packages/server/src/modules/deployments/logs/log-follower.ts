@@ -4,19 +4,19 @@ import type { DeploymentsDeps } from '../deps.ts'
 import { instancesTopic } from '../run/run-units.ts'
 import { findInstance, listInstances, updateInstance } from '../store.ts'
 
-/** Between two looks for new instances; the start of one is news, and ends the wait. */
+/** Poll interval for new instances; the start of an instance ends the wait early. */
 const lookMs = 5_000
-/** Between two notes of how far it has read. */
+/** Interval at which the read position is saved. */
 const noteMs = 1_000
-/** Before one whose output came to an end is read once more, twice as long each time, unless something happens to it. */
+/** First delay before the ended output of an instance is read again. It doubles each time; an event of the instance resets it. */
 const againMs = 1_000
 const againAtMostMs = 5 * 60_000
 
-/** Moves what instances write into the log store, which outlives them. Each is followed once, from where the last one stopped. */
+/** Copies the output of instances to the log store, which outlives them. Each instance is followed once, from its last position. */
 export class LogFollower {
   readonly #deps: DeploymentsDeps
   readonly #following = new Map<string, Promise<void>>()
-  /** Those whose output came to an end, and when it is looked at again. */
+  /** Instances whose output ended, and when to read them again. */
   readonly #quiet = new Map<string, { pauseMs: number; until: number }>()
   readonly #stop = new AbortController()
   #news = new AbortController()
@@ -71,7 +71,7 @@ export class LogFollower {
       .catch((error: unknown) => {
         if (!this.#stop.signal.aborted)
           this.#deps.log.warn({ err: error, instanceId: row.id }, 'the output of an instance is not followed')
-        // That is no end of its output.
+        // An error is not an end of output: start again with the shortest delay.
         this.#quiet.delete(row.id)
       })
       .finally(() => {

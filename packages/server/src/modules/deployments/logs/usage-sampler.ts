@@ -4,16 +4,19 @@ import { keepUsage, type UsageMinute } from '../../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 
 const minuteMs = 60_000
-/** One that was started no longer ago has used what it has used since then; of an older one the first look tells nothing. */
+/**
+ * For an instance younger than this, the first sample counts all CPU time since its start; for an older one it only sets the
+ * baseline.
+ */
 const youngMs = 2 * minuteMs
-/** Servers elsewhere are asked over the network, container by container. */
+/** Remote servers are sampled on every fourth round: each container is read over the network. */
 const looksABreakElsewhere = 4
 const forgetMs = 10 * minuteMs
 
-/** Looks at what everything that runs uses, and writes down for each environment and minute what it has seen so far of it. */
+/** Samples the resource usage of all instances and stores sums per environment and minute. */
 export class UsageSampler {
   readonly #deps: DeploymentsDeps
-  /** Names this control plane from its start to its end: several of them may look at the same. */
+  /** Identifies this control plane process: several may sample the same instances. */
   readonly #counter = `use.${randomBytes(6).toString('base64url')}`
   readonly #before = new Map<string, { cpuSeconds: number; at: number }>()
   #minutes = new Map<string, UsageMinute>()
@@ -40,7 +43,7 @@ export class UsageSampler {
     await keepUsage([...minutes.values()], this.#deps.database)
   }
 
-  /** Of every place, servers elsewhere only when it is their turn. */
+  /** Usage of all instances; remote servers are included only on their round. */
   async #usage(abort: AbortSignal): Promise<InstanceUsage[]> {
     const isTurnOfAll = this.#looks++ % looksABreakElsewhere === 0
     const places = (await this.#deps.runtimes.all()).filter(({ serverId }) => serverId === null || isTurnOfAll)
@@ -54,7 +57,7 @@ export class UsageSampler {
     return (await Promise.all(looks)).flat()
   }
 
-  /** Processor time since the last look, and how long ago that was. */
+  /** CPU time since the last sample, and the time since that sample. */
   #spent(running: readonly InstanceUsage[], now: number): { cpuMs: number; observedMs: number } {
     let [cpuMs, observedMs] = [0, 0]
     for (const { instanceId, cpuSeconds, startedAt } of running) {
@@ -62,7 +65,7 @@ export class UsageSampler {
       const before =
         this.#before.get(instanceId) ?? (age <= youngMs ? { cpuSeconds: 0, at: now - Math.max(age, 1000) } : undefined)
       if (!before) continue
-      // Lower than before: it was started again.
+      // A lower value means that the instance was restarted.
       const spent = cpuSeconds >= before.cpuSeconds ? cpuSeconds - before.cpuSeconds : cpuSeconds
       cpuMs += spent * 1000
       observedMs = Math.max(observedMs, now - before.at)

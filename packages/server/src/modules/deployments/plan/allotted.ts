@@ -2,7 +2,7 @@ import type { Db } from '../../../platform/db/schema.ts'
 import { type AllottedReader, projectsOf } from '../../projects/index.ts'
 import { planOf } from './plan.ts'
 
-/** What the units of deployments that serve, or are on their way to, may use at once. */
+/** CPU and memory reserved by deployments that serve or are in progress. */
 export const allottedReader: AllottedReader = {
   async planned(db, organizationId) {
     const rows = await ofOrganization(db, organizationId)

@@ -4,7 +4,7 @@ import { listLive } from '../live-environments.ts'
 import { findDeployment } from '../store.ts'
 import { artifactsOf } from './plan.ts'
 
-/** What the engine of this machine holds and the data folder does not: volumes, and the images of what is to run. */
+/** Data that this machine's Docker engine stores outside the data folder: volumes, and the images of live deployments. */
 export async function heldByEngine(db: Db): Promise<{ volumes: VolumeRow[]; images: string[] }> {
   const volumes = await db
     .selectFrom('volumes')

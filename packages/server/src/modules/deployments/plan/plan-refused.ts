@@ -1,4 +1,4 @@
-/** A project that cannot be built or run as it is; the words say what to do. */
+/** The project cannot be built or run as configured; the message says what to change. */
 export class PlanRefused extends Error {
   override readonly name = 'PlanRefused'
 }
@@ -8,7 +8,7 @@ export const nothingStartsIt = 'Nothing says how to start it: set a start comman
 const withoutContainers =
   'needs Docker, and this instance runs projects as plain processes: install Docker on this machine and start Berth again, or put the project on a server that has it (serverId)'
 
-/** What only containers can run, where there are none. */
+/** Messages for projects that need containers on an instance without Docker. */
 export const needsDocker = {
   dockerfile: `Its Dockerfile ${withoutContainers}; with a start command (startCommand) it runs without its Dockerfile`,
   image: `A project of an image ${withoutContainers}`,

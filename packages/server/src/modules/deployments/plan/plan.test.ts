@@ -59,7 +59,7 @@ describe('an app', () => {
     expect(planDeployment(config({ type: 'worker' }), detected()).units).toMatchObject([{ exposed: false, port: null }])
   })
 
-  test('listens where its source says, unless somebody set the port', () => {
+  test('listens where its source says, unless the user set a port', () => {
     const portFrom = (changes: Partial<DeployedConfig>, found: Partial<Detection>) =>
       planDeployment(config(changes), detected(found)).units[0]?.port
     expect(portFrom({ portChosen: false }, { port: 8000 })).toBe(8000)

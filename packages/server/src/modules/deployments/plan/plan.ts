@@ -14,7 +14,7 @@ import { type Restarts, restartOf } from './restart-policy.ts'
 import { routeLabels } from './service-routes.ts'
 import { withVariables } from './service-variables.ts'
 
-/** The project's settings as a deployment keeps them, so that a rollback runs with those of its time. */
+/** The project's settings, stored with each deployment so that a rollback uses the settings of its time. */
 export type DeployedConfig = Pick<
   ProjectConfig,
   | 'framework'
@@ -39,7 +39,7 @@ export type DeployedConfig = Pick<
   | 'resources'
 > & {
   type: ProjectRow['type']
-  /** Somebody set it; absent in deployments from before it was recorded, whose port stands. */
+  /** True when the user set the port. Absent in older deployments, which keep their port. */
   portChosen?: boolean
 }
 
@@ -70,42 +70,41 @@ export function configOf(project: ProjectRow): DeployedConfig {
   }
 }
 
-/** One thing that is built and run: the project itself, or a service of it. */
+/** A unit is built and run as one: the project itself, or one of its services. */
 export interface Unit extends Restarts {
   /** '' for the project itself. */
   service: string
   build: BuildPlan | null
-  /** Instead of a build. */
+  /** The image to run; null when the unit is built. */
   image: string | null
   command: string[] | null
   entrypoint: string[] | null
   environment: Record<string, string>
-  /** The project's variables that it gets besides; absent: all. */
+  /** Names of the project's variables that the unit gets; absent: all. */
   variables?: string[]
   port: number | null
-  /** Requests go to this one. */
+  /** True for the unit that receives the project's requests. */
   exposed: boolean
-  /** It has an address of its own besides: the label in front of the environment's host name. */
+  /** Label of the unit's own host name, in front of the environment's host name. */
   route?: string
   volumes: { name: string; mountPath: string; readOnly: boolean }[]
   dependsOn: string[]
   allotment: Allotment
-  /** How many instances of it run; absent: one. */
+  /** Number of instances; absent: one. */
   replicas?: number
   labels?: Record<string, string>
-  /** Files whose content the Compose file says itself, or a variable holds. */
+  /** Files whose content is in the Compose file or in a variable. */
   inlineFiles?: InlineFile[]
-  /** Files of the project that it finds at a path inside. */
+  /** Files of the project that are mounted into the container. */
   files?: ProjectFiles[]
-  /** How its container is set up, beyond what its image says. */
+  /** Container settings beyond those of the image. */
   container?: ContainerSettings
-  /** The path that the source names for health checks, where the settings name none. */
+  /** Health check path from the source, used when the settings have none. */
   healthPath?: string
-  /** The health check that the Compose file declares instead of the image's own; null turns that one off. */
+  /** The health check from the Compose file, which replaces the image's own; null disables that one. */
   healthProgram?: HealthProgram | null
 }
 
-/** How many instances of a unit run. */
 export const replicasOf = ({ replicas = 1 }: Pick<Unit, 'replicas'>): number => replicas
 
 export interface ProjectFiles {
@@ -118,11 +117,11 @@ export interface ProjectFiles {
 export interface DeployPlan {
   type: DeployedConfig['type']
   units: Unit[]
-  /** Variables of the project that services name as `${NAME}`: each reaches those services alone. */
+  /** Variables that services reference as `${NAME}`: each is passed only to those services. */
   ownVariables?: string[]
-  /** Amounts that services have by themselves; the others are the project's. */
+  /** Resources that services set themselves; the rest comes from the project. */
   ownResources?: Record<string, Partial<Allotment>>
-  /** Of a static site: where its addresses lead and what is said with them, as far as its source says. */
+  /** Redirects and headers of a static site, as far as its source sets them. */
   siteRules?: SiteRules
 }
 
@@ -130,7 +129,7 @@ export const planOf = (deployment: Pick<DeploymentRow, 'plan'>) => JSON.parse(de
 export const artifactsOf = (deployment: Pick<DeploymentRow, 'artifacts'>) =>
   JSON.parse(deployment.artifacts as string) as Record<string, Artifact>
 
-/** What the settings leave open is what detection found. */
+/** The plan of a deployment. Detection fills in what the settings leave open. */
 export function planDeployment(
   config: DeployedConfig,
   detected: Detection | null,
@@ -176,7 +175,7 @@ export function planDeployment(
   }
 }
 
-/** Nothing is built. The port is the image's own where none was set, and known once the image is here. */
+/** The plan of an image project, without a build. If no port is set, the image's port is used once the image is pulled. */
 function imagePlan(config: DeployedConfig, image: string): DeployPlan {
   const type = config.type === 'worker' ? 'worker' : 'app'
   const unit: Unit = {
@@ -196,7 +195,7 @@ function imagePlan(config: DeployedConfig, image: string): DeployPlan {
   return { type, units: [unit] }
 }
 
-/** `composePath` decides; else a start command makes an app of the project, and the source tells the rest. */
+/** The type of the project: `composePath` decides; else a start command makes it an app; else detection decides. */
 function typeOf({ type, composePath, startCommand }: DeployedConfig, detected: Detection | null): DeployPlan['type'] {
   if (detected && composePath !== null) return detected.type
   return type === 'app' && detected && !startCommand ? detected.type : type
@@ -223,7 +222,10 @@ function buildPlan(config: DeployedConfig, detected: Detection, type: DeployPlan
   }
 }
 
-/** A port that somebody set stands; else the app's own. A Dockerfile that was named by hand is not what detection looked at. */
+/**
+ * The port: the user's, else the detected one. Detection did not read a Dockerfile that the user named, so its port is ignored
+ * then.
+ */
 function portOf({ port, portChosen, dockerfilePath }: DeployedConfig, detected: Detection): number {
   const isOther = dockerfilePath !== null && detected.framework !== 'dockerfile'
   return portChosen === false && !isOther ? (detected.port ?? port) : port
@@ -240,7 +242,7 @@ const ownResourcesOf = (services: readonly Service[]): NonNullable<DeployPlan['o
     }),
   )
 
-/** The same plan with other resources than it was made with. */
+/** Returns the plan with other resources. */
 export const withResources = (
   plan: DeployPlan,
   before: DeployedConfig['resources'],
@@ -250,7 +252,7 @@ export const withResources = (
   units: plan.units.map((unit) => ({ ...unit, allotment: { ...production, ...ownAmounts(unit, plan, before) } })),
 })
 
-/** A plan from before they were recorded: those that differ from the project's. */
+/** Resources that the services set themselves. In a plan from before they were recorded: those that differ from the project's. */
 function ownAmounts(
   { service, allotment }: Unit,
   { type, ownResources }: DeployPlan,
@@ -287,7 +289,7 @@ function serviceUnits(config: DeployedConfig, detected: Detection | null): Unit[
   return inStartOrder(units)
 }
 
-/** Bridges and addresses are those of the machine, which all of its projects share. */
+/** Limits the counts: all projects of the machine share its bridges and addresses. */
 function refuseTooMany(services: readonly Service[]): void {
   const networks = new Set(services.flatMap(({ container }) => container?.networks?.map(({ name }) => name) ?? []))
   const counts = [
@@ -310,7 +312,7 @@ function serviceUnit(service: Service, exposed: boolean, config: DeployedConfig)
     command: service.command ?? null,
     entrypoint: service.entrypoint ?? null,
     environment: service.environment ?? {},
-    // Without a network nothing reaches it.
+    // A service without a network has no reachable port.
     port: service.container?.networks?.length === 0 ? null : (service.ports?.[0] ?? (exposed ? config.port : null)),
     exposed,
     volumes: (service.volumes ?? [])
@@ -331,7 +333,7 @@ function serviceUnit(service: Service, exposed: boolean, config: DeployedConfig)
   }
 }
 
-/** What Compose would bind from the project's folder. */
+/** Files and folders of the project that Compose bind-mounts. */
 const filesOf = ({ volumes = [] }: Service, { rootDirectory }: DeployedConfig): ProjectFiles[] =>
   volumes.flatMap(({ type, source, target, readOnly = false }) =>
     type === 'bind' && source ? [{ from: posix.join(rootDirectory ?? '', source), to: target, readOnly }] : [],
@@ -353,10 +355,10 @@ function dockerfileOf(
   }
 }
 
-/** A Dockerfile says itself all that a stack would be asked for. */
+/** A build plan without stack settings: the Dockerfile contains them. */
 export const plainDockerfile: BuildPlan = { ...emptyPlan, kind: 'dockerfile' }
 
-/** What others depend on comes first; a circle is refused by name. */
+/** Orders units so that dependencies start first; throws on a dependency cycle. */
 export function inStartOrder(units: readonly Unit[]): Unit[] {
   const byName = new Map(units.map((unit) => [unit.service, unit]))
   const ordered = new Set<Unit>()

@@ -2,11 +2,14 @@ import type { RestartPolicy } from '../../../drivers/runtime/restart-policy.ts'
 
 /** The part of a unit that says whether it is restarted. */
 export interface Restarts {
-  /** Started again whenever it ends by itself. */
+  /** Restarted on every exit. */
   restart: boolean
-  /** Started again when it failed, so often at most; null: without limit. */
+  /** Restarted after a failure, at most so often; null: without limit. */
   onFailure?: { maxRetries: number | null }
-  /** Nothing says that it is a task: it counts as started once it stays up, and is started with its environment even if it ended well. */
+  /**
+   * Not declared as a one-shot task: it counts as started once it stays up, and is started with its environment even if it exited
+   * with 0.
+   */
   staysUp?: true
 }
 
@@ -14,8 +17,8 @@ export const policyOf = ({ restart, onFailure }: Restarts): RestartPolicy =>
   restart ? { name: 'always' } : onFailure ? { name: 'on-failure', maxRetries: onFailure.maxRetries } : { name: 'no' }
 
 /**
- * A service's policy in the words of Compose. As in Compose, one that names none is not restarted; but nothing says that it is a task,
- * as `no` does.
+ * The restart policy of a Compose service. As in Compose, a service without a policy is not restarted; unlike `restart: "no"`,
+ * that does not make it a one-shot task.
  */
 export function restartOf(policy: string | null | undefined): Restarts {
   const [name, retries] = (policy ?? '').split(':')

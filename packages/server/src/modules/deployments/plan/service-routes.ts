@@ -1,7 +1,7 @@
 import type { Service, ServiceRoutes } from '@berth/contract'
 import type { ServiceRoute } from '../../../platform/db/tables/deployments.ts'
 
-/** What of a unit decides where it is reached. */
+/** The fields of a unit that determine its host names. */
 interface Reached {
   service: string
   exposed: boolean
@@ -11,7 +11,7 @@ interface Reached {
 
 const labelLength = 63
 
-/** What a service is called in a host name, where underscores and capitals are not; '' where nothing of its name is left. */
+/** Host name label of a service: lower case, other characters replaced by hyphens; '' where no character is left. */
 export const hostLabel = (service: string): string =>
   service
     .toLowerCase()
@@ -20,8 +20,8 @@ export const hostLabel = (service: string): string =>
     .replace(/^-+|-+$/g, '')
 
 /**
- * The services that have an address of their own, beside the one that the project's goes to: what the settings say of each, else what it
- * says itself. Of two whose names are the same in a host name the first has it.
+ * Labels of the services with a host name of their own, besides the exposed one. The project's settings take precedence over the
+ * source. If two services have the same label, the first one gets it.
  */
 export function routeLabels(
   services: readonly Service[],
@@ -40,7 +40,7 @@ export function routeLabels(
   return labels
 }
 
-/** What was asked for by name and is not there, so that nobody looks for it in vain. */
+/** Warns about configured service routes that cannot be served. */
 export function routeWarnings(chosen: ServiceRoutes, units: readonly Reached[]): string[] {
   return Object.entries(chosen).flatMap(([name, isWanted]) => {
     const unit = units.find(({ service }) => service === name)
@@ -54,7 +54,10 @@ export function routeWarnings(chosen: ServiceRoutes, units: readonly Reached[]):
   })
 }
 
-/** As an environment keeps them while it serves, null for none. Names of the project's other environments are theirs. */
+/**
+ * The service routes to store for a live environment; null for none. A label that is also the slug of an environment is left to
+ * that environment.
+ */
 export function servedRoutes(units: readonly Reached[], environments: readonly string[]): ServiceRoute[] | null {
   const routes = units.flatMap(({ service, route }) =>
     route && !environments.includes(route) ? [{ service, label: route }] : [],

@@ -1,11 +1,11 @@
 import type { Unit } from './plan.ts'
 
-/** How many units are started or asked at once; more would only wait for the machine. */
+/** Maximum number of units started or probed concurrently; more would only compete for the machine. */
 const atOnce = 8
 
 /**
- * Works on units side by side, each once the work on those that it depends on is done. After the first failure nothing more is begun and
- * what is under way is aborted; it rejects with that failure when all of it has ended. The results are in the order of the units.
+ * Runs the work for each unit concurrently, once the work for its dependencies is done. After the first failure no more work
+ * starts and running work is aborted; rejects with that failure once all work has ended. Results are in the order of the units.
  */
 export async function inDependencyOrder<Result>(
   units: readonly Unit[],
@@ -19,7 +19,7 @@ export async function inDependencyOrder<Result>(
   const isReady = new Map(units.map(({ service }) => [service, Promise.withResolvers<void>()]))
   for (const unit of units) {
     const run = async () => {
-      // A unit that is not among these runs already.
+      // A dependency outside this list is already running.
       await Promise.all(unit.dependsOn.map((name) => isReady.get(name)?.promise))
       const result = await turns.run(() => {
         signal.throwIfAborted()
@@ -41,7 +41,7 @@ export async function inDependencyOrder<Result>(
   return Promise.all(done.values())
 }
 
-/** As `inDependencyOrder`, whatever depends on what. */
+/** Like `inDependencyOrder`, but ignores dependencies. */
 export const sideBySide = <Result>(
   units: readonly Unit[],
   abort: AbortSignal,
@@ -53,7 +53,7 @@ export const sideBySide = <Result>(
     work,
   )
 
-/** So many at a time, in the order in which they came. */
+/** A first-in, first-out semaphore. */
 class Turns {
   #free: number
   readonly #waiting: (() => void)[] = []

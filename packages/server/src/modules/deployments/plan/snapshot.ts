@@ -7,9 +7,9 @@ import { updateDeployment } from '../store.ts'
 import type { Unit } from './plan.ts'
 import { mark, marks } from './variable-mark.ts'
 
-/** What a deployment keeps of its project: source and variables as they were, so that a rollback runs what ran then. */
+/** A deployment's copy of its project's source and variables, so that a rollback runs with the values of its time. */
 
-/** The source of a deployment, as it was when it was asked for. */
+/** The source of a deployment at the time of the request. */
 export type DeployedSource =
   | Exclude<Source, { kind: 'git' }>
   | {
@@ -17,13 +17,13 @@ export type DeployedSource =
       url: string
       branch: string | null
       commit: string | null
-      /** Where the commit is, if no branch of the repository has it: a fork's pull request. */
+      /** The ref that contains the commit when no branch of the repository does, such as a fork's pull request. */
       ref?: string
-      /** A stranger wrote it: the repository's credential opens this repository and nothing else that it names. */
+      /** Untrusted code from a fork: the repository's credential is used for this repository only, not for others it references. */
       fromFork?: true
     }
 
-/** The variables of its time: read once, sealed with it, and used again by every restart and rollback. */
+/** The variables of a deployment: read once, stored sealed, and used again by each restart and rollback. */
 export async function envOf(deployment: DeploymentRow, deps: DeploymentsDeps): Promise<Record<string, string>> {
   const place = sealedFor.deploymentEnv(deployment.id)
   if (deployment.env) {
@@ -31,7 +31,7 @@ export async function envOf(deployment: DeploymentRow, deps: DeploymentsDeps): P
     deps.scrubber.register(...(await secretKeysOf(deployment, deps)).map((key) => values[key]))
     return values
   }
-  // Read before the variables: a change in between shows as one that waits, never as one that is in force.
+  // Read before the variables: a change in between then shows as pending, never as applied.
   const envVersion = (await findAnyProject(deps.database.db, deployment.projectId))?.envVersion ?? null
   const { values, secretKeys } = await deps.projects.openEnv(deployment.projectId, deployment.environment)
   deployment.env = deps.secretBox.seal(JSON.stringify(values), place)
@@ -39,24 +39,23 @@ export async function envOf(deployment: DeploymentRow, deps: DeploymentsDeps): P
   deployment.envVersion = deployment.environment === 'production' ? envVersion : null
   const { env, envSecretKeys } = deployment
   await updateDeployment(deps.database.db, deployment.id, { env, envSecretKeys, envVersion: deployment.envVersion })
-  // Before anything can print them.
+  // The scrubber must know the secrets before anything can print them.
   await deps.scrubbers.refresh(deployment.projectId)
   return values
 }
 
 /**
- * A plan is kept as it is, while variables are sealed. So where a Compose file asks for a secret one, the plan holds a mark
- * in its place, and the value is put in when the plan is carried out.
+ * Replaces secret values with placeholders: a plan is stored unsealed. `withSecrets` inserts the values when the plan is executed.
  */
 export const withMarks = (values: Readonly<Record<string, string>>, secretKeys: readonly string[]): Record<string, string> =>
   Object.fromEntries(
-    // An empty value counts as none in many a file, and gives nothing away.
+    // Compose files often treat an empty value as unset, and it reveals nothing.
     Object.entries(values).map(([key, value]) => [key, value !== '' && secretKeys.includes(key) ? mark(key) : value]),
   )
 
 const filled = (text: string, env: Readonly<Record<string, string>>) => text.replace(marks, (_, name: string) => env[name] ?? '')
 
-/** The unit with values in the place of marks. */
+/** Replaces the placeholders in a unit with their values. */
 export function withSecrets(unit: Unit, env: Readonly<Record<string, string>>): Unit {
   const words = (list: string[] | null) => list?.map((word) => filled(word, env)) ?? null
   const pairs = (record: Record<string, string>) =>

@@ -14,13 +14,13 @@ import { findDeployment, listInstances, listUnderWay } from '../store.ts'
 
 type LiveState = LiveEnvironmentRow['state']
 
-/** Over all instances of a project together; each call of the runtime has a limit of its own. */
+/** Time limit for all instances of a project together; each runtime call has its own. */
 const stopAllMs = 60_000
 const startAllMs = 10 * 60_000
 const bringBackMs = 5 * 60_000
 const checkMs = 15_000
 
-/** What the projects module asks for when a project is disabled or enabled (`projects/lifecycle/power.ts`). */
+/** Implements the power operations of the projects module (`projects/lifecycle/power.ts`): disable, enable, wake. */
 export const projectPower = (deps: DeploymentsDeps): ProjectPower => ({
   takeOffline: (projectId, cancelWith) => takeOffline(projectId, cancelWith, deps),
   bringOnline: (projectId) => bringOnline(projectId, deps),
@@ -29,10 +29,10 @@ export const projectPower = (deps: DeploymentsDeps): ProjectPower => ({
   },
 })
 
-/** The work of waking every sleeping environment of a project; `sleep.ts` does it. */
+/** The job that wakes every sleeping environment of a project; `sleep.ts` runs it. */
 export const wakeKind = sharedKind<{ projectId: string }>('deployments.wake')
 
-/** Routes away from everything of the project, then stops it. The edge answers for it meanwhile. */
+/** Stops routing to the project, then stops its instances. The edge answers its requests meanwhile. */
 async function takeOffline(projectId: string, cancelWith: string | undefined, deps: DeploymentsDeps): Promise<void> {
   const { db } = deps.database
   await refuseAway(await listInstances(db, { projectId }), deps)
@@ -41,18 +41,18 @@ async function takeOffline(projectId: string, cancelWith: string | undefined, de
       await cancelDeployment(deployment, deps, cancelWith).catch(() => undefined)
   for (const live of await listLive(db, [projectId]))
     await transitionLive(db, live, { to: 'stopped', changes: { changedAt: nowOf(deps) } })
-  // It ends all the same: the edge is told until it listens, and finds nobody there meanwhile.
+  // The instances are stopped even if the edge is unreachable: its sync is retried, and until then it finds no listener.
   await deps.edge.sync().catch((error: unknown) => deps.log.warn({ err: error, projectId }, 'the edge still routes to a project'))
   await stopInstances(await listInstances(db, { projectId }), deps, AbortSignal.timeout(stopAllMs))
 }
 
-/** Rejects at once where an engine is away, instead of when the time for stopping or starting instances is over. */
+/** Rejects at once when an engine is unreachable, without waiting for the stop or start timeout. */
 async function refuseAway(places: readonly { serverId: string | null }[], deps: DeploymentsDeps): Promise<void> {
   const serverIds = [...new Set(places.map(({ serverId }) => serverId))]
   await Promise.all(serverIds.map((serverId) => deps.runtimes.for(serverId).check(AbortSignal.timeout(checkMs))))
 }
 
-/** Starts what was live last and routes to it. */
+/** Starts the last live deployments and routes to them. */
 async function bringOnline(projectId: string, deps: DeploymentsDeps): Promise<void> {
   for (const live of await listLive(deps.database.db, [projectId]))
     if (live.state !== 'sleeping') await startAgain(live, ['stopped', 'waking', 'live'], deps, AbortSignal.timeout(startAllMs))
@@ -63,8 +63,9 @@ export const turnOf = ({ projectId, environment }: Pick<LiveEnvironmentRow, 'pro
   `${projectId}:${environment}`
 
 /**
- * The live deployment of an environment from its artifact, with the env of its time; healthy before it is routed to. Only
- * while it is in one of those states: what was switched, disabled or started by others meanwhile is left as it is.
+ * Starts the live deployment of an environment again, from its artifact and with the variables of its time; it is healthy before
+ * requests are routed to it. Does nothing unless the environment is in one of the states `from`: it may have been switched,
+ * disabled or started meanwhile.
  */
 export const startAgain = (
   live: LiveEnvironmentRow,
@@ -73,7 +74,7 @@ export const startAgain = (
   abort: AbortSignal,
 ): Promise<void> => deps.turns.run(turnOf(live), () => startInTurn(live, from, deps, abort), abort)
 
-/** As `startAgain`, unless a restore or a move has stopped the project: that leaves it as it is to be. */
+/** Like `startAgain`, but skipped while a restore or a move has stopped the project. */
 export const startByItself = (
   kind: 'recover' | 'wake',
   live: LiveEnvironmentRow,
@@ -85,7 +86,7 @@ export const startByItself = (
     startAgain(live, from, deps, abort),
   )
 
-/** A service that made room for a version that then failed is started again for the one that serves. */
+/** Restarts a service of the live deployment that was stopped for a new version which then failed. */
 export async function bringBackWhatItTook({ id, projectId, environment }: DeploymentRow, deps: DeploymentsDeps): Promise<void> {
   const { db } = deps.database
   const live = await findLive(db, projectId, environment)
@@ -126,7 +127,7 @@ async function runAndCheck(deployment: DeploymentRow, deps: DeploymentsDeps, abo
     const row = rows.find(({ service }) => service === unit.service)
     if (!row) return
     const healthy = waitUntilHealthy(row, withSecrets(unit, env), healthOf(deployment, unit), { deps, abort: signal })
-    // A service beside the one that requests go to takes it not offline: its own status says that it failed.
+    // A failed internal service does not take the exposed one offline: its own status shows the failure.
     await (isServed && !unit.exposed ? healthy.catch((error: unknown) => leave(unit, error)) : healthy)
   })
 

@@ -34,43 +34,45 @@ import {
   transitionDeployment,
 } from '../store.ts'
 
-/** The durable work of one deployment; what it does is in `deploy-job.ts`. */
+/** Payload of the job that runs one deployment; see `deploy-job.ts`. */
 export interface DeployPayload {
   deploymentId: string
 }
 
 export const deployKind = sharedKind<DeployPayload>('deployments.deploy')
 
-/** Jobs of one environment run one after the other: what a cancelled deployment began is discarded when its job has ended. */
+/**
+ * The job group: jobs of one environment run one after the other, so a cancelled deployment is cleaned up when its job has ended.
+ */
 export const groupOf = ({ projectId, environment }: Pick<DeploymentRow, 'projectId' | 'environment'>) =>
   `deploy:${projectId}:${environment}`
 
-/** One active job a deployment. */
+/** Unique key: at most one active job per deployment. */
 export const jobKey = (deploymentId: string) => `${deployKind.kind}:${deploymentId}`
 
 export interface DeploymentOptions extends Omit<BuildBody, 'projectId'> {
   trigger: DeploymentRow['trigger']
   createdBy: string | null
-  /** The same key as of the environment's newest deployment: it is there already, and no other is made. */
+  /** Idempotency key: if the environment's newest deployment has the same key, that one is returned and none is created. */
   requestKey?: string
-  /** What is known of the commit before it was fetched. */
+  /** Commit message and author, where known before the fetch. */
   commitFacts?: { message: string; author: string | null }
   /** See `DeployedSource`. */
   ref?: string
   fromFork?: true
-  /** Starts the live deployment again, with the variables and resources of now. */
+  /** Restarts the live deployment with the current variables and resources. */
   restart?: true
-  /** A deployment whose source, and with `keepArtifacts` also what it built and the env of its time, is taken over. */
+  /** An earlier deployment whose source is reused; with `keepArtifacts`, also its artifacts and variables. */
   basedOn?: { deployment: DeploymentRow; keepArtifacts: boolean }
 }
 
-/** What was queued, or was there already. */
+/** The queued deployment, or the existing one with the same request key. */
 export interface Requested {
   deployment: DeploymentRow
   isNew: boolean
 }
 
-/** Queues a deployment. A newer one takes the place of an older one that still waits. */
+/** Queues a deployment. It replaces an older one that is still queued. */
 export async function requestDeployment(
   projectId: string,
   options: DeploymentOptions,
@@ -81,7 +83,7 @@ export async function requestDeployment(
   return requested.deployment
 }
 
-/** The first line of its log: whoever looks sees at once that it was heard, however many builds are before it. */
+/** Writes the first line of the deployment's log, so that a user sees at once that it is queued behind other builds. */
 export function sayQueued(requested: readonly Requested[], { logStore, log }: DeploymentsDeps): void {
   for (const { deployment, isNew } of requested) {
     if (!isNew) continue
@@ -98,7 +100,7 @@ function queuedWords({ number, trigger, commitSha, branch, artifacts }: Deployme
   return `Queued as deployment ${number}: ${kind}${what}`
 }
 
-/** Within a transaction. Refuses before it writes anything, so that the transaction may go on without it. */
+/** Queues a deployment within a transaction. It rejects before it writes anything, so the caller may continue the transaction. */
 export async function requestWithin(
   bound: Bound,
   projectId: string,
@@ -108,7 +110,7 @@ export async function requestWithin(
   await lockProject(bound, projectId)
   const project = (await findAnyProject(bound.db, projectId)) ?? fail('not_found')
   const requested = operationOf(project, options)
-  // The deployment that a move makes is a part of the move.
+  // A deployment made by a move is part of that operation.
   const isOwn = options.trigger !== 'transfer'
   if (isOwn) await refuseOperation(requested, bound, deps)
   refuseAbsent(project, options)
@@ -117,7 +119,7 @@ export async function requestWithin(
   if (options.restart) options = { ...options, basedOn: await restartable(bound, project.id, environment.slug) }
   const known = options.requestKey && (await findRequested(bound.db, projectId, environment.slug, options.requestKey))
   if (known) return { deployment: known, isNew: false }
-  // What served once may serve again, whatever the organisation has by now.
+  // A rollback is allowed even if the organisation is over its quota by now.
   if (options.trigger !== 'rollback') await deps.projects.quotas.refuseOver(bound, project.organizationId)
   const source = await takeSource(bound, { project, environment }, options, deps)
   const row = newRow({ project, environment, source, number: await nextNumber(bound.db, projectId) }, options, deps)
@@ -131,7 +133,7 @@ export async function requestWithin(
   return { deployment, isNew: true }
 }
 
-/** Deployments of one environment queue as jobs of one group. */
+/** Queues the job of a deployment; the jobs of one environment form a group. */
 export async function enqueueDeployment(
   { id, projectId, environment }: Pick<DeploymentRow, 'id' | 'projectId' | 'environment'>,
   { organizationId }: Pick<ProjectRow, 'organizationId'>,
@@ -150,13 +152,13 @@ export async function enqueueDeployment(
   )
 }
 
-/** Which operation of the project this is. */
+/** The operation of the project that this request starts. */
 function operationOf({ id }: ProjectRow, { trigger, environment = 'production', restart }: DeploymentOptions) {
   const kind = restart ? ('restart' as const) : trigger === 'redeploy' || trigger === 'rollback' ? trigger : ('deploy' as const)
   return { projectId: id, environment, kind, isAutomatic: trigger === 'push' || trigger === 'pull_request' }
 }
 
-/** A project that is on its way here is deployed by its arrival alone, and one that has left by no request. */
+/** Rejects requests for a project that is not on this instance. While it is moving here, only the move itself may deploy it. */
 function refuseAbsent({ presence }: ProjectRow, { trigger }: DeploymentOptions): void {
   const isArriving = presence === 'arriving' || presence === 'landing'
   const isHere = presence === 'here' || presence === 'departing'
@@ -164,7 +166,7 @@ function refuseAbsent({ presence }: ProjectRow, { trigger }: DeploymentOptions):
     fail('conflict', { words: 'The project does not live on this instance' })
 }
 
-/** A deployment that was built and held goes on; one that is at work already is left at it. */
+/** Continues a deployment that was built and then held; does nothing when its job is already queued or running. */
 export const goOn = (deploymentId: string, { database }: DeploymentsDeps): Promise<unknown> =>
   database.transaction(async ({ db, enqueue }) => {
     const deployment = await findDeployment(db, deploymentId)
@@ -193,7 +195,7 @@ async function environmentOf({ db }: Bound, project: ProjectRow, slug = 'product
   return found ?? refuse('environment', `there is no environment ${slug}`)
 }
 
-/** The live deployment, whose artifacts are started again. */
+/** The live deployment, to be restarted from its artifacts. */
 async function restartable({ db }: Bound, projectId: string, environment: string) {
   const [deployment] = await listLiveDeployments(db, projectId, environment)
   if (!deployment?.artifacts || !deployment.plan)
@@ -203,7 +205,7 @@ async function restartable({ db }: Bound, projectId: string, environment: string
   return { deployment, keepArtifacts: true }
 }
 
-/** The settings that it runs with: those of the kept deployment; a restart takes variables and resources of now. */
+/** The settings of the new deployment: those of the kept one; a restart uses the current variables and resources. */
 function settingsFor(project: ProjectRow, kept: DeploymentRow | null, isRestart: boolean) {
   const now = settingsOf(project)
   if (!kept) return { config: JSON.stringify(configOf(project)), plan: null, ...now, envVersion: null }
@@ -220,7 +222,7 @@ function settingsFor(project: ProjectRow, kept: DeploymentRow | null, isRestart:
   }
 }
 
-/** A repository or folder is that of the deployment which is made again; an upload is known by its session. */
+/** The source hash: that of the repeated deployment; for an upload, computed from its session. */
 const madeOf = (project: ProjectRow, source: DeployedSource, { basedOn }: DeploymentOptions): string | null =>
   basedOn && source.kind !== 'upload' ? basedOn.deployment.sourceHash : sourceHash(project, source)
 
@@ -252,7 +254,7 @@ function newRow(
     env,
     envSecretKeys: isRestart ? null : (kept?.envSecretKeys ?? null),
     artifacts: kept?.artifacts ?? null,
-    // What was built is where it was built.
+    // The artifacts are only on the server that built them.
     serverId: kept ? kept.serverId : project.serverId,
     sizeBytes: kept?.sizeBytes ?? null,
     commitSha: kept?.commitSha ?? (options.commitFacts ? (options.commit ?? null) : null),
@@ -282,7 +284,7 @@ function resealed(deployment: DeploymentRow, newOwner: string, { secretBox }: De
   return secretBox.seal(opened, sealedFor.deploymentEnv(newOwner))
 }
 
-/** The source that is asked for, which is the environment's from now on; else the one that the environment has. */
+/** The requested source, which becomes the environment's; without one, the environment's current source. */
 async function takeSource(bound: Bound, at: At, options: DeploymentOptions, deps: DeploymentsDeps): Promise<DeployedSource> {
   const { project, environment } = at
   if (options.basedOn) return takeAgain(bound, project, options.basedOn, deps)
@@ -309,7 +311,7 @@ async function takeSource(bound: Bound, at: At, options: DeploymentOptions, deps
   }
 }
 
-/** The source of an earlier deployment. Its upload is needed where it is built again. */
+/** The source of an earlier deployment. Its upload is required if it is built again. */
 async function takeAgain(
   bound: Bound,
   project: ProjectRow,

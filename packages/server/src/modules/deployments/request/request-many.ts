@@ -7,13 +7,16 @@ export interface DeploymentRequest {
   options: DeploymentOptions
 }
 
-/** Of one that was not queued: a `Failure` where it was refused. */
+/** A request that was not queued; `error` is a `Failure` when it was rejected. */
 export type Unqueued = DeploymentRequest & { error: unknown }
 
-/** A commit waits for the disk; a transaction keeps all other writes of SQLite waiting. */
+/** Batch size: each commit waits for the disk, and a transaction blocks all other SQLite writes. */
 const atOnce = 10
 
-/** Queues many, a few in one transaction. One that cannot be queued is in no other one's way; answers with those. */
+/**
+ * Queues many deployments in batches, each in one transaction. A request that fails does not affect the others. Returns the failed
+ * ones.
+ */
 export async function requestMany(requests: readonly DeploymentRequest[], deps: DeploymentsDeps): Promise<Unqueued[]> {
   const unqueued: Unqueued[] = []
   for (let at = 0; at < requests.length; at += atOnce) {
@@ -41,7 +44,7 @@ async function requestTogether(requests: readonly DeploymentRequest[], deps: Dep
   return refused
 }
 
-/** One of them has made all fail. */
+/** Queues each request in its own transaction, after one of them made the batch fail. */
 async function requestEach(requests: readonly DeploymentRequest[], deps: DeploymentsDeps): Promise<Unqueued[]> {
   const unqueued: Unqueued[] = []
   for (const request of requests)

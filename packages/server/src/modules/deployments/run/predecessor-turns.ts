@@ -6,7 +6,7 @@ import type { RunParts } from './run-parts.ts'
 
 type Place = Pick<DeploymentRow, 'projectId' | 'environment'>
 
-/** What stops an old container and what starts it again take turns: it must not run beside its successor on the same data. */
+/** Serializes stops and starts of old containers: one must not run beside its replacement on the same data. */
 const inTurn = <T>(
   { projectId }: Pick<Place, 'projectId'>,
   { turns }: DeploymentsDeps,
@@ -19,7 +19,7 @@ export const makeWay = async ({ service }: Unit, { deployment, deps, say, abort 
   if (containers) await inTurn(deployment, deps, () => containers.makeWay(deployment, service, say, abort), abort)
 }
 
-/** Only while no version of the project serves: it and its predecessors must not run on the same data. */
+/** Starts the old containers again, unless a deployment of the project is live: both must not run on the same data. */
 export async function giveBackToPredecessors(place: Place, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { containers } = deps.predecessors
   if (!containers) return
@@ -35,8 +35,8 @@ export async function giveBackToPredecessors(place: Place, deps: DeploymentsDeps
 }
 
 /**
- * What a deployment left half done when its server went away for good, or we did: where a version serves its predecessors
- * stop, where none does they run again. A deployment that is under way does so by itself.
+ * Settles adopted containers after a crash or a lost server. Stops them where a deployment is live, else starts them again. A
+ * deployment in progress handles its own.
  */
 export async function settlePredecessors(serverId: string, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { containers } = deps.predecessors

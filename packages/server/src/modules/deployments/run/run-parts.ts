@@ -1,7 +1,7 @@
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import type { DeploymentsDeps } from '../deps.ts'
 
-/** What starting the units of one deployment works with. */
+/** Context for starting the units of one deployment. */
 export interface RunParts {
   deployment: DeploymentRow
   env: Record<string, string>

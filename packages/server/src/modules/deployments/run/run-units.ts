@@ -23,16 +23,16 @@ import type { RunParts } from './run-parts.ts'
 import { volumesFor } from './unit-volumes.ts'
 import { handOverVolumes } from './volume-handover.ts'
 
-/** An instance was started. */
+/** Signal topic: an instance was started. */
 export const instancesTopic = 'instances'
 
-/** Units that run as instances; a static project is served by the edge from disk. */
+/** Units that run as instances; the edge serves a static project from disk. */
 export const runningUnits = (deployment: DeploymentRow): Unit[] => {
   const { type, units } = planOf(deployment)
   return type === 'static' ? [] : units
 }
 
-/** Each instance that has to run, with its row where there is one. */
+/** Each required instance, with its row if it exists. */
 export const wantedRows = (
   units: readonly Unit[],
   rows: readonly InstanceRow[],
@@ -45,8 +45,8 @@ export const wantedRows = (
   )
 
 /**
- * Starts the units of a deployment beside whatever else runs, each as soon as what it depends on is healthy. Each is written down before the runtime is asked, and one
- * that was asked for already is taken up again: after a crash nothing runs that is not known, and nothing runs twice.
+ * Starts the units of a deployment beside other running instances, each once its dependencies are healthy. A row is written before
+ * the runtime is called, and an existing row is reused: after a crash no unknown instance runs, and none runs twice.
  */
 export async function startUnits(parts: RunParts, only?: ReadonlySet<string>): Promise<InstanceRow[]> {
   const { deployment, deps } = parts
@@ -64,7 +64,7 @@ export async function startUnits(parts: RunParts, only?: ReadonlySet<string>): P
   return rows.flat()
 }
 
-/** The project's own health check is about what is exposed; other services only have to answer on their port. */
+/** The health check of a unit. The project's path applies to the exposed unit; other services only have to accept a connection. */
 export function healthOf(deployment: DeploymentRow, unit: Unit) {
   const { healthCheck } = JSON.parse(deployment.config) as DeployedConfig
   if (unit.healthPath && !healthCheck?.path) return { ...healthCheck, path: unit.healthPath }
@@ -88,13 +88,13 @@ async function startUnit(unit: Unit, replica: number, parts: RunParts): Promise<
   if (known && isSettled(known, unit, row)) return row
   say(`Starting ${unit.service}${replicasOf(unit) > 1 ? ` (${replica} of ${replicasOf(unit)})` : ''}`.trim())
   try {
-    // What the runtime does not know begins with an empty output.
+    // An instance that the runtime does not know has no output yet.
     if (row.logPosition !== null && !known) await updateInstance(db, row.id, { logPosition: null })
     const request = await withLogins(requestFor(row, unit, volumes, parts, room.usedBy), unit, deps)
     const instance = await runtime.start(request, abort)
     const found = { state: 'running' as const, ...placeOf(instance) }
     if (!(await noteStarted(db, row.id, found))) {
-      // It was stopped, or its project deleted, before the runtime knew of it.
+      // The instance was stopped, or its project deleted, while it was starting.
       await runtime.stop(row.id, { graceSeconds: stopGraceSeconds }, AbortSignal.timeout(stopMs))
       throw new DeployFailed('stopped', 'The instance was stopped while it was starting')
     }
@@ -132,11 +132,11 @@ async function instanceFor(deployment: DeploymentRow, unit: Unit, replica: numbe
   return row
 }
 
-/** Each version has a network of its own, so that no service ever finds one of another version under a name. */
+/** Each deployment has its own network, so a service name never resolves to another version. */
 const networkOf = ({ projectId, environment, id }: Pick<DeploymentRow, 'projectId' | 'environment' | 'id'>) =>
   `${projectId}-${environment}-${id}`
 
-/** The networks that a unit joins. A plan without any has the one that all of its units share. */
+/** The networks that a unit joins. Without networks in the plan, all units share one. */
 function networksFor(unit: Unit, { units }: DeployPlan): Pick<NetworkRequest, 'aliases' | 'services' | 'parts'> {
   const aliases = [unit.service, ...(unit.container?.aliases ?? [])]
   const services = units.reduce((sum, one) => sum + replicasOf(one), 0)
@@ -151,7 +151,7 @@ function networksFor(unit: Unit, { units }: DeployPlan): Pick<NetworkRequest, 'a
   return { aliases, services, parts }
 }
 
-/** A service that names no network is on the default one. */
+/** A service without networks joins the default one, as in Compose. */
 const networksNamed = ({ container }: Unit): NonNullable<ContainerSettings['networks']> =>
   container?.networks ?? [{ name: 'default' }]
 
@@ -176,7 +176,7 @@ function requestFor(
     volumes,
     network: unit.service ? { name: networkOf(deployment), also: usedBy.map(networkOf), ...networksFor(unit, plan) } : null,
     allotment: unit.allotment,
-    // Its policy holds from the moment on in which it was healthy: a version that crashes at its start is not started twice.
+    // The restart policy is set once the unit is healthy, so a version that crashes at startup is not restarted.
     restart: false,
     ...(unit.labels ? { labels: unit.labels } : {}),
     ...(unit.inlineFiles ? { files: unit.inlineFiles } : {}),
@@ -185,7 +185,7 @@ function requestFor(
   }
 }
 
-/** An image by name may have gone from the engine; the organisation's logins fetch it again. */
+/** Adds the organisation's registry credentials: a named image may have been removed from the engine and must be pulled again. */
 async function withLogins(request: StartRequest, { image }: Unit, deps: DeploymentsDeps): Promise<StartRequest> {
   const project = image === null ? undefined : await findAnyProject(deps.database.db, request.owner.projectId)
   return project ? { ...request, registryLogins: await deps.registries.loginsOf(project.organizationId) } : request
@@ -194,7 +194,7 @@ async function withLogins(request: StartRequest, { image }: Unit, deps: Deployme
 const stopGraceSeconds = 10
 const stopMs = 30_000
 
-/** Stops instances and forgets them. Each is marked first, so that one whose stop was cut short is stopped later. */
+/** Stops instances and deletes their rows. They are marked `retired` first, so that an interrupted stop is resumed later. */
 export async function stopInstances(rows: readonly InstanceRow[], deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { db } = deps.database
   for (const { id } of rows) await updateInstance(db, id, { state: 'retired' })
@@ -207,13 +207,13 @@ export async function stopInstances(rows: readonly InstanceRow[], deps: Deployme
 }
 
 /**
- * It has nothing left to do. One that nobody called a task has not because it ended well: that is how a database ends when its machine
- * is shut down.
+ * Whether the instance has finished its work. A service not declared as a task has not: a database also exits with 0 when its
+ * machine shuts down.
  */
 const isSettled = (instance: Instance, unit: Unit, { completed }: InstanceRow): boolean =>
   hasDoneItsWork(instance, unit) && (!unit.staysUp || completed === 1)
 
-/** It runs, or has nothing left to do. */
+/** Whether the instance runs or has finished its work. */
 export const isUp = (instance: Instance | undefined, unit: Unit, row: InstanceRow | undefined): boolean =>
   instance !== undefined &&
   row !== undefined &&

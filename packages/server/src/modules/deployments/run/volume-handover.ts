@@ -6,13 +6,13 @@ import type { RunParts } from './run-parts.ts'
 import { holdersOf, isHolder, runsTheSame } from './volume-holders.ts'
 
 export interface VolumeHandover {
-  /** Already runs, for another deployment, and serves this one too. */
+  /** A running instance of another deployment that this deployment uses too. */
   shared: InstanceRow | null
-  /** Deployments whose own instance had to go: they use the new one until they are retired. */
+  /** Deployments whose own instance was stopped: they use the new one until they are retired. */
   usedBy: DeploymentRow[]
 }
 
-/** Before a unit that writes a volume is started: whoever else writes it is shared or stopped. */
+/** Makes a unit's volumes free for writing before it starts: another instance that writes them is shared or stopped. */
 export async function handOverVolumes(
   unit: Unit,
   replica: number,
@@ -28,7 +28,7 @@ export async function handOverVolumes(
       await keep(unit.service, other, parts)
       return { shared: twin, usedBy: [] }
     }
-    // What this version shares already is not taken from it.
+    // Instances that this deployment already shares keep running.
     const shared = new Set(await sharedOf(unit, replica, all, other, parts))
     const holders = all.filter((row) => !shared.has(row))
     if (holders.length === 0) continue
@@ -39,7 +39,7 @@ export async function handOverVolumes(
   return room
 }
 
-/** Of several instances of the same service, those that were kept before this one's turn came. */
+/** Instances of the same service with a lower replica number that were shared before this one. */
 async function sharedOf(
   { service }: Unit,
   replica: number,
@@ -52,7 +52,7 @@ async function sharedOf(
   return earlier.filter((_, index) => kept[index])
 }
 
-/** What other deployments of the environment run. */
+/** Running instances of other deployments of the environment. */
 async function othersIn({ deployment, deps }: RunParts): Promise<{ deployment: DeploymentRow; rows: InstanceRow[] }[]> {
   const { projectId, environment, id } = deployment
   const rows = (await listInstances(deps.database.db, { projectId, environment })).filter(
@@ -66,7 +66,7 @@ async function othersIn({ deployment, deps }: RunParts): Promise<{ deployment: D
   return others
 }
 
-/** A version that is only started again never takes anything from one that is about to follow it. */
+/** Whether an instance can be shared. A live deployment that is restarted never stops instances of a newer one. */
 async function mayShare(row: InstanceRow, other: DeploymentRow, { deployment, env, deps }: RunParts): Promise<boolean> {
   if (deployment.status === 'live') return true
   if (deployment.force || row.serverId !== deployment.serverId) return false
@@ -74,7 +74,7 @@ async function mayShare(row: InstanceRow, other: DeploymentRow, { deployment, en
   return runsTheSame(row.service, { deployment, env }, { deployment: other, env: await envOf(other, deps) })
 }
 
-/** The image that really runs is the one that has to be kept. */
+/** Records the artifact of the shared instance, so that the image that really runs is kept. */
 async function keep(service: string, other: DeploymentRow, { deployment, deps, say }: RunParts): Promise<void> {
   say(`${service} stays as it is`)
   if (deployment.status === 'live') return
@@ -82,7 +82,7 @@ async function keep(service: string, other: DeploymentRow, { deployment, deps, s
   const theirs = artifactsOf(other)[service]
   if (!theirs || artifacts[service]?.reference === theirs.reference) return
   deployment.artifacts = JSON.stringify({ ...artifacts, [service]: theirs })
-  // Services are started side by side: the last write has to be the one with all of them.
+  // Services start concurrently: write the latest value, which includes all of them.
   await deps.turns.run(`artifacts:${deployment.id}`, () =>
     updateDeployment(deps.database.db, deployment.id, { artifacts: deployment.artifacts }),
   )

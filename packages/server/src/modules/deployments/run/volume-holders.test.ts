@@ -32,14 +32,14 @@ describe('a volume has one writer', () => {
     expect(isHolder(unit('web', { ...data(), exposed: true }))).toBe(false)
   })
 
-  test('its older self makes room for it, and nobody else', () => {
+  test('only its older instance is stopped for it', () => {
     const all = plan(unit('web', { exposed: true }), unit('api'), unit('db', data()))
     const rows = ['web', 'api', 'db'].map((service) => row(service))
     expect(services(holdersOf(unit('db', data()), all, { plan: all, rows }))).toEqual(['db'])
     expect(holdersOf(unit('api'), all, { plan: all, rows })).toEqual([])
   })
 
-  test('a service that wrote the volume under another name makes room as well', () => {
+  test('a service that wrote the volume under another name is stopped as well', () => {
     const old = plan(unit('db', data()), unit('queue', { volumes: [{ name: 'jobs', mountPath: '/jobs', readOnly: false }] }))
     const rows = [row('db'), row('queue')]
     const renamed = plan(unit('database', data()))

@@ -5,13 +5,13 @@ import { withSecrets } from '../plan/snapshot.ts'
 import { environmentOf } from '../plan/unit-environment.ts'
 
 /**
- * Two programs that write one volume may ruin it, and none of them can tell. So a service that writes a volume is never
- * started beside its older self: where nothing of it changed it stays and serves both versions, else it is handed over.
- * What is exposed is not held to that: it is switched without a gap, as its project wants.
+ * Whether a unit must be the only writer of its volumes. Two programs that write one volume can corrupt it. So a service that
+ * writes a volume never runs beside its older instance: unchanged, it is kept and serves both versions; changed, the old one stops
+ * first. The exposed unit is exempt, because it is switched without downtime.
  */
 export const isHolder = (unit: Unit): boolean => !unit.exposed && unit.volumes.some(({ readOnly }) => !readOnly)
 
-/** Instances of another deployment that have to make room before this unit may start. */
+/** Instances of another deployment that must stop before this unit may start. */
 export function holdersOf(
   unit: Unit,
   plan: DeployPlan,
@@ -23,19 +23,19 @@ export function holdersOf(
     const theirs = other.plan.units.find(({ service }) => service === row.service)
     if (!theirs || !isHolder(theirs)) return false
     if (row.service === unit.service) return true
-    // It goes by another name now.
+    // The service was renamed.
     const isGone = !plan.units.some(({ service }) => service === row.service)
     return isGone && theirs.volumes.some(({ name, readOnly }) => !readOnly && written.has(name))
   })
 }
 
-/** What makes a unit run as it does. */
+/** A deployment with its variables. */
 export interface Running {
   deployment: DeploymentRow
   env: Readonly<Record<string, string>>
 }
 
-/** Whether a service of one deployment would run in another one exactly as it does now. */
+/** Whether a service would run in the other deployment exactly as it does now. */
 export function runsTheSame(service: string, one: Running, other: Running): boolean {
   const [left, right] = [one, other].map(({ deployment, env }) => {
     const plan = planOf(deployment)
@@ -47,7 +47,7 @@ export function runsTheSame(service: string, one: Running, other: Running): bool
 }
 
 function asOneText(unit: Unit, artifact: Artifact, plan: DeployPlan, env: Readonly<Record<string, string>>): string {
-  // How it is built, what it waits for and whether it is restarted say nothing about what then runs.
+  // The build, the dependencies and the restart policy do not change the running program.
   const {
     restart: _restart,
     onFailure: _onFailure,
@@ -63,7 +63,7 @@ function asOneText(unit: Unit, artifact: Artifact, plan: DeployPlan, env: Readon
   return JSON.stringify([settings, variables, artifact.content ?? artifact.reference, artifact.startCommand])
 }
 
-/** At the switch: what the new version uses without having started it goes over to it. */
+/** Instances that the new deployment uses without having started them; the switch moves their rows to it. */
 export const rowsThatStay = (plan: DeployPlan, old: readonly InstanceRow[], own: readonly InstanceRow[]): InstanceRow[] =>
   old.filter(({ service, state }) => {
     const unit = plan.units.find((candidate) => candidate.service === service)

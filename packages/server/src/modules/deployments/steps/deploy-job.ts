@@ -30,7 +30,7 @@ import { pointBack, switchRoute } from './switch-route.ts'
 const building: readonly DeployStep[] = [fetchSource, makePlan, build]
 const deploying: readonly DeployStep[] = [start, healthCheck, switchRoute, retirePredecessors, drain, retire]
 
-/** One deployment from its source to its route. May run twice: each step knows what an earlier run has done. */
+/** Runs one deployment from source to route. The job may run twice: each step knows whether it was completed before. */
 export const deployJob = (deps: DeploymentsDeps) =>
   job<DeployPayload, unknown>(deployKind, {
     deadlineMs: 2 * 60 * 60_000,
@@ -44,7 +44,7 @@ export const deployJob = (deps: DeploymentsDeps) =>
     },
   })
 
-/** Without the error itself, which may name a table or a path. */
+/** Omits the error itself, which may contain a table name or a path. */
 const gaveUpText = (attempts: number) =>
   `The deployment was started ${attempts} times and did not end. The log of the instance says why. Deploy again.`
 
@@ -55,7 +55,7 @@ async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortS
   const isOver = found.status === 'failed' || found.status === 'cancelled' || found.status === 'superseded'
   const project = await findAnyProject(db, found.projectId)
   if (isOver || !project) return discard(found, deps)
-  // It waits for a restore or a move, and is enqueued again when that has ended.
+  // It waits for a restore or a move, and is queued again when that ends.
   if (!(await mayBegin(found, deps))) return
   const begun = await transitionDeployment(db, deploymentId, 'building', { startedAt: found.startedAt ?? nowOf(deps) })
   const deployment = begun ?? found
@@ -89,7 +89,7 @@ async function mayBegin({ id, projectId }: DeploymentRow, deps: DeploymentsDeps)
   })
 }
 
-/** A project that is on its way here runs elsewhere until its arrival says so, and then goes on with this deployment. */
+/** A project that moves here still runs on its old instance; the move continues this deployment at the cutover. */
 const isHeld = async (projectId: string, { database: { db } }: DeploymentsDeps): Promise<boolean> =>
   (await findAnyProject(db, projectId))?.presence === 'arriving'
 
@@ -120,11 +120,14 @@ async function takeSteps(steps: readonly DeployStep[], context: Deploying): Prom
   }
 }
 
-/** A bad deployment leaves the old version serving, and nothing of itself. A late success never overwrites a cancel. */
+/**
+ * Ends a failed deployment: the previous one keeps serving and all traces are removed. A late success never overwrites a
+ * cancellation.
+ */
 async function end(deployment: DeploymentRow, error: unknown, deps: DeploymentsDeps, log?: DeploymentLog) {
   const current = await findDeployment(deps.database.db, deployment.id)
   if (!current || current.status === 'live' || current.status === 'superseded') {
-    // It serves; only what came after the switch did not work, and that is tried again by the next start.
+    // It already serves; only steps after the switch failed, and the next start repeats them.
     deps.log.warn({ err: error, deploymentId: deployment.id }, 'a live deployment did not finish its last steps')
     return
   }
@@ -134,7 +137,7 @@ async function end(deployment: DeploymentRow, error: unknown, deps: DeploymentsD
   if (moved || current.status === 'cancelled' || current.status === 'failed') await discard(current, deps)
 }
 
-/** A step that a cancel cuts short ends with whatever error that caused. */
+/** The failure to record. A step interrupted by a cancellation may end with any error. */
 function failureOf(error: unknown, { id, status }: DeploymentRow, deps: DeploymentsDeps): DeployFailed {
   if (error instanceof DeployFailed) return error
   if (status === 'cancelled') return new DeployFailed('cancelled', 'The deployment was cancelled')
@@ -149,7 +152,7 @@ async function recordFailure(
   deps: DeploymentsDeps,
   log?: { tail(count: number): string[] },
 ) {
-  // What failed says it in its own words, and these are the project's.
+  // The message may contain output of the project: scrub it.
   const { scrub } = await deps.scrubbers.of(deployment.projectId)
   const logTail = (failure.logTail.length > 0 ? failure.logTail : (log?.tail(20) ?? [])).map(scrub)
   const message = scrub(failure.message)
@@ -177,8 +180,8 @@ async function recordFailure(
 }
 
 /**
- * Stops and removes what a deployment that is over has left; safe to repeat. While the edge may still send it requests it
- * goes on running, and this rejects: the job comes back to it until the edge has answered.
+ * Stops and removes what an ended deployment left; idempotent. While the edge may still route to it, its instances keep running
+ * and this rejects: the job retries until the edge has confirmed.
  */
 export async function discard(deployment: DeploymentRow, deps: DeploymentsDeps): Promise<void> {
   const rest = AbortSignal.timeout(60_000)

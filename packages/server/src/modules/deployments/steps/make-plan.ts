@@ -13,7 +13,7 @@ import { secretKeysOf } from '../project-scrubbers.ts'
 import type { Deploying, DeployStep } from '../step.ts'
 import { updateDeployment } from '../store.ts'
 
-/** Looks into the source and says how it is built and run; kept, so that a rollback runs the same way. */
+/** Detects how the source is built and run. The plan is stored, so that a rollback runs the same way. */
 export const makePlan: DeployStep = {
   name: 'plan',
   deadlineMs: 2 * 60_000,
@@ -31,7 +31,7 @@ export const makePlan: DeployStep = {
               abort,
               organizationId: project.organizationId,
               variables: await variablesFor(deploying),
-              // A project that also says how to run without its Dockerfile does so where there are no containers.
+              // Without containers, a project that can also run without its Dockerfile does so.
               without: kind === 'process' ? ['dockerfile'] : [],
               ...(config.rootDirectory ? { rootDirectory: config.rootDirectory } : {}),
               ...(config.composePath ? { composePath: config.composePath } : {}),
@@ -48,7 +48,7 @@ export const makePlan: DeployStep = {
       for (const warning of routeWarnings(config.serviceRoutes ?? {}, plan.units)) log.line(`Warning: ${warning}`)
       deployment.plan = JSON.stringify(plan)
       await updateDeployment(deps.database.db, deployment.id, { plan: deployment.plan })
-      // A Compose file may ask for more than the settings said.
+      // A Compose file may request more resources than the settings.
       await deps.database.transaction((bound) => deps.projects.quotas.refuseOver(bound, project.organizationId))
     } catch (error) {
       if (
@@ -65,7 +65,7 @@ export const makePlan: DeployStep = {
   },
 }
 
-/** Services that set no limit of their own have the project's, which Compose would not set. */
+/** Log lines for services without limits of their own: they get the project's, while Compose sets none. */
 function resourceLines({ type, units, ownResources = {} }: DeployPlan, { resources }: DeployedConfig): string[] {
   if (type !== 'services') return []
   const { cpuCores, memoryMb } = resources.production
@@ -76,7 +76,7 @@ function resourceLines({ type, units, ownResources = {} }: DeployPlan, { resourc
   })
 }
 
-/** What only containers can run is refused before anything is built. */
+/** Rejects plans that need containers before anything is built. */
 function refuseWithoutDocker({ type, units }: DeployPlan): void {
   if (type === 'services') throw new PlanRefused(needsDocker.services)
   if (units.some(({ image }) => image !== null)) throw new PlanRefused(needsDocker.image)

@@ -1,6 +1,6 @@
 import type { DeployStep } from '../step.ts'
 
-/** What an adopted project ran as before stops once the new version serves. */
+/** Stops the containers that an adopted project replaced, once the new deployment serves. */
 export const retirePredecessors: DeployStep = {
   name: 'take over',
   onServer: true,

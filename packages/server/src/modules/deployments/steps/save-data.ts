@@ -5,7 +5,7 @@ import { listLiveDeployments } from '../store.ts'
 
 export const saveDeadlineMs = 60 * 60_000
 
-/** What the project's data was before this version, where a policy asks for it. The first version has none to save. */
+/** Backs up the project's data before this deployment, if a backup policy requires it. The first deployment has no data yet. */
 export async function saveData({ deployment, deps, log, abort }: Deploying): Promise<void> {
   const { projectId, environment, startedAt } = deployment
   const before = await listLiveDeployments(deps.database.db, projectId, environment)

@@ -15,12 +15,12 @@ import type { Deploying, DeployStep } from '../step.ts'
 import { listInstances, listLiveDeployments, transitionDeployment, updateInstance } from '../store.ts'
 
 /**
- * Moves the route: the database first, then the edge. Only when every process of the edge has it in force is the deployment
- * `live`; else it fails, the route goes back, and the version before serves on.
+ * Switches the route: first in the database, then at the edge. The deployment is `live` only when every edge process uses the new
+ * route; otherwise it fails, the route is restored, and the previous deployment keeps serving.
  */
 export const switchRoute: DeployStep = {
   name: 'switch',
-  // An edge that hangs is replaced within this time, and then has the table.
+  // A hung edge process is replaced within this time and loads the table.
   deadlineMs: 2 * 60_000,
   isDone: ({ deployment }) => deployment.status === 'live',
   async run(deploying) {
@@ -35,11 +35,13 @@ export const switchRoute: DeployStep = {
 
 const countersMs = 5_000
 
-/** Only for the record of the switch: an edge that does not answer is no reason to wait for them. */
+/** Request counts for the switch record; not worth waiting for an edge that does not respond. */
 export const countersOf = ({ deployment, deps }: Pick<Deploying, 'deployment' | 'deps'>) =>
   Promise.race([deps.edge.counters(deployment.projectId), pause(countersMs, undefined, { ref: false })]).catch(() => undefined)
 
-/** The project's own name has to be served; a custom domain that cannot be is a warning on the project. */
+/**
+ * Fails unless the edge serves the project's own host name. A custom domain that it cannot serve is only a warning on the project.
+ */
 async function takenByEdge({ deployment, project, deps }: Deploying): Promise<void> {
   const hostname = environmentHostname(project, deployment.environment, deps.settings.baseDomain)
   const why = await deps.edge.sync().then(
@@ -51,7 +53,7 @@ async function takenByEdge({ deployment, project, deps }: Deploying): Promise<vo
   throw new DeployFailed('switch_failed', `The edge did not take the new version: ${why}`)
 }
 
-/** From now on requests are for this deployment, once the edge has heard of it. */
+/** Routes the environment to this deployment; takes effect with the next edge sync. */
 export async function point(
   deployment: DeploymentRow,
   { deps }: Pick<Deploying, 'deps'>,
@@ -73,7 +75,7 @@ export async function point(
   })
 }
 
-/** A new version begins without ends; what it takes over from the one before keeps its own. */
+/** Service states of a new deployment: empty, except for services taken over from the previous one. */
 async function servicesText(deployment: DeploymentRow, deps: Deploying['deps']): Promise<string> {
   const { id: deploymentId, projectId, environment } = deployment
   const { db } = deps.database
@@ -106,7 +108,10 @@ async function routesText(deployment: DeploymentRow, { projects }: Deploying['de
 const staticFolderOf = (deployment: DeploymentRow) =>
   Object.values(artifactsOf(deployment)).find(({ kind }) => kind === 'static')?.reference ?? null
 
-/** With the step: whoever reads a deployment that is live never finds the switch still under way. */
+/**
+ * Sets the status to `live` and completes the step in one transaction, so a reader never sees a live deployment with a running
+ * switch.
+ */
 async function becomeLive({ deployment, project, deps, log }: Deploying): Promise<void> {
   const { projectId, environment, id } = deployment
   const url = urlFor(environmentHostname(project, environment, deps.settings.baseDomain), deps.edge.ports())
@@ -137,7 +142,7 @@ async function becomeLive({ deployment, project, deps, log }: Deploying): Promis
   Object.assign(deployment, moved)
 }
 
-/** What both use goes over to the new one; the rest of the old one has had its time. */
+/** Moves shared instances to the new deployment and retires the rest of the old one. */
 async function passOn(deployment: DeploymentRow, old: DeploymentRow, db: Db): Promise<void> {
   const [theirs, own] = [
     await listInstances(db, { deploymentId: old.id }),
@@ -151,8 +156,8 @@ async function passOn(deployment: DeploymentRow, old: DeploymentRow, db: Db): Pr
 const urlFor = (hostname: string, { http }: { http: number }) => `http://${hostname}${http === 80 ? '' : `:${http}`}`
 
 /**
- * After a failure: the route points at what was live before, or at nothing. Resolves when the edge has left the deployment
- * for sure: a switch that failed may still reach it late.
+ * Restores the previous route, or removes it, after a failure. Resolves when the edge no longer routes to the deployment: a failed
+ * switch may still take effect late.
  */
 export async function pointBack(deploying: Pick<Deploying, 'deployment' | 'deps'>): Promise<void> {
   const { deployment, deps } = deploying
@@ -178,7 +183,10 @@ const keepDisabledStopped = (live: LiveEnvironmentRow, deps: Deploying['deps']):
     if (project && !project.enabled) await transitionLive(bound.db, live, { to: 'stopped', changes: { changedAt: nowOf(deps) } })
   })
 
-/** What slept before the switch sleeps after it, and the next request wakes it. */
+/**
+ * The state after a rollback of the route: a project that was sleeping before the switch sleeps again, and the next request wakes
+ * it.
+ */
 async function standingOf(deployment: DeploymentRow, { database }: Deploying['deps']): Promise<'live' | 'sleeping'> {
   const running = await listInstances(database.db, { deploymentId: deployment.id, state: 'running' })
   return running.length < wantedRows(runningUnits(deployment), running).length ? 'sleeping' : 'live'

@@ -11,9 +11,9 @@ import { point } from './switch-route.ts'
 const drainMs = 10_000
 
 /**
- * A program with a port of its own cannot run beside the version before it: that one is stopped first. Requests wait at the edge
- * meanwhile. Rethrows where the port is somebody else's. After a failure the version before is started again, by what discards
- * a deployment, by the next request or by the next start.
+ * Stops the previous version before the new one starts, for a program that always uses the same port. Requests wait at the edge
+ * meanwhile. Rethrows when the port belongs to another program. After a failure the previous version is started again by the
+ * cleanup of the deployment, the next request, or the next start.
  */
 export async function takeOverPort(
   taken: PortTaken,
@@ -32,7 +32,7 @@ export async function takeOverPort(
   if (holders.length === 0) throw taken
   log.line(`Warning: it listens on port ${taken.port} whatever PORT says, and the version before has that port: it stops first`)
   log.line('Requests wait meanwhile. Let it listen on the port in the variable PORT, and both run beside each other')
-  // Whoever would start the version before for a request that waits comes after this, and finds the new one.
+  // Holding the lock: a wake of the previous version for a waiting request runs after this, and finds the new version.
   await deps.turns.run(
     turnOf(deployment),
     async () => {

@@ -11,7 +11,7 @@ import { showDeployment } from './show.ts'
 
 type Events = { snapshot: Deployment; step: DeploymentStep; log: DeploymentLogLine; complete: Deployment }
 
-/** The row, its steps, and its lines from the beginning or from where a reader left off. */
+/** Streams the deployment, its steps and its log lines, from the beginning or from the client's last event. */
 export async function streamDeployment(
   deployment: DeploymentRow,
   stream: EventStream<Events>,
@@ -29,7 +29,7 @@ export async function streamDeployment(
       },
       async relay(news) {
         const steps = news.signals.flatMap(({ step }) => step ?? [])
-        // A step ends after its last line, also for who looks on.
+        // The client must receive a step's last line before the end of the step.
         if (steps.length > 0) await lines.caughtUp()
         for (const step of steps) await stream.send('step', step)
       },
@@ -67,7 +67,7 @@ class LineRelay {
 
   start(): void {
     this.#running = this.#follow()
-    // What goes wrong is thrown where the rest is sent; until then nobody waits for it.
+    // `sendRest` awaits this promise and throws its error; the handler here prevents an unhandled rejection.
     this.#running.catch(() => this.#stopped.abort())
   }
 
@@ -75,14 +75,14 @@ class LineRelay {
     this.#stopped.abort()
   }
 
-  /** Resolves when what is written by now was sent. */
+  /** Resolves when all lines written so far are sent. */
   async caughtUp(): Promise<void> {
     const { projectId, id } = this.#deployment
     const [newest] = await this.#deps.logStore.tail(projectId, 'deployments', { limit: 1, filter: { deployment: id } })
     while (newest && this.#lastId < newest.id && !this.#ended.aborted) await this.#oneSent()
   }
 
-  /** Ends it with what was written and not yet sent. */
+  /** Stops following and sends the remaining lines. */
   async sendRest(): Promise<void> {
     await this.#deps.logStore.flush()
     this.stop()
@@ -106,7 +106,7 @@ class LineRelay {
     }
   }
 
-  /** Looks again after a while in any case: lines may be written by another control plane. */
+  /** Waits for the next line, at most 2 s: another control plane may write lines that this one is not notified of. */
   async #oneSent(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, 2_000)

@@ -12,7 +12,7 @@ import { imageOf, showDeployment, showPlan } from './show.ts'
 
 const production = 'production'
 
-/** What the projects module asks about deployments. */
+/** Deployment queries of the projects module. */
 export const deploymentReader = ({ database: { db } }: DeploymentsDeps): DeploymentReader => ({
   summaries: (projectIds) => after(summariesOf(db, projectIds), standingsIn),
   async list(projectId, query) {
@@ -32,12 +32,12 @@ export const deploymentReader = ({ database: { db } }: DeploymentsDeps): Deploym
   keptUploads,
   async exposedService(projectId, deploymentId) {
     const row = await findPlan(db, projectId, deploymentId)
-    // The project itself is a unit without a name.
+    // The project itself is the unit without a name.
     return (row?.plan && planOf(row).units.find(({ exposed }) => exposed)?.service) || undefined
   },
 })
 
-/** The newest and the live one of production; only the columns that a record speaks of. */
+/** The newest and the live deployment of production, with the columns of a summary. */
 const standingRows = (db: Db) =>
   db
     .selectFrom('deployments')
@@ -118,13 +118,13 @@ function facts(row: StandingRow): DeploymentFacts {
   }
 }
 
-/** What the projects module asks of what runs. */
+/** Runtime queries of the projects module. */
 export const runningProjects = (deps: DeploymentsDeps): RunningProjects => ({
   driverFor: (serverId) => deps.runtimes.for(serverId).kind,
   states: (projectIds) => after(statesOf(deps.database.db, projectIds), statesIn),
 })
 
-/** What of production runs, with how many instances. */
+/** State of production, with the number of instances. */
 const stateRows = (db: Db) =>
   db
     .selectFrom('liveEnvironments')

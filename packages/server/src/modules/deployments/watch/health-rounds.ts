@@ -1,23 +1,23 @@
-/** When the next look at each thing is due. Time is an argument. */
+/** Check intervals. The current time is always an argument. */
 export interface Pauses {
   firstMs: number
-  /** While all is well each pause is half as long again as the one before, up to this. */
+  /** While healthy, each interval is 1.5 times the previous one, up to this. */
   longestMs: number
 }
 
 interface Round {
-  /** What is looked at; another one begins anew. */
+  /** Identity of the checked thing; a change starts with a new schedule. */
   subject: string
   pauseMs: number
   dueAt: number
   isLooking: boolean
-  /** Asked for while a look was under way: that one may have seen what was before. */
+  /** A check was requested while one was running, which may have seen the older state. */
   isAskedFor: boolean
 }
 
 /**
- * Spreads looks over time. Each thing has its own rhythm, so one whose look takes long keeps no other waiting; what is well is looked at
- * more and more seldom, what is not, or was in the news, soon again.
+ * Schedules health checks. Each key has its own schedule, so a slow check delays no other. Healthy keys are checked less and less
+ * often; unhealthy ones, and those with an event, soon again.
  */
 export class HealthRounds {
   readonly #pauses: Pauses
@@ -29,7 +29,7 @@ export class HealthRounds {
     this.#chance = chance
   }
 
-  /** These there are now, each with what it is: new ones are looked at within the first pause, spread over it. */
+  /** Sets the keys to check, each with its identity. New ones are checked within the first interval, spread over it. */
   keep(all: ReadonlyMap<string, string>, now: number): void {
     for (const key of this.#rounds.keys()) if (!all.has(key)) this.#rounds.delete(key)
     for (const [key, subject] of all) {
@@ -44,7 +44,7 @@ export class HealthRounds {
     return [...this.#rounds].filter(([, { dueAt, isLooking }]) => !isLooking && dueAt <= now).map(([key]) => key)
   }
 
-  /** Gives the end of the look, to be called with what it found; `longestMs` where this one has a rhythm of its own. */
+  /** Starts a check; returns the function that ends it with the result. `longestMs` overrides the longest interval. */
   begin(key: string): (isWell: boolean, now: number, longestMs?: number) => void {
     const round = this.#rounds.get(key)
     if (!round) return () => undefined
@@ -59,7 +59,7 @@ export class HealthRounds {
     }
   }
 
-  /** Something happened to it: it is looked at at once. */
+  /** Makes the check of a key due now, because of an event. */
   hurry(key: string, now: number): void {
     const round = this.#rounds.get(key)
     if (!round) return

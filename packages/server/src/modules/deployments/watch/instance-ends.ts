@@ -9,7 +9,7 @@ import { announceHealth } from '../power/sleep.ts'
 import { runningUnits } from '../run/run-units.ts'
 import { findDeployment, findInstance } from '../store.ts'
 
-/** Records every end that a runtime tells of, ends of one instance one after the other. Gives the end of it. */
+/** Records each exit that a runtime reports, one after the other per instance. Returns the function that stops it. */
 export function followEnds(deps: DeploymentsDeps): () => void {
   return deps.runtimes.onChange(({ instance, kind }) => {
     if (kind !== 'exited' && kind !== 'restarted' && kind !== 'crash_loop') return
@@ -21,14 +21,14 @@ export function followEnds(deps: DeploymentsDeps): () => void {
 }
 
 /**
- * Records the last end of an instance: in the environment's row, the metrics, the project's log, and as an alarm when it keeps ending.
- * An end is recorded once, however often and by however many control planes it is told.
+ * Records the last exit of an instance in the environment's row, the metrics and the project's log, and raises an alarm on a crash
+ * loop. An exit is recorded once, even if it is reported several times or to several control planes.
  */
 export async function noteEnd(instance: Instance, deps: DeploymentsDeps): Promise<void> {
   const { lastEnd } = instance
   if (!lastEnd) return
   const row = await findInstance(deps.database.db, instance.instanceId)
-  // One that is being stopped, or belongs to a version that does not serve yet: its deployment tells how it ended.
+  // An instance that is being stopped or does not serve yet: its deployment reports the exit.
   if (row?.state !== 'running') return
   const noted = await deps.database.transaction(async (bound) => {
     await bound.lock(servicesLock(row))
@@ -47,7 +47,7 @@ export async function noteEnd(instance: Instance, deps: DeploymentsDeps): Promis
 export const servicesLock = ({ projectId, environment }: Pick<InstanceRow, 'projectId' | 'environment'>) =>
   `services:${projectId}:${environment}`
 
-/** Of an environment from before they were recorded: as its plan has them. */
+/** Service states; derived from the plan for an environment from before they were recorded. */
 async function knownStates(live: LiveEnvironmentRow, { db }: Bound): Promise<ServiceState[]> {
   if (live.services !== null) return statesOf(live)
   const deployment = live.deploymentId ? await findDeployment(db, live.deploymentId) : undefined

@@ -15,19 +15,19 @@ import { findDeployment, listInstances } from '../store.ts'
 
 const drainMs = 30_000
 const startsAtOnce = 2 + 2 * availableParallelism()
-/** One that takes longer to come up keeps the next one waiting no longer. */
+/** After this time the next start begins, even if this one is not up yet. */
 const longestTurnMs = 2_000
 
 /**
- * After a start: what runs on this machine is made to match what is recorded. Gives the stopping, which waits for requests
- * that are still under way there.
+ * Makes the instances on this machine match the database, at startup. Returns the cleanup function, which waits for requests in
+ * flight to leftover instances.
  */
 export async function recover(deps: DeploymentsDeps, abort: AbortSignal): Promise<() => Promise<void>> {
   await removeOldFolders(deps)
   return leftoversOn(null, deps, abort)
 }
 
-/** The same for a server, or for the engine of this machine, which may be away: then it is done when it is back. */
+/** Like `recover`, for a server or this machine's engine. If it is unreachable, this runs again when it is back. */
 export async function recoverServer(serverId: string | null, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   try {
     const tidy = await leftoversOn(serverId, deps, abort)
@@ -44,8 +44,8 @@ export const serversInUse = async ({ database, predecessors }: DeploymentsDeps):
 }
 
 /**
- * Instances that no row speaks of are ours by their label and wanted by nobody; rows that are retired, or of deployments that
- * are over, are what a crash or a lost connection left of them.
+ * Finds instances to stop: those with our label and no row, and the rows that a crash or a lost connection left behind (retired,
+ * or of an ended deployment).
  */
 async function leftoversOn(serverId: string | null, deps: DeploymentsDeps, abort: AbortSignal): Promise<() => Promise<void>> {
   const { db } = deps.database
@@ -61,7 +61,7 @@ async function leftoversOn(serverId: string | null, deps: DeploymentsDeps, abort
     if (deployment && ['failed', 'cancelled', 'superseded'].includes(deployment.status)) over.push(deployment)
   }
   const isOver = new Set(over.map(({ id }) => id))
-  // What is left of a deployment that is over is discarded with it, once the edge has left it.
+  // Instances of an ended deployment are discarded with it, once the edge no longer routes to them.
   const retired = rows.filter((row) => row.state === 'retired' && !isOver.has(row.deploymentId))
   return async () => {
     await Promise.all(unknown.map(({ instanceId }) => runtime.stop(instanceId, { graceSeconds: 10 }, abort)))
@@ -71,7 +71,7 @@ async function leftoversOn(serverId: string | null, deps: DeploymentsDeps, abort
   }
 }
 
-/** Working folders of deployments that are not under way any more. */
+/** Removes working folders of deployments that are no longer in progress. */
 async function removeOldFolders({ workFolder, database }: DeploymentsDeps): Promise<void> {
   const folders = await readdir(workFolder).catch(() => [])
   for (const id of folders) {
@@ -81,10 +81,7 @@ async function removeOldFolders({ workFolder, database }: DeploymentsDeps): Prom
   }
 }
 
-/**
- * Before the edge serves: what should run and does not is marked as waking, so that requests for it are held and not
- * refused until it does.
- */
+/** Marks live environments that are down as `waking`, before the edge serves, so that requests wait instead of failing. */
 export async function markDownAsWaking(deps: DeploymentsDeps): Promise<void> {
   const { db } = deps.database
   for (const live of await listLive(db)) {
@@ -92,14 +89,14 @@ export async function markDownAsWaking(deps: DeploymentsDeps): Promise<void> {
     const deployment = await findDeployment(db, live.deploymentId)
     if (!deployment?.artifacts) continue
     const rows = await listInstances(db, { deploymentId: deployment.id, state: 'running' })
-    // Nobody waits for a server here: what runs there is held until the way to it is open again.
+    // Startup does not wait for remote servers: their requests wait until the server is connected.
     const isHere = deployment.serverId === null
     if (isHere ? await allUp(deployment, rows, deps) : runningUnits(deployment).length === 0) continue
     await transitionLive(db, live, { to: 'waking' })
   }
 }
 
-/** Whether all of a deployment runs, asked of where it runs. Rows are brought to where their instances are now. */
+/** Whether all units of a deployment are up, according to the runtime. Also updates the addresses in the rows. */
 async function allUp(deployment: DeploymentRow, rows: readonly InstanceRow[], deps: DeploymentsDeps): Promise<boolean> {
   const areUp = await Promise.all(
     wantedRows(runningUnits(deployment), rows).map(async ({ unit, row }) => {
@@ -111,7 +108,10 @@ async function allUp(deployment: DeploymentRow, rows: readonly InstanceRow[], de
   return !areUp.includes(false)
 }
 
-/** Starts what is held, some at a time: a hundred that start at once come up later, all of them. One that does not come up is tried again by the next request for it. */
+/**
+ * Starts waking environments, a few at a time: a hundred starts at once would delay them all. One that fails is tried again by the
+ * next request for it.
+ */
 export async function restartWaking(deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const held = (await listLive(deps.database.db)).filter(({ state }) => state === 'waking')
   const starting = new Set<Promise<void>>()
@@ -128,7 +128,10 @@ export async function restartWaking(deps: DeploymentsDeps, abort: AbortSignal): 
   await Promise.all(starting)
 }
 
-/** What runs on a server went on running; one that is away says so, and is looked at again until it answers. */
+/**
+ * Restarts one environment. On a server it usually kept running; if the server is unreachable, the environment is live but
+ * unhealthy and the watch checks it again.
+ */
 async function restart(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { db } = deps.database
   const deployment = live.deploymentId ? await findDeployment(db, live.deploymentId) : undefined
@@ -143,9 +146,9 @@ async function restart(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: A
   await deps.edge.sync()
 }
 
-/** On purpose: what does not survive a stop is ended now, and started again by the next start. */
+/** Stops instances that cannot outlive the control plane, at a shutdown; the next start starts them again. */
 export async function stopWhatEndsWithUs(deps: DeploymentsDeps): Promise<void> {
-  // Over everything that is stopped: whoever stops the instance waits.
+  // One limit for all instances: the operator waits for the shutdown.
   const rest = AbortSignal.timeout(8_000)
   for (const { runtime } of await deps.runtimes.all()) {
     if (runtime.survivesStop) continue

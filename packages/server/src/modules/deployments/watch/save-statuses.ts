@@ -5,10 +5,10 @@ import { findLive, updateLive } from '../live-environments.ts'
 import type { Unit } from '../plan/plan.ts'
 import { servicesLock } from './instance-ends.ts'
 
-/** What a look has found of each service, by name; one that could not be looked at is left out. */
+/** Status by service name; a service that could not be checked is absent. */
 export type Statuses = Map<string, ServiceState['status']>
 
-/** Keeps how the services are; writes only where something is new. Gives what is kept. */
+/** Saves the service states if they changed. Returns the stored ones. */
 export async function saveStatuses(
   live: LiveEnvironmentRow,
   units: readonly Unit[],

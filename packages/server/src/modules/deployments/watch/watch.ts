@@ -18,28 +18,28 @@ import { noteEnd, servicesLock } from './instance-ends.ts'
 import { type Statuses, saveStatuses } from './save-statuses.ts'
 
 const failuresBeforeAlarm = 3
-/** The runtime tells of an end with its exit code; after this long it has not, and the end is recorded without. */
+/** The runtime reports an exit with its exit code. If it has not after this time, the exit is recorded without one. */
 const unseenEndMs = 5_000
 
 const listMs = 5_000
 const pauses = { firstMs: 5_000, longestMs: 30_000 }
-/** Of many that are well, each is looked at more seldom, a hundred once a minute each; but each now and then. */
+/** With many healthy environments each is checked less often (100: once a minute each), up to the longest interval. */
 const lookApartMs = 600
 const mostSeldomMs = 120_000
 
-/** What earlier looks have seen. */
+/** Results of earlier checks. */
 interface Memory {
-  /** How often in a row an environment was not well, and when it was last counted. */
+  /** Consecutive failed checks of an environment, and when the last one was counted. */
   failures: Map<string, { count: number; at: number }>
-  /** How often an instance had been restarted, by the last look at it. */
+  /** Restart count of an instance at its last check. */
   restarts: Map<string, number>
-  /** When an environment was last started again after it had reached its disk limit, and for how long it is not after that. */
+  /** Time of the last restart after the disk limit was reached, and the pause before the next one. */
   diskRestarts: Map<string, { at: number; pauseMs: number }>
 }
 
 /**
- * Looks at everything that is live, each in its own rhythm: not healthy three times in a row is an alarm, healthy again is told as well.
- * What the runtime tells of an instance is a reason to look at once.
+ * Checks all live environments, each on its own schedule. Three failed checks in a row raise an alarm; recovery is announced too.
+ * A runtime event of an instance triggers a check at once.
  */
 export class Watch {
   readonly #deps: DeploymentsDeps
@@ -54,7 +54,7 @@ export class Watch {
     this.#deps = deps
   }
 
-  /** Begins the looks that are due and waits for none: one that hangs holds up nobody else. */
+  /** Starts the checks that are due without waiting for them, so a hung check delays no other. */
   async tick(abort: AbortSignal): Promise<void> {
     const now = performance.now()
     this.#unlisten ??= this.#deps.runtimes.onChange(({ instance: { owner } }) => {
@@ -67,7 +67,7 @@ export class Watch {
     }
   }
 
-  /** After the last tick. */
+  /** Call after the last tick. */
   async end(): Promise<void> {
     this.#unlisten?.()
     await Promise.all(this.#looks)
@@ -78,7 +78,7 @@ export class Watch {
     this.#live = new Map(live.map((one) => [keyOf(one), one]))
     for (const known of [this.#memory.failures, this.#memory.diskRestarts])
       for (const key of known.keys()) if (!this.#live.has(key)) known.delete(key)
-    // Of instances that are gone nobody asks; without a number the next look is the first.
+    // Bounds the map, which also contains removed instances. A missing entry only makes the next check the first.
     if (this.#memory.restarts.size > live.length * 8 + 64) this.#memory.restarts.clear()
     this.#rounds.keep(new Map(live.map((one) => [keyOf(one), one.deploymentId ?? ''])), now)
     this.#listedAt = now
@@ -93,7 +93,7 @@ export class Watch {
     end(found.isWell, performance.now(), found.everyMs ?? pauseAmong(this.#live.size))
   }
 
-  /** By its row of this moment: it may sleep by now, or be another version. */
+  /** Reads the current row first: the environment may be asleep or have another deployment by now. */
   async #lookAt(key: string, abort: AbortSignal): Promise<Found> {
     const listed = this.#live.get(key)
     const live = listed && (await findLive(this.#deps.database.db, listed.projectId, listed.environment))
@@ -103,7 +103,7 @@ export class Watch {
 
 interface Found {
   isWell: boolean
-  /** The project's own rhythm. */
+  /** The project's configured interval. */
   everyMs?: number
 }
 
@@ -129,12 +129,12 @@ async function look(live: LiveEnvironmentRow, memory: Memory, deps: DeploymentsD
   return { isWell: problem === null, ...(intervalSeconds ? { everyMs: intervalSeconds * 1000 } : {}) }
 }
 
-/** Twice as long after each start that did not help. */
+/** The pause doubles after each restart that did not help. */
 const diskRestartMs = { first: 10 * 60_000, longest: 6 * 60 * 60_000 }
 
 /**
- * The owner is told what happened and what to do. It is started again, because temporary files went with the instance; but
- * seldom, because other files end it again.
+ * Handles an instance that reached its disk limit: notifies the owner and restarts it, because the restart removes temporary
+ * files. It does so rarely, as other files fill the disk again.
  */
 async function diskFull(
   live: LiveEnvironmentRow,
@@ -157,7 +157,7 @@ async function diskFull(
   return { isWell: false }
 }
 
-/** One that cannot be started again is as unhealthy as one that does not answer. */
+/** Restarts the environment. If that fails, it counts as unhealthy. */
 async function bringBack(
   live: LiveEnvironmentRow,
   { reason, count }: { reason: string; count: number },
@@ -176,7 +176,7 @@ async function bringBack(
   if (live.health === 'unhealthy' && now?.health === 'healthy') await tellRecovered(live, deps)
 }
 
-/** Looks that news brought about in quick succession are one: what restarts gets the time that it needs. */
+/** Counts consecutive failures. Checks in quick succession, triggered by events, count once: a restarting instance needs time. */
 function countFailure(key: string, { failures }: Memory): number {
   const now = performance.now()
   const before = failures.get(key)
@@ -186,7 +186,7 @@ function countFailure(key: string, { failures }: Memory): number {
   return count
 }
 
-/** What a look leads to; null where nothing is new. `count` is how often in a row there was a problem, this one included. */
+/** The consequence of a check; null for none. `count` is the number of consecutive failures, this one included. */
 export function verdictOn(
   problem: Problem | null,
   count: number,
@@ -216,11 +216,11 @@ async function problemOf(
       first ??= { reason: `it could not be looked at: ${instance.message}` }
       continue
     }
-    // News of a move that was lost is made up for here.
+    // Corrects an address whose change event was lost.
     if (row && (await noteAddress(row, instance, deps))) await deps.edge.sync()
     const limit = { diskMb: unit.allotment.diskMb }
     const own = problemIn(instance, unit, memory.restarts.get(row?.id ?? ''), limit)
-    // With one problem found, the others only have to tell how they are.
+    // After the first problem, the other units are only asked for their status.
     const quiet: Problem | null = own || first ? null : await silence(instance, unit)
     if (instance) memory.restarts.set(instance.instanceId, instance.restarts)
     const status = statusIn(instance, unit)
@@ -233,7 +233,7 @@ async function problemOf(
   const looping = saved.find((state) => isLooping(state, nowOf(deps)))
   return looping && !first?.isGone && !first?.isDiskFull ? { reason: loopText(looping), isLooping: true } : first
 
-  /** Where the runtime itself does not answer, what ran in it most likely does not either. */
+  /** Reads the state of an instance. A runtime that does not answer is reported as a problem of the instance. */
   async function glanceAt({ id, serverId }: InstanceRow): Promise<Instance | undefined | Error> {
     return deps.runtimes
       .for(serverId)
@@ -246,7 +246,7 @@ async function problemOf(
 
   async function silence(instance: Instance | undefined, unit: Unit): Promise<Problem | null> {
     if (!instance?.address || instance.state === 'exited') return null
-    // Without a path of its own it is not asked for its first page again and again: a connection is enough.
+    // Without a configured path only a connection is made, so that the app's first page is not requested over and over.
     const check = healthOf(deployment, unit)
     const question = check?.path ? questionFor(unit, check) : {}
     const answer = await deps.probe({ ...instance.address, ...question }, 5_000, abort)
@@ -254,11 +254,11 @@ async function problemOf(
   }
 }
 
-/** An end without an event: the control plane was not running, or the runtime lost it. */
+/** An exit without an event: the control plane was down, or the runtime lost the event. */
 const isUnseen = ({ lastEnd }: Instance, state: ServiceState): boolean =>
   lastEnd !== undefined && !isNoted(state, lastEnd) && Date.now() - Date.parse(lastEnd.at) > unseenEndMs
 
-/** Told once: an end of an instance may have made it unhealthy since the look began. */
+/** Announces a change once: an exit may have marked the environment unhealthy since the check began. */
 async function record(live: LiveEnvironmentRow, health: 'healthy' | 'unhealthy', why: string | null, deps: DeploymentsDeps) {
   const reason = why === null ? null : (await deps.scrubbers.of(live.projectId)).scrub(why)
   await deps.database.transaction(async (bound) => {

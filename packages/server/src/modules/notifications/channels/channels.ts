@@ -41,7 +41,9 @@ export async function createChannel(body: ChannelBody, owner: store.Owner, deps:
   return { ...show(row, deps), ...checked.shownOnce }
 }
 
-/** Judged by the row as it is inside the transaction: of two changes at once the second sees what the first left. */
+/**
+ * Changes a channel. The row is read inside the transaction, so of two concurrent changes the second sees the result of the first.
+ */
 export function changeChannel({ id, ...owner }: ChannelRow, changes: ChannelChanges, deps: NotificationsDeps) {
   return deps.database.transaction(async ({ db, lock }) => {
     await lock(`notifications:channel:${id}`)
@@ -69,7 +71,10 @@ const alwaysVerifiedWarning = 'The in-app channel is always verified: disable it
 const unverifiedWarning =
   'The destination of the channel changed, so the channel is not verified any more and delivers nothing. Verify it with POST /notifications/channels/:id/test.'
 
-/** In-app is always verified. A changed config unverifies a verified channel, whatever `verified` the same change sends. */
+/**
+ * The verified flag after a change. In-app is always verified. A changed config unverifies a verified channel, even if the same
+ * change sends `verified`.
+ */
 export function verifiedAfter(
   { kind, verified }: Pick<ChannelRow, 'kind' | 'verified'>,
   { configChanged, wished }: { configChanged: boolean; wished: boolean | undefined },
@@ -79,7 +84,10 @@ export function verifiedAfter(
   return wished ?? verified === 1
 }
 
-/** Queued deliveries end with it; sent ones stay in the feed. A user who deletes the last in-app channel gets no other by default. */
+/**
+ * Deletes a channel. Its queued deliveries fail; sent ones stay in the feed. A user who deletes the last in-app channel gets no
+ * default one.
+ */
 export function deleteChannel(channel: ChannelRow, deps: NotificationsDeps): Promise<void> {
   return deps.database.transaction(async ({ db, lock }: Bound) => {
     await lock(store.channelsLock(channel))
@@ -95,7 +103,7 @@ export const show = (row: ChannelRow, deps: Pick<NotificationsDeps, 'secretBox' 
   return store.showChannel(row, kindOf(row.kind).redact(config, secrets))
 }
 
-/** The config with its secrets; from here on the log knows them too. */
+/** The config with its secrets, which are also registered with the log scrubber. */
 export function openConfig(
   { id, config, secrets }: Pick<ChannelRow, 'id' | 'config' | 'secrets'>,
   { secretBox, scrubber }: Pick<NotificationsDeps, 'secretBox' | 'scrubber'>,
@@ -111,7 +119,7 @@ export function kindOf(name: string): ChannelKind {
 
 const isAlwaysVerified = (kind: string) => kind === 'in_app'
 
-/** Undefined when it leads to the same place as before. */
+/** Returns undefined when the destination is unchanged. */
 function changedConfig(row: ChannelRow, input: object, deps: NotificationsDeps): AnyStored | undefined {
   const kind = kindOf(row.kind)
   const before = openConfig(row, deps)

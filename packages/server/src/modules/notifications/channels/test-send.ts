@@ -10,10 +10,10 @@ import { kindOf, openConfig, show } from './channels.ts'
 import { DeliveryFailed } from './kinds/kind.ts'
 import type { Message } from './kinds/message.ts'
 
-/** Over the whole delivery, whose calls have limits of their own: somebody waits. */
+/** Limit for the whole test delivery, because the user waits for it; each driver call has its own limit too. */
 const limitMs = 20_000
 
-/** Sends one message through the channel, now, and takes its arrival for the proof that the channel leads where it should. */
+/** Sends one test message now; a successful delivery verifies the channel. */
 export function createTestSend(deps: NotificationsDeps) {
   const pace = new Pace()
   return async (channel: ChannelRow, organizationId: string): Promise<Channel> => {
@@ -58,7 +58,10 @@ async function testMessage(organizationId: string, deps: NotificationsDeps): Pro
 const windowMs = 60_000
 const mostTests = 20
 
-/** A test goes to an address that nobody has confirmed: it must not serve to flood a stranger. Each control plane counts for itself. */
+/**
+ * Rate limit for test messages: they go to unconfirmed addresses and must not be usable to flood a stranger. Each control plane
+ * counts separately.
+ */
 class Pace {
   #startedAt = 0
   readonly #counts = new Map<string, number>()

@@ -10,20 +10,20 @@ import * as store from './delivery-store.ts'
 
 export const deliverKind = sharedKind<{ deliveryId: string }>('notifications.deliver')
 
-/** One at a time a channel: its order is kept, and a receiver that hangs holds up nobody else. */
+/** Job group: one delivery per channel at a time keeps their order, and a receiver that times out delays only its own channel. */
 export const groupOf = (channelId: string) => `notifications:channel:${channelId}`
 
 /**
- * One try of one delivery. The row names the job that may try it; each further try is a new job, and a job whose process
- * died comes back as itself. So a delivery always has exactly one job until it has ended, and is never tried by two.
+ * One attempt at one delivery. The delivery row names the job that may attempt it. Each further attempt is a new job; a job whose
+ * process died is run again. So a delivery has exactly one job until it ends, and two jobs never attempt it at once.
  */
 export function deliverJob(deps: NotificationsDeps): Job<{ deliveryId: string }, undefined> {
   const turns = new KeyedMutex()
   return job<{ deliveryId: string }, undefined>(deliverKind, {
-    // Longer than the drivers' own limits: it ends what ignores them.
+    // Longer than the drivers' own limits, to stop a driver that ignores them.
     deadlineMs: 60_000,
     concurrency: 16,
-    // Only for failures of our own, such as a database that is away; the tries at the receiver are counted in the row.
+    // Covers failures on our side only, such as an unreachable database; attempts at the receiver are counted in the row.
     maxAttempts: 30,
     run: ({ deliveryId }, _deps, abort, { jobId }) => deliver(deliveryId, jobId, abort, { ...deps, turns }),
     onFailed: async ({ deliveryId }) =>
@@ -47,7 +47,7 @@ async function deliver(id: string, jobId: string, abort: AbortSignal, deps: Deli
   await tryAgainLater(current, row, failure, deps)
 }
 
-/** What stands against a try at all. The channel is judged as it is now, not as it was when the delivery was made. */
+/** A reason not to attempt the delivery. The channel's current state counts, not its state when the delivery was created. */
 function obstacleOf(row: store.SendingRow): string | undefined {
   if (row.channelConfig === null) return 'The channel was deleted'
   if (row.channelEnabled !== 1) return 'The channel is disabled'
@@ -56,7 +56,10 @@ function obstacleOf(row: store.SendingRow): string | undefined {
   return undefined
 }
 
-/** Null once the other side has taken it. Throws when the job was taken away from us: then the try is not ours to record. */
+/**
+ * Returns null once the receiver has accepted the message. Throws when this worker lost the job: then it must not record the
+ * attempt.
+ */
 async function send(row: store.SendingRow, abort: AbortSignal, deps: DeliverDeps): Promise<DeliveryFailed | null> {
   const own = abortUnlessShutdown(abort)
   try {
@@ -76,7 +79,9 @@ async function send(row: store.SendingRow, abort: AbortSignal, deps: DeliverDeps
   }
 }
 
-/** A server that stops lets what is on its way arrive: cut off, it would have to be sent once more by the next one. */
+/**
+ * Ignores an abort for shutdown, so that a delivery in flight can complete. Aborted, it would be sent again by the next process.
+ */
 function abortUnlessShutdown(abort: AbortSignal): { signal: AbortSignal; end(): void } {
   const own = new AbortController()
   const onAbort = () => {
@@ -102,7 +107,7 @@ async function giveUp(current: store.Try, row: store.SendingRow, lastError: stri
   if (isOurs) log.warn(about, 'a delivery failed for good')
 }
 
-/** The next job commits together with the end of this try: there is never none, and a second one would find it is not named. */
+/** Schedules the next attempt. The next job commits together with the end of this attempt, so there is always exactly one. */
 function tryAgainLater(
   current: store.Try,
   row: store.SendingRow,
@@ -116,16 +121,16 @@ function tryAgainLater(
   })
 }
 
-/** Tries in all; one whose process died counts. */
+/** Maximum number of attempts; an attempt whose process died counts too. */
 export const mostTries = 8
 
 const seconds = 1_000
 const minutes = 60 * seconds
 const hours = 60 * minutes
-/** After the first try, the second …: about half a day in all, which outlasts most outages of a receiver. */
+/** Pause after the first attempt, the second, …: about half a day in total, longer than most outages of a receiver. */
 const pauses = [15 * seconds, 1 * minutes, 5 * minutes, 15 * minutes, 1 * hours, 3 * hours, 8 * hours] as const
 
-/** The pause after try `attempt`, up to a tenth longer by chance; never shorter than the other side asked for. */
+/** The pause after attempt `attempt`, plus up to 10 % jitter; never shorter than the receiver's Retry-After. */
 export function pauseAfter(attempt: number, retryAfterMs = 0): Millis {
   const pause = pauses[attempt - 1] ?? pauses.at(-1)!
   return Math.round(Math.max(pause * (1 + Math.random() / 10), retryAfterMs))

@@ -6,9 +6,9 @@ import { joinMessages, type Message } from '../channels/kinds/message.ts'
 import type { NotificationsDeps } from '../deps.ts'
 import { findJoined, keepJoinedWords, type SendingRow } from './delivery-store.ts'
 
-/** What goes out: the same at every try, since what a delivery stands for is fixed when its first try begins. */
+/** The message of a delivery, the same at every attempt: the joined deliveries are fixed when the first attempt begins. */
 export function messageOf(row: SendingRow, turns: KeyedMutex, deps: NotificationsDeps): Promise<Message> {
-  // A flood ends with many of these at once, each with hundreds of rows to read and to put into words.
+  // A burst ends with many digests at once, each with hundreds of rows: render one at a time.
   return row.joinedCount === 0
     ? Promise.resolve(asMessage(row, row, deps))
     : turns.run('joined', () => joinedMessageOf(row, deps))
@@ -40,7 +40,7 @@ function asMessage(told: Told, row: SendingRow, { publicUrl }: NotificationsDeps
     text: told.text,
     data: JSON.parse(told.data),
     createdAt: iso(told.happenedAt),
-    // A project that is gone has no page.
+    // A deleted project has no page.
     url: projectId !== null && projectName !== null ? `${home}/projects/${projectId}` : `${home}/notifications`,
     settingsUrl: `${home}/notifications`,
   }

@@ -9,7 +9,7 @@ import { membersOf, organizationNames } from '../../access/index.ts'
 import { projectNames } from '../../projects/index.ts'
 import { burst, isOpen, type Recent } from '../fan-out/burst.ts'
 
-/** The SQL of making deliveries and of sending them; reading the feed is in `feed-store.ts`. */
+/** SQL that creates and sends deliveries; the feed is read in `feed-store.ts`. */
 
 export async function isAnnounced(db: Db, id: string): Promise<boolean> {
   return !!(await db.selectFrom('announcements').select('id').where('id', '=', id).executeTakeFirst())
@@ -19,7 +19,7 @@ export async function insertAnnouncements(db: Db, rows: readonly Insertable<Anno
   await db.insertInto('announcements').values(rows).execute()
 }
 
-/** Undefined: the organisation has none of its own. */
+/** Undefined when the organisation has no default of its own. */
 export async function findDefault(db: Db, organizationId: string, category: CategoryId): Promise<boolean | undefined> {
   const row = await db
     .selectFrom('notificationDefaults')
@@ -30,7 +30,7 @@ export async function findDefault(db: Db, organizationId: string, category: Cate
   return row && row.defaultEnabled === 1
 }
 
-/** Every member with each of their channels, the oldest first. A member without a channel has one row. */
+/** Every member with each of their channels, oldest first. A member without a channel has one row. */
 export function findPeople(db: Db, organizationId: string, category: CategoryId, userId: string | undefined) {
   return db
     .selectFrom(membersOf(db, organizationId).as('members'))
@@ -60,8 +60,8 @@ export function findPeople(db: Db, organizationId: string, category: CategoryId,
 export type PersonRow = Awaited<ReturnType<typeof findPeople>>[number]
 
 /**
- * What the place of a new delivery is judged by: of each channel those that others are joined into, and where none of them can
- * take more, those that stand for themselves alone. In a flood the first look is all, and it is short.
+ * Recent deliveries that decide where a new one goes: the digests of each channel, and for channels without an open digest also
+ * the single deliveries. During a burst only the first query runs, and it reads few rows.
  */
 export async function findRecent(
   db: Db,
@@ -78,7 +78,7 @@ export async function findRecent(
       .where('category', '=', category)
       .where('createdAt', '>', since)
   const heads = await made(channelIds, now - burst.memoryMs)
-    // Written out: an index of some rows is used only where the query says in the same words that it wants those.
+    // Raw SQL: a partial index is used only if the query repeats its condition literally.
     .where(sql<boolean>`"joinedCount" > 0`)
     .execute()
   const taken = new Set(heads.filter(isOpen).map(({ channelId }) => channelId))
@@ -92,7 +92,7 @@ export async function findRecent(
   return Map.groupBy([...heads, ...alone], ({ channelId }) => channelId)
 }
 
-/** Those of `heads` that have not been begun count so many more; only they may be joined into, and they wait for this commit. */
+/** Adds `count` to the digests whose first attempt has not begun; their first attempt waits for this commit. Returns their ids. */
 export async function joinInto(db: Db, heads: readonly string[], count: number): Promise<string[]> {
   const rows = await db
     .updateTable('deliveries')
@@ -105,7 +105,7 @@ export async function joinInto(db: Db, heads: readonly string[], count: number):
   return rows.map(({ id }) => id)
 }
 
-/** Takes away those that nobody has begun to send, so that another tells them. */
+/** Deletes deliveries whose first attempt has not begun, so that a digest can contain them. */
 export async function takeWaiting(db: Db, ids: readonly string[]): Promise<{ id: string; announcementId: string }[]> {
   if (ids.length === 0) return []
   return db
@@ -117,7 +117,10 @@ export async function takeWaiting(db: Db, ids: readonly string[]): Promise<{ id:
     .execute()
 }
 
-/** In a flood these are most of what is written: as one value, which costs a tenth of a statement with a value for each column. */
+/**
+ * Inserts rows as one JSON parameter, which costs a tenth of a statement with one parameter per column. In a burst these are most
+ * of the writes.
+ */
 export async function insertJoined(
   { db, kind }: Pick<Database, 'db' | 'kind'>,
   rows: readonly Selectable<JoinedDeliveriesTable>[],
@@ -132,7 +135,7 @@ export async function insertJoined(
 const asJson = (rows: readonly Selectable<JoinedDeliveriesTable>[]) =>
   JSON.stringify(rows.map(({ id, deliveryId, announcementId }) => [id, deliveryId, announcementId]))
 
-/** Building a statement of many rows keeps the process from all else; between two of them others have their turn. */
+/** Inserts in batches and yields the event loop in between: building a statement of many rows blocks the process. */
 export async function insertDeliveries(db: Db, rows: readonly Insertable<DeliveriesTable>[]): Promise<void> {
   for (let at = 0; at < rows.length; at += rowsAtOnce) {
     if (at > 0) await otherWorkFirst()
@@ -171,14 +174,14 @@ export const findForSending = preparedQuery((db, { id }: { id: string }) =>
 
 export type SendingRow = NonNullable<Awaited<ReturnType<typeof findForSending.first>>>
 
-/** A try of one delivery: the number of the try fences off whoever had it before. */
+/** One attempt at a delivery. The attempt number works as a fencing token against an earlier job. */
 export interface Try {
   id: string
   jobId: string
   attempt: number
 }
 
-/** From here on nothing is joined into it. False: somebody else has it, or it has ended. */
+/** Begins an attempt; no more deliveries join this one from now on. Returns false when another job has it, or it has ended. */
 export async function beginTry(db: Db, { id, jobId, attempt }: Try): Promise<boolean> {
   const begun = await db
     .updateTable('deliveries')
@@ -197,7 +200,7 @@ type TryEnd =
   | { status: 'failed'; lastError: string }
   | { status: 'queued'; lastError: string; jobId: string }
 
-/** False: the try is not ours any more, and whoever has it now records. */
+/** Records the end of an attempt. Returns false when another job has the delivery by now and records it. */
 export async function endTry(db: Db, { id, jobId, attempt }: Try, end: TryEnd): Promise<boolean> {
   const ended = await db
     .updateTable('deliveries')
@@ -211,7 +214,7 @@ export async function endTry(db: Db, { id, jobId, attempt }: Try, end: TryEnd): 
   return ended !== undefined
 }
 
-/** What a delivery stands for, itself included, in the order in which it happened. */
+/** A delivery and those joined into it, in chronological order. */
 export function findJoined(db: Db, deliveryId: string) {
   const own = db.selectFrom('deliveries').select(['id', 'announcementId']).where('id', '=', deliveryId)
   const joined = db.selectFrom('joinedDeliveries').select(['id', 'announcementId']).where('deliveryId', '=', deliveryId)
@@ -236,7 +239,7 @@ export async function keepJoinedWords(db: Db, id: string, subject: string, text:
   await db.updateTable('deliveries').set({ joinedSubject: subject, joinedText: text }).where('id', '=', id).execute()
 }
 
-/** Whoever had it, it ends here; nothing else could be done. */
+/** Marks a delivery as failed, no matter which job has it. */
 export async function abandon(db: Db, id: string, lastError: string): Promise<void> {
   await db
     .updateTable('deliveries')
@@ -246,7 +249,7 @@ export async function abandon(db: Db, id: string, lastError: string): Promise<vo
     .execute()
 }
 
-/** Ends what waits for a channel; a try under way records its own end. */
+/** Fails the queued deliveries of a channel; an attempt in progress records its own end. */
 export async function endQueuedOf(db: Db, channelId: string, lastError: string): Promise<void> {
   await db
     .updateTable('deliveries')

@@ -10,10 +10,13 @@ export interface PruneBounds {
 }
 
 const bounds: PruneBounds = { keepMs: 90 * day, mostPerPerson: 2_000 }
-/** An announcement takes the deliveries of a whole organisation with it. */
+/** Small, because deleting an announcement also deletes its deliveries to a whole organisation. */
 const batch = 50
 
-/** Keeps the feed bounded by age and by number; what is still to be sent stays. A few rows at a time, so that no write waits long. */
+/**
+ * Limits the feed by age and by count; unsent deliveries are kept. It deletes a few rows at a time, so that no other write waits
+ * long.
+ */
 export function pruneJob(deps: NotificationsDeps): Job<Record<string, never>, undefined> {
   return job<Record<string, never>, undefined>('notifications.prune', {
     deadlineMs: 10 * 60_000,
@@ -30,7 +33,7 @@ export async function prune(db: Db, now: number, { keepMs, mostPerPerson }: Prun
     if (before !== undefined) await untilDone(() => removeEnded(db, person, before))
   }
   await untilDone(() => removeOld(db, now - keepMs))
-  // A day's grace: an announcement is written just before its deliveries are.
+  // A day's grace, because an announcement is written just before its deliveries.
   await untilDone(() => removeUntold(db, now - day))
   await db.deleteFrom('announcedOnce').where('forgetAt', '<', now).execute()
 }
@@ -70,7 +73,7 @@ async function removeEnded(db: Db, person: Person, before: number): Promise<numb
   return Number(numDeletedRows)
 }
 
-/** Deliveries go with what they told; one that is still to be sent keeps it. */
+/** Removes old announcements with their deliveries, unless one is still unsent. */
 const removeOld = (db: Db, before: number): Promise<number> =>
   removeAnnouncements(
     db,
@@ -86,7 +89,7 @@ const removeOld = (db: Db, before: number): Promise<number> =>
     ),
   )
 
-/** Those that no delivery tells any more. */
+/** Removes announcements without deliveries. */
 const removeUntold = (db: Db, before: number): Promise<number> =>
   removeAnnouncements(
     db,

@@ -9,25 +9,25 @@ import { contentOf } from './announcement-content.ts'
 import { makeDeliveries } from './make-deliveries.ts'
 import { findTargets } from './targets.ts'
 
-/** Tells people: who is decided, and a delivery written for each of their channels, in one transaction. */
+/** Fans an announcement out: determines the recipients and writes a delivery for each of their channels, in one transaction. */
 export function announceJob(deps: NotificationsDeps): Job<Announcement, undefined> {
   return job<Announcement, undefined>(announceKind.kind, {
     deadlineMs: 120_000,
     maxAttempts: 20,
-    // After a failure alone: what cannot be told must not hold up the others for longer than one try.
+    // Alone after a failure: an announcement that cannot be delivered must not block the others for more than one attempt.
     run: (payload, _deps, _abort, { jobId, attempt }) => tell({ id: jobId, payload }, { alone: attempt > 1 }, deps),
   })
 }
 
 /**
- * The id is the job's own: running it again finds what it wrote and does nothing. In a flood those that wait for the same people are
- * told along with it, so that a delivery that stands for many is written once for all of them.
+ * Writes the deliveries of an announcement. Its id is the job's id, so a repeated job finds its rows and does nothing. In a burst,
+ * waiting announcements for the same recipients are included, so that a digest is written once for all of them.
  */
 function tell(first: WaitingJob<Announcement>, { alone }: { alone: boolean }, deps: NotificationsDeps): Promise<void> {
   const { organizationId, category } = first.payload
   const { transaction, kind } = deps.database
   return transaction(async (bound) => {
-    // One announcement of an organisation at a time, so that each sees what the one before added to a burst.
+    // One announcement per organisation at a time, so that each sees the deliveries of the previous one in a burst.
     await bound.lock(`notifications:${organizationId}`)
     if (await store.isAnnounced(bound.db, first.id)) return
     const targets = await findTargets(bound, first.payload, deps)
@@ -45,13 +45,13 @@ function tell(first: WaitingJob<Announcement>, { alone }: { alone: boolean }, de
   })
 }
 
-/** Channels of one statement: both databases bound the number of its values. */
+/** Channels per statement: both databases limit the number of parameters. */
 const chunk = 500
 
-/** One transaction tells so many announcements, and makes about so many deliveries: others wait for it, and it is kept in memory. */
+/** Limits per transaction: other writes wait for it, and it is held in memory. */
 const most = { announcements: 20, deliveries: 1_000 }
 
-/** Others that wait and are for the same people. They end with this transaction, or nothing of it is true. */
+/** Takes other waiting announcement jobs for the same recipients. Their end commits with this transaction. */
 async function coalesce(
   bound: Bound,
   { organizationId, category, userId }: Announcement,

@@ -3,7 +3,7 @@ import { clamp, oneLine } from '../channels/kinds/clamp.ts'
 
 const limits = { subject: 300, text: 8_000, data: 32_768 }
 
-/** What other modules put into words may hold anything, such as the last lines of a build. */
+/** Limits and cleans the content: the text of other modules may contain anything, such as the last lines of a build. */
 export function contentOf({ projectId = null, subject, text, data = {}, at }: Announcement) {
   const json = JSON.stringify(data)
   return {
@@ -18,11 +18,11 @@ export function contentOf({ projectId = null, subject, text, data = {}, at }: An
 
 let lastSequence = 0
 
-/** Microseconds, made strictly growing. */
+/** Microseconds, strictly increasing. */
 function nextSequence(at: number): number {
   lastSequence = Math.max(lastSequence + 1, at * 1000)
   return lastSequence
 }
 
-/** PostgreSQL keeps no NUL in a text, and UTF-8 no half of a surrogate pair. */
+/** PostgreSQL text cannot contain NUL, and UTF-8 cannot contain a lone surrogate. */
 const clean = (text: string) => text.replaceAll('\0', '').toWellFormed()

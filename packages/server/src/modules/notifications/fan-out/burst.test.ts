@@ -24,11 +24,11 @@ describe('where a new delivery goes', () => {
   test('the eleventh gathers the rest of the minute that began with the first', () => {
     expect(placeOf(many(10, told), now)).toEqual({ as: 'head', dueAt: now - 10_000 + 60_000, merges: [] })
   })
-  test('where nobody was told yet, all that wait become one at once', () => {
+  test('while none is sent yet, all queued deliveries become one digest at once', () => {
     const place = placeOf(many(10, waiting), now)
     expect(place).toEqual({ as: 'head', dueAt: now + burst.gatherMs, merges: many(10, waiting).map(({ id }) => id) })
   })
-  test('where some were told, those that wait are joined and come at the end of the minute', () => {
+  test('once some are sent, the queued deliveries become a digest at the end of the minute', () => {
     expect(placeOf([...many(5, told), ...many(5, waiting)], now)).toMatchObject({
       dueAt: now - 5_000 + 60_000,
       merges: { length: 5 },

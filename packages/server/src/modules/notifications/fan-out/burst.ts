@@ -1,41 +1,44 @@
 import type { Millis } from '../../../platform/db/columns.ts'
 import type { DeliveryRow } from '../../../platform/db/tables/notifications.ts'
 
-/** More than `most` deliveries of one category to one channel within `windowMs` are joined into one. */
+/** More than `most` deliveries of one category to one channel within `windowMs` are joined into a digest. */
 export const burst = {
   most: 10,
   windowMs: 60_000,
-  /** How long a delivery to the outside waits for others: what happens together is told together. */
+  /** How long an external delivery waits for others, so that simultaneous events are sent together. */
   gatherMs: 1_000,
-  /** A joined one takes no more than this; the next begins another. */
+  /** Maximum deliveries in a digest; the next one starts another. */
   largest: 500,
-  /** How far back those that others are joined into matter: they wait for up to a window, and count for one more. */
+  /** How far back digests count: one waits for up to a window, and counts for one more. */
   memoryMs: 180_000,
 } as const
 
-/** An earlier delivery of the same category to the same channel; `joinedCount` above 0: others were joined into it. */
+/** An earlier delivery of the same category to the same channel; `joinedCount` above 0 makes it a digest. */
 export type Recent = Pick<DeliveryRow, 'id' | 'status' | 'attempts' | 'joinedCount' | 'createdAt' | 'sentAt'>
 
 export type Place =
   | { as: 'alone' }
   | { as: 'joined'; into: string }
-  /** Others will be joined into it until it is sent, at `dueAt`; `merges` are those that wait already. */
+  /** A new digest, sent at `dueAt`; others join it until then. `merges` are queued deliveries that it absorbs. */
   | { as: 'head'; dueAt: Millis; merges: string[] }
 
-/** Where a new delivery goes. `recent` are those of the last minute, and of the last `memoryMs` those that others are joined into. */
+/** Where a new delivery goes. `recent` are the single deliveries of the last minute and the digests of the last `memoryMs`. */
 export function placeOf(recent: readonly Recent[], now: Millis): Place {
   const windowStart = now - burst.windowMs
   const inWindow = recent.filter(({ createdAt }) => createdAt > windowStart)
   const heads = recent.filter((one) => one.joinedCount > 0 && (isWaiting(one) || (one.sentAt ?? one.createdAt) > windowStart))
   const open = heads.find(isOpen)
   if (open) return { as: 'joined', into: open.id }
-  // Once there was a joined one, the next minute's are joined too, however few were told singly.
+  // After a digest, the deliveries of the next minute are joined too, even if they are few.
   if (heads.length === 0 && inWindow.length < burst.most) return { as: 'alone' }
   const waiting = inWindow.filter((one) => isWaiting(one) && one.joinedCount === 0)
   return { as: 'head', dueAt: dueAt(heads, inWindow, waiting, now), merges: waiting.map(({ id }) => id) }
 }
 
-/** At once where nobody was told of any of them yet; else at the end of the minute that began when somebody was. */
+/**
+ * When to send a new digest: at once if none of its deliveries was sent yet, else at the end of the window that the first one
+ * began.
+ */
 function dueAt(heads: readonly Recent[], inWindow: readonly Recent[], waiting: readonly Recent[], now: Millis): Millis {
   const soon = now + burst.gatherMs
   if (heads.length === 0 && waiting.length === inWindow.length) return soon
@@ -46,7 +49,7 @@ function dueAt(heads: readonly Recent[], inWindow: readonly Recent[], waiting: r
   return Math.max(soon, began + burst.windowMs)
 }
 
-/** More can be joined into it. */
+/** Whether more deliveries can join it. */
 export const isOpen = (one: Recent): boolean => isWaiting(one) && one.joinedCount > 0 && one.joinedCount < burst.largest
 
 const isWaiting = ({ status, attempts }: Recent) => status === 'queued' && attempts === 0

@@ -12,14 +12,14 @@ import { type Announced, type ChannelPlan, type Fresh, type Joined, planFor, typ
 interface Making {
   bound: Bound
   kind: Database['kind']
-  /** Announcements of one category, in the order in which they happened. */
+  /** Announcements of one category, in chronological order. */
   announced: Pick<DeliveriesTable, 'organizationId' | 'category'> & { ids: readonly string[] }
   now: number
 }
 
 /**
- * Writes what each of these channels gets of some announcements, with the jobs that take it there. Tells which of the
- * announcements are in a feed now.
+ * Writes the deliveries of some announcements to these channels, with their jobs. Returns the announcements that now have a feed
+ * entry.
  */
 export async function makeDeliveries(targets: readonly Target[], making: Making): Promise<Set<string>> {
   const { announced, now } = making
@@ -31,7 +31,7 @@ export async function makeDeliveries(targets: readonly Target[], making: Making)
   const planned: ChannelPlan[] = []
   for (const target of targets) {
     planned.push(planFor(target, recent.get(target.id) ?? [], inTurn))
-    // Hundreds take milliseconds, and requests would wait for them.
+    // Hundreds of plans take milliseconds: yield to requests.
     if (planned.length % 25 === 0) await otherWorkFirst()
   }
   const plans = await joinOrPlanAnew(planned, inTurn, making)
@@ -45,10 +45,13 @@ export async function makeDeliveries(targets: readonly Target[], making: Making)
 
 let lastMade = 0
 
-/** The feed is ordered by this time. Of a flood few get one of their own, so it stays with the clock, also with one that is set back. */
+/**
+ * The feed is ordered by this time, so each new delivery gets its own. The clock wins when it is far off, such as after it was set
+ * back.
+ */
 const momentAfterLast = (now: number) => (lastMade >= now && lastMade < now + 1_000 ? lastMade + 1 : now)
 
-/** The one to be joined into may have been sent in this very moment: then the channel's next begins. */
+/** Adds to open digests. A digest whose first attempt has just begun takes no more: the channel is then planned again. */
 async function joinOrPlanAnew(
   plans: readonly ChannelPlan[],
   inTurn: readonly Announced[],
@@ -75,7 +78,7 @@ const asSentIf =
   (one: Recent): Recent =>
     one.id === id ? { ...one, status: 'sending', attempts: 1, sentAt: now } : one
 
-/** Those that wait are told by another from now on; one whose first try has begun is not among them. */
+/** Absorbs queued deliveries into new digests; one whose first attempt has begun is left out. */
 async function takeIn(plans: readonly ChannelPlan[], { bound }: Making): Promise<Joined[]> {
   const takers = new Map<string, string>()
   for (const { fresh } of plans) for (const { state, merges } of fresh) for (const id of merges) takers.set(id, state.id)
@@ -113,7 +116,7 @@ const asJob = ({ one, row }: NewRow): BulkJob<{ deliveryId: string }> => ({
 function newRow(target: Target, { state, announcementId, merges }: Fresh, taken: number, { announced }: Making): NewRow['row'] {
   return {
     ...state,
-    // As planned, but for those that were sent before they could be taken in.
+    // As planned, minus the deliveries that were sent before they could be absorbed.
     joinedCount: state.joinedCount - merges.length + taken,
     announcementId,
     organizationId: announced.organizationId,

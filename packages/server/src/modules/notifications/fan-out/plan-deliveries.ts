@@ -6,13 +6,13 @@ export interface Target extends Candidate {
   userId: string
 }
 
-/** A delivery to be written. */
+/** A delivery to insert. */
 export interface Fresh {
   announcementId: string
   state: Recent
-  /** When a job takes it there; null: it is there already. */
+  /** When a job sends it; null: no job needed, the row is the feed entry. */
   sendAt: number | null
-  /** Deliveries of before that it takes in, as far as they still wait. */
+  /** Earlier deliveries that it absorbs, if they are still queued. */
   merges: readonly string[]
 }
 
@@ -22,23 +22,23 @@ export interface Joined {
   announcementId: string
 }
 
-/** What one channel gets of some announcements. */
+/** The deliveries of some announcements to one channel. */
 export interface ChannelPlan {
   target: Target
   recent: readonly Recent[]
   fresh: readonly Fresh[]
   joined: readonly Joined[]
-  /** One that is there already stands for so many more, unless it is sent in this very moment. */
+  /** An existing digest that gets so many more, unless its first attempt begins at this moment. */
   joins: { into: string; count: number } | null
 }
 
-/** An announcement, and when its deliveries are made: no two in one moment, so that a feed keeps their order. */
+/** An announcement and the creation time of its deliveries. Times are unique, so that a feed keeps their order. */
 export interface Announced {
   id: string
   at: number
 }
 
-/** Places one announcement after the other as `placeOf` says, without asking the database in between. */
+/** Places the announcements one after the other with `placeOf`, without further queries. */
 export function planFor(target: Target, recent: readonly Recent[], announced: readonly Announced[]): ChannelPlan {
   const states = new Map(recent.map((one) => [one.id, { ...one }]))
   const fresh = new Map<string, Fresh>()
@@ -66,12 +66,15 @@ export function planFor(target: Target, recent: readonly Recent[], announced: re
     states.set(made.id, made)
     fresh.set(made.id, { announcementId, state: made, sendAt, merges: written })
   }
-  // A channel has one open at a time, and one that this plan begins is not there yet.
+  // A channel has at most one open digest; one that this plan creates is not counted in `joins`.
   const [into, count = 0] = [...joins][0] ?? []
   return { target, recent, fresh: [...fresh.values()], joined, joins: into === undefined ? null : { into, count } }
 }
 
-/** In the feed, recorded is delivered: the row is the entry. One that gathers is delivered later, wherever it goes. */
+/**
+ * The initial state of a delivery. An in-app delivery counts as sent at once, as its row is the feed entry; a digest is sent later
+ * on every channel.
+ */
 function newState({ kind }: Target, gathers: boolean, at: number): Recent {
   const id = newId('ndl')
   return kind === 'in_app' && !gathers

@@ -9,7 +9,7 @@ import type { ListRequest, Owner } from '../store.ts'
 
 /** The SQL of the feed. */
 
-/** Whose feed; `projectIds`: what a token that is limited to projects may see of it, null for all. */
+/** The owner of the feed. `projectIds` limits a project-scoped token; null for all projects. */
 export interface Reader extends Owner {
   projectIds: ReadonlySet<string> | null
 }
@@ -21,17 +21,17 @@ function listed(db: Db, { userId, organizationId, projectIds }: Reader) {
     .where('deliveries.organizationId', '=', organizationId)
     .where('deliveries.userId', '=', userId)
     .$if(projectIds !== null, (query) =>
-      // One that others are joined into speaks of their projects too.
+      // A digest may also contain entries of other projects.
       query.where('announcements.projectId', 'in', [...(projectIds ?? []), '']).where('deliveries.joinedCount', '=', 0),
     )
     .selectAll('deliveries')
     .select(['announcements.subject', 'announcements.text', 'announcements.projectId'])
 }
 
-/** What the bell counts: entries of the feed that have come and were not seen. Written out, so that the index of just those is used. */
+/** The unread condition: in-app entries that are sent and unseen. Raw SQL, so that the partial index is used. */
 const isUnseen = sql<boolean>`deliveries."seenAt" is null and deliveries."channelKind" = 'in_app' and deliveries.status = 'sent'`
 
-/** The feed, unless another kind is named: deliveries to other channels would push alerts off the page. */
+/** The feed, unless another kind is given: deliveries to other channels would push alerts off the page. */
 function ofKind(db: Db, reader: Reader, { kind = 'in_app', unseen }: Pick<DeliveriesQuery, 'kind' | 'unseen'>) {
   if (kind === 'in_app') return unseen ? listed(db, reader).where(isUnseen) : inFeed(db, reader)
   const all = kind === 'all' ? listed(db, reader) : listed(db, reader).where('deliveries.channelKind', '=', kind)
@@ -71,7 +71,7 @@ export async function countUnseen(db: Db, reader: Reader): Promise<number> {
 export const findDelivery = (db: Db, reader: Reader, id: string): Promise<ListedRow | undefined> =>
   listed(db, reader).where('deliveries.id', '=', id).executeTakeFirst()
 
-/** The first time stays. */
+/** Marks a delivery as seen; the first time is kept. */
 export async function markSeen(db: Db, id: string, now: number): Promise<boolean> {
   const marked = await db
     .updateTable('deliveries')
@@ -92,7 +92,7 @@ export const findAnnounced = (db: Db, reader: Reader, announcementIds: readonly 
 export const findDelivered = (db: Db, reader: Reader, ids: readonly string[]): Promise<ListedRow[]> =>
   inFeed(db, reader).where('deliveries.id', 'in', ids).orderBy('deliveries.createdAt').execute()
 
-/** Entries that came since then, the oldest first; `since` is stretched, for a joined one waits before it comes. */
+/** Entries sent since then, oldest first. The creation time has a margin, because a digest waits before it is sent. */
 export const findSince = (db: Db, reader: Reader, since: number, limit: number): Promise<ListedRow[]> =>
   inFeed(db, reader)
     .where('deliveries.createdAt', '>=', since - 180_000)
@@ -108,7 +108,7 @@ export const showDelivery = (row: ListedRow): Delivery => ({
   category: row.category,
   channelId: row.channelId,
   channelKind: row.channelKind,
-  // That a try is under way is nobody's business but ours.
+  // The API shows an attempt in progress as queued.
   status: row.status === 'sending' ? 'queued' : row.status,
   attempts: row.attempts,
   subject: row.joinedSubject ?? row.subject,

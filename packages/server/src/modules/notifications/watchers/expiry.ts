@@ -1,14 +1,14 @@
 const day = 86_400_000
 
-/** A thing that ends at a known time, and when it began. */
+/** A validity period. */
 export interface Lifetime {
   from: Date
   until: Date
 }
 
 /**
- * Which of the promised warnings are due, the latest one first. One whose time lay before the thing itself began is none: a
- * token that is made for three days needs no warning that it ends within seven.
+ * The warnings that are due, latest first. A warning time before the start of the validity is skipped: a token that is valid for
+ * three days needs no warning seven days ahead.
  */
 export function warningsDue(daysBefore: readonly number[], { from, until }: Lifetime, now: Date): number[] {
   return daysBefore
@@ -19,7 +19,7 @@ export function warningsDue(daysBefore: readonly number[], { from, until }: Life
     .sort((left, right) => left - right)
 }
 
-/** `in 7 days`, `within a day`, `has` expired: for a sentence. */
+/** `in 7 days` or `within a day`, for a sentence. */
 export function timeLeft(until: Date, now: Date): string {
   const days = Math.ceil((until.getTime() - now.getTime()) / day)
   return days <= 1 ? 'within a day' : `in ${days} days`

@@ -4,11 +4,11 @@ import type { Db } from '../../../platform/db/schema.ts'
 import type { AnnouncementEvent } from '../../../platform/jobs/announce.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 
-/** Something that is announced once, whatever restarts between two looks at it. */
+/** An announcement that is made once, across restarts. */
 export interface Notice {
-  /** Names what it is about; the first key decides, the others are marked as told with it. */
+  /** Keys of the announcement: the first decides whether it was made; the others are marked with it. */
   keys: readonly [string, ...string[]]
-  /** From then on nobody would announce it anyway. */
+  /** After this time the watcher no longer finds it, so the mark can be deleted. */
   forgetAt: Date
   category: CategoryId
   event: AnnouncementEvent
@@ -25,7 +25,7 @@ export async function announceNew({ db, transaction }: Database, notices: readon
   }
 }
 
-/** The mark and the announcement commit together: neither is there without the other. */
+/** Commits the mark and the announcement together. */
 async function announceOnce({ db, announce }: Bound, { keys, forgetAt, category, event }: Notice): Promise<void> {
   const marked = await db
     .insertInto('announcedOnce')

@@ -4,11 +4,11 @@ import { inTurns } from '../../../platform/in-turns.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import type { WatchedServer, WatchedServers } from './watched.ts'
 
-/** So many failed looks in a row make a server one that stopped answering. */
+/** Consecutive failed checks after which a server counts as unreachable. */
 const failuresToAnnounce = 3
 const atOnce = 8
 
-/** Looks at every server once; its third silence in a row is announced, and the first answer after that. */
+/** Checks every server once. Announces the third failure in a row, and the first success after that. */
 export async function watchServers(servers: WatchedServers, database: Database, now: Date, abort: AbortSignal): Promise<void> {
   const listed = await servers.list()
   await forgetOthers(database, listed)
@@ -27,7 +27,7 @@ interface Look {
 
 async function look(server: WatchedServer, servers: WatchedServers, { database, now, abort }: Look): Promise<void> {
   const silence = await servers.check(server.id, abort).then(() => null, wordsOf)
-  // A look that we cut short ourselves says nothing about the server.
+  // A check that we aborted says nothing about the server.
   abort.throwIfAborted()
   await database.transaction((bound) => (silence === null ? noteAnswer(bound, server) : noteSilence(bound, server, silence, now)))
 }
@@ -51,7 +51,7 @@ async function noteSilence({ db, announce }: Bound, server: WatchedServer, reaso
   })
 }
 
-/** There is one category for both: who hears of the silence hears of its end. */
+/** Announces recovery in the same category, so the recipients of the failure get it too. */
 async function noteAnswer({ db, announce }: Bound, server: WatchedServer): Promise<void> {
   const before = await db
     .deleteFrom('serverFailures')
@@ -67,7 +67,7 @@ async function noteAnswer({ db, announce }: Bound, server: WatchedServer): Promi
   })
 }
 
-/** A server that was removed is silent for good, and nobody wants to hear of it. */
+/** Forgets removed servers. */
 async function forgetOthers({ db }: Database, listed: readonly WatchedServer[]): Promise<void> {
   const known = new Set(listed.map(({ id }) => id))
   const noted = await db.selectFrom('serverFailures').select('serverId').execute()

@@ -1,4 +1,4 @@
-/** What lies in other modules and is looked at from time to time. Each may give the same thing at every look. */
+/** Conditions in other modules that watchers poll. A source may return the same item at every poll. */
 export interface Watched {
   tokens?: TokenExpiries
   certificates?: CertificateExpiries
@@ -17,7 +17,7 @@ export interface ExpiringToken {
 }
 
 export interface TokenExpiries {
-  /** Tokens that are still good at `now` and expire by `until`. */
+  /** Valid tokens that expire by `until`. */
   expiring(now: Date, until: Date): Promise<ExpiringToken[]>
 }
 
@@ -30,7 +30,7 @@ export interface ExpiringCertificate {
 }
 
 export interface CertificateExpiries {
-  /** Certificates in use that expire by `until`, or have. One that was renewed is another certificate. */
+  /** Certificates in use that expire by `until` or have expired. A renewed certificate is a different one. */
   expiring(until: Date): Promise<ExpiringCertificate[]>
 }
 
@@ -39,12 +39,12 @@ export interface MissedBackup {
   organizationId: string
   projectId: string
   projectName: string
-  /** The time of the schedule at which nothing started. */
+  /** The scheduled time at which no backup started. */
   dueAt: Date
 }
 
 export interface MissedBackups {
-  /** Backups that should have started by now and did not. */
+  /** Backups that should have started by now. */
   missed(now: Date): Promise<MissedBackup[]>
 }
 
@@ -56,6 +56,6 @@ export interface WatchedServer {
 
 export interface WatchedServers {
   list(): Promise<WatchedServer[]>
-  /** Resolves when the server answers; else rejects, with the reason in words. */
+  /** Resolves when the server answers; rejects with a readable reason. */
   check(serverId: string, abort: AbortSignal): Promise<void>
 }

@@ -6,13 +6,13 @@ import { announceNew, type Notice } from './once.ts'
 import { watchServers } from './servers.ts'
 import { tokenNotices } from './tokens.ts'
 
-/** A job with its pace, in seconds. */
+/** A job with its interval in seconds. */
 export interface Watcher {
   job: Job<Record<string, never>, undefined>
   everySeconds: number
 }
 
-/** Those that have something to look at. */
+/** The watchers whose source is present. */
 export function watchers({ watched, database, clock }: NotificationsDeps): Watcher[] {
   const { tokens, certificates, backups, servers } = watched
   const now = () => clock.now()
@@ -26,7 +26,7 @@ export function watchers({ watched, database, clock }: NotificationsDeps): Watch
   ]
 }
 
-/** One try a turn: the next turn looks again anyway. */
+/** A watcher job with few attempts: the next run checks again anyway. */
 function watcher(what: string, everySeconds: number, look: (abort: AbortSignal) => Promise<void>): Watcher {
   const watching = job<Record<string, never>, undefined>(`notifications.watch-${what}`, {
     deadlineMs: 10 * 60_000,

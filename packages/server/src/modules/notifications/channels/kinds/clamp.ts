@@ -1,11 +1,11 @@
 interface ClampOptions {
-  /** Written for each character, so that the limit holds for what is sent and no escape is cut in two. */
+  /** Encodes each character, so that the limit applies to the encoded text and no escape sequence is cut. */
   encode?: (character: string) => string
-  /** How the provider counts; UTF-16 units unless told. */
+  /** Length as the provider counts it; default: UTF-16 units. */
   measure?: (text: string) => number
 }
 
-/** Cuts text to a provider's limit, never inside a character; an ellipsis says that it was cut. */
+/** Truncates text to a provider's limit without splitting a character, and marks it with an ellipsis. */
 export function clamp(
   text: string,
   limit: number,
@@ -25,5 +25,5 @@ export function clamp(
   return kept.join('')
 }
 
-/** One line: for subjects, titles and reasons. */
+/** Collapses whitespace and control characters to one line, for subjects, titles and reasons. */
 export const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ').trim()

@@ -29,7 +29,7 @@ describe('discord', () => {
     expect(again.ok && discord.sameConfig(previous, again)).toBe(true)
   })
 
-  test('clamped to its limits, markup escaped, nobody mentioned', () => {
+  test('clamped to its limits, markup escaped, mentions disabled', () => {
     const { embeds, allowed_mentions } = discordPayload(long) as {
       embeds: { title: string; description: string; footer: { text: string } }[]
       allowed_mentions: unknown

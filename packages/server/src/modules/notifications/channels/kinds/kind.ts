@@ -3,26 +3,26 @@ import type { Mailer } from '../../../../drivers/mail/mailer.ts'
 import type { WebRequest } from '../../../../drivers/web-request/web-request.ts'
 import type { Message } from './message.ts'
 
-/** A way to reach a person. One file a kind; the registry lists them. */
+/** A kind of channel, such as e-mail or Slack. One file per kind; the registry lists them. */
 export interface ChannelKind<Config extends object = object, Secrets extends object = object> {
   readonly kind: string
-  /** The spec names it; the others are extras of ours. */
+  /** True for kinds in the spec; the others are extensions. */
   readonly documented: boolean
   /**
-   * Splits what the caller sent into what may be stored as it is and what must be sealed. With `previous` (a PATCH) a
-   * secret that is left out, or comes back in its redacted form, stays what it was.
+   * Splits the input into a config that is stored as it is and secrets that are sealed. With `previous` (a PATCH), a secret that
+   * is absent or in its redacted form keeps its value.
    */
   checkConfig(input: unknown, settings: ChannelSettings, previous?: Stored<Config, Secrets>): CheckedConfig<Config, Secrets>
-  /** What a read shows. */
+  /** The config as returned by the API, without secrets. */
   redact(config: Config, secrets: Secrets): Record<string, unknown>
-  /** The same destination: storing `b` over `a` changes nothing, so the channel stays verified. */
+  /** Whether both have the same destination: the channel then stays verified. */
   sameConfig(a: Stored<Config, Secrets>, b: Stored<Config, Secrets>): boolean
-  /** Resolves once the other side has taken it; else rejects with DeliveryFailed, or with the abort's own reason. */
+  /** Resolves once the receiver has accepted the message; rejects with DeliveryFailed, or with the abort reason. */
   deliver(message: Message, config: Config, secrets: Secrets, drivers: DeliveryDrivers, abort: AbortSignal): Promise<void>
 }
 
 export interface ChannelSettings {
-  /** `host` or `host:port` that chat URLs must be on; the providers' own when absent. */
+  /** `host` or `host:port` required in chat URLs; default: the provider's own. */
   slackHost?: string
   discordHost?: string
 }
@@ -40,16 +40,16 @@ export interface DeliveryDrivers {
   webRequest: WebRequest
   mailer: Mailer
   now(): Date
-  /** The base of Telegram's API; its own when absent. */
+  /** Base URL of the Telegram API; default: Telegram's own. */
   telegramApi?: string
 }
 
-/** `reason` is for the person who owns the channel: readable, and free of secrets. */
+/** A failed delivery. `reason` is shown to the owner of the channel: readable, and without secrets. */
 export class DeliveryFailed extends Error {
   override readonly name = 'DeliveryFailed'
   readonly permanent: boolean
   readonly reason: string
-  /** The other side asked for a pause before the next try. */
+  /** Pause before the next attempt, as requested by the receiver. */
   readonly retryAfterMs: number | undefined
 
   constructor(reason: string, { permanent, retryAfterMs }: { permanent: boolean; retryAfterMs?: number }) {

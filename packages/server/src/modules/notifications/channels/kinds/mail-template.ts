@@ -2,7 +2,7 @@ import { clamp, oneLine } from './clamp.ts'
 import { categoryLabel, entriesOf, type Message, placeOf } from './message.ts'
 import { webLink } from './web-link.ts'
 
-/** Both bodies come from one list of blocks, so that they cannot say different things. No images: nothing is missing without them. */
+/** Renders a mail. Both bodies are made from one list of blocks, so they have the same content. No images are used. */
 export function renderMail(message: Message, address: string): { subject: string; text: string; html: string } {
   const blocks = blocksOf(message, address)
   const subject = clamp(oneLine(message.subject) || categoryLabel(message.category), 150)
@@ -38,7 +38,7 @@ function blocksOf(message: Message, address: string): Block[] {
 function whyOf({ category, organizationName }: Message, address: string): string {
   const place = organizationName ? ` of ${organizationName}` : ''
   if (category === 'test')
-    return `Somebody${place} entered ${address} in Berth, to get notifications there. If you do not know of it, you need not do anything.`
+    return `A user${place} entered ${address} in Berth, to get notifications there. If you do not know of it, you need not do anything.`
   return `You get this because “${categoryLabel(category)}”${place} is on for ${address}. It can be turned off in Berth under Notifications.`
 }
 

@@ -1,10 +1,10 @@
 import { type CategoryId, categories } from '@berth/contract'
 
-/** One delivery as a person will read it. */
+/** The content of one delivery. */
 export interface Message {
-  /** `ndl_…`: the same at every try, so that receivers can tell a repetition. */
+  /** `ndl_…`: the same at every attempt, so that receivers can detect duplicates. */
   id: string
-  /** `test`: nothing happened, somebody tries a channel out. */
+  /** `test`: a user tests a channel. */
   category: CategoryId | 'test'
   organizationId: string
   organizationName?: string
@@ -14,20 +14,20 @@ export interface Message {
   text: string
   data: Record<string, unknown>
   createdAt: string
-  /** Where the dashboard shows it. */
+  /** Dashboard page of the event. */
   url?: string
-  /** Where the dashboard lets the person change what they get. */
+  /** Dashboard page for notification settings. */
   settingsUrl?: string
-  /** Set by joinMessages: what this one stands for. */
+  /** Set by joinMessages: the messages in this digest. */
   joined?: readonly Message[]
 }
 
-/** At most so many of a digest are written out; a webhook still gets all of them as data. */
+/** Maximum number of digest entries in the text; a webhook still gets all of them as data. */
 const writtenOut = 50
 
 /**
- * The digest: many messages of one category to one channel as one. It keeps the first one's id, so the group must be the
- * same at every try.
+ * Joins messages of one category to one channel into a digest. It keeps the first message's id, so the group must be the same at
+ * every attempt.
  */
 export function joinMessages(messages: readonly Message[]): Message {
   const [first] = messages
@@ -51,13 +51,13 @@ export function joinMessages(messages: readonly Message[]): Message {
 export const categoryLabel = (id: Message['category']): string =>
   categories.find((category) => category.id === id)?.label ?? 'Test message'
 
-/** What is to be written out one by one, and how many more there are. */
+/** The entries to print, and the number of omitted ones. */
 export function entriesOf(message: Message): { entries: readonly Message[]; more: number } {
   const all = message.joined ?? [message]
   return { entries: all.slice(0, writtenOut), more: Math.max(0, all.length - writtenOut) }
 }
 
-/** `project · organisation`, as far as they are known. */
+/** `project · organisation`, as far as known. */
 export function placeOf({ projectName, organizationName }: Message): string {
   return [projectName, organizationName].filter(Boolean).join(' · ')
 }

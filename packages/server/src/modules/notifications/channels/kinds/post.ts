@@ -8,17 +8,17 @@ export interface Post {
   url: string
   headers?: Record<string, string>
   body: string
-  /** Who is asked, for the reason: "The receiver", "Slack". */
+  /** Name of the receiver in an error reason: "The receiver", "Slack". */
   receiver: string
-  /** Statuses after which no further try can succeed. */
+  /** Statuses that make a failure permanent. */
   final: readonly number[]
-  /** The provider's own words in a refusal. Left out for receivers of the user's choice, whose answers we show nobody. */
+  /** Where the provider's error message is in a response. Absent for user-chosen receivers, whose responses are never shown. */
   words?: 'whole body' | { field: string }
-  /** Never repeated in a reason, even if the other side repeats them. */
+  /** Values removed from the reason, in case the receiver echoes them. */
   secrets: readonly string[]
 }
 
-/** Sends JSON; anything but a 2xx becomes a DeliveryFailed. */
+/** Posts JSON; any status other than 2xx throws a DeliveryFailed. */
 export async function post(webRequest: WebRequest, request: Post, abort: AbortSignal): Promise<void> {
   const { url, body } = request
   const headers = { 'content-type': 'application/json', ...request.headers }
@@ -57,7 +57,7 @@ function withoutSecrets(text: string, secrets: readonly string[]): string {
   return secrets.filter((secret) => secret !== '').reduce((line, secret) => line.replaceAll(secret, '[secret]'), text)
 }
 
-/** Only the form in seconds, and never more than an hour: the pause is a wish, the tries are our promise. */
+/** Reads Retry-After in seconds, at most one hour. The limit keeps a receiver from delaying the attempts for longer. */
 function retryAfterMs({ headers }: WebAnswer): number | undefined {
   const seconds = Number(headers['retry-after'] ?? Number.NaN)
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, 3600) * 1000 : undefined

@@ -32,9 +32,9 @@ export const slack: ChannelKind<Config, Secrets> = {
   },
 }
 
-/** The provider's limits: beyond them it refuses the whole message. */
+/** Slack's limits: it rejects a message that exceeds them. */
 const limits = { header: 150, section: 3_000, blocks: 50, fallback: 1_000, place: 500 }
-/** In a digest each entry is short: the provider also bounds the whole. */
+/** Maximum characters per digest entry, as Slack also limits the whole message. */
 const digestEntry = 200
 
 export function slackPayload(message: Message): { text: string; blocks: object[] } {

@@ -4,7 +4,7 @@ import { createWebRequest } from '../../../../drivers/web-request/web-request.ts
 import { type DeliveryDrivers, DeliveryFailed } from './kind.ts'
 import type { Message } from './message.ts'
 
-/** For tests only. */
+/** A message for tests. */
 export const exampleMessage = (changes: Partial<Message> = {}): Message => ({
   id: 'ndl_abcdefghijklmnopqrst',
   category: 'deploy.failed',
@@ -20,7 +20,7 @@ export const exampleMessage = (changes: Partial<Message> = {}): Message => ({
   ...changes,
 })
 
-/** The real drivers; names lead to loopback, where the tests' receivers are. */
+/** The real drivers; all host names resolve to loopback, where the test receivers listen. */
 export const testDrivers = (changes: Partial<DeliveryDrivers> = {}): DeliveryDrivers => ({
   webRequest: createWebRequest({ allowPrivate: true, resolve: async () => ['127.0.0.1'], ca: testAuthority }),
   mailer: createMailer({ smtpUrl: undefined }),
@@ -39,6 +39,6 @@ export async function failureOf(delivery: Promise<void>): Promise<DeliveryFailed
   throw failure
 }
 
-/** All that could end up in a log or a record. */
+/** All text of an error that could end up in a log or a row. */
 export const everythingIn = (error: Error) =>
   `${error.stack} ${JSON.stringify(error)} ${JSON.stringify(error.cause)} ${String(error)}`
