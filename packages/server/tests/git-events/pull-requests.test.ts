@@ -1,5 +1,6 @@
 // gate: also on PostgreSQL, since an approval meets a newer commit
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { call } from '../kit/call.ts'
 import { callsOn } from '../kit/projects.ts'
 import { files, type PullRequestFacts, pullRequest, type Scene, startScene } from './scene.ts'
 
@@ -185,6 +186,22 @@ describe('a fork’s pull request', () => {
     expect(running()[0]!.request.env).toHaveProperty('PRODUCTION_SECRET')
     await send('synchronize', await commit('two'), { fork: true })
     expect((await approve()).status).toBe(202)
+    await scene.settled()
+    expect(running()[0]!.request.env).not.toHaveProperty('PRODUCTION_SECRET')
+  })
+
+  test('deployed again after a pull request of our own has got its number, still gets no variables of production', async () => {
+    await on('POST', '/preview-variables', { fromProduction: true })
+    await send('opened', await commit('one'), { fork: true })
+    await approve()
+    await scene.settled()
+    const [ofFork] = (await scene.deployments(project.id)) as unknown as { id: string }[]
+    await send('synchronize', await commit('two'))
+    expect(running()[0]!.request.env).toHaveProperty('PRODUCTION_SECRET')
+    const again = await call(scene.instance, scene.people.member.token, 'POST /deployments/:id/redeploy', {
+      params: { id: ofFork!.id },
+    })
+    expect(again.status).toBe(202)
     await scene.settled()
     expect(running()[0]!.request.env).not.toHaveProperty('PRODUCTION_SECRET')
   })

@@ -94,7 +94,7 @@ export interface DeploymentsDeps {
     }
     /** Every environment of the project, deployed or not. */
     environmentsOf(projectId: string): Promise<readonly { slug: string }[]>
-    openEnv(projectId: string, environment: string): Promise<OpenedEnv>
+    openEnv(projectId: string, environment: string, options?: { fromFork?: boolean }): Promise<OpenedEnv>
     openSecrets(projectId: string): Promise<string[]>
     /** The production URL that works now; null for a worker. */
     addressOf(project: ProjectRow): Promise<string | null>

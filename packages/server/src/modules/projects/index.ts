@@ -124,7 +124,8 @@ export function createProjects(deps: ProjectsDeps) {
     removeEnvironment: environmentDeletion.remove,
     environmentUrl: (project: ProjectRow, slug: string) => environmentUrl(project, slug, deps),
     repositoryAt: (project: ProjectRow) => repositoryAt(project, deps),
-    openEnv: (projectId: string, environment: string) => openEnv(projectId, environment, deps),
+    openEnv: (projectId: string, environment: string, options?: { fromFork?: boolean }) =>
+      openEnv(projectId, environment, deps, options),
     save: (projectId: string) => saveProjectWhole(projectId, deps),
     bringBack: (saved: SavedProject, organizationId: string) => bringProjectBack(saved, organizationId, deps),
     previewBringBack: (saved: SavedProject, organizationId: string) => previewBringBack(saved, organizationId, deps),

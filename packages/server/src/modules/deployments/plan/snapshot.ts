@@ -33,7 +33,9 @@ export async function envOf(deployment: DeploymentRow, deps: DeploymentsDeps): P
   }
   // Read before the variables: a change in between then shows as pending, never as applied.
   const envVersion = (await findAnyProject(deps.database.db, deployment.projectId))?.envVersion ?? null
-  const { values, secretKeys } = await deps.projects.openEnv(deployment.projectId, deployment.environment)
+  const source = JSON.parse(deployment.source) as DeployedSource
+  const options = { fromFork: source.kind === 'git' && source.fromFork === true }
+  const { values, secretKeys } = await deps.projects.openEnv(deployment.projectId, deployment.environment, options)
   deployment.env = deps.secretBox.seal(JSON.stringify(values), place)
   deployment.envSecretKeys = JSON.stringify(secretKeys)
   deployment.envVersion = deployment.environment === 'production' ? envVersion : null

@@ -307,7 +307,8 @@ async function takeSource(bound: Bound, at: At, options: DeploymentOptions, deps
     branch: branch ?? source.branch,
     commit: commit?.toLowerCase() ?? null,
     ...(ref ? { ref } : {}),
-    ...(fromFork ? { fromFork: true as const } : {}),
+    // Also where a member deploys a commit of the fork by hand.
+    ...(fromFork || environment.fromFork === 1 ? { fromFork: true as const } : {}),
   }
 }
 

@@ -94,8 +94,13 @@ export interface OpenedEnv {
 }
 
 /** For what builds and runs the project. The secret ones are scrubbed from the instance's own log from then on. */
-export async function openEnv(projectId: string, environment: string, deps: ProjectsDeps): Promise<OpenedEnv> {
-  const layers = await layersOf(projectId, environment, deps)
+export async function openEnv(
+  projectId: string,
+  environment: string,
+  deps: ProjectsDeps,
+  { fromFork = false }: { fromFork?: boolean } = {},
+): Promise<OpenedEnv> {
+  const layers = await layersOf(projectId, environment, fromFork, deps)
   const found = await Promise.all(layers.map((slug) => listVariables(deps.database.db, projectId, slug)))
   const rows = [...new Map(found.flat().map((row) => [row.key, row])).values()].sort(byKey)
   const opened = rows.map((row) => ({ ...row, value: openValue(row, deps) }))
@@ -112,13 +117,19 @@ const sharedByPreviews = 'preview'
 
 /**
  * Whose variables an environment gets, the last one having the last word. The preview of a pull request gets what is set for
- * previews and what is set for itself; production's only where somebody with `project:admin` has said so, and never where it comes from a fork.
+ * previews and what is set for itself; production's only where somebody with `project:admin` has said so, and never where the environment or
+ * the source that is deployed (`fromFork`) comes from a fork: the environment of a number may have belonged to another pull request before.
  */
-async function layersOf(projectId: string, environment: string, { database: { db } }: ProjectsDeps): Promise<string[]> {
+async function layersOf(
+  projectId: string,
+  environment: string,
+  fromFork: boolean,
+  { database: { db } }: ProjectsDeps,
+): Promise<string[]> {
   const known = await findEnvironment(db, projectId, environment)
   if (known?.pullRequest == null) return [environment]
   const project = await findAnyProject(db, projectId)
-  const isTrusted = project?.previewsUseProduction === 1 && known.fromFork === 0
+  const isTrusted = project?.previewsUseProduction === 1 && known.fromFork === 0 && !fromFork
   return [...(isTrusted ? ['production'] : []), sharedByPreviews, environment]
 }
 
