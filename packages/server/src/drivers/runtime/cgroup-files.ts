@@ -2,13 +2,13 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const cgroupRoot = '/sys/fs/cgroup'
-/** What limits of cores are counted in, in microseconds. */
+/** Period of the kernel's CPU quota, in microseconds. */
 export const cgroupPeriod = 100_000
 
-/** One hierarchy (cgroup v2), or one for each controller (v1). */
+/** Tells cgroup v2 (a single hierarchy) from v1 (a hierarchy per controller). */
 export const isUnified = (): boolean => existsSync(join(cgroupRoot, 'cgroup.controllers'))
 
-/** Null where there is no such file, or no such group any more. */
+/** Reads a file of a control group. Null if the file or the group does not exist. */
 export function textIn(folder: string, file: string): string | null {
   try {
     return readFileSync(join(folder, file), 'utf8')
@@ -17,25 +17,25 @@ export function textIn(folder: string, file: string): string | null {
   }
 }
 
-/** Of a file with a line for each field. */
+/** Reads one field of a file that has a line per field, such as `memory.stat`. */
 export function fieldIn(text: string | null, field: string): number | null {
   const found = text?.match(new RegExp(`^${field} (\\d+)$`, 'm'))?.[1]
   return found === undefined ? null : Number(found)
 }
 
-/** Not every kernel has every file; what has ended has none. */
+/** Writes a file of a control group if it exists. Some kernels lack some files, and a removed group has none. */
 export function writeIfThere(folder: string, file: string, value: string | number): void {
   try {
     if (existsSync(join(folder, file))) writeFileSync(join(folder, file), String(value))
   } catch {
-    // Without swap accounting, say, there is nothing to limit.
+    // A kernel without swap accounting, for example, refuses the write.
   }
 }
 
 export const membersOf = (folder: string): number[] =>
   (textIn(folder, 'cgroup.procs') ?? '').split('\n').filter(Boolean).map(Number)
 
-/** Every process of it, at once. One that forks as fast as it is killed loses after a few rounds: the group's own limit holds it. */
+/** Kills every process of a group. A process that forks while it is killed loses after a few rounds: the group limits its processes. */
 export function killMembers(folder: string): void {
   for (let round = 0; round < 50; round++) {
     const pids = membersOf(folder)
@@ -44,7 +44,7 @@ export function killMembers(folder: string): void {
       try {
         process.kill(pid, 'SIGKILL')
       } catch {
-        // It ended by itself.
+        // The process has already ended.
       }
   }
 }

@@ -2,18 +2,18 @@ import { join } from 'node:path'
 import { fieldIn, isUnified, membersOf, cgroupRoot as root, textIn } from './cgroup-files.ts'
 
 export interface GroupUse {
-  /** Since the group was made. */
+  /** CPU time since the group was created. */
   cpuSeconds: number
-  /** Without what the kernel keeps of files and gives up when somebody needs the room. */
+  /** Memory in use, less the page cache that the kernel can reclaim. */
   memoryBytes: number
 }
 
-/** What a control group of this machine has used, by the first of the names that there is; null where there is none. */
+/** Resource usage of a control group of this machine: of the first name that exists, else null. */
 export function groupUse(names: readonly string[]): GroupUse | null {
   return isUnified() ? unified(names) : separate(names)
 }
 
-/** The processes of a control group of this machine, by the first of the names that there is. */
+/** Process ids of a control group of this machine: of the first name that has any. */
 export function groupMembers(names: readonly string[]): number[] {
   const top = isUnified() ? root : join(root, 'memory')
   return names.map((name) => membersOf(join(top, name))).find((pids) => pids.length > 0) ?? []
@@ -30,7 +30,7 @@ function unified(names: readonly string[]): GroupUse | null {
   return null
 }
 
-/** A hierarchy for each controller; the processor's account may be with its limits. */
+/** Reads cgroup v1, which has a hierarchy per controller. CPU accounting may share a hierarchy with the CPU limits. */
 function separate(names: readonly string[]): GroupUse | null {
   for (const name of names) {
     const folder = join(root, 'memory', name)

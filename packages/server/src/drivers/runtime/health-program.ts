@@ -1,11 +1,11 @@
-/** A program inside an instance that ends with 0 while the instance is healthy. */
+/** A command that runs inside an instance and exits with 0 while the instance is healthy. */
 export interface HealthProgram {
   argv: string[]
-  /** For one run of it. */
+  /** Timeout of a single run. */
   timeoutSeconds: number
-  /** From the start of the instance until it has to be healthy. */
+  /** Time after the start of the instance by which it must be healthy. */
   withinSeconds: number
-  /** How often the engine runs it afterwards; absent in plans from before it did. */
+  /** Interval at which the engine runs it. Absent in plans stored by older versions. */
   intervalSeconds?: number
   retries?: number
   startPeriodSeconds?: number

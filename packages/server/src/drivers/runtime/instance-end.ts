@@ -1,8 +1,8 @@
-/** The end of an instance by itself. */
+/** An end of an instance that the runtime did not request. */
 export interface InstanceEnd {
   /** ISO 8601. Two ends of one instance have different times. */
   at: string
-  /** As a shell tells it; null: the control plane was not there to see it. */
+  /** Exit code as a shell reports it. Null if the control plane was not running at that time. */
   exitCode: number | null
   reason: 'exit' | 'signal' | 'out_of_memory' | 'disk_full' | 'unknown'
 }
@@ -22,7 +22,7 @@ export function endReason(
 
 const signals: Record<number, string> = { 130: 'SIGINT', 134: 'SIGABRT', 137: 'SIGKILL', 139: 'SIGSEGV', 143: 'SIGTERM' }
 
-/** How it ended, after "it": `exited with code 137 (out of memory)`. */
+/** Predicate about the end, to follow a subject: `exited with code 137 (out of memory)`. */
 export function endText({ exitCode, reason }: Pick<InstanceEnd, 'exitCode' | 'reason'>): string {
   if (exitCode === null && reason === 'unknown') return 'ended while Berth was not running'
   const ended = exitCode === null ? 'ended' : `exited with code ${exitCode}`

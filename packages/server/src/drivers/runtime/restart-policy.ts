@@ -1,7 +1,7 @@
-/** When an instance that ended by itself is started again. The words are Docker's. */
+/** When the runtime restarts an instance that ended by itself. The names are Docker's. */
 export interface RestartPolicy {
   name: 'no' | 'always' | 'on-failure'
-  /** Of `on-failure`; null or absent: without limit. */
+  /** Limit of `on-failure`. Null or absent: unlimited. */
   maxRetries?: number | null
 }
 

@@ -7,69 +7,75 @@ import type { RestartPolicy } from './restart-policy.ts'
 import type { StorageUse } from './storage-use.ts'
 
 export interface Reading {
-  /** Waits for lines to come while the instance runs; so it is unless told otherwise. */
+  /** Waits for new lines while the instance runs. Default: true. */
   follow: boolean
 }
 
 /**
- * Builds and runs projects. One interface, one suite (`suite.ts`) on every implementation.
+ * Builds and runs projects. Every implementation passes the same test suite (`suite.ts`).
  *
- * Everything an implementation makes (image, container, process, network, volume) carries the owner's ids as labels, so
- * that it is found again after the control plane was killed, and so that nothing foreign is ever touched. Every call is
- * safe to repeat with the same ids: `start` of an instance that already runs returns it, `stop` of one that is gone
- * succeeds.
+ * Every resource that an implementation creates (image, container, process, network, volume) carries its owner's ids as
+ * labels. The control plane finds it again after a crash, and never touches resources of others. Every call is idempotent
+ * for the same ids: `start` of a running instance returns that instance, `stop` of a removed instance succeeds.
  */
 export interface Runtime {
   readonly kind: 'process' | 'docker'
-  /** Whether instances go on when the control plane is stopped on purpose; they always do when it is killed. */
+  /** Whether instances keep running when the control plane is stopped on purpose. They always do when it is killed. */
   readonly survivesStop: boolean
-  /** What keeps projects apart here, as it is at this moment. */
+  /** The mechanism that currently isolates projects from each other. */
   readonly isolation: Isolation
 
-  /** Rejects with words that say what is missing when projects cannot run here now. */
+  /** Rejects if projects cannot run here now. The message says what is missing. */
   check(abort: AbortSignal): Promise<{ version: string }>
 
   /**
-   * Turns a source folder into something that can be started. Lines of output go to `onLine` as they come. A build over its
-   * time or memory is ended, whole process tree, and rejects with `BuildFailed` that says so. Values of `secrets` are in the
-   * environment of the build's commands, and in no layer, argv, log or file that stays.
+   * Turns a source folder into an artifact that can be started. Passes lines of output to `onLine` as they are written. A
+   * build that exceeds its time or memory is killed with its whole process tree and rejects with `BuildFailed`. The values of
+   * `secrets` are in the environment of the build commands, and in no layer, argv, log or file that outlives the build.
    */
   build(request: BuildRequest, onLine: (line: OutputLine) => void, abort: AbortSignal): Promise<Artifact>
 
   /**
-   * Has an image of a registry here for a project. Its registry decides whether the project's organisation may have it, with the
-   * login for that host, also where the engine already has it for another organisation. Rejects with `BuildFailed`. Absent where there
-   * are no containers.
+   * Pulls an image from a registry for a project, with the login for that host. The registry authorizes the project's
+   * organisation even if the engine already has the image for another organisation. Rejects with `BuildFailed`. Absent
+   * where there are no containers.
    */
   fetchImage?(request: ImageRequest, onLine: (line: OutputLine) => void, abort: AbortSignal): Promise<Artifact>
 
-  /** Starts an instance beside whatever else runs. Resolves when it was started, not when it is healthy. Rejects with `ArtifactGone` where what was built is missing. */
+  /**
+   * Starts an instance beside the running ones. Resolves when it has started, before it is healthy. Rejects with
+   * `ArtifactGone` if the artifact does not exist.
+   */
   start(request: StartRequest, abort: AbortSignal): Promise<Instance>
 
   /**
-   * Whether an instance that runs is started again when it ends by itself, from now on, with growing pauses. One that is gone, or has ended
-   * already, is left as it is.
+   * Sets the restart policy of a running instance. Restarts have growing pauses. Does nothing if the instance has ended or
+   * was removed.
    */
   setRestart(instanceId: string, policy: RestartPolicy, abort: AbortSignal): Promise<void>
 
-  /** TERM, then KILL after the grace; bounded even when the engine hangs. Its logs have been handed out before it resolves. */
+  /**
+   * Sends SIGTERM, then SIGKILL after the grace period. Ends in bounded time even if the engine does not respond. Readers of
+   * its logs have every line before it resolves.
+   */
   stop(instanceId: string, options: { graceSeconds: number }, abort: AbortSignal): Promise<void>
 
-  /** Undefined when there is no such instance. */
+  /** Reads the state of an instance. Undefined if it does not exist. */
   inspect(instanceId: string): Promise<Instance | undefined>
 
-  /** As `inspect`, by what was told of it: costs next to nothing while nothing happens, and may be a moment behind. */
+  /** Like `inspect`, from the last events: almost free, but may lag slightly. */
   glance(instanceId: string): Promise<Instance | undefined>
 
-  /** Every instance of ours that exists here, running or not. */
+  /** Every instance of this control plane here, running or not. */
   list(): Promise<Instance[]>
 
-  /** What everything that runs has used, in one look at all of it; what cannot be looked at is left out. */
+  /** Resource usage of all running instances, measured together. Leaves out instances that cannot be measured. */
   usage(abort: AbortSignal): Promise<InstanceUsage[]>
 
   /**
-   * Output of an instance, from the first line that `after` has not covered. Ends when the instance has ended and all was
-   * read, or on abort; one that does not follow ends with what was written so far. `after` is the `position` of a line handed out before, also by a control plane that died.
+   * Streams the output of an instance from the first line after `after`, which is the `position` of an earlier line, also
+   * from before a restart of the control plane. Ends when the instance has ended and every line was read, or on abort.
+   * Without `follow` it ends with the last line written so far.
    */
   logs(
     instanceId: string,
@@ -78,59 +84,64 @@ export interface Runtime {
     reading?: Reading,
   ): AsyncIterable<OutputLine & { position: string }>
 
-  /** Called when an instance ended by itself, restarted, moved, or was killed for its memory; also for what happened unseen. */
+  /**
+   * Calls the listener when an instance ended by itself, was restarted, got another address, or was killed for its memory.
+   * Also reports changes that happened while the control plane was not running.
+   */
   onChange(listener: (change: InstanceChange) => void): () => void
 
-  /** Counts lost connections to the engine. A call that saw the number rise may have been cut short. Absent where there is no engine. */
+  /** Counts lost connections to the engine. A rise during a call means that the call may be incomplete. Absent without an engine. */
   disconnects?(): number
-  /** Called when the engine answers again after a lost connection. */
+  /** Calls the listener when the engine responds again after a lost connection. */
   onReconnect?(listener: () => void): () => void
 
-  /** Removing what is not there succeeds. Never removes one that an instance uses. */
+  /** Removes an artifact unless an instance uses it. Succeeds if it does not exist. */
   removeArtifact(artifact: Artifact, abort: AbortSignal): Promise<void>
   listArtifacts(): Promise<(Artifact & { deploymentId: string; projectId: string })[]>
   /**
-   * Removes all that builds and starts of a project have left: its artifacts, except one that an instance uses, its part of every
+   * Removes everything that builds and starts of a project left: artifacts that no instance uses, its entries in every
    * cache, and networks without an instance.
    */
   removeBuilds(projectId: string, abort: AbortSignal): Promise<void>
-  /** Disk usage of builds on this engine or machine. Measuring may take a while. */
+  /** Disk usage of builds on this engine or machine. The measurement can be slow. */
   storage(abort: AbortSignal): Promise<StorageUse>
-  /** Removes what only makes later builds faster. */
+  /** Removes the build cache. Later builds are slower, and produce the same. */
   clearBuildCache(abort: AbortSignal): Promise<void>
 
-  /** A volume's identity is the id that is stored, never derived. Making one that exists keeps its bytes. */
+  /** Creates a volume under its stored id. An existing volume keeps its data. */
   createVolume(volume: VolumeRef): Promise<void>
   volumeSizeBytes(volumeId: string): Promise<number | null>
   removeVolume(volumeId: string): Promise<void>
-  /** The volume's content as a tar stream, with owners and modes. */
+  /** Content of the volume as a tar stream, with owners and modes. */
   readVolume(volumeId: string, abort: AbortSignal): AsyncIterable<Uint8Array>
-  /** Replaces the volume's content. Either all of it is the new one afterwards, or the old one is still there. */
+  /** Replaces the content of the volume atomically: after a failure the old content is still there. */
   writeVolume(volumeId: string, tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void>
 
   /**
-   * Containers that somebody else made on the same engine and that a project takes over. Stopping one also keeps the engine from
-   * starting it again; `giveBack` makes it what it was. Calls may be repeated, and one that is gone is no failure. Absent where there is no engine.
+   * Existing containers on the same engine that this control plane did not create and that a project takes over. `stop` also
+   * disables the container's restart policy; `giveBack` restores its state. Every call is idempotent and accepts a removed
+   * container. Absent without an engine.
    */
   foreign?: {
-    /** null: it is gone. */
+    /** Reads the container's state. Null if it was removed. */
     look(containerId: string, abort: AbortSignal): Promise<ForeignState | null>
     stop(containerId: string, options: { graceSeconds: number }, abort: AbortSignal): Promise<void>
     giveBack(containerId: string, before: ForeignState, abort: AbortSignal): Promise<void>
   }
 
   /**
-   * Runs a program inside a running instance, such as a database's dump tool: with its rights, files, limits and working folder. On
-   * abort, or when what takes its output rejects, it is ended with all that it started; when the instance ends, so does it.
+   * Runs a command inside a running instance, such as a database's dump tool, with the instance's user, files, limits and
+   * working directory. The command and its child processes are killed on abort, when `onStdout` or `onStderr` rejects, and
+   * when the instance ends.
    */
   exec(instanceId: string, command: ExecCommand, abort: AbortSignal): Promise<{ exitCode: number; stderrTail: string }>
 
-  /** Stops watching; what runs goes on running. */
+  /** Stops watching. Instances keep running. */
   close(): Promise<void>
 }
 
 export interface Isolation {
-  /** `none`: every project can do what Berth itself can. */
+  /** `none`: a project has all permissions of Berth itself. */
   kind: 'docker' | 'bubblewrap' | 'own-users' | 'none'
   words: string
 }
@@ -147,24 +158,24 @@ export interface Allotment {
   diskMb: number
 }
 
-/** How to build: what detection and the project's settings agreed on. */
+/** How to build a project, from stack detection and the project's settings. */
 export interface BuildPlan {
-  /** `dockerfile`: the project's own; `static`: only the output folder counts; `none`: nothing to run, the source is the artifact. */
+  /** `dockerfile`: the project's own. `static`: the artifact is the output folder. `none`: no build, the artifact is the source. */
   kind: 'stack' | 'dockerfile' | 'static' | 'none'
   language: string | null
   framework: string | null
   packageManager: string | null
-  /** Such as `{ node: '22' }`. */
+  /** Version per language, such as `{ node: '22' }`. */
   runtimeVersion: Record<string, string>
   installCommand: string | null
   buildCommand: string | null
   startCommand: string | null
-  /** Relative to the root directory; of a static build. */
+  /** Output folder of a static build, relative to the root directory. */
   outputDirectory: string | null
-  /** Relative to the source folder; '' for the folder itself. */
+  /** Path in the source folder. '' is the source folder itself. */
   rootDirectory: string
   dockerfilePath: string | null
-  /** Instead of a Dockerfile of the project; everything of the root directory is there for it. */
+  /** Dockerfile content to use instead of a file of the project. The build context is the root directory. */
   dockerfileText?: string
   dockerTarget: string | null
   buildArguments: Record<string, string>
@@ -173,7 +184,7 @@ export interface BuildPlan {
   port: number
 }
 
-/** Nothing is known and nothing is asked for: what a plan says is said over this. */
+/** A plan with every field unset. Plans are made by overriding fields of it. */
 export const emptyPlan: BuildPlan = {
   kind: 'stack',
   language: null,
@@ -194,19 +205,19 @@ export const emptyPlan: BuildPlan = {
 
 export interface BuildRequest {
   owner: Owner
-  /** Whose turn it takes where builds of several wait for the same; without it the project has turns of its own. */
+  /** Organisation whose turn the build takes in queues shared by organisations. Absent: the project has its own turns. */
   organizationId?: string
   /** '' for the project itself; a service's name in a services project. */
   service: string
   sourceFolder: string
   plan: BuildPlan
-  /** The project's variables. All of them may be secret. */
+  /** The project's variables, secret or not. */
   secrets: Record<string, string>
-  /** Names of those that are secret; absent: all of them. */
+  /** Keys of the secret variables. Absent: all of them are secret. */
   secretKeys?: readonly string[]
   allotment: Allotment
   timeoutMs: number
-  /** For images that the build is made from. */
+  /** Credentials for pulling base images. */
   registryLogins?: readonly RegistryLogin[]
 }
 
@@ -214,23 +225,23 @@ export interface ImageRequest {
   owner: Owner
   /** A name with a tag or a digest. */
   image: string
-  /** Pulled again where it is here already; the artifact then names the digest and the ports that the image declares. */
+  /** Pulls even if the image exists locally. The artifact then has the digest and the ports that the image declares. */
   fresh: boolean
-  /** Of the project's organisation. Each is sent to its own host alone. */
+  /** Credentials of the project's organisation. Each is sent only to its own host. */
   registryLogins?: readonly RegistryLogin[]
 }
 
-/** What a build made. Kept in the database as it is, and good after a restart of everything. */
+/** The result of a build. Stored in the database as is, and valid after a restart of the control plane and the engine. */
 export interface Artifact {
   kind: 'image' | 'folder' | 'static'
-  /** An image's id or name, or a folder. */
+  /** Image id or name, or the path of a folder. */
   reference: string
   sizeBytes: number
-  /** The command that starts it, where the plan said; an image may have its own. */
+  /** Start command of the plan, if any. An image may declare its own. */
   startCommand: string | null
-  /** The same for two builds that made the same, where the runtime can tell. */
+  /** Content hash: equal for two builds with the same result. Absent where the runtime cannot compute it. */
   content?: string
-  /** TCP ports that a pulled image declares, the lowest first. */
+  /** TCP ports that a pulled image declares, in ascending order. */
   exposedPorts?: number[]
 }
 
@@ -238,69 +249,69 @@ export interface VolumeRef {
   id: string
   projectId: string
   name: string
-  /** Bytes that were there before us and stay where they are: mounted by their own name, never removed by us. */
+  /** Existing data that stays in place: mounted under its own name, and never removed by Berth. */
   adopted?: AdoptedVolume | undefined
 }
 
-/** What of a container is changed when it makes way. */
+/** State of a foreign container that a takeover changes. */
 export interface ForeignState {
   isRunning: boolean
   restart: { name: string; retries: number }
 }
 
-/** A volume of the engine, or a file or folder of its machine. */
+/** A Docker volume, or a file or folder on the engine's machine. */
 export type AdoptedVolume = { volume: string } | { path: string }
 
 export interface StartRequest {
-  /** Unique for ever; chosen and stored by the caller before the call. */
+  /** Globally unique. The caller chooses and stores it before the call. */
   instanceId: string
   owner: Owner
   service: string
-  /** An artifact of `build`, or an image by name (a service of a Compose project). */
+  /** An artifact of `build`, or an image name (a service of a Compose project). */
   artifact: Artifact
-  /** Instead of the artifact's own. */
+  /** Overrides the artifact's command. */
   command: string[] | null
   entrypoint: string[] | null
-  /** Byte-exact. `PORT` and `BERTH_VOLUME_<NAME>` are added by the runtime. */
+  /** Environment, passed byte for byte. The runtime adds `PORT` and `BERTH_VOLUME_<NAME>`. */
   env: Record<string, string>
-  /** Where it listens, inside. null: it listens nowhere (a worker). */
+  /** Port that the program listens on inside the instance. Null for a worker that listens on none. */
   port: number | null
   volumes: { id: string; name: string; mountPath: string; readOnly: boolean }[]
-  /** Null: the instance stands alone and reaches no other by name. */
+  /** Null: the instance can reach no other instance by name. */
   network: NetworkRequest | null
   allotment: Allotment
-  /** Restarted with growing pauses when it ends by itself, from its start on; false: until `setRestart` says so. */
+  /** Restarts the instance, with growing pauses, whenever it ends by itself. False: not before `setRestart`. */
   restart: boolean
-  /** For tools that look at the engine; those of this product are left out. */
+  /** Labels for other tools that read the engine. Labels reserved by Berth are ignored. */
   labels?: Record<string, string>
-  /** How the container is set up, beyond what its image says; a runtime without containers has no use for it. */
+  /** Container settings beyond those of the image. Ignored by a runtime without containers. */
   container?: ContainerSettings
-  /** Files that the instance finds inside when it starts, over those of its image. */
+  /** Files placed in the instance before it starts, over those of its image. */
   files?: InlineFile[]
-  /** Instead of the health check that the image declares; null turns that one off. */
+  /** Overrides the health check that the image declares. Null disables it. */
   healthProgram?: HealthProgram | null
-  /** For an image by name that is not here any more. */
+  /** Credentials for pulling an image again that was removed locally. */
   registryLogins?: readonly RegistryLogin[]
 }
 
 /**
- * The services of one network reach each other by name. `also` names networks of others that shall reach it by the same
- * names. Starting one that already runs lets it join the networks that are named. `services` is how many are made on it,
- * which is what it is given addresses for.
+ * Services on one network reach each other by name. `also` lists further networks whose services reach the instance by the
+ * same names. `start` of a running instance joins it to the listed networks. `services` is the number of instances that
+ * the network is sized for.
  */
 export interface NetworkRequest {
-  /** Unguessable, and one project's own. */
+  /** Unguessable, and used by a single project. */
   name: string
   aliases: string[]
   also?: string[]
   services?: number
-  /** Several networks under that name, instead of one: the instance joins these. None: it has no network at all. */
+  /** Joins the instance to these networks instead of the single one. An empty list means no network at all. */
   parts?: NetworkPart[]
 }
 
 export interface NetworkPart {
   name: string
-  /** Nothing outside of it is reached from there. */
+  /** Docker's internal network: no route to the outside. */
   internal: boolean
   aliases: string[]
   services: number
@@ -321,32 +332,32 @@ export interface Instance {
   service: string
   state: 'starting' | 'running' | 'restarting' | 'exited'
   /**
-   * Where the control plane and the edge reach it: always loopback or a private address of this machine. Only while it is
-   * there: after a restart, also of the control plane, it is asked for anew.
+   * Address for the control plane and the edge: always loopback or a private address of this machine. Valid only while the
+   * instance runs: read it again after a restart of the instance or of the control plane.
    */
   address: InstanceAddress | null
-  /** What its own processes listen on, as far as that was looked for; absent where nobody can tell. */
+  /** Addresses that the instance's processes listen on, as last checked. Absent where the runtime cannot determine them. */
   listensOn?: readonly string[]
-  /** It wants this port, whatever PORT says, and somebody else has it. */
+  /** Port that the program insists on, whatever PORT says, and that another process holds. */
   portTaken?: number
   startedAt: string | null
   exitCode: number | null
-  /** Killed because it used more memory than it may. */
+  /** The kernel killed it for exceeding its memory limit. */
   outOfMemory: boolean
-  /** It was ended because it kept more on the disk than it may. */
+  /** The runtime ended it for exceeding its disk limit. */
   diskFull?: boolean
   restarts: number
-  /** Command it was started with, where an image may say that; absent: not known. */
+  /** Command that the container was started with, including the image's own. Absent: unknown. */
   program?: string
-  /** Its last end by itself; absent: there was none. */
+  /** The most recent end that the runtime did not request. Absent: none. */
   lastEnd?: InstanceEnd
-  /** It runs and is not on its Docker network any more: nothing reaches it until it is started again. */
+  /** The instance runs but is detached from its Docker network. It is unreachable until it is restarted. */
   networkLost?: boolean
-  /** Volumes that are not at their mount path, with the variable that holds their folder; absent: all are. */
+  /** Volumes that could not be mounted at their path, with the variable that holds their folder. Absent: all are mounted. */
   volumesNotMounted?: readonly { mountPath: string; variable: string }[]
-  /** Its first process is root, and the engine does not map that to another user of the machine. */
+  /** The main process runs as root, and the engine does not remap root to another user of the machine. */
   runsAsRoot?: boolean
-  /** The health check that its image or its request declares; absent where there is none, or no engine that runs it. */
+  /** Health check declared by the image or the request. Absent if there is none, or no engine to run it. */
   health?: { program: HealthProgram; status: 'starting' | 'healthy' | 'unhealthy'; output: string }
 }
 
@@ -354,7 +365,7 @@ export interface InstanceUsage {
   instanceId: string
   owner: Owner
   startedAt: string | null
-  /** Processor time; begins anew only where its program was started again. */
+  /** CPU time. Restarts at 0 only when the program was restarted. */
   cpuSeconds: number
   memoryBytes: number
 }
@@ -362,18 +373,19 @@ export interface InstanceUsage {
 export interface InstanceAddress {
   host: string
   port: number
-  /** Nothing is said there to anybody else. */
+  /** Process that must own the listening socket. Clients send nothing to another process at this address. */
   listener?: ListenerOwner
 }
 
 export interface InstanceChange {
   instance: Instance
   /**
-   * The first three are ends, and `instance.lastEnd` is that end. `moved`: it runs again after a restart, at another address.
-   * `health`: its declared health check changed its verdict. `network`: its Docker network was removed.
+   * `exited`, `restarted` and `crash_loop` are ends, with the end in `instance.lastEnd`. `moved`: it runs again after a
+   * restart, at another address. `health`: its declared health check changed its status. `network`: its Docker network was
+   * removed.
    */
   kind: 'exited' | 'restarted' | 'crash_loop' | 'moved' | 'health' | 'network'
-  /** In words: exit code or signal, memory, last lines. */
+  /** Text for the user: exit code or signal, memory, last lines. */
   reason: string
 }
 
@@ -388,12 +400,12 @@ export interface ExecCommand {
   env?: Record<string, string>
   user?: string
   stdin?: AsyncIterable<Uint8Array>
-  /** A promise is waited for before more is read. */
+  /** If it returns a promise, reading pauses until that resolves. */
   onStdout?: (chunk: Uint8Array) => void | Promise<void>
   onStderr?: (chunk: Uint8Array) => void | Promise<void>
 }
 
-/** A build that did not work, with what the user needs to see. */
+/** A failed build, with the log lines that the user needs. */
 export class BuildFailed extends Error {
   override readonly name = 'BuildFailed'
   readonly code:
@@ -413,17 +425,17 @@ export class BuildFailed extends Error {
   }
 }
 
-/** What is in a volume cannot be read; the words say what to do. */
+/** The content of a volume cannot be read. The message says what to do. */
 export class VolumeUnreadable extends Error {
   override readonly name = 'VolumeUnreadable'
 }
 
-/** An instance that could not be started. */
+/** The instance could not be started. */
 export class StartFailed extends Error {
   override readonly name: string = 'StartFailed'
 }
 
-/** The artifact was built here and does not exist any more: it has to be built again. It is never asked for anywhere else. */
+/** The artifact was built on this engine or machine and no longer exists. It must be rebuilt; it is never pulled from elsewhere. */
 export class ArtifactGone extends StartFailed {
   override readonly name = 'ArtifactGone'
 }

@@ -1,6 +1,6 @@
 import type { InstanceChange, Runtime } from './runtime.ts'
 
-/** A place where projects run, and the engine there. */
+/** A machine that runs projects, with its runtime. */
 export interface RunningPlace {
   /** null: this machine. */
   serverId: string | null
@@ -8,28 +8,28 @@ export interface RunningPlace {
 }
 
 /**
- * Where projects run. Every instance, volume and built image is on one server, its row says which, and everything that
- * is done to it is asked of the runtime of that server.
+ * The runtimes of all servers. Every instance, volume and built image is on one server. Its database row names that server,
+ * and the runtime of that server performs every operation on it.
  */
 export interface Runtimes {
-  /** The runtime of a server; null is this machine. Connects to nobody: that is done by what is asked of it. */
+  /** Returns the runtime of a server; null is this machine. Does not connect: the first call on the runtime does. */
   for(serverId: string | null): Runtime
-  /** Every place that was asked for so far, this machine first. */
+  /** Every runtime requested so far, this machine first. */
   all(): Promise<readonly RunningPlace[]>
-  /** What happens to instances anywhere, also in places that come later. Gives the end of it. */
+  /** Subscribes to changes of instances on every server, including servers added later. Returns the function that unsubscribes. */
   onChange(listener: (change: InstanceChange, serverId: string | null) => void): () => void
   /**
-   * How often the way to a server or to an engine was lost or could not be found: one that is higher after a call than before
-   * it was cut meanwhile, whatever the call says. Always 0 for plain processes.
+   * Counts lost and failed connections to a server or an engine. If the count rose during a call, that call was cut short,
+   * whatever its result. Always 0 for plain processes.
    */
   losses(serverId: string | null): number
-  /** A server, or for null the engine of this machine, answers again after it was away. Gives the end of it. */
+  /** Subscribes to reconnects of a server, or of this machine's engine (null). Returns the function that unsubscribes. */
   onBack(listener: (serverId: string | null) => void): () => void
-  /** Stops watching everywhere; what runs goes on running. */
+  /** Stops watching on every server. Instances keep running. */
   close(): Promise<void>
 }
 
-/** This machine alone. */
+/** Runtimes of an installation without servers: this machine only. */
 export const onlyHere = (runtime: Runtime): Runtimes => ({
   for(serverId) {
     if (serverId !== null) throw new Error(`There is no server ${serverId} on this instance`)

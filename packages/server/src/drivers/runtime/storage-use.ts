@@ -1,13 +1,13 @@
 /** Disk usage of builds on one engine or machine. */
 export interface StorageUse {
-  /** Bytes of deployments: images, folders and pages. */
+  /** Bytes of deployments: images, folders and static pages. */
   artifactsBytes: number
-  /** Bytes of the build cache, which only makes later builds faster. */
+  /** Bytes of the build cache. */
   cacheBytes: number
-  /** null: there is no such cache. */
+  /** Null: there is no such cache. */
   cacheMaxBytes: number | null
   projects: ProjectUse[]
-  /** null: on another machine, or not known. */
+  /** Null: the engine is on another machine, or the figures are unknown. */
   disk: { totalBytes: number; freeBytes: number } | null
 }
 
@@ -17,7 +17,7 @@ export interface ProjectUse {
   cacheBytes: number
 }
 
-/** Adds up what belongs to whom. */
+/** Sums up the disk usage per project. */
 export class BuildsUse {
   artifactsBytes = 0
   cacheBytes = 0
@@ -28,7 +28,7 @@ export class BuildsUse {
     this.addTo(kind, projectId, bytes)
   }
 
-  /** To the project alone: what several projects share counts once in the sum. */
+  /** Adds to the project and not to the total: bytes that projects share count once in the total. */
   addTo(kind: 'artifact' | 'cache', projectId: string, bytes: number): void {
     const use = this.#projects.get(projectId) ?? { projectId, artifactsBytes: 0, cacheBytes: 0 }
     use[kind === 'artifact' ? 'artifactsBytes' : 'cacheBytes'] += bytes

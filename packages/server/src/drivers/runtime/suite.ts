@@ -9,7 +9,7 @@ import { volumesSuite } from './suite/volumes-suite.ts'
 
 export type { Bench }
 
-/** What the comments of `Runtime` promise, on any implementation of it. */
+/** Tests that an implementation keeps the promises in the comments of `Runtime`. */
 export function runtimeSuite(prepare: () => Promise<Bench>): void {
   const suite = openSuiteBench(prepare)
   test('says which version it is', async () => {

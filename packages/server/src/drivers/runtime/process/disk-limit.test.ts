@@ -11,7 +11,7 @@ const allotment = { cpuCores: 1, memoryMb: 512, diskMb: 32 }
 const never = new AbortController().signal
 const plan: BuildPlan = { ...emptyPlan, language: 'node', port: 3000 }
 
-/** Writes so many megabytes to a file, says so, and stays. */
+/** A program that writes this many megabytes to a file, prints a line, and keeps running. */
 const writing = (megabytes: number, open: string) => `
 const fs = require('node:fs')
 const file = ${open}
@@ -57,7 +57,10 @@ async function start(program: string): Promise<void> {
   )
 }
 
-/** At once, unless others free as much of the same disk in that moment: then with the look a minute after the start. */
+/**
+ * Usually found at once. If another program frees as much of the same disk meanwhile, the check a minute after the start
+ * finds it.
+ */
 const foundMs = 120_000
 
 const ended = async (): Promise<Instance | undefined> => {
@@ -65,13 +68,13 @@ const ended = async (): Promise<Instance | undefined> => {
   return instance?.state === 'running' ? undefined : instance
 }
 
-/** What the suite does not ask of every runtime (`suite/disk-suite.ts`). */
+/** Cases of the process runtime only. `suite/disk-suite.ts` has those of every runtime. */
 describe('a project that writes more than it may keep on the disk', () => {
   test.each([
     ['its temporary files', `fs.openSync('/tmp/big', 'w')`],
     ['its home', `fs.openSync(process.env.HOME + '/big', 'w')`],
   ])('is ended and stays so: %s', async (where, open) => {
-    // Without a sandbox, /tmp is everybody's.
+    // Without a sandbox, all users share /tmp.
     if (where === 'its temporary files' && runtime.isolation.kind !== 'bubblewrap') return
     await start(writing(48, open))
     await expect.poll(ended, { timeout: foundMs }).toMatchObject({ state: 'exited', diskFull: true, restarts: 0 })

@@ -22,11 +22,11 @@ const ways: { kind: IsolationKind; skip: boolean }[] = [
   { kind: 'none', skip: isRoot },
 ]
 const hasIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
-/** Answers with its name on the port that it is told to use, as programs do that never read PORT. */
+/** Answers with its name on a fixed port, like a program that ignores PORT. */
 const program = `
 require('node:http').createServer((_, response) => response.end(process.env.NAME)).listen(Number(process.env.FIXED), process.env.AT)
 `
-/** Says nothing when its port is taken, and has nothing left to do. */
+/** Ignores the error when its port is taken, and then exits because it has nothing to do. */
 const silent = program.replace('.listen(', ".on('error', () => {}).listen(")
 
 describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind, skip }) => {
@@ -82,7 +82,7 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
     return runtime.start(request, never)
   }
 
-  /** As soon as it answers with its own name, where the runtime says that it is. */
+  /** Waits until the program answers with its own name at the address that the runtime reports. */
   async function serving(name: string): Promise<Instance> {
     let found: Instance | undefined
     await expect
@@ -124,7 +124,7 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
     expect(young).toMatchObject({ state: 'running', restarts: 0 })
     expect(await serving('old')).toMatchObject({ address: { port: fixed } })
     expect(await isItsOwn(young)).toBe(true)
-    // Process 1 starts at 0 on some machines, and is an ancestor of everything: no process has this start time.
+    // No process has this start time. Process 1 is an ancestor of every process, and starts at 0 on some machines.
     expect(await isItsOwn(old, { pid: 1, startTime: `1${'0'.repeat(15)}` })).toBe(false)
     await runtime.stop('ins_fixed_old', { graceSeconds: 5 }, never)
     expect((await serving('new')).address).toEqual(young.address)
@@ -143,7 +143,7 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
   })
 
   test.skipIf(!hasIPv6)(
-    'that nobody reaches from this machine is told with where it does listen',
+    'that is not reachable over IPv4 loopback is reported with the address that it does listen on',
     async () => {
       const given = (await start('six', { at: '::1' })).address?.port
       await expect

@@ -17,7 +17,7 @@ const ways: { kind: IsolationKind; skip: boolean }[] = [
   { kind: 'none', skip: isRoot },
 ]
 
-/** Ends a second after it was asked to, and says so; with an argument, never. */
+/** Exits a second after SIGTERM and prints that; with an argument it never exits. */
 const program = `
 process.on('SIGTERM', () => {
   console.log('asked')
@@ -26,7 +26,7 @@ process.on('SIGTERM', () => {
 console.log('ready')
 setInterval(() => {}, 1000)
 `
-/** As npm does it: who started the program ends at once when it is asked to. */
+/** A parent that exits at once on SIGTERM, as npm does, while the program is still running. */
 const started = (args: string) => ['/bin/sh', '-c', `trap 'exit 0' TERM; node program.cjs ${args} & wait`]
 
 describe.each(ways)('a graceful stop, isolation $kind', ({ kind, skip }) => {
@@ -48,7 +48,7 @@ describe.each(ways)('a graceful stop, isolation $kind', ({ kind, skip }) => {
     if (folder) await rm(folder, { recursive: true, force: true })
   })
 
-  /** Starts it, stops it when it is ready, and gives all that it said. */
+  /** Starts the program, stops it when it is ready, and returns its output. */
   async function stopped(command: string[], graceSeconds: number): Promise<string[]> {
     const plan = { ...emptyPlan, language: 'node', port: 3000 }
     const more = { owner, service: '', allotment }

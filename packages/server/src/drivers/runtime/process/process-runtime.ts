@@ -30,19 +30,19 @@ import { npmEnvironment, Toolbox } from './tools/toolbox.ts'
 
 export interface ProcessRuntimeSettings {
   folder: string
-  /** The control plane's own; only what every program needs is handed on. */
+  /** Environment of the control plane. Projects get only the variables that every program needs. */
   environment: Readonly<Record<string, string | undefined>>
-  /** Left out: the best that works here. */
+  /** Absent: the strongest isolation that works here. */
   sandbox?: Sandbox
-  /** How long a program listens on a port that nobody named before that is taken for its own. */
+  /** How long a program must listen on a port that neither PORT nor its source names before that counts as its port. */
   otherPortMs?: number
-  /** Room for versions of Node and of package managers that projects ask for. */
+  /** Disk space for the versions of Node and of package managers that projects ask for. */
   toolsMb?: number
 }
 
 const diskLookMs = 500
 
-/** Runs projects as plain processes: no container engine is needed. The sandbox says what keeps them apart. */
+/** Runs projects as plain processes, without a container engine. The sandbox isolates them. */
 export function createProcessRuntime({
   folder,
   environment,
@@ -123,7 +123,7 @@ export function createProcessRuntime({
     const target = kind === 'image' ? null : places.artifactOf(reference)
     if (!target) return
     const note = await readArtifactNote(target)
-    // A rollback runs an artifact of another deployment than its own.
+    // A rollback runs the artifact of another deployment.
     const uses = ({ owner, shown = [] }: InstanceRecord) =>
       owner.deploymentId === note?.deploymentId || shown.some(({ path }) => dirname(path) === target)
     const isUsed = [...supervised.values()].some((one) => one.isAlive && uses(one.record))
@@ -133,7 +133,7 @@ export function createProcessRuntime({
     const found = places.list('artifacts').map(async (name) => {
       const folder = join(places.of('artifacts'), name)
       const note = await readArtifactNote(folder)
-      // Where it is now, whatever was written down when the data folder lay elsewhere.
+      // The current path: the recorded one is outdated if the data folder has moved.
       return note ? [{ ...note, reference: note.kind === 'static' ? join(folder, 'static') : folder }] : []
     })
     return (await Promise.all(found)).flat()
@@ -141,7 +141,7 @@ export function createProcessRuntime({
 
   return {
     kind: 'process',
-    // They are part of the process tree of `berth up`, which leaves nothing behind.
+    // Instances belong to the process tree of `berth up`, which ends as a whole.
     survivesStop: false,
     isolation: { kind: sandbox.kind, words: sandbox.words },
     check: async () => ({ version: process.version }),
@@ -198,7 +198,7 @@ export function createProcessRuntime({
         disk: disk && { totalBytes: disk.blocks * disk.bsize, freeBytes: disk.bavail * disk.bsize },
       }
     },
-    // Each build begins anew; the tools that it uses are shared and bounded by themselves.
+    // Builds have no cache. The tools that they share have their own size limit.
     clearBuildCache: async () => undefined,
 
     async createVolume({ id, projectId }) {
@@ -231,7 +231,7 @@ export function createProcessRuntime({
   }
 }
 
-/** Whose listener at its port is its own: the project's user, or where projects have none the process that was launched. */
+/** The allowed listener of an instance: its project's user, or else the launched process. */
 function ownerOf({ owner, process: launched }: InstanceRecord, places: Places): { listener?: ListenerOwner } {
   const uid = places.userOf(owner.projectId)
   if (process.platform !== 'linux') return {}
@@ -240,8 +240,9 @@ function ownerOf({ owner, process: launched }: InstanceRecord, places: Places): 
 }
 
 /**
- * At a port that it was given nobody else of its project ever was. Its own one may be another version's the next moment, so there it
- * is the process that counts.
+ * Address of an instance, with the allowed listener. No other instance had the port that Berth assigned, so any process of
+ * the project's user may listen there. On a port that the program chose itself another version of the project may listen a
+ * moment later, so only the launched process is accepted.
  */
 function addressOf(record: InstanceRecord, places: Places): InstanceAddress | null {
   const { port, listensAt = port, process: launched } = record
@@ -259,7 +260,7 @@ function show(one: Supervised, places: Places): Instance {
     owner: record.owner,
     service: record.service,
     state,
-    // One that does not run is nowhere: its port may be anybody's by now.
+    // An instance that does not run has no address: another program may have bound its port.
     address: state === 'running' ? addressOf(record, places) : null,
     ...(record.port === null ? {} : { listensOn }),
     ...(record.portTaken ? { portTaken: record.portTaken } : {}),

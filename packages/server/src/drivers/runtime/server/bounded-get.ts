@@ -3,7 +3,7 @@ import { setImmediate as letOthers } from 'node:timers/promises'
 import { parseInSlices } from '../../../platform/sliced-json.ts'
 import { collectingYoung } from '../../../platform/steady-memory.ts'
 
-/** An answer of an engine that is longer than it may be. `head` is how it began. */
+/** The engine's response is longer than allowed. `head` is its beginning. */
 export class AnswerTooLong extends Error {
   override readonly name = 'AnswerTooLong'
   readonly head: string
@@ -14,12 +14,12 @@ export class AnswerTooLong extends Error {
   }
 }
 
-/** What was said in all is more than may be held: nothing further is worth asking. */
+/** The responses together exceed the allowance. The reader sends no further requests. */
 export class SaidTooMuch extends Error {
   override readonly name = 'SaidTooMuch'
 }
 
-/** The engine refused a question. */
+/** The engine responded with an error status. */
 export class AskRefused extends Error {
   override readonly name = 'AskRefused'
   readonly status: number
@@ -34,7 +34,7 @@ const askMs = 20_000
 const headBytes = 256
 const wordsBytes = 300
 
-/** What one reading may take in all: of what is kept, and of what is received at all. */
+/** Byte budget of one reading of a server: bytes held in memory, and bytes received in all. */
 export class Allowance {
   #kept: number
   #received: number
@@ -44,14 +44,14 @@ export class Allowance {
     this.#received = received
   }
 
-  /** False: it was one byte too many. */
+  /** Returns false if the budget is exceeded. */
   take(bytes: number): boolean {
     this.#kept -= bytes
     this.#received -= bytes
     return this.#kept >= 0 && this.#received >= 0
   }
 
-  /** What was thrown away is not kept; it was received all the same. */
+  /** Returns discarded bytes to the budget of held bytes. They still count as received. */
   drop(bytes: number): void {
     this.#kept += bytes
   }
@@ -59,13 +59,13 @@ export class Allowance {
 
 export interface AnswerBounds<T> {
   maxBytes: number
-  /** Of this answer and all beside it. */
+  /** Shared by all responses of the reading. */
   allowance: Allowance
-  /** Takes from the answer what is needed of it; the rest is dropped before another answer is parsed. */
+  /** Extracts the needed parts. The rest of the response is dropped before another one is parsed. */
   read(answer: unknown): T
 }
 
-/** A JSON answer of an engine, of which no more is ever kept than `maxBytes`, within a time of its own. */
+/** Gets a JSON response of an engine within a time limit. Holds at most `maxBytes` of it in memory. */
 export function boundedGet<T>(
   path: string,
   agent: Agent,

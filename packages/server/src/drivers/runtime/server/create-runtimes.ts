@@ -4,7 +4,7 @@ import type { Runtimes } from '../runtimes.ts'
 
 type Listener = (change: InstanceChange, serverId: string | null) => void
 
-/** This machine and the servers, each of which is opened when it is first asked for. */
+/** Runtimes of this machine and of the servers. The runtime of a server is opened on its first use. */
 export function createRuntimes(here: Runtime, links: ServerLinks, open: (serverId: string) => Runtime): Runtimes {
   const opened = new Map<string, Runtime>()
   const listeners = new Map<Listener, (() => void)[]>()

@@ -1,6 +1,6 @@
 import type { Runtime } from '../runtime.ts'
 
-/** A docker runtime elsewhere whose code is loaded with the first thing that is asked of it. */
+/** A docker runtime of a server. Its code is loaded on the first call. */
 export function lazyRuntime(load: () => Promise<Runtime>): Runtime {
   let loading: Promise<Runtime> | undefined
   let engine: Runtime | undefined

@@ -4,13 +4,13 @@ import { inspect } from 'node:util'
 import type { ServerLink } from '../../shell/ssh/server-link.ts'
 
 const openMs = 30_000
-/** Of an answer that is kept whole before it is read. */
+/** Limit of a response that the Docker client buffers whole. */
 const answerBytes = 4 * 1024 * 1024
 const errorBytes = 64 * 1024
-/** Answers that are read as they come, each piece by who asked. */
+/** Endpoints whose responses the caller reads as a stream. */
 const streaming = /^(\/v[\d.]+)?\/(events|build|images\/create)(\?|$)|\/(logs|archive|attach|export|start)(\?|$)/
 
-/** Each request to a server's engine goes over a channel of its own; how many there may be is up to the link. */
+/** HTTP agent for a server's engine. Every request opens its own channel; the link limits their number. */
 export function linkAgent(link: Pick<ServerLink, 'toDocker'>): Agent {
   const agent = new Agent({ keepAlive: false, maxSockets: Number.POSITIVE_INFINITY })
   const open = (_options: unknown, give: (error: Error | null, stream?: Duplex) => void) => {
@@ -27,12 +27,12 @@ export function linkAgent(link: Pick<ServerLink, 'toDocker'>): Agent {
       bound(request)
       addRequest.call(agent, request, ...rest)
     },
-    // The client prints what it sends to, all that hangs on it included, for a log that nobody reads.
+    // The Docker client formats its agent, with everything reachable from it, for debug output that is never shown.
     [inspect.custom]: () => 'a server',
   })
 }
 
-/** A server may say anything, also without end: the client would keep all of it. */
+/** Limits the size of a response. A server may send endless data, and the Docker client would buffer all of it. */
 function bound(request: ClientRequest): void {
   request.once('response', (response) => {
     const isError = (response.statusCode ?? 0) >= 400

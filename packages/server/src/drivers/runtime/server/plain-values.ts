@@ -1,4 +1,4 @@
-/** What an engine says may be of any form: what is not as expected counts as not said. */
+/** Readers of untrusted engine responses: a value of an unexpected type counts as absent. */
 
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -8,11 +8,11 @@ export const text = (value: unknown): string => (typeof value === 'string' ? val
 export const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 export const count = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
 export const flag = (value: unknown): boolean => value === true
-/** Of the parts of one container; nobody has more of anything, and millions of small ones take more memory than their bytes. */
+/** Limit per list of one container. Real containers stay below it; millions of small items use more memory than their bytes. */
 const partsAtMost = 20_000
-/** Labels and options: a Compose file has some dozens. */
+/** Limit of labels and options. A Compose file has some dozens. */
 export const wordsAtMost = 200
-/** Labels that say what made a container. They are kept wherever they stand among the others. */
+/** Labels of the tool that created a container. They are kept wherever they are in the list. */
 const ownLabels = /^(com\.docker\.compose|berth)\./
 const ownLabelsAtMost = 50
 export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value.slice(0, partsAtMost) : [])
@@ -20,12 +20,12 @@ export const names = (value: unknown): string[] => Object.keys(record(value)).sl
 export const texts = (value: unknown): string[] => list(value).filter((one) => typeof one === 'string')
 export const textsOrNull = (value: unknown): string[] | null => (Array.isArray(value) ? texts(value) : null)
 
-/** Without a prototype: a name such as `__proto__` is a name like any other. */
+/** Reads a string map. The result has no prototype, so `__proto__` is an ordinary key. */
 export function words(value: unknown): Record<string, string> {
   const found: Record<string, string> = Object.create(null)
   const given = record(value)
   let [left, leftOwn] = [wordsAtMost, ownLabelsAtMost]
-  // A name at a time: all of them at once are as many as a server cares to send.
+  // Iterates key by key: `Object.keys` would build a list as long as the server chooses.
   for (const name in given) {
     const isOwn = leftOwn > 0 && ownLabels.test(name)
     if (isOwn) leftOwn -= 1

@@ -4,7 +4,7 @@ import type { ReadContainer, ReadHealthCheck, ReadImage, ReadMount, ReadPort } f
 
 const nano = 1e9
 
-/** What `GET /containers/:id/json` says of a container. */
+/** Reads the response of `GET /containers/:id/json`. */
 export function readContainer(answer: unknown): ReadContainer {
   const said = record(answer)
   const [config, host, state] = [record(said.Config), record(said.HostConfig), record(said.State)]
@@ -45,7 +45,7 @@ export function readContainer(answer: unknown): ReadContainer {
   }
 }
 
-/** What it asked for, which a stopped container has as well; what the image exposes comes without a port of the host. */
+/** Configured ports, which a stopped container has as well. A port that is only exposed has no host port. */
 function portsOf(config: Record<string, unknown>, host: Record<string, unknown>): ReadPort[] {
   const bound = record(host.PortBindings)
   const all = new Set([...names(config.ExposedPorts), ...names(bound)])
@@ -91,7 +91,7 @@ function healthCheckOf(value: unknown): ReadHealthCheck | null {
   }
 }
 
-/** What `GET /images/:id/json` says of an image. */
+/** Reads the response of `GET /images/:id/json`. */
 export function readImage(answer: unknown): ReadImage {
   const said = record(answer)
   const config = record(said.Config)

@@ -7,13 +7,13 @@ import { readContainer, readImage } from './read-container.ts'
 import type { ReadDocker, ReadNetwork, ReadVolume, ServerReader } from './server-reader.ts'
 
 const answerBytes = 4 * 1024 * 1024
-/** Of one container or image, which has some 10 KB: the rest of the work with it is done at once. */
+/** Limit per container or image, which usually has about 10 KB. Small because a record is processed in one go. */
 const recordBytes = 256 * 1024
 const pageBytes = 1024 * 1024
 const versionBytes = 64 * 1024
-/** Of all answers of one reading: a server with a thousand large containers must not fill our memory. */
+/** Limit of all responses together: a server with a thousand large containers must not exhaust memory. */
 const wholeBytes = 8 * 1024 * 1024
-/** With what is thrown away because it is too long. */
+/** Limit of received bytes, including discarded responses. */
 const receivedBytes = 256 * 1024 * 1024
 const wholeMs = 60_000
 const atOnce = 16
@@ -43,7 +43,7 @@ export function createServerReader(link: ServerLink): ServerReader {
   }
 }
 
-/** Keeps of an answer what `read` takes from it. */
+/** Requests a path and keeps only what `read` extracts from the response. */
 type Get = <T>(path: string, read: (answer: unknown) => T, maxBytes?: number) => Promise<T>
 
 const versionOf = (get: Get) => get('/version', (answer) => text(record(answer).Version), versionBytes)
@@ -75,8 +75,9 @@ function readNetwork(value: unknown): ReadNetwork {
 }
 
 /**
- * Ids, newest first, page by page. A page that is longer than it may be is asked for in halves, down to the one container
- * whose description is too long: of that one the first bytes give the id, which is what the next page goes on from.
+ * Lists container ids, newest first, page by page. A page that is too long is requested again at half the size, down to a
+ * single container. If that container's record is still too long, its id is read from the first bytes, and the next page
+ * continues after it.
  */
 async function listContainers(get: Get, warnings: string[]): Promise<string[]> {
   const ids: string[] = []
@@ -92,7 +93,7 @@ async function listContainers(get: Get, warnings: string[]): Promise<string[]> {
       size = pageSize
     } catch (error) {
       if (error instanceof AskRefused && before !== null) {
-        // The one that the page goes on from was removed meanwhile: it goes on from the one before it.
+        // The container that the page continues after was removed meanwhile. Continue after the one before it.
         if (ids.at(-1) === before) ids.pop()
         before = ids.at(-1) ?? null
         continue
@@ -121,7 +122,7 @@ function atMost(value: unknown, what: string, warnings: string[]): unknown[] {
 
 const idsIn = (page: unknown): string[] => list(page).map((one) => text(record(one).Id))
 
-/** One label of fifty megabytes must not hide everything else. */
+/** Leaves out a list that is too long, with a warning: a label of fifty megabytes must not prevent the rest from being read. */
 async function unlessTooLong<T>(what: string, read: () => Promise<T[]>, warnings: string[]): Promise<T[]> {
   try {
     return await read()
@@ -134,7 +135,7 @@ async function unlessTooLong<T>(what: string, read: () => Promise<T[]>, warnings
 
 const isId = (id: string) => /^[0-9a-f]{64}$/.test(id)
 
-/** One that went away meanwhile is left out; one that cannot be read is left out with a line that says so. */
+/** Reads every id. Leaves out an item that was removed meanwhile, and an item that cannot be read with a warning. */
 async function each<T>(ids: readonly string[], read: (id: string) => Promise<T>, kind: string, warnings: string[]): Promise<T[]> {
   const found = new Map<string, T>()
   const waiting = [...ids]
@@ -151,7 +152,7 @@ async function each<T>(ids: readonly string[], read: (id: string) => Promise<T>,
           continue
         }
         if (!(error instanceof AskRefused) && !(error instanceof AnswerTooLong)) {
-          // The others need not go on.
+          // Stops the other readers.
           waiting.length = 0
           throw error
         }

@@ -3,8 +3,8 @@ import { count, flag, list, names, record, text, texts } from './plain-values.ts
 const usualShmBytes = 64 * 1024 ** 2
 
 /**
- * What a container was given beyond what is read of it otherwise, each in a few words that hold nothing of the server's own but
- * numbers: whoever runs it elsewhere can say what it will not have.
+ * Names the settings of a container that Berth does not read otherwise, so that a takeover can list what will be lost. The
+ * texts contain no strings of the server, only numbers.
  */
 export function unusualOf(config: Record<string, unknown>, host: Record<string, unknown>): string[] {
   const shmBytes = count(host.ShmSize)

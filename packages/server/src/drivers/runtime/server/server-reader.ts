@@ -1,21 +1,21 @@
 import type { ServerFiles } from '../../shell/ssh/server-files.ts'
 
 /**
- * Reads a server and changes nothing on it: its Docker in one pass, its files over SFTP. Everything that it hands out was
- * said by the server and may be anything: names with control characters, options, metacharacters, any length within the
- * bounds. Nothing here is ever run, and nothing may be run by who uses it.
+ * Reads a server without changing it: its Docker engine in one pass, its files over SFTP. Everything it returns is untrusted
+ * input from the server: names may contain control characters, options and shell metacharacters, at any length within the
+ * limits. The reader and its callers must never execute any of it.
  *
- * Rejects with `ServerAway` (drivers/shell/ssh/server-away.ts) when the server or its Docker cannot be used; its `reason`
- * tells the cases apart and its message is meant for people. A single container, image or file that cannot be read is no
- * such failure: it is a line in `warnings`, or a `FileUnreadable` of that file.
+ * Rejects with `ServerAway` (drivers/shell/ssh/server-away.ts) if the server or its Docker cannot be used. The error's
+ * `reason` tells the cases apart, and its message is for users. A single container or image that cannot be read only adds
+ * a line to `warnings`; a single file rejects with `FileUnreadable`.
  */
 export interface ServerReader {
-  /** Whether its Docker answers. */
+  /** Checks that the Docker engine responds. */
   ping(abort: AbortSignal): Promise<{ version: string }>
   /**
-   * All containers, running or not, with the volumes, the networks and the images of the containers. One list and then each
-   * container and image by itself, sixteen at a time; at most 2,000 containers, 256 KB of each (4 MB of a list), 8 MB and 60 s in all. It is no
-   * snapshot: a container that is removed meanwhile is left out.
+   * Reads all containers, running or not, with volumes, networks, and the images of the containers. Lists the containers, then
+   * reads each container and image, sixteen at a time. Limits: 2,000 containers, 256 KB for each, 4 MB for a list, 8 MB and
+   * 60 s in all. The result is not a snapshot: a container that is removed meanwhile is left out.
    */
   readDocker(abort: AbortSignal): Promise<ReadDocker>
   /** See `ServerFiles` (drivers/shell/ssh/server-files.ts): `read(path, maxBytes, abort)`, `stat`, `list`. */
@@ -27,24 +27,24 @@ export interface ReadDocker {
   containers: ReadContainer[]
   volumes: ReadVolume[]
   networks: ReadNetwork[]
-  /** By `imageId` of the containers. One that could not be read is left out. */
+  /** Images by the `imageId` of the containers. An image that could not be read is missing. */
   images: Map<string, ReadImage>
   warnings: string[]
 }
 
 export interface ReadContainer {
   id: string
-  /** Without the slash before it. */
+  /** Name without Docker's leading slash. */
   name: string
-  /** As it was asked for, such as `postgres:16`. */
+  /** Image name that the container was created with, such as `postgres:16`. */
   image: string
-  /** `sha256:…` of what really runs. */
+  /** Image id (`sha256:…`) of the container. */
   imageId: string
   /** `created running paused restarting removing exited dead`. */
   state: string
   health: string | null
   createdAt: string
-  /** `KEY=value`, the image's own included. */
+  /** `KEY=value`, including the variables of the image. */
   env: string[]
   command: string[] | null
   entrypoint: string[] | null
@@ -56,14 +56,14 @@ export interface ReadContainer {
   restart: string
   ports: ReadPort[]
   mounts: ReadMount[]
-  /** By the network's name: the names under which it is found there. */
+  /** Aliases of the container, by network name. */
   networks: Record<string, string[]>
   /** `bridge`, `host`, `none`, `container:…` or a network's name. */
   networkMode: string
   healthCheck: ReadHealthCheck | null
   /** 0: no limit. */
   limits: { memoryBytes: number; nanoCpus: number; pids: number }
-  /** What it may do beyond an ordinary container, as far as it was asked for. */
+  /** Permissions beyond those of an ordinary container. */
   rights: {
     privileged: boolean
     capAdd: string[]
@@ -74,16 +74,16 @@ export interface ReadContainer {
   }
   stopSignal: string
   stopGraceSeconds: number | null
-  /** The engine removes it when it ends, and with it the volumes that have no name of their own. */
+  /** AutoRemove: the engine removes the container and its anonymous volumes when it ends. */
   removedAtEnd: boolean
-  /** What it was given besides, each in a few words. */
+  /** Further settings, each as a short text. See `unusualOf`. */
   unusual: string[]
 }
 
 export interface ReadPort {
   containerPort: number
   protocol: string
-  /** null: exposed and not published. */
+  /** Null: exposed but not published. */
   hostPort: number | null
   hostIp: string | null
 }
@@ -91,7 +91,7 @@ export interface ReadPort {
 export interface ReadMount {
   /** `volume bind tmpfs`. */
   type: string
-  /** The volume's name, or the path on the server; null for tmpfs. */
+  /** Volume name, or path on the server. Null for tmpfs. */
   source: string | null
   target: string
   readOnly: boolean

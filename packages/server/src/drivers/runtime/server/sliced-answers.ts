@@ -13,7 +13,7 @@ interface Modem {
   buildRequest(options: { path: string; signal?: AbortSignal }, context: Context, data: unknown, done: Done): void
 }
 
-/** The client parses an answer as a whole, on the thread that serves requests: a server decides how large that is. */
+/** Parses responses in slices. The Docker client would parse a whole response, as large as a server chooses, on the main thread. */
 export function readInSlices(engine: Engine): Engine {
   const modem = engine.modem as unknown as Modem
   const { buildRequest } = modem
@@ -35,6 +35,6 @@ async function jsonOf(response: IncomingMessage, signal: AbortSignal | undefined
   const chunks: Uint8Array[] = []
   for await (const chunk of response) chunks.push(chunk as Uint8Array)
   const bytes = Buffer.concat(chunks)
-  // As the client does: an answer that is not JSON is its bytes.
+  // A response that is not JSON is returned as bytes, as the Docker client does.
   return bytes.length === 0 ? bytes : parseInSlices(bytes.toString('utf8')).catch(() => bytes)
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Tunnels, tunnelsAtMost } from './tunnels.ts'
 
 const remote = { host: '127.0.0.1', port: 1 }
-const nowhere = { toPort: () => Promise.reject(new Error('nobody is there')) }
+const nowhere = { toPort: () => Promise.reject(new Error('connection refused')) }
 
 test('the port of an instance follows from its id: it is the same after a restart', async () => {
   const before = new Tunnels(nowhere)

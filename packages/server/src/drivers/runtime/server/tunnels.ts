@@ -3,11 +3,11 @@ import { createServer, type Server, type Socket } from 'node:net'
 import type { ServerLink } from '../../shell/ssh/server-link.ts'
 import type { InstanceAddress } from '../runtime.ts'
 
-/** Below the ports that engines and systems give out by themselves. */
+/** Port range of the tunnels, below the ports that engines and operating systems assign themselves. */
 const [lowest, highest] = [10_240, 19_999]
 const triesAtMost = 200
 const openMs = 15_000
-/** Of one server: one that tells of instances without number must not take the ports of all others. */
+/** Limit per server. A server that reports countless instances must not use up the ports of the others. */
 export const tunnelsAtMost = 1_024
 
 interface Remote {
@@ -23,9 +23,9 @@ interface Tunnel {
 }
 
 /**
- * A port of this machine's loopback for each instance on a server, from where a connection goes through SSH to the port that
- * the instance has on the server's own loopback: nothing of it is open to the server's network. Which port it is follows from
- * the instance's id, so that after a restart of the control plane it is where the edge knows it, if nobody took it meanwhile.
+ * Opens a loopback port on this machine for each instance on a server. Connections go through SSH to the instance's port on
+ * the server's loopback, so the port is never exposed to the server's network. The local port is derived from the instance
+ * id: after a restart of the control plane the edge finds the instance at the same port, unless another process took it.
  */
 export class Tunnels {
   readonly #link: Pick<ServerLink, 'toPort'>
@@ -89,7 +89,7 @@ export class Tunnels {
       (stream) => {
         if (socket.destroyed) return void stream.destroy()
         stream.once('error', () => socket.destroy())
-        // Gone before its end was read: whoever reads here must not take what came for the whole.
+        // A reset instead of an end: the client must not take a truncated response for a complete one.
         stream.once('close', () => (stream.readableEnded ? socket.end() : socket.resetAndDestroy()))
         socket.once('close', () => stream.destroy())
         socket.pipe(stream)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { ArtifactGone, BuildFailed } from '../runtime.ts'
 import { allotment, never, type SuiteBench } from './suite-bench.ts'
 
-/** What `build` promises. */
+/** Tests of `build`. */
 export function buildSuite(suite: SuiteBench): void {
   const { seed, projectId, owner, plan, lines, build } = suite
   describe('build', () => {
@@ -111,7 +111,7 @@ export function buildSuite(suite: SuiteBench): void {
       expect(after).toHaveLength(before.length)
     })
 
-    test('one that is gone is said to be gone by a start, and is asked for nowhere', async () => {
+    test('starting a removed artifact rejects with ArtifactGone, and pulls nothing', async () => {
       const made = await build('lost', {})
       await suite.runtime.removeArtifact(made, never)
       const request = {

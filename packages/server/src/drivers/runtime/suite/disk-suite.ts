@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { BuildFailed, type InstanceChange } from '../runtime.ts'
 import { allotment, call, type SuiteBench } from './suite-bench.ts'
 
-/** Less than what the program writes when it is told to fill its disk. */
+/** A limit below the amount that the program writes when it is told to fill its disk. */
 const small = { ...allotment, diskMb: 32 }
 
-/** What `diskMb` promises, of instances and of builds. */
+/** Tests that instances and builds are held to `diskMb`. */
 export function diskSuite(suite: SuiteBench): void {
   const { projectId, newId, start, stop, build } = suite
   describe('an instance that keeps more on the disk than it may', () => {
@@ -33,7 +33,7 @@ export function diskSuite(suite: SuiteBench): void {
       const full = await start({ allotment: small, restart: true })
       expect(await call(one, 'fill', 'folder')).toBe('filled')
       await call(full, 'fill', 'folder').catch(() => 'it was ended before it could answer')
-      // By then the other one was looked at as well.
+      // By then the runtime has measured the other instance as well.
       await expect.poll(() => suite.runtime.inspect(full.instanceId)).toMatchObject({ diskFull: true })
       expect(await suite.runtime.inspect(one.instanceId)).toMatchObject({ state: 'running' })
       for (const { instanceId } of [one, full]) await stop(instanceId)

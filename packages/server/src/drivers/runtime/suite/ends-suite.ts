@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import type { Instance } from '../runtime.ts'
 import { allotment, call, never, type SuiteBench, until } from './suite-bench.ts'
 
-/** What a runtime promises about instances that end by themselves. */
+/** Tests of instances that end by themselves. */
 export function endsSuite(suite: SuiteBench): void {
   const { request, start, stop } = suite
-  /** The ends of an instance, as they are told. */
+  /** Records the ends of an instance that the runtime reports. */
   const listen = (instanceId: string) => {
     const ends: Instance['lastEnd'][] = []
     const unlisten = suite.runtime.onChange(({ instance, kind }) => {
@@ -13,7 +13,7 @@ export function endsSuite(suite: SuiteBench): void {
     })
     return { ends, unlisten }
   }
-  /** As soon as it answers. */
+  /** Makes the program exit. Retries until the program accepts the request. */
   const exit = (instanceId: string, code: number) =>
     until(async () => (await call((await suite.runtime.inspect(instanceId)) as Instance, 'exit', String(code))) !== '')
 

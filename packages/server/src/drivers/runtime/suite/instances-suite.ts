@@ -8,7 +8,7 @@ import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts
 import type { Instance, InstanceAddress } from '../runtime.ts'
 import { allotment, call, never, readAll, type SuiteBench, until } from './suite-bench.ts'
 
-/** What starting, stopping, watching and entering instances promises. */
+/** Tests of starting, stopping, watching and running commands in instances. */
 export function instancesSuite(suite: SuiteBench): void {
   const { owner, request, start, stop } = suite
   describe('instances', () => {
@@ -78,7 +78,7 @@ export function instancesSuite(suite: SuiteBench): void {
     test('a stop is bounded when the program does not listen', async () => {
       const { instanceId } = await suite.runtime.start(request({ command: ['node', 'program.cjs', 'deaf'], port: null }), never)
       await until(async () => (await readAll(suite.runtime, instanceId, null, 1)).length > 0)
-      // One that waited for the program would never end.
+      // The program ignores SIGTERM: a stop without a limit would never resolve.
       await stop(instanceId, 1)
       expect(await suite.runtime.inspect(instanceId)).toBeUndefined()
     })
@@ -99,7 +99,7 @@ export function instancesSuite(suite: SuiteBench): void {
       await stop(wanted.instanceId)
     })
 
-    test('one that is to be restarted comes back, counted and told, where nobody else is taken for it', async () => {
+    test('a restarted instance is counted and reported, and no other process is accepted at its address', async () => {
       const told = Promise.withResolvers<void>()
       const one = await start({ restart: true })
       const unlisten = suite.runtime.onChange(({ instance, kind }) => {
@@ -114,7 +114,7 @@ export function instancesSuite(suite: SuiteBench): void {
         return back?.state === 'running' && (await call(back, 'env')) !== ''
       })
       expect(back).toMatchObject({ state: 'running', restarts: 1 })
-      // Where whoever comes first gets the port, it is never the same one again.
+      // Any process may bind a free port, so the process runtime gives the restarted instance another port.
       if (suite.runtime.kind === 'process') expect(back?.address?.port).not.toBe(one.address?.port)
       const { listener, ...address } = (back as Instance).address as InstanceAddress
       expect(await new Promise((tell) => checkListener(address, listener as ListenerOwner, tell))).toBe(true)
@@ -165,7 +165,7 @@ export function instancesSuite(suite: SuiteBench): void {
       await stop(one.instanceId)
     })
 
-    /** The processes of this machine, in whatever namespace, that were started with a word. */
+    /** Processes of this machine, in any namespace, that have this argument. */
     const startedWith = (word: string) =>
       readdirSync('/proc').filter((name) => {
         try {
@@ -185,7 +185,7 @@ export function instancesSuite(suite: SuiteBench): void {
       const ended = suite.runtime.exec(one.instanceId, command, gone.signal).catch((error: Error) => error)
       await up.promise
       expect(startedWith(word)).not.toEqual([])
-      gone.abort(new Error('nobody listens any more'))
+      gone.abort(new Error('the caller gave up'))
       expect(await ended).toBeInstanceOf(Error)
       await until(async () => startedWith(word).length === 0)
       const { exitCode } = await suite.runtime.exec(

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Instance } from '../runtime.ts'
 import { call, collect, never, readAll, type SuiteBench } from './suite-bench.ts'
 
-/** What `logs` promises. */
+/** Tests of `logs`. */
 export function outputSuite(suite: SuiteBench): void {
   const { start, stop } = suite
   describe('output', () => {
@@ -24,7 +24,7 @@ export function outputSuite(suite: SuiteBench): void {
     test('read without following, it ends with what was written so far, while the instance runs on', async () => {
       const one = await start()
       await call(one, 'say', 'one,two')
-      // Every line is there before the reading begins.
+      // Waits until every line was written.
       const said = await readAll(suite.runtime, one.instanceId, null, 3)
       expect(said).toHaveLength(3)
       const lines: string[] = []

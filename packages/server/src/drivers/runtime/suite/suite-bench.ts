@@ -16,13 +16,13 @@ import {
 } from '../runtime.ts'
 import { programText } from './suite-program.ts'
 
-/** An implementation under test. */
+/** A runtime implementation under test. */
 export interface Bench {
-  /** A runtime on the same state each time it is called, as after a restart of the control plane. */
+  /** Opens a runtime on the same state each time, as after a restart of the control plane. */
   open(): Runtime
-  /** Everything that the suite made through it is gone afterwards. */
+  /** Removes everything that the suite created through the runtime. */
   cleanUp(): Promise<void>
-  /** Null where this machine holds instances to their limits; else why it cannot. */
+  /** Null where this machine can enforce CPU and memory limits, else the reason why it cannot. */
   noLimits: string | null
 }
 
@@ -32,7 +32,7 @@ const waitMs = 90_000
 
 export type SuiteBench = ReturnType<typeof openSuiteBench>
 
-/** What every part of the suite works with: one project, one artifact of it, and short ways to build, start and stop. */
+/** Shared fixture of the suite: a project, an artifact of it, and helpers to build, start and stop. */
 export function openSuiteBench(prepare: () => Promise<Bench>) {
   let bench: Bench
   let runtime: Runtime
@@ -120,7 +120,7 @@ export function openSuiteBench(prepare: () => Promise<Bench>) {
     get noLimits() {
       return bench.noLimits
     },
-    /** As after a restart of the control plane. */
+    /** Opens a new runtime on the same state, as after a restart of the control plane. */
     async reopen() {
       await runtime.close()
       runtime = bench.open()

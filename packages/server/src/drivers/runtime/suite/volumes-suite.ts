@@ -4,7 +4,7 @@ import { readTar } from '../../tar/read-tar.ts'
 import { encodeHeader, tarEnd } from '../../tar/tar-header.ts'
 import { call, never, type SuiteBench } from './suite-bench.ts'
 
-/** What volumes promise. */
+/** Tests of volumes. */
 export function volumesSuite(suite: SuiteBench): void {
   const { projectId, owner, newId, start, stop } = suite
   describe('volumes', () => {

@@ -8,8 +8,8 @@ import type { IsolationKind } from '../sandbox/sandbox.ts'
 import { attackText, fakeText, keyCalls, readKeyText, sayUser } from './attack-program.ts'
 
 /**
- * `node attack-bench.ts <data folder> <isolation>`: a victim and an attacker on one machine, as whoever runs this. Prints what
- * the attacker found. A program of its own, so that a test can run it as another user.
+ * `node attack-bench.ts <data folder> <isolation>` runs a victim and an attacker on one machine, as the current user, and
+ * prints what the attacker found. It is a separate program so that a test can run it as another user.
  */
 const [dataDir, kind] = process.argv.slice(2) as [string, IsolationKind]
 const never = new AbortController().signal
@@ -42,7 +42,7 @@ const commands = () =>
 
 function prepare(): void {
   for (const folder of ['work/victim', 'work/attacker', 'logs', 'canary']) mkdirSync(join(dataDir, folder), { recursive: true })
-  // As a careless umask leaves them.
+  // The mode that a careless umask gives them.
   for (const file of ['secret.key', 'berth.sqlite', 'logs/one', 'work/victim/private.txt'])
     writeFileSync(join(dataDir, file), `SECRET of ${file}`, { mode: 0o644 })
   const source = join(dataDir, 'work/attacker')

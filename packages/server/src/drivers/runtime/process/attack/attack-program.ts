@@ -1,4 +1,4 @@
-/** What the attacking project runs, as its build and as its program: it tries, and says what it got. */
+/** Program of the attacking project, for its build and its start. It tries each attack and prints the results. */
 export const attackText = `
 const fs = require('node:fs')
 const { spawn, execFileSync } = require('node:child_process')
@@ -29,20 +29,20 @@ if (process.argv[2] === 'build') {
 }
 `
 
-/** Says as whom it ran, without another program: those of the machine are asked what they load as well. */
+/** Records the user that it runs as, with shell builtins only: the attack's LD_ variables apply to external programs as well. */
 export const sayUser = (name: string) =>
   `while read -r key user rest; do [ "$key" = Uid: ] && echo "${name} as $user" >> "$HOME/fakes"; done < /proc/self/status\n`
 
-/** Stands in the project's own folders under the name of a program that has rights when it is run. */
+/** A fake in the project's folders, named like a program that Berth runs with privileges. */
 export const fakeText = (name: string) => `#!/bin/sh\n${sayUser(name)}`
 
-/** Keys that the kernel keeps: \`add_key\`, \`request_key\` and \`keyctl\`, which Node has no words for. */
+/** System call numbers of `add_key`, `request_key` and `keyctl`, which Node does not offer. */
 export const keyCalls = { x64: ['248', '249', '250'], arm64: ['217', '218', '219'] }[process.arch as string] ?? []
-/** As a sign-in does it: a session of its own with a key in it, then the program. */
+/** Starts a program in a new session keyring with a key in it, as a login does. */
 export const inSessionText =
   'my ($add, $request, $keyctl) = map { $_ + 0 } splice @ARGV, 0, 3; my $name = "session"; syscall $keyctl, 1, $name;' +
   'my ($type, $key, $text) = ("user", "ticket", "SECRET of the session"); syscall $add, $type, $key, $text, length $text, -3; exec @ARGV'
-/** Says what the key holds, or nothing. */
+/** Prints the content of the key, if it can be read. */
 export const readKeyText =
   'my ($add, $request, $keyctl) = map { $_ + 0 } @ARGV; my ($type, $name, $text) = ("user", "ticket", chr(0) x 64);' +
   'my $key = syscall $request, $type, $name, 0, 0; my $length = syscall $keyctl, 11, $key, $text, 64; print substr $text, 0, $length if $length > 0'

@@ -7,13 +7,18 @@ import { systemProgram } from '../sandbox/system-programs.ts'
 import { inSessionText, keyCalls } from './attack-program.ts'
 
 const isRoot = process.getuid?.() === 0
-/** Somebody whom the machine does not know. */
+/** A user id without an account on the machine. */
 const nobody = 54_321
 const hasBubblewrap = systemProgram('bwrap') !== null
 
 const ways = [
   { name: 'bubblewrap, as root', kind: 'bubblewrap', uid: 0, skip: !isRoot || !hasBubblewrap },
-  { name: 'bubblewrap, as anybody', kind: 'bubblewrap', uid: isRoot ? nobody : (process.getuid?.() ?? 0), skip: !hasBubblewrap },
+  {
+    name: 'bubblewrap, unprivileged',
+    kind: 'bubblewrap',
+    uid: isRoot ? nobody : (process.getuid?.() ?? 0),
+    skip: !hasBubblewrap,
+  },
   { name: 'users of their own, as root', kind: 'own-users', uid: 0, skip: !isRoot },
 ]
 
@@ -21,7 +26,7 @@ describe.each(ways)('an attacking project on plain processes: $name', ({ kind, u
   test.skipIf(skip)('gets nothing that is not its own', async () => {
     const place = await mkdtemp(join(tmpdir(), 'berth-attack-'))
     try {
-      // A folder that others may pass through is the harder case: nothing but the sandbox is in the way.
+      // Other users can enter this folder, so only the sandbox protects the data.
       await chmod(place, 0o755)
       const dataDir = join(place, 'data')
       await mkdir(dataDir, { mode: 0o700 })
@@ -40,12 +45,12 @@ describe.each(ways)('an attacking project on plain processes: $name', ({ kind, u
       for (const [path, outcome] of Object.entries(found.wrote)) expect(outcome, path).toMatch(/^E/)
       expect(found.signal).toMatch(/^E(PERM|SRCH)$/)
       expect(victimLives).toBe(true)
-      // Nor the keys that the kernel keeps for the session in which Berth was started.
+      // The kernel's keys of the session that started Berth stay out of reach.
       expect(found.key).not.toContain('SECRET')
-      // Its own variables touched nothing of ours, and reached the project byte for byte.
+      // The attacker's variables affected no program of Berth, and reached the project byte for byte.
       expect(canary).toEqual([])
       expect(found.env).toMatchObject(wanted)
-      // Its programs of those names ran as itself alone, and only because it called one.
+      // The attacker's fakes ran only as the attacker, and only when it called them.
       const own = found.uid
       for (const line of String(found.fakes).trim().split('\n')) expect(line).toMatch(new RegExp(`^(setpriv|startup) as ${own}$`))
       expect(lateAfterBuild).toBe(0)
@@ -91,7 +96,7 @@ function attack(dataDir: string, kind: string, uid: number): Promise<Outcome> {
   })
 }
 
-/** With a key in the session where the machine can be asked for one. */
+/** Runs the command in a session keyring with a key, on machines with Perl and known system call numbers. */
 function inSession(words: string[]): string[] {
   const perl = systemProgram('perl')
   return perl && keyCalls.length > 0 ? [perl, '-e', inSessionText, ...keyCalls, ...words] : words

@@ -22,7 +22,7 @@ import { wordsOf } from './command-words.ts'
 export interface BuildParts {
   places: Places
   sandbox: Sandbox
-  /** The variables every program needs, from the machine. */
+  /** Variables that every program needs, from the machine. */
   baseEnv: Record<string, string>
   toolbox: Toolbox
 }
@@ -31,7 +31,7 @@ const buildProcesses = 512
 const tailLines = 30
 const lookMs = 200
 
-/** Runs the install and build commands in a copy of the source; what is in the copy afterwards is the artifact. */
+/** Runs the install and build commands in a copy of the source. The copy then is the artifact. */
 export async function buildHere(
   request: BuildRequest,
   onLine: (line: OutputLine) => void,
@@ -55,7 +55,7 @@ export async function buildHere(
   try {
     tools = await toolsFor(request, onLine, abort, parts)
     await runCommands(request, target, onLine, abort, parts, tools)
-    // Most builds leave it empty.
+    // Usually empty, then rmdir is enough.
     await rmdir(join(target, 'tmp')).catch(() => removeTree(join(target, 'tmp'), places.of('trash')))
     return await finishArtifact(request, target, app, parts, tools.names)
   } catch (error) {
@@ -66,7 +66,7 @@ export async function buildHere(
   }
 }
 
-/** Versions that the project asks for and the machine does not have. */
+/** Fetches the tool versions that the project asks for and the machine lacks. */
 async function toolsFor(
   { plan }: BuildRequest,
   onLine: (line: OutputLine) => void,
@@ -129,11 +129,11 @@ async function runCommands(
   }
 }
 
-/** What a build made is what it was when its last command ended: nothing of it goes on. */
+/** Ends all processes of a build, so that none of them changes the artifact later. */
 async function endLeftOf(target: string, places: Places, hadOwnProcesses = false): Promise<void> {
   const identity = readIdentity(places.buildNote(target))
   if (identity) endLeftInGroup(identity)
-  // A namespace ends with its keeper, all of it.
+  // A process namespace ends, with all its processes, when its first process does.
   if (places.hasOwnUsers && !hadOwnProcesses) await endAllWithGroup(places.mark(taskOf(target)))
 }
 
@@ -178,11 +178,11 @@ interface Watched {
   look: DiskLook
   home: string
   isLooking: boolean
-  /** Aborted when it keeps more on the disk than it may. */
+  /** Aborted when the build exceeds its disk limit. */
   disk: AbortController
 }
 
-/** What its home had from earlier builds is not its own doing. */
+/** Measures the disk usage of a build. Its home counts only with its growth: earlier builds may have filled it. */
 const diskLookOf = ({ allotment }: BuildRequest, target: string, home: string) =>
   new DiskLook({
     grows: home,
@@ -190,7 +190,7 @@ const diskLookOf = ({ allotment }: BuildRequest, target: string, home: string) =
     limitMb: allotment.diskMb,
   })
 
-/** A program that goes on after a refused fork or the death of one of its processes would go on for ever. */
+/** Ends a build at its limits. Without this, a program that ignores a failed fork or a killed child could run forever. */
 async function endAtLimit(watched: Watched): Promise<void> {
   const { group, look, home, disk } = watched
   if (group?.outOfMemory || group?.hitProcessLimit) group.kill()
@@ -201,19 +201,19 @@ async function endAtLimit(watched: Watched): Promise<void> {
     disk.abort()
     group?.kill()
   } catch {
-    // What cannot be read now is read at the next look.
+    // Measured again at the next interval.
   } finally {
     watched.isLooking = false
   }
 }
 
-/** Builds that a killed control plane left running are ended, whole tree, and what they had made so far goes. */
+/** Ends builds that a killed control plane left running, with all their processes, and removes what they produced. */
 export async function endUnfinishedBuilds(places: Places): Promise<void> {
   const unfinished = places
     .list('artifacts')
     .map((name) => join(places.of('artifacts'), name))
     .filter((folder) => !existsSync(join(folder, 'artifact.json')))
-  // Out of the way at once: the same deployment may be built again before the last process has ended.
+  // Moved to the trash at once: the same deployment may be built again before the last process has ended.
   const ended = unfinished.map((folder) => {
     const left = endLeftOf(folder, places)
     endControlGroup(taskOf(folder))
@@ -223,13 +223,13 @@ export async function endUnfinishedBuilds(places: Places): Promise<void> {
   await Promise.all(ended)
 }
 
-/** Python packages go into a folder of the project, not into the machine. */
+/** Installs Python packages into a folder of the project instead of the machine. */
 const toolsFirst = ({ plan }: BuildRequest): string[] =>
   plan.language === 'python' && plan.installCommand ? ['python3 -m venv .venv'] : []
 
 /**
- * The project's own programs first, then the versions that it asks for, then the Node that came along, then the machine's.
- * `folder` as the project finds it.
+ * PATH of a project: its own programs, then the tool versions that it asks for, then the Node that Berth runs on, then the
+ * machine's. `folder` is the path inside the sandbox.
  */
 export const searchPath = (folder: string, sandbox: Sandbox, baseEnv: Record<string, string>, tools: readonly string[] = []) =>
   [
@@ -262,7 +262,7 @@ async function runOne(
 
 const longestLine = 16 * 1024
 
-/** Whole lines from chunks; a line without end is cut. */
+/** Splits chunks into lines. A line that is too long is cut. */
 export function lineSplitter(onLine: (line: string) => void) {
   const decoder = new TextDecoder()
   let rest = ''

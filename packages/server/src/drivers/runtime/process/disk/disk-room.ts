@@ -1,9 +1,9 @@
 import { statfs } from 'node:fs/promises'
 
-/** What is left on a disk. */
+/** Free space on a disk. */
 export interface Room {
   bytes: number
-  /** Of new files; 0 where the file system has no bound of its own. */
+  /** Free inodes. 0 where the file system has no fixed number of them. */
   names: number
 }
 

@@ -2,11 +2,11 @@ import { restsUntil } from '../../../../platform/rests-until.ts'
 import type { Room } from './disk-room.ts'
 import type { Suspicion } from './disk-use.ts'
 
-/** To look at those who only may have filled the disk takes at most this part of the time, however many they are. */
+/** Share of the time spent on measuring instances that may or may not have filled the disk, however many there are. */
 const shareOfTime = 1 / 10
 
 interface OnDisk {
-  /** By the clock of the machine; 0: never. */
+  /** Wall clock time of the last measurement. 0: never. */
   readonly diskLookedAt: number
   hasCauseForDiskLook(room: Room): boolean
   suspectOfFilling(room: Room): Promise<Suspicion>
@@ -14,8 +14,9 @@ interface OnDisk {
 }
 
 /**
- * Who looks when the disk has filled up. To add up a program's files is dear, and the disk is filled by builds and by other programs too: who
- * has written much since the last look is looked at at once, the others one after the other when there is time for it.
+ * Decides which instances to measure when the disk has filled up. Measuring is expensive, and builds and other programs fill
+ * the disk as well. An instance that has written much since its last measurement is measured at once. The others are
+ * measured one after the other, within a share of the time.
  */
 export class DiskRounds {
   #isLooking = false

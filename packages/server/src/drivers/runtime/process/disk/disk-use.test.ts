@@ -7,13 +7,13 @@ import { DiskLook } from './disk-use.ts'
 
 const megabyte = 1024 * 1024
 
-/** A look that has just been taken, and a disk with far more room than other programs take of it meanwhile. */
+/** A measurement that was just taken, on a disk with so much free space that other programs do not matter. */
 async function justLooked(folder: string): Promise<{ look: DiskLook; room: Room }> {
   const look = new DiskLook({ grows: folder, written: [], limitMb: 32 })
   await look.isOver([process.pid])
   const { bytes, names } = await roomAt(folder)
   const room = { bytes: bytes + 1_000_000 * megabyte, names: names + 1_000_000_000 }
-  // Right after a look there is a rest.
+  // The first measurement is followed by a rest.
   await expect.poll(() => look.isDue({ bytes: 0, names: 0 })).toBe(true)
   await look.isOver([process.pid])
   expect(look.isDue(room)).toBe(false)
@@ -41,7 +41,7 @@ test('who wrote what the disk was filled with is told from who did not, once for
   expect(await look.suspect({ ...room, bytes: room.bytes - 18 * megabyte }, [process.pid])).toBe('writes')
 })
 
-test('where nobody can tell who writes, everybody may have', async () => {
+test('a program whose written bytes are unknown counts as one that writes', async () => {
   await using folder = await tempFolder('disk-use')
   const { look, room } = await justLooked(folder.path)
   expect(await look.suspect({ ...room, bytes: room.bytes - 9 * megabyte }, undefined)).toBe('writes')
@@ -49,7 +49,7 @@ test('where nobody can tell who writes, everybody may have', async () => {
 
 test('now and then there is a look by the clock, but none at a program that has written next to nothing', async () => {
   await using folder = await tempFolder('disk-use')
-  // With the monotonic clock: nothing takes any time, so nobody rests.
+  // The monotonic clock is faked as well: a measurement takes no time, so no rest follows it.
   vi.useFakeTimers({ toFake: ['Date', 'performance'] })
   try {
     const { look, room } = await justLooked(folder.path)

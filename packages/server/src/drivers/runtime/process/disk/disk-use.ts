@@ -6,43 +6,43 @@ import { type Room, roomAt } from './disk-room.ts'
 import { writtenBytes } from './written-bytes.ts'
 
 const megabyte = 1024 * 1024
-/** The disk has filled up by so much since the last look: it is time to ask who did it. */
+/** Drop of free space since the last measurement that triggers a check for the cause. */
 const worthALookBytes = 64 * megabyte
-/** Between two looks that nothing gives cause for; twice as long after each that found nothing. */
+/** Pause between two periodic measurements. It doubles after each one that finds nothing. */
 const firstPauseMs = 60_000
-/** Where nobody can tell what a program writes, looks find out. */
+/** Longest pause. Shorter where the kernel does not report the bytes that a program writes. */
 const longestPauseMs = { known: 24 * 60 * 60_000, unknown: 30 * 60_000 }
-/** To look again takes at most this part of the time. */
+/** Highest share of the time spent on measuring. */
 const shareOfTime = 1 / 5
 
 export interface DiskLimit {
-  /** What was there before counts for nothing; what it grows by does. */
+  /** Folder of which only the growth counts. */
   grows: string
-  /** How much that was; left out: what is there at the first look. */
+  /** Its size at the beginning. Absent: its size at the first measurement. */
   before?: number | undefined
-  /** What counts as a whole. */
+  /** Folders that count as a whole. */
   written: readonly string[]
   limitMb: number
 }
 
-/** `writes`: it has written much since the last look. `maybe`: somebody has, or nobody can tell. `none`: there is no need to look. */
+/** `writes`: the program has written much since the last measurement. `maybe`: it may have. `none`: no need to measure. */
 export type Suspicion = 'writes' | 'maybe' | 'none'
 
 /**
- * Says whether a program keeps more on the disk than it may. To look is dear, and so it is done when the disk as a whole has
- * filled up noticeably, and now and then where it has written something: a minute after the start, later more seldom.
+ * Checks whether a program exceeds its disk limit. Measuring is expensive. It is done when the free space of the disk has
+ * dropped noticeably, and periodically if the program has written something: a minute after the start, later less often.
  */
 export class DiskLook {
   readonly #limit: DiskLimit
   #before: number | null = null
-  /** The most that there was since it was last asked who takes it. */
+  /** Highest free space since the cause of a drop was last checked. */
   #room: Room = { bytes: 0, names: 0 }
   #lookedAt = 0
   #restsUntil = 0
   #pauseMs = firstPauseMs
-  /** By the program, at the last look. */
+  /** Bytes that the program had written at the last measurement. */
   #writtenBytes = 0
-  /** The disk has filled up since the last look, by whomever. */
+  /** Free space has dropped since the last measurement, whichever program caused it. */
   #hasFilled = false
 
   constructor(limit: DiskLimit) {
@@ -50,19 +50,19 @@ export class DiskLook {
     this.#before = limit.before ?? null
   }
 
-  /** When it was last found to keep no more than it may, by the clock of the machine; 0: never. */
+  /** Wall clock time of the last measurement. 0: never. */
   get lookedAt(): number {
     return this.#lookedAt
   }
 
-  /** A program was started: whatever was at the last look, it is time for the next one. */
+  /** Makes the next measurement due. Called when a program was started. */
   lookAgain(): void {
     this.#lookedAt = 0
     this.#writtenBytes = 0
     this.#pauseMs = firstPauseMs
   }
 
-  /** With so much room left on the disk: is there cause to look? Room that others have made hides nothing for long. */
+  /** Whether to measure, given the free space. Compares with the highest free space, so that space freed by others hides little. */
   isDue(room: Room): boolean {
     this.#room = { bytes: Math.max(this.#room.bytes, room.bytes), names: Math.max(this.#room.names, room.names) }
     this.#hasFilled ||= this.#isFilledBy(room)
@@ -70,7 +70,7 @@ export class DiskLook {
     return this.#hasFilled || Date.now() - this.#lookedAt > this.#pauseMs
   }
 
-  /** For one that is due: whether it may be this program that has taken the room. To ask that is cheap. */
+  /** Cheap check, once a measurement is due, whether this program may have filled the disk. */
   async suspect(room: Room, pids: readonly number[] | undefined): Promise<Suspicion> {
     const isFilled = this.#isFilledBy(room)
     if (isFilled) this.#room = room
@@ -84,7 +84,7 @@ export class DiskLook {
     return 'none'
   }
 
-  /** Looks, whether there is cause or not. `pids`: of the program, for files that it holds open and that have no name any more. */
+  /** Measures now. `pids` are the program's processes, whose open deleted files count as well. */
   async isOver(pids: readonly number[] | undefined): Promise<boolean> {
     const { grows, written, limitMb } = this.#limit
     const limit = limitMb * megabyte
@@ -116,7 +116,7 @@ export class DiskLook {
   }
 }
 
-/** Of files on that disk that processes hold open and that have no name any more, each counted once. */
+/** Disk usage of deleted files on that device that the processes hold open, each counted once. */
 async function namelessBytes(pids: readonly number[], device: number): Promise<number> {
   const files = new Map<number, number>()
   for (const pid of pids)

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 
 /**
- * What processes have written to files since their start, with what their ended children had. Null where nobody may know. What takes up room
- * without being written (an empty file, a reservation) is not in it.
+ * Bytes that processes have written to files since their start, including those of their ended children. Null where the
+ * kernel does not tell. Space taken without writing (an empty file, a preallocation) is not included.
  */
 export async function writtenBytes(pids: readonly number[]): Promise<number | null> {
   let sum = 0
@@ -11,7 +11,7 @@ export async function writtenBytes(pids: readonly number[]): Promise<number | nu
       sum += Number(/^write_bytes: (\d+)$/m.exec(await readFile(`/proc/${pid}/io`, 'latin1'))?.[1] ?? Number.NaN)
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      // It has ended meanwhile: its parent has what it wrote.
+      // The process has ended meanwhile. Its parent's count includes its bytes.
       if (code !== 'ENOENT' && code !== 'ESRCH') return null
     }
   return Number.isNaN(sum) ? null : sum

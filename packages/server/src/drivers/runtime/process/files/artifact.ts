@@ -6,7 +6,7 @@ import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { Places } from './places.ts'
 import { removeTree } from './remove-tree.ts'
 
-/** What a build left becomes the artifact, and is written down as that in one step. */
+/** Turns the result of a build into an artifact. Its record is written atomically. */
 export async function finishArtifact(
   request: BuildRequest,
   target: string,
@@ -47,7 +47,7 @@ export async function finishArtifact(
   return artifact
 }
 
-/** Only the output folder counts; it must be a folder of the project's own. */
+/** Keeps only the output folder, which must lie inside the project. */
 async function staticOutput({ plan }: BuildRequest, target: string, app: string, places: Places): Promise<string> {
   const wanted = join(app, plan.rootDirectory, plan.outputDirectory ?? '.')
   const real = await realpath(wanted).catch(() => null)
@@ -69,13 +69,13 @@ export interface ArtifactNote extends Artifact {
   projectId: string
   service: string
   rootDirectory: string
-  /** Absent in what was built before it was noted. */
+  /** Absent in older artifacts. */
   language?: string | null
-  /** Those of the toolbox that it was built with, and runs with. */
+  /** Names of the toolbox tools that the artifact was built with and runs with. */
   tools?: readonly string[]
-  /** Where the build found itself: what it wrote down of its own place holds there. */
+  /** Path of the artifact in the build's sandbox. Absolute paths that the build stored are valid there. */
   seenAt?: string
-  /** What it takes up on the disk; what a program adds to it counts as written by that. */
+  /** Disk usage after the build. Later growth counts as written by the running program. */
   builtBytes?: number
 }
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { renameSync, rmSync } from 'node:fs'
 import { fixedEnvironment, systemProgram } from '../sandbox/system-programs.ts'
 
-/** To another file system, with owners and modes: whole, or not at all. */
+/** Moves a folder to another file system, with owners and modes, atomically. */
 export function moveOver(from: string, to: string): void {
   const draft = `${to}.draft`
   rmSync(draft, { recursive: true, force: true })

@@ -6,14 +6,14 @@ import type { Who } from '../sandbox/sandbox.ts'
 import { hashOf, ProjectUsers } from './project-users.ts'
 
 const open = ['instances', 'artifacts', 'volumes', 'homes', 'bin', 'tools'] as const
-/** Where no project's user ever comes: what is being filled, what is being removed, and whose which number is. */
+/** Folders that no project user can enter: data being written, data being removed, and the assigned user ids. */
 const closed = ['staging', 'trash', 'users'] as const
 type Kind = (typeof open)[number] | (typeof closed)[number]
 
-/** Where the process runtime keeps what it makes. Ids are ours, so that none of them can lead out of the folder. */
+/** Paths of the process runtime's files. Ids are checked, so none of them can lead out of the folder. */
 export class Places {
   readonly root: string
-  /** Where projects run as users of their own; only root can do that. */
+  /** Projects run as their own users. Only root can do that. */
   readonly hasOwnUsers: boolean
 
   readonly #users: ProjectUsers
@@ -25,10 +25,10 @@ export class Places {
     this.#users = new ProjectUsers(this.of('users'), this.of('homes'))
   }
 
-  /** Before the first thing is put there; an instance that runs nothing leaves nothing. */
+  /** Creates the folders before their first use. An installation that runs no projects creates none. */
   make(): void {
     if (this.#isMade) return
-    // Others may pass through to their own folder, and see nothing on the way.
+    // Project users can pass through to their own folder, but cannot list the folders on the way.
     const passable = this.hasOwnUsers ? 0o711 : 0o700
     makeFolder(this.root, passable)
     for (const kind of open) makeFolder(this.of(kind), passable)
@@ -36,7 +36,7 @@ export class Places {
     this.#isMade = true
   }
 
-  /** Names of what is there. */
+  /** Names of the entries. */
   list(kind: Kind): string[] {
     return existsSync(this.of(kind)) ? readdirSync(this.of(kind)) : []
   }
@@ -48,29 +48,29 @@ export class Places {
   instance = (id: string) => join(this.of('instances'), checked(id))
   artifact = (deploymentId: string, service: string) =>
     join(this.of('artifacts'), checked(service ? `${deploymentId}.${service}` : deploymentId))
-  /** Where a build, or an instance, writes down which process it is. */
+  /** File in which a build, or an instance, records its process. */
   buildNote = (artifact: string) => join(artifact, 'build.process')
   instanceNote = (id: string) => join(this.instance(id), 'process')
   tool = (name: string) => join(this.of('tools'), checked(name))
   volume = (id: string) => join(this.of('volumes'), checked(id))
   staging = (id: string) => join(this.of('staging'), checked(id))
 
-  /** The folder of an artifact, wherever the data folder was when it was built; null when it is not one of ours. */
+  /** Folder of an artifact, even if the data folder has moved since the build. Null if the path is not an artifact's. */
   artifactOf(reference: string): string | null {
     const folder = basename(reference) === 'static' ? dirname(reference) : reference
     return basename(dirname(folder)) === 'artifacts' ? join(this.of('artifacts'), checked(basename(folder))) : null
   }
 
   /**
-   * Caches of package managers live on between builds of production. Every other deployment has a home of its own, which goes
-   * with it: what a preview leaves there, a fork's perhaps, must not be what production's next build reads.
+   * Home directory of a deployment. Package manager caches of production are kept between builds. Every other environment has
+   * a home per deployment, removed with it: a preview, perhaps of a fork, must not place files that production's next build reads.
    */
   home({ projectId, environment }: Owner, artifact: string): string {
     const isKept = environment === 'production'
     return this.own(isKept ? join(this.of('homes'), checked(projectId)) : join(artifact, 'home'), projectId)
   }
 
-  /** A folder for a project alone. */
+  /** Creates a folder that only the project can access. */
   own(folder: string, projectId: string): string {
     if (existsSync(folder)) return folder
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -79,22 +79,22 @@ export class Places {
     return folder
   }
 
-  /** The project's own user; null where projects have none. */
+  /** User id of the project. Null where projects have no users of their own. */
   userOf(projectId: string): number | null {
     return this.hasOwnUsers ? this.#users.of(projectId) : null
   }
 
-  /** `task`: the build or instance that it is for. */
+  /** `task` is the build or instance that runs. */
   who(projectId: string, task: string, artifact: string): Who | null {
     const uid = this.userOf(projectId)
     if (uid === null) return null
     return { uid, gid: this.mark(task), artifactGid: numberOf(0x30000000, basename(artifact)) }
   }
 
-  /** Whatever a build or an instance started carries this group, and can get rid of it in no way. */
+  /** Group id of all processes of a build or an instance. A process cannot drop it. */
   mark = (task: string) => numberOf(0x20000000, task)
 
-  /** Only who runs with the artifact's own group comes to what is in it. */
+  /** Lets only processes with the artifact's own group into it. */
   closeArtifact(folder: string): void {
     if (this.hasOwnUsers) chownSync(folder, 0, numberOf(0x30000000, basename(folder)))
     chmodSync(folder, this.hasOwnUsers ? 0o710 : 0o700)
@@ -113,7 +113,7 @@ function checked(name: string): string {
   return name
 }
 
-/** Hands a whole folder to a user, what is inside first: until the last step nobody else can write to any of it. */
+/** Changes the owner of a whole folder, contents first: until the last step no other user can write to any of it. */
 export async function giveTo(folder: string | Buffer, uid: number): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true, encoding: 'buffer' })) {
     const path = Buffer.concat([Buffer.from(folder), Buffer.from('/'), entry.name])

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 const firstUser = 0x10000000
 const users = 0x10000000
 
-/** A number below 2^28 that a name always has, and that another name seldom has. */
+/** Hash of a name, below 2^28. Collisions are rare. */
 export const hashOf = (name: string) => createHash('sha256').update(name).digest().readUInt32BE(0) & 0x0fffffff
 
 /**
- * Which user each project has: no such user needs to exist on the machine, but no two projects may have the same. Each number
- * that was given out is a link to the project's id, made in one step and never taken back: what a project that is gone has left
- * somewhere is nobody else's.
+ * Assigns a user id to each project. The users need no account on the machine, but no two projects may share an id. Each
+ * assigned id is a symlink to the project id, created atomically and never removed: files left by a deleted project never
+ * become accessible to another one.
  */
 export class ProjectUsers {
   readonly #folder: string
@@ -19,7 +19,7 @@ export class ProjectUsers {
   readonly #byProject = new Map<string, number>()
   #isRead = false
 
-  /** `homes` holds a folder for each project that has one, which tells what projects had before numbers were written down. */
+  /** `homes` has a folder for each project. Its owner is the id of projects from before ids were recorded. */
   constructor(folder: string, homes: string) {
     this.#folder = folder
     this.#homes = homes
@@ -46,12 +46,12 @@ export class ProjectUsers {
       if (this.#byProject.has(projectId)) continue
       const user = lstatSync(join(this.#homes, projectId)).uid
       if (user < firstUser || user >= firstUser + users) continue
-      // Two that always had the same number keep it: their files would be out of reach of the one that lost it.
+      // Two old projects with the same id keep it: a project with a new id could not access its files.
       if (!this.#claim(user, projectId)) this.#byProject.set(projectId, user)
     }
   }
 
-  /** False when it is somebody else's. */
+  /** Returns false if another project has the id. */
   #claim(user: number, projectId: string): boolean {
     const link = join(this.#folder, String(user))
     try {

@@ -33,7 +33,7 @@ describe('a tree that a project changes while it is removed', () => {
     let steps = 0
     const swap = async () => {
       if (++steps !== step) return
-      // By whatever way is left: the tree itself has moved, what is in it may have.
+      // The tree has been moved to the trash; the folder inside may have been moved as well.
       for (const top of await readdir(trash)) {
         const inner = existsSync(join(trash, top, 'inner')) ? join(trash, top, 'inner') : join(trash, top)
         renameSync(inner, join(place, `aside-${steps}-${top}`))
@@ -62,7 +62,7 @@ describe('a tree that a project changes while it is removed', () => {
 
 const parts = 12
 
-/** Its working folder is inside, so that it comes along wherever the tree is moved. */
+/** Starts a process that swaps folders for links. Its working directory is the tree, so it follows when the tree is moved. */
 async function startSwapper(folder: string): Promise<ChildProcess> {
   const text = `
     const fs = require('node:fs')

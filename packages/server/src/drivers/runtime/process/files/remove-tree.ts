@@ -4,13 +4,13 @@ import { chmod, rename, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HeldFolder } from '../../../folder/held-folder.ts'
 
-/** For tests: called between each look and what is done because of it. */
+/** Hook for tests, called between each check and the step that relies on it. */
 export type Pause = (name: Buffer) => void | Promise<void>
 
 const isRoot = process.getuid?.() === 0
 const freshName = () => randomBytes(12).toString('hex')
 
-/** Out of sight at once, in one step; `emptyTrash` does the rest. */
+/** Moves a tree to the trash atomically. `emptyTrash` removes it later. */
 export function throwAway(path: string, trash: string): void {
   mkdirSync(trash, { recursive: true, mode: 0o700 })
   try {
@@ -21,9 +21,9 @@ export function throwAway(path: string, trash: string): void {
 }
 
 /**
- * Removes a tree that a project may still change: it goes to a folder that only we reach, and there every folder below it is
- * brought to the top before it is emptied. Each step is about a name in a folder that is held open, so a link in the place of
- * a folder is removed itself, and no depth is too deep.
+ * Removes a tree that a project may still be changing. Moves it to a folder that only Berth can access, and moves every folder
+ * inside it to the top before emptying it. Each step names an entry of a folder that is held open, so a link that replaced a
+ * folder is itself removed, and any depth works.
  */
 export async function removeTree(path: string, trash: string, pause?: Pause): Promise<void> {
   const name = freshName()
@@ -37,7 +37,7 @@ export async function removeTree(path: string, trash: string, pause?: Pause): Pr
   await removeNames(trash, [Buffer.from(name)], pause)
 }
 
-/** What was thrown away, also by a control plane that was killed over it. */
+/** Removes everything in the trash, including what a killed control plane left there. */
 export async function emptyTrash(trash: string): Promise<void> {
   const held = await HeldFolder.open(trash)
   if (!held) return
@@ -58,7 +58,7 @@ async function removeNames(trash: string, names: Buffer[], pause?: Pause): Promi
   }
 }
 
-/** What was a folder inside is at the top afterwards, under the names that come back. */
+/** Empties a folder. Moves its subfolders to the top and returns their new names. */
 async function emptied(top: HeldFolder, name: Buffer, pause?: Pause): Promise<Buffer[]> {
   const moved: Buffer[] = []
   await using folder = await top.enter(name)
@@ -74,7 +74,7 @@ async function emptied(top: HeldFolder, name: Buffer, pause?: Pause): Promise<Bu
   return moved
 }
 
-/** As nobody in particular, only what one may write to can be emptied or moved. */
+/** Makes a folder writable. Only root can empty or move a folder without that. */
 async function openUp(folder: HeldFolder): Promise<void> {
   if (!isRoot) await chmod(folder.path, 0o700)
 }
@@ -84,7 +84,7 @@ async function openUpNamed(folder: HeldFolder, child: Buffer): Promise<void> {
   if (inner) await openUp(inner)
 }
 
-/** False: there is something that must go first. */
+/** Returns false if other entries must be removed first. */
 async function removed(remove: () => Promise<void>): Promise<boolean> {
   try {
     await remove()
@@ -92,7 +92,7 @@ async function removed(remove: () => Promise<void>): Promise<boolean> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return true
-    // ENOTDIR: a link or a file took a folder's place.
+    // ENOTDIR: a link or a file has replaced a folder.
     if (code === 'EISDIR' || code === 'ENOTEMPTY' || code === 'EEXIST' || code === 'ENOTDIR') return false
     if (code === 'EPERM' && process.platform !== 'linux') return false
     throw error

@@ -5,21 +5,21 @@ import { readTar, type TarEntry } from '../../../tar/read-tar.ts'
 import { VolumeUnreadable } from '../../runtime.ts'
 
 export interface VolumeReading {
-  /** Of Berth itself: where its programs are. */
+  /** Environment of Berth itself, whose PATH has the programs. */
   environment: Readonly<Record<string, string | undefined>>
   abort: AbortSignal
 }
 
 const longestMs = 12 * 3_600_000
-/** Below this the holes of a file are read faster than a program is started. */
+/** Fewer bytes of holes are read faster than tar is started. */
 const leastHoles = 64 * 1024 * 1024
 
-/** Whether much of the file is holes: by how much of it the disk has. */
+/** Whether much of the file is holes, judged by its allocated blocks. */
 export const isSparse = ({ size, blocks }: { size: number; blocks: number }) => size - blocks * 512 > leastHoles
 
 /**
- * An open file with holes as an entry of a tar, whose content says where its bytes are. Only the file system knows where that is,
- * and Node has no call that asks it: GNU tar does.
+ * Reads an open file with holes as a sparse tar entry. Only the file system knows where the holes are, and Node has no call
+ * for it, so GNU tar reads the file.
  */
 export async function* sparseEntry(fd: number, { environment, abort }: VolumeReading): AsyncGenerator<TarEntry> {
   const pipe = new PassThrough({ highWaterMark: 256 * 1024 })
@@ -39,7 +39,7 @@ export async function* sparseEntry(fd: number, { environment, abort }: VolumeRea
       abort: AbortSignal.any([abort, stop.signal]),
       timeoutMs: longestMs,
       maxOutputBytes: 4_096,
-      // 1: it changed while it was read.
+      // 1: the file changed while it was read.
       acceptExitCodes: [0, 1],
       onStdout: async (chunk) => {
         if (!pipe.write(Buffer.from(chunk)))
@@ -53,7 +53,7 @@ export async function* sparseEntry(fd: number, { environment, abort }: VolumeRea
   try {
     for await (const entry of readTar(pipe)) yield entry
   } finally {
-    stop.abort(new Error('Nobody reads on'))
+    stop.abort(new Error('The reader stopped'))
     pipe.destroy()
     await running
   }

@@ -8,10 +8,10 @@ import { removeTree } from './remove-tree.ts'
 import { isSparse, sparseEntry, type VolumeReading } from './sparse-file.ts'
 
 const chunkBytes = 64 * 1024
-/** Each folder on the way is held open: whoever nests them without end would use up what all of us may open. */
+/** Limit of nesting. Every folder on the path is held open, so endless nesting would use up Berth's file descriptors. */
 const deepest = 400
 
-/** A folder as a tar stream, with owners and modes, in a stable order. Whoever changes it meanwhile leads us nowhere else. */
+/** Writes a folder as a tar stream, with owners and modes, in a stable order. Links placed meanwhile cannot lead out of the folder. */
 export async function* tarOf(path: string, reading: VolumeReading): AsyncGenerator<Uint8Array> {
   await using folder = await HeldFolder.open(path)
   if (!folder) throw new Error(`${path} is not a folder`)
@@ -19,7 +19,7 @@ export async function* tarOf(path: string, reading: VolumeReading): AsyncGenerat
   yield tarEnd
 }
 
-/** Names are bytes, one a character: not every name is text, and none may be missing. */
+/** Reads names as bytes, one per character: a name need not be valid text, and none may be skipped. */
 async function* contentOf(folder: HeldFolder, prefix: string, reading: VolumeReading): AsyncGenerator<Uint8Array> {
   const names = (await folder.names()).map((name) => name.toString('latin1')).sort()
   for (const name of names) {
@@ -50,7 +50,7 @@ async function* entryOf(folder: HeldFolder, name: Buffer, stat: Stats, path: str
     await using _closed = file
     const open = await file.stat()
     if (isSparse(open)) return yield* sparseContent(file, header, path, reading)
-    // A file that is being written may grow: what the header promises is what is read.
+    // A file that is being written may grow. Reads exactly the size in the header.
     const { size } = open
     yield encodeHeader({ ...header, type: 'file', size })
     yield* bytesOf(file, size, path, reading.abort)
@@ -80,7 +80,7 @@ async function* bytesOf(file: FileHandle, size: number, path: string, abort: Abo
   }
 }
 
-/** What was removed, or became something else, while the volume is read is not in it. Any other failure is one. */
+/** Null for an entry that was removed or replaced while the volume is read. Other errors are thrown. */
 const unlessGone = <Result>(asked: Promise<Result>): Promise<Result | null> =>
   asked.catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'EINVAL') return null
@@ -88,14 +88,14 @@ const unlessGone = <Result>(asked: Promise<Result>): Promise<Result | null> =>
   })
 
 export interface VolumePlaces {
-  /** The volume's own folder. */
+  /** Folder of the volume. */
   folder: string
-  /** Where it is filled; in a folder that no project reaches. */
+  /** Folder in which the new content is unpacked. No project can access it. */
   staging: string
   trash: string
 }
 
-/** Filled where no project comes, it takes the old one's place in one step: all of it is the new one afterwards, or the old one is there. */
+/** Replaces the content of a volume. Unpacks where no project has access, then swaps the folders: a failure leaves the old content. */
 export async function untarInPlaceOf(places: VolumePlaces, tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void> {
   const { folder, staging, trash } = places
   const old = `${folder}.old`
@@ -105,7 +105,7 @@ export async function untarInPlaceOf(places: VolumePlaces, tar: AsyncIterable<Ui
   try {
     await using root = await HeldFolder.open(staging)
     if (!root) throw new Error(`${staging} is not a folder`)
-    // Everything in a volume is its project's, whoever an archive says.
+    // Everything in a volume belongs to its project, whatever owner the archive says.
     await unpackTar(tar, root, { owner: { uid, gid }, abort })
     await chmod(staging, mode & 0o777)
     if (isRoot) await lchown(staging, uid, gid)
@@ -119,7 +119,7 @@ export async function untarInPlaceOf(places: VolumePlaces, tar: AsyncIterable<Ui
   await removeTree(old, trash)
 }
 
-/** After a kill between the two renames: the old one is taken back. */
+/** Restores the old folder if the control plane was killed between the two renames. */
 export async function healVolume(folder: string): Promise<void> {
   const exists = await lstat(folder).catch(() => null)
   if (!exists) await rename(`${folder}.old`, folder).catch(() => undefined)

@@ -2,34 +2,34 @@ import type { ListeningSockets } from '../../../../platform/listener/listening-s
 import { socketsOf } from '../../../../platform/listener/process-tree.ts'
 import type { ProcessIdentity } from '../processes/process-table.ts'
 
-/** What a program does about its port, as the kernel tells it. */
+/** Port usage of a program, as the kernel reports it. */
 export interface PortFinding {
-  /** Where its own processes take connections from this machine; null: nowhere yet, or not long enough. */
+  /** Port on which its processes accept connections from this machine. Null: none yet, or not for long enough. */
   at: number | null
-  /** All its listeners, as people write them. */
+  /** All its listeners, as `host:port`. */
   listensOn: string[]
-  /** It listens there, and somebody else does too: who gets a connection is chance. */
+  /** Port on which it listens together with another program, so that either may get a connection. */
   shared: number | null
 }
 
 export interface PortQuestion {
   process: ProcessIdentity
-  /** What PORT says. */
+  /** Value of PORT. */
   given: number
-  /** Where its source says that it listens. */
+  /** Port that the project's source code names. */
   hinted: number | null
 }
 
-/** Listeners of one program that are checked; the rest is ignored. */
+/** Limit of the listeners that are checked. The rest is ignored. */
 const listenersAtMost = 64
 
-/** Addresses that a connection to 127.0.0.1 comes to. */
+/** Listening addresses that accept a connection to 127.0.0.1. */
 const reachable = new Set(['127.0.0.1', '0.0.0.0', '::'])
 
 /**
- * Finds the port of a program that listens on one of its own, whatever PORT says. Only sockets that this instance's processes
- * have open count. PORT is what it is as soon as it listens there; the port that its source names counts at once; any other
- * one after a while, for a program may open its metrics before its pages.
+ * Finds the port of a program that may ignore PORT. Only sockets of the instance's own processes count. A listener on PORT
+ * wins, then one on the port that the source names. Any other port counts after a delay, because a program may open its
+ * metrics port before its main port.
  */
 export class OwnPort {
   readonly #waitMs: number
@@ -39,7 +39,7 @@ export class OwnPort {
     this.#waitMs = waitMs
   }
 
-  /** Another run begins. */
+  /** Starts over for another run of the program. */
   reset(): void {
     this.#since = null
   }

@@ -4,11 +4,11 @@ const rememberedAtMost = 4096
 const triesAtMost = 100
 
 /**
- * Ports for instances. Every start gets one that none had lately, its own last one included: whoever still knows the old
- * address finds nobody there, or a stranger, and never the wrong project.
+ * Ports for instances. Every start gets a port that no instance had recently, not even the same one. A client with an
+ * outdated address finds no listener or an unrelated program, and never another project.
  */
 export class Ports {
-  /** In the order in which they were given out. */
+  /** Assigned ports, oldest first. */
   readonly #given = new Set<number>()
 
   constructor(known: Iterable<number | null>) {
@@ -30,7 +30,7 @@ export class Ports {
   }
 }
 
-/** A port that nobody has now. */
+/** A port that is currently free. */
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()

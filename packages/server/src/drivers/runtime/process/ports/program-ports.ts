@@ -7,17 +7,17 @@ import { OwnPort } from './own-port.ts'
 import { takenPortIn, takenPorts } from './taken-port.ts'
 
 const streams = ['stdout', 'stderr'] as const
-/** Share of the time spent on searching the processes of one instance: how long a search takes is up to the project. */
+/** Share of the time spent on searching the processes of one instance: the project determines how long a search takes. */
 const lookShare = 0.1
 
-/** What one instance does about ports: where it listens, and which one it wanted and did not get. */
+/** Ports of one instance: the one it listens on, and the one it wanted but could not bind. */
 export class ProgramPorts {
   readonly #record: InstanceRecord
   readonly #records: InstanceRecords
   readonly #own: OwnPort
-  /** How long its output was when it was started. */
+  /** Length of its output files when it was started. */
   readonly #before = { stdout: 0, stderr: 0 }
-  /** Everything that its own processes listen on, as far as that was looked for. */
+  /** Addresses that its processes listen on, as of the last search. */
   listensOn: readonly string[] = []
   #looking: Promise<void> | null = null
   #restsUntil = 0
@@ -28,7 +28,7 @@ export class ProgramPorts {
     this.#own = new OwnPort(otherPortMs)
   }
 
-  /** Another run of it begins. */
+  /** Starts over for another run of the program. */
   begin(): void {
     for (const stream of streams) this.#before[stream] = lengthOf(this.#file(stream))
     this.listensOn = []
@@ -36,7 +36,7 @@ export class ProgramPorts {
     this.#restsUntil = 0
   }
 
-  /** Where it listens, by what the kernel says of its own processes; once that is PORT, nothing is asked any more. */
+  /** Finds the port that its processes listen on. Once that is PORT, there is no further search. */
   look(sockets: ListeningSockets): Promise<void> {
     const { port, listensAt } = this.#record
     if (port === null || listensAt === port || performance.now() < this.#restsUntil) return this.#looking ?? Promise.resolve()
@@ -61,14 +61,14 @@ export class ProgramPorts {
     this.#records.saveEventually(this.#record)
   }
 
-  /** After it has ended: the port that it did not get; null when it ended for another reason. */
+  /** Port that an ended program could not bind. Null if it ended for another reason. */
   async taken(): Promise<number | null> {
     const { exitCode, hintedPort = null, listensAt } = this.#record
     const said = streams.map((stream) => writtenSince(this.#file(stream), this.#before[stream])).join('\n')
     const isTaken = await takenPorts()
     const port = takenPortIn(said, hintedPort, isTaken)
     if (port !== null) return port
-    // Some say nothing and have nothing left to do.
+    // Some programs ignore the error and exit because they have nothing to do.
     const isSilent = exitCode === 0 && listensAt === undefined
     return isSilent && hintedPort && isTaken(hintedPort) ? hintedPort : null
   }

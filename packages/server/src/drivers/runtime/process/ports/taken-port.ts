@@ -1,14 +1,15 @@
 import { ListeningSockets } from '../../../../platform/listener/listening-sockets.ts'
 
-/** How programs say that somebody else listens where they want to. */
+/** Error messages of programs whose port is in use. */
 const words =
   /EADDRINUSE|address already in use|connection in use|\bport \d+ (?:is|was) (?:already )?(?:in use|taken)|is port \d+ in use/i
 const linesBack = 60
 const firstFreeToAll = 1024
 
 /**
- * The port that a program wanted and did not get, by its last words; null when it ended for another reason. A number counts
- * only when somebody does listen there. Some say no number: then it is the one that the source names, or one of the lines before.
+ * Port that a program could not bind, from its last lines of output. Null if it ended for another reason. A number counts only
+ * if some process listens on that port. Without a number in the message, it is the port that the source names, or one from
+ * the preceding lines.
  */
 export function takenPortIn(output: string, hinted: number | null, isTaken: (port: number) => boolean): number | null {
   const lines = output.split('\n')
@@ -27,7 +28,7 @@ const portsIn = (line: string): number[] =>
     .map(([digits]) => Number(digits))
     .filter((port) => port < 65_536)
 
-/** The kernel's list is read in pieces, and a socket that closes between two of them hides another: it is read twice. */
+/** Reads the kernel's list of listeners twice: it is read in pieces, and a socket that closes between two pieces hides another. */
 export async function takenPorts(): Promise<(port: number) => boolean> {
   const ports = new Set<number>()
   for (const sockets of [new ListeningSockets(), new ListeningSockets()])
@@ -36,8 +37,8 @@ export async function takenPorts(): Promise<(port: number) => boolean> {
 }
 
 /**
- * For a Node program whose port is taken: its server listens on PORT instead of ending. Given only to a program that ended that
- * way: what works is left alone.
+ * Script for a Node program whose port is in use: its server listens on PORT instead of failing. It is only loaded into a
+ * program that ended for this reason, so that working programs stay unchanged.
  */
 export const listenOnPortInstead = `'use strict'
 const { Server } = require('node:net')

@@ -2,15 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { hasMembers, isAlive, type ProcessIdentity, signalGroup, signalInside } from './process-table.ts'
 
 interface Asked {
-  /** It runs in a namespace of its own; the process is its keeper. */
+  /** The program runs in its own process namespace, and the process is bubblewrap's monitor outside of it. */
   isInside: boolean
-  /** Those of its control group, where it has one. */
+  /** Processes of its control group. Undefined if it has none. */
   members: () => readonly number[] | undefined
-  /** By the clock of the machine. */
+  /** Wall clock time. */
   deadline: number
 }
 
-/** Resolves when it has ended, all of it, or its time is up. */
+/** Sends SIGTERM. Resolves when all processes have ended, or at the deadline. */
 export async function askToEnd(identity: ProcessIdentity, { isInside, members, deadline }: Asked): Promise<void> {
   let isAsked = false
   for (; isAlive(identity); await pause(50)) {
@@ -21,6 +21,6 @@ export async function askToEnd(identity: ProcessIdentity, { isInside, members, d
     }
     if (Date.now() >= deadline) return
   }
-  // The first to end is often only who started the program (npm, a shell): the others have the rest of the time.
+  // The first process to end is often only a parent (npm, a shell). The others have the rest of the time.
   while (isAsked && Date.now() < deadline && hasMembers(identity, members())) await pause(50)
 }

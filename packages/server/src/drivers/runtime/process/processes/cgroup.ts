@@ -15,29 +15,29 @@ export interface GroupLimits {
   cpuCores: number
   memoryMb: number
   processes: number
-  /** Gives way to everything else when the machine is busy. */
+  /** Gets the lowest CPU priority. */
   yields?: boolean
-  /** The only cores it may run on, where the machine can confine it to some. */
+  /** CPUs that it may run on, where the machine supports cpusets. */
   cores?: string | null
 }
 
-/** A control group: what its processes may use together, and whether they wanted more. */
+/** A control group: limits of its processes, and whether they reached them. */
 export interface ControlGroup {
-  /** Folders whose `cgroup.procs` a process writes itself into before it becomes the program. */
+  /** Folders whose `cgroup.procs` a process writes its pid into before it becomes the program. */
   readonly folders: readonly string[]
   readonly outOfMemory: boolean
-  /** How many of its processes were killed for their memory so far. */
+  /** Number of its processes that the kernel has killed for their memory. */
   readonly memoryKills: number
   readonly hitProcessLimit: boolean
-  /** Those that are in it now. */
+  /** Current processes of the group. */
   pids(): number[]
-  /** Ends every process of the group. */
+  /** Kills every process of the group. */
   kill(): void
-  /** Once its processes have ended; a group that still has some stays. */
+  /** Removes the group if all its processes have ended. */
   remove(): void
 }
 
-/** Makes a group in whichever hierarchy the machine has; null where this process may not. */
+/** Creates a group under cgroup v1 or v2. Null without permission. */
 export function createControlGroup(name: string, limits: GroupLimits): ControlGroup | null {
   try {
     return isUnified() ? unified(name, limits) : separate(name, limits)
@@ -46,13 +46,13 @@ export function createControlGroup(name: string, limits: GroupLimits): ControlGr
   }
 }
 
-/** The folders of a group that was made before; none where there is no such group. */
+/** Folders of an existing group. Empty if there is no such group. */
 export function foldersOfGroup(name: string): string[] {
   const hierarchies = isUnified() ? [''] : ['memory', 'cpu', 'pids', 'cpuset', 'cpuacct']
   return hierarchies.map((controller) => join(root, controller, 'berth', name)).filter((folder) => existsSync(folder))
 }
 
-/** Ends what is left in the group of that name, where there is one: a control plane that was killed left it behind. */
+/** Kills the processes of a group that a killed control plane left behind, and removes it. */
 export function endControlGroup(name: string): void {
   const folders = foldersOfGroup(name)
   if (folders.length === 0) return
@@ -61,7 +61,7 @@ export function endControlGroup(name: string): void {
   left.remove()
 }
 
-/** cgroup v2: one hierarchy; the controllers must be handed down to our own part of it. */
+/** cgroup v2 has one hierarchy. The controllers must be enabled down to Berth's part of it. */
 function unified(name: string, { cpuCores, memoryMb, processes, yields, cores }: GroupLimits): ControlGroup {
   const parent = join(root, 'berth')
   mkdirSync(parent, { recursive: true })
@@ -81,7 +81,7 @@ function unified(name: string, { cpuCores, memoryMb, processes, yields, cores }:
   })
 }
 
-/** cgroup v1: a hierarchy for each controller. */
+/** cgroup v1 has a hierarchy per controller. */
 function separate(name: string, { cpuCores, memoryMb, processes, yields, cores }: GroupLimits): ControlGroup {
   const [memory, cpu, pids] = ['memory', 'cpu', 'pids'].map((controller) => {
     if (!existsSync(join(root, controller))) throw new Error(`no ${controller} controller`)
@@ -103,7 +103,7 @@ function separate(name: string, { cpuCores, memoryMb, processes, yields, cores }
   })
 }
 
-/** Where the processor's account is kept apart from its limits. */
+/** Folder of the CPU accounting, where that has its own hierarchy. */
 function accountOf(name: string): string[] {
   const folder = join(root, 'cpuacct', 'berth', name)
   try {
@@ -115,17 +115,17 @@ function accountOf(name: string): string[] {
   }
 }
 
-/** A build that may use every core is still a build: this is best effort. */
+/** Limits a group to some CPUs. Best effort: a build that uses every CPU still works. */
 function confine(folder: string, cores: string, above: readonly string[]): void {
   try {
     for (const each of above) write(each, 'cgroup.subtree_control', '+cpuset')
     write(folder, 'cpuset.cpus', cores)
   } catch {
-    // The controller was not handed down to us.
+    // The controller is not available to Berth.
   }
 }
 
-/** In v1 a group has no cores and no memory nodes until it is given some, from the top down. */
+/** cgroup v1: a new group has no CPUs and no memory nodes. Both must be set from the top down. */
 function confinedTo(cores: string, name: string): string | null {
   const top = join(root, 'cpuset')
   const folder = join(top, 'berth', name)
@@ -160,7 +160,7 @@ function group(folders: readonly string[], signs: { memoryKills(): number; hitPr
         try {
           rmdirSync(folder)
         } catch {
-          // Still in use, or gone: the next one of this name takes it over.
+          // Still in use, or already removed. The next group of this name reuses it.
         }
     },
   }

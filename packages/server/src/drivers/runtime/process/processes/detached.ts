@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import type { Launched } from '../sandbox/sandbox.ts'
 
-/** Starts a program that outlives us and writes to files. */
+/** Starts a program that outlives the control plane and writes its output to files. */
 export async function startDetached(
   { program, args, env, cwd, handover }: Launched,
   files: { stdout: string; stderr: string },
@@ -20,7 +20,7 @@ export async function startDetached(
   }
 }
 
-/** A process that died before it read is seen to have ended. */
+/** Sends the handover. Ignores write errors: the exit event reports a process that died before it read. */
 function handOver(child: ChildProcess, handover: string): void {
   const pipe = child.stdio[3] as Writable
   pipe.on('error', () => pipe.destroy())
@@ -29,16 +29,16 @@ function handOver(child: ChildProcess, handover: string): void {
 
 const signalNumbers: Record<string, number> = { SIGHUP: 1, SIGINT: 2, SIGABRT: 6, SIGKILL: 9, SIGSEGV: 11, SIGTERM: 15 }
 
-/** As a shell tells it. */
+/** Exit code as a shell reports it. */
 export const exitCodeOf = (code: number | null, signal: NodeJS.Signals | null): number | null =>
   code ?? (signal ? 128 + (signalNumbers[signal] ?? 0) : null)
 
 const lastBytes = 16 * 1024
 
-/** How long a file is now; what it has beyond that later was written since. */
+/** Current length of a file. Bytes after it were written later. */
 export const lengthOf = (file: string): number => withFile(file, 0, (open) => fstatSync(open).size)
 
-/** The end of what was written since the file had that length. One that was cut meanwhile is all new. */
+/** Last bytes written since the file had that length. All of a file that was truncated meanwhile is new. */
 export const writtenSince = (file: string, length: number): string =>
   withFile(file, '', (open) => {
     const { size } = fstatSync(open)

@@ -7,36 +7,36 @@ import { throwAway } from '../files/remove-tree.ts'
 import type { Shown } from '../sandbox/bubblewrap.ts'
 import type { ProcessIdentity } from './process-table.ts'
 
-/** What is kept on disk of an instance, so that the next control plane finds it. No variable of the project is in it. */
+/** State of an instance on disk, for the next control plane. It holds no variables of the project. */
 export interface InstanceRecord {
   instanceId: string
   owner: Owner
   service: string
-  /** What PORT says. */
+  /** Value of PORT. */
   port: number | null
-  /** Where its source says that it listens. */
+  /** Port that the project's source code names. */
   hintedPort?: number | null | undefined
-  /** Where it was seen to listen. */
+  /** Port that it was found to listen on. */
   listensAt?: number | undefined
-  /** The port that it wants and somebody else has. */
+  /** Port that it wants and that another process holds. */
   portTaken?: number | null
   process: ProcessIdentity | null
-  /** It runs in a namespace of its own; `process` is its keeper. */
+  /** Runs in its own process namespace. `process` is then bubblewrap's monitor outside of it. */
   isInside?: boolean
-  /** The project's folders that it sees. */
+  /** Folders of the project that it can see. */
   shown?: readonly Shown[]
   startedAt: string | null
   restarts: number
   exitCode: number | null
   outOfMemory: boolean
-  /** Its last end by itself. */
+  /** The most recent end that the runtime did not request. */
   lastEnd?: InstanceEnd
-  /** It was ended because it kept more on the disk than it may. */
+  /** The runtime ended it for exceeding its disk limit. */
   diskFull?: boolean
-  /** How much that is. */
+  /** The disk limit. */
   diskMb?: number
   builtBytes?: number | undefined
-  /** Bytes of output that were read and cut off the front of each file. */
+  /** Bytes that were read and then cut off the front of each output file. */
   cutOff: { stdout: number; stderr: number }
 }
 
@@ -44,7 +44,7 @@ const retryMs = 1_000
 
 export class InstanceRecords {
   readonly #places: Places
-  /** Records whose file is older than they are, by instance. */
+  /** Records that are newer than their file, by instance. */
   readonly #unsaved = new Map<string, InstanceRecord>()
   #retrying: NodeJS.Timeout | null = null
 
@@ -64,8 +64,8 @@ export class InstanceRecords {
   }
 
   /**
-   * Saves a fact that has happened already. The record in memory counts, so a write that fails (a full disk) is repeated until it
-   * succeeds: it must end neither the supervision of the instance nor the control plane.
+   * Saves a change that has already happened. The record in memory is authoritative. A write that fails (a full disk) is
+   * repeated until it succeeds, and ends neither the supervision of the instance nor the control plane.
    */
   saveEventually(record: InstanceRecord): void {
     try {
@@ -90,7 +90,7 @@ export class InstanceRecords {
     return this.#places.list('instances').flatMap((id) => this.find(id) ?? [])
   }
 
-  /** Gone at once; what is in it goes with the trash. */
+  /** Removes a record at once. Its files are deleted with the trash. */
   remove(id: string): void {
     this.#unsaved.delete(id)
     throwAway(this.#places.instance(id), this.#places.of('trash'))

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fieldsOfStat, processStat, startTimeOf } from '../../../../platform/process-stat.ts'
 
-/** A process for ever: its number may be given out again, its start time with it may not. */
+/** Identifies a process for good: a pid is reused, but not together with its start time. */
 export interface ProcessIdentity {
   pid: number
-  /** Field 22 of /proc/<pid>/stat; null where there is no /proc. */
+  /** Field 22 of /proc/<pid>/stat. Null where there is no /proc. */
   startTime: string | null
 }
 
@@ -13,7 +13,7 @@ export function identityOf(pid: number): ProcessIdentity {
   return { pid, startTime: startTimeOf(pid) }
 }
 
-/** What a process wrote of itself when it was launched: its line of /proc, or where there is none its number. */
+/** Reads the identity that a process recorded when it was launched: its line of /proc, or its pid where there is no /proc. */
 export function readIdentity(note: string): ProcessIdentity | null {
   try {
     const line = readFileSync(note, 'utf8').trim()
@@ -32,18 +32,18 @@ export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
   }
   const state = processStat(pid)
   if (state === null) return startTime === null
-  // A zombie has ended; only its parent has not looked yet.
+  // A zombie has ended. Its parent has not collected the exit status yet.
   return state[0] !== 'Z' && (startTime === null || state[19] === startTime)
 }
 
-/** To the whole group: what a program started goes with it. */
+/** Signals the process group: the program and its child processes. */
 export function signalGroup(identity: ProcessIdentity, signal: NodeJS.Signals): void {
   if (isAlive(identity)) kill(-identity.pid, signal)
 }
 
 /**
- * To the program itself: in a namespace of its own, the leader of the group is its keeper, which tells how it ended and must
- * not end before it. False: there is no program yet. `among`: where to look, if not everywhere.
+ * Signals the program in its own process namespace. The leader of the process group is then bubblewrap's monitor, which
+ * reports the exit code and must outlive the program. Returns false if there is no program yet. `among` limits the search.
  */
 export function signalInside(identity: ProcessIdentity, signal: NodeJS.Signals, among: readonly number[] = processes()): boolean {
   if (!isAlive(identity)) return true
@@ -52,13 +52,13 @@ export function signalInside(identity: ProcessIdentity, signal: NodeJS.Signals, 
   return inside.length > 0
 }
 
-/** The first of a namespace only buries the dead. */
+/** Process 1 of the namespace is bubblewrap's reaper, not the program. */
 function isProgramInside(pid: number): boolean {
   const [, ...deeper] = statusOf(pid, 'NSpid')
   return deeper.length > 0 && deeper.at(-1) !== '1'
 }
 
-/** Whether anything of a process group still runs, be its leader gone or not. `among`: where to look, if not everywhere. */
+/** Whether a process of the group still runs, with or without its leader. `among` limits the search. */
 export function hasMembers({ pid }: ProcessIdentity, among: readonly number[] = processes()): boolean {
   return among.some((one) => {
     const fields = processStat(one)
@@ -66,7 +66,7 @@ export function hasMembers({ pid }: ProcessIdentity, among: readonly number[] = 
   })
 }
 
-/** What a dead leader left in its group. The number is not given out again while one of them lives. */
+/** Kills the processes that a dead leader left in its group. The group id is not reused while one of them lives. */
 export function endLeftInGroup({ pid, startTime }: ProcessIdentity): void {
   const now = processStat(pid)
   if (now === null || now[19] === startTime) kill(-pid, 'SIGKILL')
@@ -74,7 +74,7 @@ export function endLeftInGroup({ pid, startTime }: ProcessIdentity): void {
 
 const goneWithinMs = 2_000
 
-/** Ends every process that runs with a group as its own, those too that are started meanwhile: none runs while we look. */
+/** Kills every process with this group id. Stops all of them first, so that none can fork unnoticed. */
 export async function endAllWithGroup(gid: number): Promise<void> {
   const wanted = String(gid)
   const stopped = new Set<number>()
@@ -96,7 +96,7 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It ended between the look and the signal.
+    // The process has ended meanwhile.
   }
 }
 

@@ -6,7 +6,7 @@ import type { InstanceRecord } from './instance-record.ts'
 
 const pageBytes = 4096
 
-/** By their control groups; where they have none, by what the process table says of their process groups. */
+/** Resource usage of instances from their control groups, or from the process table where they have none. */
 export function usageOf(records: readonly InstanceRecord[]): InstanceUsage[] {
   let table: Map<number, GroupUse> | undefined
   const inTable = (pid: number) => {
@@ -20,7 +20,7 @@ export function usageOf(records: readonly InstanceRecord[]): InstanceUsage[] {
   })
 }
 
-/** One look at every process of the machine. */
+/** Adds up the usage of all processes of the machine by process group. */
 function byProcessGroup(): Map<number, GroupUse> {
   const groups = new Map<number, GroupUse>()
   for (const pid of namesIn('/proc')) {

@@ -16,7 +16,7 @@ const longestMs = 6 * 60 * 60_000
 
 type Result = { exitCode: number; stderrTail: string }
 
-/** Programs that run beside an instance: the same user, the same files, within the instance's limits, and gone when it is. */
+/** Commands that run beside an instance: same user and files, within its limits, and ended with it. */
 export class ProgramsBeside {
   readonly #parts: BuildParts
   readonly #running = new Map<string, Set<{ stop: AbortController; ended: Promise<unknown> }>>()
@@ -39,7 +39,7 @@ export class ProgramsBeside {
     }
   }
 
-  /** With the instance everything ends that runs beside it. */
+  /** Ends all commands that run beside the instance. */
   async end(instanceId: string): Promise<void> {
     const beside = [...(this.#running.get(instanceId) ?? [])]
     for (const { stop } of beside) stop.abort(new Error('the instance was stopped'))
@@ -48,7 +48,7 @@ export class ProgramsBeside {
 
   async #run(record: InstanceRecord, command: ExecCommand, abort: AbortSignal): Promise<Result> {
     const { places, sandbox } = this.#parts
-    // A mark of its own, so that it is ended without the instance.
+    // Its own group id, so that it can be ended without the instance.
     const task = `exec-${randomUUID()}`
     try {
       return await outcomeOf(await this.#launch(record, command, task), command, abort)
@@ -84,7 +84,7 @@ export class ProgramsBeside {
   }
 }
 
-/** The programs of the toolbox that an instance sees. */
+/** Folders of the toolbox programs that an instance can see. */
 const toolsIn = (shown: readonly Shown[], places: Places) =>
   shown.flatMap(({ path, at }) => (dirname(path) === places.of('tools') ? [`${at}/bin`] : []))
 

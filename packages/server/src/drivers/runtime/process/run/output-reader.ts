@@ -8,17 +8,17 @@ type Stream = 'stdout' | 'stderr'
 const streams = ['stdout', 'stderr'] as const
 const chunkBytes = 64 * 1024
 const lookMs = 100
-/** Where the machine tells of changes, what it may have missed is found after this. */
+/** Polling interval where the file system reports changes, for reports that were lost. */
 const missedMs = 15_000
 const longestReadMs = 3_000
-/** What was read and is longer than this is cut off, so that a chatty program does not fill the disk. */
+/** Length above which output that was read is cut off, so that a program does not fill the disk with it. */
 const cutAboveBytes = 4 * 1024 * 1024
-/** So much may wait to be read. Of a program that writes faster the rest is left out, or it would fill the disk all the same. */
+/** Limit of unread output. Output beyond it is dropped, or a program that writes faster would fill the disk. */
 const backlogBytes = 16 * 1024 * 1024
-/** Read without a pause; the others of this machine have their turn afterwards. */
+/** Bytes read without a pause. Then other work has its turn. */
 const burstBytes = 1024 * 1024
 
-/** Lines of an instance's output files from a position on, as they are written. */
+/** Streams the lines of an instance's output files from a position on. */
 export async function* readOutput(
   id: string,
   after: string | null,
@@ -26,7 +26,7 @@ export async function* readOutput(
     records: InstanceRecords
     recordOf(): InstanceRecord | undefined
     hasEnded(): boolean
-    /** Aborted when it has been ended: nothing in its folder changes with that. */
+    /** Aborted when the instance was stopped, which changes no file in its folder. */
     ending?: AbortSignal
   },
   abort: AbortSignal,
@@ -56,7 +56,7 @@ export async function* readOutput(
   }
 }
 
-/** Wakes a reader when something in a folder has changed; where the machine does not tell, after a short while. */
+/** Wakes a reader when a folder has changed. Polls at a short interval where the system does not report changes. */
 class FolderNews {
   readonly #watcher: FSWatcher | null
   #isNews = false
@@ -69,7 +69,7 @@ class FolderNews {
     })
   }
 
-  /** What came since the last call counts: nothing is written unseen between a look and the wait. */
+  /** Waits for a change. A change since the last call counts, so that none is missed between reading and waiting. */
   async next(...aborts: (AbortSignal | undefined)[]): Promise<void> {
     if (!this.#isNews) {
       const woken = new AbortController()
@@ -90,7 +90,7 @@ function watched(folder: string, onChange: () => void): FSWatcher | null {
   try {
     return watch(folder, { persistent: false }, onChange).on('error', onChange)
   } catch {
-    // No folder yet, or the machine has no more to give.
+    // The folder does not exist yet, or the system has no more watches.
     return null
   }
 }
@@ -98,10 +98,10 @@ function watched(folder: string, onChange: () => void): FSWatcher | null {
 const newline = 10
 const longestLineBytes = 16 * 1024
 
-/** Whole lines from chunks, and up to which byte they go: whoever stops after one of them goes on with the next. */
+/** Splits chunks into lines and tracks the byte offset after each, so that a reader can continue after any line. */
 class LinesByOffset {
   #pending = Buffer.alloc(0)
-  /** End of the last line that was handed out. */
+  /** End offset of the last line that was handed out. */
   handedOut: number
 
   constructor(from: number) {
@@ -112,7 +112,7 @@ class LinesByOffset {
     this.#pending = Buffer.concat([this.#pending, chunk])
     for (;;) {
       const at = this.#pending.indexOf(newline)
-      // A line without end is cut.
+      // A line that is too long is cut.
       if (at < 0 && this.#pending.length <= longestLineBytes) return
       yield this.#hand(at < 0 ? longestLineBytes : at, at < 0 ? 0 : 1)
     }
@@ -135,7 +135,7 @@ class LinesByOffset {
   }
 }
 
-/** Who reads which output now: the files of an instance go only when they have been read to the end. */
+/** Counts the readers of each instance's output. The files of a stopped instance are removed after they have been read. */
 export class Readers {
   readonly #open = new Map<string, Set<Promise<void>>>()
   readonly #endings = new Map<string, AbortController>()
@@ -159,7 +159,7 @@ export class Readers {
     return known.signal
   }
 
-  /** It has been ended: who reads it reads to the end. Bounded: a reader that hangs keeps nothing alive. */
+  /** Waits until the readers of a stopped instance have read everything, up to a time limit. */
   async done(id: string): Promise<void> {
     this.#endings.get(id)?.abort()
     this.#endings.delete(id)
@@ -172,7 +172,7 @@ function parsePosition(after: string | null): Record<Stream, number> {
   return { stdout: stdout || 0, stderr: stderr || 0 }
 }
 
-/** Bytes, or the words in place of what is left out; null when there is nothing new. */
+/** Bytes, or a message in place of dropped output. Null if there is nothing new. */
 function readNext(
   id: string,
   stream: Stream,
@@ -190,7 +190,7 @@ function readNext(
   try {
     const cutOff = record.cutOff[stream]
     const { size } = fstatSync(file)
-    // The program can shorten its own output: then all of it is new.
+    // The program can truncate its own output. All of it is new then.
     const from = offsets[stream] - cutOff > size ? 0 : Math.max(0, offsets[stream] - cutOff)
     if (size - from > backlogBytes) {
       cut(file, size, stream, record, records)
@@ -210,7 +210,7 @@ function readNext(
   }
 }
 
-/** The program appends, so that its next line begins at the new front. */
+/** Truncates an output file. The program appends, so its next line is at the beginning. */
 function cut(file: number, size: number, stream: Stream, record: InstanceRecord, records: InstanceRecords): void {
   ftruncateSync(file, 0)
   record.cutOff[stream] += size

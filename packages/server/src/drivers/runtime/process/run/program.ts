@@ -12,7 +12,7 @@ import { ToolUnavailable } from '../tools/tool-unavailable.ts'
 import { volumeVariable } from './project-environment.ts'
 import type { Program } from './supervisor.ts'
 
-/** How an instance of an artifact is started. */
+/** Command, environment and folders of an instance of an artifact. */
 export async function programFor(
   request: StartRequest,
   { places, sandbox, baseEnv, toolbox }: BuildParts,
@@ -55,7 +55,7 @@ export async function programFor(
   return { argv: [...(request.entrypoint ?? []), ...argv], cwd, env, who, shown, builtBytes: note.builtBytes, onTakenPort }
 }
 
-/** At their mount paths, parents first; in the runtime's own folder where nothing can be mounted. */
+/** Volumes at their mount paths, parents first. Where mounting is impossible, in the runtime's own folder. */
 function volumesOf({ volumes }: StartRequest, places: Places, sandbox: Sandbox, app: string) {
   const found = volumes.map(({ id, name, readOnly, mountPath: given }) => {
     const [path, mountPath] = [places.volume(id), normalMountPath(given)]
@@ -68,7 +68,7 @@ function volumesOf({ volumes }: StartRequest, places: Places, sandbox: Sandbox, 
 
 const isNode = ({ language }: ArtifactNote) => language === undefined || language === 'javascript' || language === 'typescript'
 
-/** The same, with what Node reads first: a server whose port is taken then listens on PORT. */
+/** Environment and folders with a script that Node loads first: a server whose port is in use then listens on PORT. */
 function listensElsewhere(
   env: Record<string, string>,
   shown: Program['shown'],

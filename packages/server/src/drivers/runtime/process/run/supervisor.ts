@@ -19,23 +19,23 @@ import type { Launch, Sandbox } from '../sandbox/sandbox.ts'
 
 export type Program = Pick<Launch, 'argv' | 'cwd' | 'env' | 'who' | 'shown'> & {
   builtBytes: number | undefined
-  /** How it is started once it ended because its own port was taken; null where nothing can be done about that. */
+  /** Changes to the launch after the program ended because its port was in use. Null if the language has no such remedy. */
   onTakenPort: Pick<Launch, 'env' | 'shown'> | null
 }
 
-/** How soon after a start of ours the end of what ran before is told, and how often one that is not our child is looked at. */
+/** Delay after the start of the control plane before the end of an earlier process is reported, then the polling interval. */
 const takeUpMs = 500
 const lookMs = 1_000
 const exitMs = 1_000
 const longestPauseMs = 30_000
-/** Up for this long, and earlier endings are forgiven. */
+/** Uptime after which earlier restarts no longer count. */
 const settledMs = 60_000
 const restartsOfALoop = 5
 const processes = 1024
 
 /**
- * Keeps one instance running. The process is detached and writes to files, so that it outlives the control plane; a new
- * control plane takes it up again by its identity, and then learns of its end by looking rather than as its parent.
+ * Keeps one instance running. The process is detached and writes to files, so that it outlives the control plane. A new
+ * control plane finds it by its identity and polls for its end, because it is not the parent.
  */
 export class Supervised {
   readonly record: InstanceRecord
@@ -45,28 +45,28 @@ export class Supervised {
   readonly #endWhatItLeft: (instanceId: string) => Promise<void>
   readonly #tell: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
   readonly #note: string
-  /** Resolves with the exit of a process that is our own child. */
+  /** Resolves when a child process of this control plane exits. */
   #exit: Promise<void> = Promise.resolve()
-  /** Null for one that an earlier control plane started. */
+  /** Null for a process that an earlier control plane started. */
   #child: ChildProcess | null = null
   #program: Program | null = null
   #request: StartRequest | null = null
   #policy: RestartPolicy = { name: 'no' }
   #group: ControlGroup | null = null
-  /** What the group had counted when the process was started. */
+  /** Memory kills of the group when the process was started. */
   #memoryKills = 0
   #endedAt: string | null = null
   #stopping = false
-  /** It was asked to end, and something of it may still be at it. */
+  /** A stop is under way, and some of its processes may still run. */
   #isEnding = false
   #watching: Promise<void> | null = null
   #disk: DiskLook | null = null
   #looking: Promise<void> | null = null
   readonly #programPorts: ProgramPorts
-  /** It has ended, and whether it is started once more is being found out. */
+  /** Set while it is decided whether to restart the ended program at another port. */
   #judged: Promise<void> | null = null
   #hasTakenPort = false
-  /** A pause before the next start is under way. */
+  /** The pause before the next start is under way. */
   isRestarting = false
 
   constructor(
@@ -75,11 +75,11 @@ export class Supervised {
       records: InstanceRecords
       sandbox: Sandbox
       ports: Ports
-      /** What has left its process group too. */
+      /** Kills processes that have left the process group as well. */
       endWhatItLeft: (instanceId: string) => Promise<void>
       tell: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
       noteOf: (instanceId: string) => string
-      /** How long a program listens elsewhere before that is taken for its port. */
+      /** How long a program must listen on another port before that counts as its port. */
       otherPortMs: number
     },
   ) {
@@ -93,7 +93,7 @@ export class Supervised {
     this.#programPorts = new ProgramPorts(record, parts.records, parts.otherPortMs)
   }
 
-  /** A child of ours says itself when it has ended; of another's the process table is asked. */
+  /** A child process reports its own end. For a process of an earlier control plane the process table is read. */
   get isAlive(): boolean {
     if (this.#child) return this.#child.exitCode === null && this.#child.signalCode === null
     return this.record.process !== null && isAlive(this.record.process)
@@ -103,12 +103,12 @@ export class Supervised {
     return !this.isAlive && !this.#isEnding && ((!this.isRestarting && !this.isJudged) || this.#stopping)
   }
 
-  /** It has ended and may be started once more at once. */
+  /** The program has ended and may be restarted at once, at another port. */
   get isJudged(): boolean {
     return this.#judged !== null
   }
 
-  /** A process that has just ended is seen before its exit code is, and what follows from that: this waits the moment between. */
+  /** Waits until the exit code of a process that has just ended is known, and whether it is restarted at once. */
   async settled(): Promise<void> {
     if (this.isAlive) return
     const judged = this.#exit.then(() => this.#judged)
@@ -119,14 +119,14 @@ export class Supervised {
     if (this.isAlive) await this.#programPorts.look(sockets)
   }
 
-  /** As it was when it was last looked for. */
+  /** Addresses as of the last search. */
   get listensOn(): readonly string[] {
     return this.#programPorts.listensOn
   }
 
-  /** After a restart of the control plane: only watched. Its variables are not here, so whoever owns it starts it again. */
+  /** Watches the process after a restart of the control plane. Cannot restart it: the caller has its variables and starts it again. */
   takeUp(): void {
-    // The last control plane may have died between the start of the process and the note of it.
+    // The earlier control plane may have died after it started the process and before it saved the record.
     const launched = readIdentity(this.#note)
     if (launched && !this.isAlive && isAlive(launched)) {
       this.record.process = launched
@@ -148,7 +148,7 @@ export class Supervised {
     this.#watching ??= this.#watch()
   }
 
-  /** A process that an earlier control plane started is not restarted here: its variables are not known. */
+  /** Sets the restart policy. It has no effect on a process of an earlier control plane, whose variables are unknown. */
   setRestart(policy: RestartPolicy): void {
     this.#policy = policy
   }
@@ -206,7 +206,7 @@ export class Supervised {
     this.#records.saveEventually(this.record)
   }
 
-  /** Begins in the moment in which it ended, so that nobody takes it for ended before. */
+  /** Runs from the exit event on, so that the instance is not reported as ended before the decision. */
   #judge(): void {
     const judged = this.#restartElsewhere()
       .catch(() => undefined)
@@ -216,7 +216,7 @@ export class Supervised {
     this.#judged = judged
   }
 
-  /** A program that ended because its own port is taken is started once more at once, so that it listens on PORT where it can. */
+  /** Restarts a program once that ended because its port was in use, so that it listens on PORT if it can. */
   async #restartElsewhere(): Promise<void> {
     this.record.portTaken = await this.#programPorts.taken()
     if (this.record.portTaken === null || this.#hasTakenPort || !this.#program?.onTakenPort) return
@@ -246,7 +246,7 @@ export class Supervised {
     this.#watching = null
   }
 
-  /** On disk before anybody is told, where the disk has room: a control plane that is killed in between finds it. */
+  /** Saves the end before it is reported, if the disk has space: a control plane that is killed in between finds it. */
   #noteEnd(): void {
     const { record } = this
     record.outOfMemory = (this.#group?.memoryKills ?? 0) > this.#memoryKills
@@ -265,7 +265,7 @@ export class Supervised {
     return this.#disk?.lookedAt ?? 0
   }
 
-  /** Told now and then how much room the disk has: costs nothing while that gives no cause to look closer. */
+  /** Cheap check, with the disk's free space, whether a measurement is due. */
   hasCauseForDiskLook(room: Room): boolean {
     if (this.#looking || !this.isAlive) return false
     this.#disk ??= this.#diskLook()
@@ -289,7 +289,7 @@ export class Supervised {
     return app && diskMb ? new DiskLook({ grows: app, before: builtBytes, written, limitMb: diskMb }) : null
   }
 
-  /** Files are not in the group's limits: what has too much is ended, and stays so until somebody starts it. */
+  /** Measures the disk usage, which control groups do not limit. Kills an instance over its limit; it stays ended until it is started. */
   async #lookAtDisk(): Promise<void> {
     const { process: identity } = this.record
     if (!this.#disk || !identity) return
@@ -316,7 +316,7 @@ export class Supervised {
       () => null,
       (error: unknown) => (error as Error).message,
     )
-    // A stop that came during the start has not seen this process.
+    // A stop during the start has not seen this process.
     if (this.#stopping && this.record.process) signalGroup(this.record.process, 'SIGKILL')
     else if (words === null) this.#tell('moved', 'it runs again, at another address', this)
     else this.#tell('exited', words, this)
@@ -348,7 +348,7 @@ export class Supervised {
     this.#group?.remove()
   }
 
-  /** When the program has ended, so has everything that it started. */
+  /** Kills all processes that the ended program left. */
   async #endLeft(): Promise<void> {
     if (this.record.process) endLeftInGroup(this.record.process)
     if (!this.record.isInside) await this.#endWhatItLeft(this.record.instanceId)

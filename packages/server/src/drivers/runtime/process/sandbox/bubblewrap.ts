@@ -1,12 +1,12 @@
 import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** Where a project finds what is its own, wherever the data folder lies: what it built stays right when that is moved. */
+/** Root of a project's folders inside the sandbox. It is fixed, so that built paths stay valid when the data folder is moved. */
 export const insideRoot = '/run/berth'
 export const insideNode = `${insideRoot}/bin`
 
 const roots = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store']
-/** What programs need of the machine's settings to find names, certificates, libraries and each other. */
+/** Entries of /etc that programs need for name resolution, certificates, libraries and tools. */
 const settings =
   /^(resolv\.conf|hosts|hostname|host\.conf|gai\.conf|nsswitch\.conf|passwd|group|services|protocols|ld\.so\..*|ssl|pki|ca-certificates.*|alternatives|localtime|timezone|locale\.(conf|alias)|mime\.types|magic|os-release|debian_version|fonts|java.*|php.*|python3.*|perl|ruby.*|dotnet|npmrc|gitconfig|pip\.conf|crypto-policies)$/
 
@@ -14,13 +14,13 @@ export interface Shown {
   path: string
   at: string
   readOnly?: boolean
-  /** The project finds the place in this variable. */
+  /** Variable that tells the project the path. */
   variable?: string
   /** The requested path of a volume. It differs from `at` where nothing can be mounted. */
   mountPath?: string
 }
 
-/** A file system that begins empty. Folders on the way to what is shown are open: the project's user is not their owner. */
+/** Mounts of a file system that starts empty. Parent folders get mode 0755, because the project's user does not own them. */
 export class View {
   readonly #made: Set<string>
   readonly args: string[]
@@ -45,7 +45,10 @@ export class View {
   }
 }
 
-/** The machine, as every project sees it: programs and libraries, read-only. What is hidden is hidden below them too. */
+/**
+ * The machine as every project sees it: programs and libraries, read-only. `hidden` is covered by an empty folder if it lies
+ * below one of them.
+ */
 export function machineView(environment: Readonly<Record<string, string | undefined>>, hidden: string): View {
   const view = new View()
   for (const root of roots) {
@@ -63,23 +66,23 @@ export function machineView(environment: Readonly<Record<string, string | undefi
   return view
 }
 
-/** Paths that the sandbox fills itself: a volume must be neither at, below nor above one of them. */
+/** Paths that the sandbox fills itself. A volume must not be at, below or above one of them. */
 export const reservedPaths = (environment: Readonly<Record<string, string | undefined>>): string[] => [
   ...roots,
   ...['/nix', '/etc', '/proc', '/dev', '/sys', '/tmp', insideRoot],
   ...toolFolders(environment),
 ]
 
-/** A link such as resolv.conf may lead out of what is shown: what it leads to is shown in its place. */
+/** Mounts the target of a link such as resolv.conf in its place: the target may lie outside of the sandbox. */
 function showSetting(view: View, path: string): void {
   try {
     view.add('--ro-bind-try', realpathSync(path), path)
   } catch {
-    // It leads nowhere.
+    // A dangling link.
   }
 }
 
-/** Tools that have a folder of their own below /opt, and Node's where a version manager keeps them in somebody's home. */
+/** Folders of tools below /opt, and of Node's tools where a version manager keeps them in a home directory. */
 function toolFolders(environment: Readonly<Record<string, string | undefined>>): string[] {
   return (environment.PATH ?? '').split(':').flatMap((folder) => {
     const optional = /^\/opt\/[^/]+(?=\/)/.exec(folder)?.[0]
@@ -101,7 +104,7 @@ const certificates = (environment: Readonly<Record<string, string | undefined>>)
 export const isBelow = (places: readonly string[], folder: string) =>
   places.some((place) => folder === place || folder.startsWith(`${place}/`))
 
-/** The folders of a search path that are there inside. */
+/** Folders of a search path that exist inside the sandbox. */
 export function visibleIn(environment: Readonly<Record<string, string | undefined>>, path: string): string {
   const tools = toolFolders(environment)
   return path

@@ -1,13 +1,13 @@
 import { systemProgram } from './system-programs.ts'
 
-/** What a process becomes once it has no rights left; until then nothing of it is in any process. */
+/** The program that a launched process becomes after it has dropped its privileges. */
 export interface Handover {
   argv: readonly string[]
   cwd: string
   env: Readonly<Record<string, string>>
 }
 
-/** Read from file descriptor 3 by the last stage: in no argv, in no file, in no environment of a process with rights. */
+/** Encodes it for file descriptor 3, which the last stage reads. It is in no argv, file, or environment of a privileged process. */
 export function encodeHandover({ argv, cwd, env }: Handover): string {
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
   for (const text of [cwd, ...argv, ...variables])
@@ -15,7 +15,7 @@ export function encodeHandover({ argv, cwd, env }: Handover): string {
   return [argv.length, variables.length, cwd, ...argv, ...variables, 'end'].join('\0')
 }
 
-/** The number of the system call `keyctl`, by the machine's architecture. */
+/** System call number of `keyctl`, by architecture. */
 const keyctl: Partial<Record<NodeJS.Architecture, number>> = {
   x64: 250,
   ia32: 288,
@@ -28,8 +28,8 @@ const keyctl: Partial<Record<NodeJS.Architecture, number>> = {
 }
 
 /**
- * Whatever Berth was started with, such as a pipe of who started it, is closed: a project gets its three streams and nothing else.
- * Nor does it get the keys that the kernel keeps for the session of whoever started Berth: it begins one of its own.
+ * Last stage in Perl. Closes every inherited descriptor but the three standard streams, such as a pipe of the process that
+ * started Berth. Starts a new session keyring, so that the project cannot read the keys of the session that started Berth.
  */
 const perlStage = `
 open(my $in, '<&=', 3) or exit 125;
@@ -54,7 +54,10 @@ print STDERR "$argv[0]: $!\\n";
 exit($missing ? 127 : 126);
 `
 
-/** Slower to start, leaves SIGPIPE ignored unless `env` can set it back, and the keys of the session shared; for machines without Perl. */
+/**
+ * Last stage for machines without Perl. It starts more slowly, shares the session keyring, and leaves SIGPIPE ignored unless
+ * `env` can reset it.
+ */
 const nodeStage = `
 const { accessSync, closeSync, constants, readdirSync, readFileSync, statSync } = require('node:fs')
 const [words, variables, folder, ...rest] = readFileSync(3).toString().split('\\0')
@@ -75,7 +78,7 @@ if (signals.startsWith('/')) process.execve(signals, [signals, '--default-signal
 process.execve(file, argv, env)
 `
 
-/** The words of the last stage, which runs as the project and becomes its program. */
+/** Command line of the last stage, which runs as the project's user and becomes its program. */
 export function lastStage(node: string, { perl = systemProgram('perl'), env = systemProgram('env') } = {}): string[] {
   return perl
     ? [perl, '-e', perlStage, '--', String(keyctl[process.arch] ?? 0)]

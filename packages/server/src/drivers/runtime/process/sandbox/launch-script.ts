@@ -1,6 +1,6 @@
 /**
- * The first stage, with whatever rights Berth has: writes down which process it is, joins the control groups, shows the
- * runtime's folder at its mount point, and becomes the next stage. All its words are ours and all programs have whole paths.
+ * The first stage, with Berth's own privileges: records its process, joins the control groups, mounts the runtime's folder,
+ * and becomes the next stage. It uses only arguments of Berth and absolute paths of programs.
  */
 const script = `
 note=$1; shift
@@ -24,7 +24,7 @@ exec "$@"
 export interface FirstStage {
   note: string | null
   groupFolders: readonly string[]
-  /** In a mount namespace of its own, so that nothing stays on the machine. */
+  /** Bind mount in a new mount namespace, so that no mount stays on the machine. */
   mount: { unshare: string; program: string; folder: string; at: string } | null
 }
 

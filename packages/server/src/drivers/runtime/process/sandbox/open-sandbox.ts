@@ -10,27 +10,27 @@ import { dropRights, type IsolationKind, type Launch, type Launched, rootTools, 
 import { fixedEnvironment, systemProgram } from './system-programs.ts'
 
 export interface SandboxSettings {
-  /** The process runtime's folder. */
+  /** Folder of the process runtime. */
   folder: string
-  /** What no project may see, wherever it lies. */
+  /** Data folder, which no project may see. */
   dataDir: string
   environment: Readonly<Record<string, string | undefined>>
-  /** Left out: whatever the machine has, the best first. For tests, and for those who want to see the others. */
+  /** Kinds to try, in order. Absent: all, the strongest isolation first. */
   kinds?: readonly IsolationKind[]
 }
 
-/** There is no way in which projects could run apart here that is at least what was asked for. */
+/** No isolation of the requested kinds works here. */
 export class NoSandbox extends Error {
   override name = 'NoSandbox'
 }
 
-/** Takes the best that works here, which is found out by running it. */
+/** Returns the first isolation that works here. Runs a trial to find out. */
 export function openSandbox(settings: SandboxSettings): Sandbox {
   const { kinds = ['bubblewrap', 'own-users', 'none'] } = settings
   const isRoot = process.getuid?.() === 0
   const reasons: string[] = []
   for (const kind of kinds) {
-    // Root's own rights for every project would be worse than not running.
+    // Projects must never run with root's own privileges.
     if (kind === 'none' && isRoot) continue
     const found = candidates(kind, settings, isRoot)
     if (found.length === 0) reasons.push(missing(kind, isRoot))
@@ -88,7 +88,7 @@ function bubblewrap(bwrap: string, { folder, dataDir, environment }: SandboxSett
     launch(launch) {
       const { who, note, groupFolders, shown, endsWithUs } = launch
       const apart = ['--unshare-pid', '--unshare-ipc', '--unshare-uts', ...(tools ? [] : ['--unshare-user'])]
-      // Its own limits, so that programs which look for them still find them.
+      // The instance's own control groups, for programs that read their limits.
       const view = new View(machine)
       for (const group of groupFolders) view.add('--ro-bind', group, group)
       for (const { path, at, readOnly } of shown) view.add(readOnly ? '--ro-bind' : '--bind', path, at)
@@ -100,7 +100,7 @@ function bubblewrap(bwrap: string, { folder, dataDir, environment }: SandboxSett
   }
 }
 
-/** Root without bubblewrap: reached through a mount of their own, or where that is not allowed by the path itself. */
+/** Isolation for root without bubblewrap. Users reach their folders through a private mount, or else through the real path. */
 function ownUsers({ folder, dataDir }: SandboxSettings): Sandbox[] {
   const tools = rootTools()
   if (!tools) return []
@@ -159,7 +159,7 @@ function plain(): Sandbox {
 const below = (path: string, from: string, to: string) =>
   path === from || path.startsWith(`${from}/`) ? `${to}${path.slice(from.length)}` : path
 
-/** Null, or why it does not work. */
+/** Runs a trial. Returns null, or the reason why it failed. */
 function tryOut(sandbox: Sandbox, { folder }: SandboxSettings): string | null {
   mkdirSync(folder, { recursive: true, mode: 0o711 })
   chmodSync(folder, 0o711)

@@ -3,33 +3,33 @@ import type { Handover } from './handover.ts'
 import { systemProgram } from './system-programs.ts'
 
 /**
- * What keeps projects apart on this machine.
- * `bubblewrap`: each sees its own files and processes and nothing else. `own-users`: each runs as a user of its own and sees
- * what every user of the machine sees. `none`: all run as Berth's own user.
+ * Isolation of projects on this machine.
+ * `bubblewrap`: a project sees only its own files and processes. `own-users`: a project runs as its own user and sees what
+ * every user of the machine sees. `none`: all projects run as Berth's user.
  */
 export type IsolationKind = 'bubblewrap' | 'own-users' | 'none'
 
-/** Numbers that a process runs under; no such user needs to exist on the machine. */
+/** Numeric ids that a process runs under. They need no account on the machine. */
 export interface Who {
   uid: number
-  /** Of this build or instance alone: whatever it leaves behind is known by it. */
+  /** Group of this build or instance alone, by which its remaining processes are found. */
   gid: number
-  /** Opens the one artifact that it is about. */
+  /** Group that gives access to the artifact that is built or run. */
   artifactGid: number
 }
 
 export interface Launch extends Handover {
   who: Who | null
   groupFolders: readonly string[]
-  /** The process writes its identity here before it does anything: whoever started it may die before it is known. */
+  /** File in which the process records its identity first, because the control plane may die before it stores that. */
   note: string | null
-  /** The project's own folders. Paths in the handover are as `at` says. */
+  /** Folders of the project. Paths in the handover are those of `at`. */
   shown: readonly Shown[]
-  /** Ends with the control plane, however that ends. */
+  /** Ends with the control plane, even if that is killed. */
   endsWithUs: boolean
 }
 
-/** A command of ours. The handover goes to its file descriptor 3. */
+/** A command line of Berth. The handover goes to its file descriptor 3. */
 export interface Launched {
   program: string
   args: string[]
@@ -40,23 +40,23 @@ export interface Launched {
 
 export interface Sandbox {
   readonly kind: IsolationKind
-  /** For the log and for whoever asks. */
+  /** Description for the log and the API. */
   readonly words: string
   readonly hasOwnUsers: boolean
-  /** Each launch has its processes in a namespace of its own: they end together. */
+  /** Every launch has its own process namespace, so its processes end together. */
   readonly hasOwnProcesses: boolean
-  /** Where a project finds a path of the runtime's folder. */
+  /** Path inside the sandbox of a path in the runtime's folder. */
   seen(path: string): string
-  /** Paths at, below or above which no volume can be mounted; null: volumes cannot be mounted at all. */
+  /** Paths at, below or above which no volume can be mounted. Null: volumes cannot be mounted at all. */
   readonly reservedPaths: readonly string[] | null
-  /** The folder with the Node that Berth runs on, as the project finds it. */
+  /** Folder of the Node that Berth runs on, as a path inside the sandbox. */
   nodeFolder(): string
-  /** What of a search path the project can use. */
+  /** Folders of a search path that the project can use. */
   searchPath(path: string): string
   launch(launch: Launch): Launched
 }
 
-/** Words that give up every right but those of the user; what follows has no way back. */
+/** Command prefix that drops all privileges for good. */
 export function dropRights(setpriv: string, { uid, gid, artifactGid }: Who, canDropBounds: boolean): string[] {
   return [
     setpriv,
@@ -66,7 +66,7 @@ export function dropRights(setpriv: string, { uid, gid, artifactGid }: Who, canD
   ]
 }
 
-/** Root's tools, all or none. */
+/** Programs that switch users and mounts. Null without setpriv. */
 export function rootTools(): { setpriv: string; mount: string | null; unshare: string | null } | null {
   const setpriv = systemProgram('setpriv')
   return setpriv ? { setpriv, mount: systemProgram('mount'), unshare: systemProgram('unshare') } : null

@@ -14,25 +14,25 @@ import { ToolUnavailable } from './tool-unavailable.ts'
 export interface FetchParts {
   places: Places
   sandbox: Sandbox
-  /** The variables every program needs, from the machine. */
+  /** Variables that every program needs, from the machine. */
   baseEnv: Record<string, string>
-  /** What npm is told of the registry and the way to it. */
+  /** npm settings for the registry and its proxy. */
   npmEnv: Record<string, string>
 }
 
-/** Whose user fetches; no project has this id. */
+/** Owner id of the user that fetches. No project has it. */
 const fetcher = 'tools'
 const limits = { cpuCores: 2, memoryMb: 1024, processes: 128 }
 const fetchMs = 5 * 60_000
 const checkMs = 60_000
 const lookMs = 500
-/** The largest is Node with its headers, a quarter of that. */
+/** The largest tool is Node with its headers, which takes a quarter of this. */
 export const toolLimitMb = 800
 
 /**
- * Fetches a tool with the machine's npm, which knows the registry and proves what comes against the sums of the registry's own
- * metadata. It runs as a build does, as a user of its own, in an empty folder, and no script of a package is run. Gives the
- * name under which the tool is kept from then on.
+ * Fetches a tool with the machine's npm, which knows the registry and verifies the download against the registry's checksums.
+ * npm runs like a build, as its own user in an empty folder, without package scripts. Returns the name under which the tool
+ * is kept.
  */
 export async function fetchTool(
   tool: Tool,
@@ -48,7 +48,7 @@ export async function fetchTool(
   await chmod(join(folder, 'package.json'), 0o644)
   await runAs(task, [...install, `${name}@${range}`], folder, fetchMs, parts, abort)
   const version = await arrangePrograms({ tool, name, programs: programs ?? {} }, folder)
-  // What does not run here, for another C library perhaps, is of no use to anybody.
+  // Rejects a tool that does not run on this machine, for example because it needs another C library.
   await runAs(task, [`${parts.sandbox.seen(folder)}/bin/${tool}`, '--version'], folder, checkMs, parts, abort)
   await closeTool(tool, version, folder, parts.places.hasOwnUsers)
   return `${tool}-${version}`
@@ -121,7 +121,7 @@ const reasons: [RegExp, string][] = [
   [/\b(E401|E403)\b/, 'the npm registry does not let us in'],
 ]
 
-/** In words of ours where npm's are known; its own lines otherwise. */
+/** Explains known npm errors. Returns npm's own lines for others. */
 function reasonOf(error: unknown): string {
   const text = error instanceof CommandFailed ? error.lastLines : (error as Error).message
   const known = reasons.find(([pattern]) => pattern.test(text))

@@ -1,4 +1,4 @@
-/** What a program is a part of, as people know it. */
+/** Product name of the tool that a program belongs to. */
 const tools: Record<string, string> = {
   node: 'Node',
   npm: 'npm',
@@ -43,22 +43,22 @@ const tools: Record<string, string> = {
   cc: 'a C compiler',
 }
 
-/** The ways in which shells, `env` and our own launcher say it; the first group is the program. */
+/** Messages of shells, `env` and Berth's launcher about a missing program. The first group is the program. */
 const sayings = [
   /(?:^|: )(?:line )?(?:\d+: )?'?([\w.+@/-]{1,80})'?: (?:command )?not found$/,
   /^(?:\/usr\/bin\/)?(?:env: )?[‘'"]?([\w.+@/-]{1,80})[’'"]?: (?:No such file or directory|no such program)$/,
 ]
 const linesBack = 8
-/** What shells, and our own launcher, end with when there is no such program. */
+/** Exit code of shells and of Berth's launcher for a missing program. */
 const notFound = 127
 
-/** What is missing and what to do about it, where that is why something ended; else null. */
+/** Message about the tool whose absence ended a command, with advice. Null if it ended for another reason. */
 export function missingTool(exitCode: number | null, lastLines: readonly string[]): string | null {
   const program = exitCode === notFound ? missingProgramIn(lastLines) : null
   return program === null ? null : missingWords(program)
 }
 
-/** The program that was looked for in vain, by the last lines of what asked for it. */
+/** Name of the missing program in the last lines of output. */
 export function missingProgramIn(lines: readonly string[]): string | null {
   for (const line of lines.slice(-linesBack).reverse())
     for (const saying of sayings) {
@@ -68,7 +68,7 @@ export function missingProgramIn(lines: readonly string[]): string | null {
   return null
 }
 
-/** What a person can do about it. */
+/** Message about a missing program, with advice for the user. */
 export function missingWords(program: string): string {
   const tool = tools[program]
   if (tool) return `This project needs ${tool} (\`${program}\`), which this machine does not have: install it, or use Docker`

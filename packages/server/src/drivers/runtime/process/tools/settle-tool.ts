@@ -14,12 +14,12 @@ export interface ToolNote {
 
 interface Fetched {
   tool: Tool
-  /** Of the package. */
+  /** Package name. */
   name: string
   programs: Readonly<Record<string, string>>
 }
 
-/** Makes a `bin` of what npm has put into a folder. Gives the version that came. */
+/** Creates a `bin` folder for the package that npm installed. Returns the installed version. */
 export async function arrangePrograms({ tool, name, programs }: Fetched, folder: string): Promise<string> {
   const home = join(folder, 'node_modules', name)
   const manifest = await readManifest(join(home, 'package.json'))
@@ -32,7 +32,7 @@ export async function arrangePrograms({ tool, name, programs }: Fetched, folder:
     if (!/^[\w.-]{1,40}$/.test(program) || inside.startsWith('..') || inside.startsWith('/'))
       throw new ToolUnavailable(`the package ${name} names a program outside of itself`)
     const file = join(home, inside)
-    // Nothing on the way to it may lead elsewhere.
+    // No part of the path may be a link.
     const isItself = (await realpath(file).catch(() => null)) === join(await realpath(home), inside)
     if (!isItself || !(await lstat(file)).isFile()) throw new ToolUnavailable(`the package ${name} has no ${inside}`)
     await chmod(file, 0o755)
@@ -41,7 +41,7 @@ export async function arrangePrograms({ tool, name, programs }: Fetched, folder:
   return textOf(version)
 }
 
-/** From now on it belongs to nobody who runs projects, everybody may read it, and what it is is written down. */
+/** Finishes a tool: no project user owns it, every user can read it, and its record is written. */
 export async function closeTool(tool: Tool, version: string, folder: string, hasOwnUsers: boolean): Promise<void> {
   for (const left of ['home', 'tmp', 'package.json', join('node_modules', '.bin'), join('node_modules', '.package-lock.json')])
     await rm(join(folder, left), { recursive: true, force: true })
@@ -66,7 +66,7 @@ function binOf(bin: unknown, tool: string): Record<string, string> {
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string').slice(0, 20))
 }
 
-/** Nothing of who fetched it runs any more, so what is looked at stays what it is. */
+/** Makes a tool readable for all users. The fetching processes have ended, so no file changes meanwhile. */
 async function openToAll(folder: string, hasOwnUsers: boolean): Promise<void> {
   if (hasOwnUsers) await lchown(folder, 0, 0)
   await chmod(folder, 0o755)
@@ -88,6 +88,6 @@ export async function readToolNote(folder: string): Promise<ToolNote | null> {
   }
 }
 
-/** Whoever was used last is the last to go. */
+/** Records the time of use. The least recently used tool is removed first. */
 export const markUsed = (folder: string, now: Date) => utimes(join(folder, 'tool.json'), now, now).catch(() => undefined)
 export const lastUsed = async (folder: string) => (await lstat(join(folder, 'tool.json')).catch(() => null))?.mtimeMs ?? 0

@@ -1,10 +1,10 @@
-/** Tools that come as packages of the npm registry. */
+/** Tools that the npm registry offers as packages. */
 export const tools = ['node', 'npm', 'pnpm', 'yarn', 'bun', 'deno'] as const
 export type Tool = (typeof tools)[number]
 
 export interface ToolPackage {
   name: string
-  /** Programs that the package itself does not name: program → file of the package. */
+  /** Programs that the package does not declare: program → file of the package. */
   programs?: Readonly<Record<string, string>>
 }
 
@@ -13,12 +13,12 @@ export interface Machine {
   arch: string
 }
 
-/** As the makers of Bun and Deno call it. */
+/** Architecture name in Bun's packages. */
 const gnuArch = (arch: string) => (arch === 'arm64' ? 'aarch64' : arch)
 
 /**
- * The package that holds a tool for this machine. Those of Node, Bun and Deno are the ones that their own packages would choose
- * by a script of their own, which is not run here.
+ * Package of a tool for this machine. Node, Bun and Deno have a package per platform, which their main package would choose
+ * with an install script. Scripts are not run here.
  */
 export function packageOf(tool: Tool, range: string, { platform, arch }: Machine): ToolPackage {
   if (tool === 'node') return { name: `node-${platform}-${arch}` }
@@ -27,13 +27,13 @@ export function packageOf(tool: Tool, range: string, { platform, arch }: Machine
     const libc = platform === 'linux' ? '-glibc' : ''
     return { name: `@deno/${platform}-${arch}${libc}`, programs: { deno: 'deno' } }
   }
-  // From 2 on Yarn goes by another name there.
+  // Yarn 2 and later has another package name.
   if (tool === 'yarn' && Number(/\d+/.exec(range)?.[0] ?? 1) >= 2) return { name: '@yarnpkg/cli-dist' }
   return { name: tool }
 }
 
-/** Where the project names no version. */
+/** Default version range. */
 export const usualRange: Record<Tool, string> = { node: '*', npm: '*', pnpm: '>=9 <11', yarn: '1', bun: '1', deno: '2' }
 
-/** How people call it. */
+/** Product names. */
 export const toolName: Record<Tool, string> = { node: 'Node', npm: 'npm', pnpm: 'pnpm', yarn: 'Yarn', bun: 'Bun', deno: 'Deno' }

@@ -17,7 +17,7 @@ const ways: { kind: IsolationKind; skip: boolean }[] = [
   { kind: 'none', skip: isRoot },
 ]
 const nodePackage = `node-${process.platform}-${process.arch}`
-/** Says its version, whatever it is asked. */
+/** A program that always prints its version. */
 const says = (version: string) => ({ files: { 'bin/node': `#!/bin/sh\necho ${version}\n` }, bin: { node: 'bin/node' } })
 const pnpm = (version: string) => ({
   files: { 'bin/pnpm.cjs': `#!/bin/sh\necho pnpm ${version}\n` },
@@ -27,7 +27,7 @@ const pnpm = (version: string) => ({
 const best = ways.find(({ skip }) => !skip)?.kind
 
 describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, skip }) => {
-  // How they are kept is the same everywhere; fetching takes its time.
+  // Fetching is slow, and the storage does not depend on the isolation.
   const testOnce = test.skipIf(kind !== best)
   let folder: string
   let registry: NpmRegistry
@@ -93,7 +93,7 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
       `/${nodePackage}/-/22.5.0.tgz`,
       '/pnpm/-/9.1.0.tgz',
     ])
-    // Nothing more is asked of the registry, by this control plane or by the next one.
+    // Neither this control plane nor the next one contacts the registry again.
     await registry[Symbol.asyncDispose]()
     await runtime.close()
     runtime = open()
@@ -141,7 +141,7 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
   )
 
   testOnce(
-    'that a registry never sends hold up nobody who gives up',
+    'that a registry never sends do not delay a caller that gives up',
     async () => {
       registry.hang()
       const abort = new AbortController()

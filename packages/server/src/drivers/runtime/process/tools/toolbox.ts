@@ -14,9 +14,9 @@ import { type WantedTool, wantedTools } from './wanted-tools.ts'
 
 /** Tools for one build or instance. */
 export interface ToolSet {
-  /** By these they are found again. */
+  /** Names under which the tools are kept. */
   names: readonly string[]
-  /** Folders with their programs, as the project finds them. */
+  /** Folders of their programs, as paths inside the sandbox. */
   path: readonly string[]
   shown: readonly Shown[]
 }
@@ -24,7 +24,7 @@ export interface ToolSet {
 export const noTools: ToolSet = { names: [], path: [], shown: [] }
 
 const megabyte = 1024 * 1024
-/** A range that was answered so long ago is asked again: what it allows has had mends since. */
+/** Age after which a range is resolved again, because newer releases may fit it. */
 const freshMs = 30 * 24 * 60 * 60_000
 
 interface Kept extends ToolNote {
@@ -33,14 +33,14 @@ interface Kept extends ToolNote {
 }
 
 /**
- * Node and the package managers of JavaScript in the versions that projects ask for, each fetched once and shared, read-only, by
- * all who need it. Those that no artifact uses go first when there is no room left.
+ * Versions of Node and of JavaScript package managers that projects ask for. Each is fetched once and shared read-only. When
+ * space runs out, tools that no artifact uses are removed.
  */
 export class Toolbox {
   readonly #parts: FetchParts
   readonly #limitBytes: number
   readonly #fetching = new Map<string, Promise<string>>()
-  /** By builds that are under way: no artifact names these yet. */
+  /** Number of running builds that use a tool, which no artifact names yet. */
   readonly #held = new Map<string, number>()
   readonly #closing = new AbortController()
   #count = 0
@@ -51,7 +51,7 @@ export class Toolbox {
     this.#limitBytes = limitMb * megabyte
   }
 
-  /** What a build asks for and the machine does not have as it is. Held until `release` is called with it. */
+  /** Tools that a build asks for and the machine lacks. They are held until `release`. */
   async forPlan(plan: BuildPlan, say: (line: string) => void, abort: AbortSignal): Promise<ToolSet> {
     const { wanted, warnings } = wantedTools(plan, { node: process.version, has: (program) => this.#has(program) })
     for (const warning of warnings) say(`Warning: ${warning}`)
@@ -68,7 +68,7 @@ export class Toolbox {
     return this.#set(names)
   }
 
-  /** Those that an artifact was built with; one that is gone is fetched again. */
+  /** Tools that an artifact was built with. A removed tool is fetched again. */
   async named(names: readonly string[], abort: AbortSignal): Promise<ToolSet> {
     for (const name of names) {
       const [, tool, version] = /^([a-z]+)-(.+)$/.exec(name) ?? []
@@ -86,7 +86,7 @@ export class Toolbox {
     }
   }
 
-  /** What is being fetched is given up. */
+  /** Cancels all fetches. */
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.allSettled(this.#fetching.values())
@@ -129,7 +129,7 @@ export class Toolbox {
     return name
   }
 
-  /** All who want the same wait for the same; whoever gives up leaves the others theirs. */
+  /** Fetches a tool once for all callers that wait for it. A caller that aborts leaves the fetch to the others. */
   async #fetchOnce(tool: Tool, range: string, abort: AbortSignal): Promise<string> {
     const key = `${tool} ${range}`
     const under = this.#fetching.get(key) ?? this.#fetch(tool, range).finally(() => this.#fetching.delete(key))
@@ -154,9 +154,9 @@ export class Toolbox {
     await this.#makeRoom()
     const draft = join(places.of('tools'), `fetching-${process.pid}-${this.#count++}`)
     try {
-      // Nobody's alone: it has a deadline of its own.
+      // Shared by all callers, so no caller's signal applies. The fetch has its own time limit.
       const name = await fetchTool(tool, range, draft, this.#parts, this.#closing.signal)
-      // Another range may have led to the same.
+      // Another range may have resolved to the same version.
       await rename(draft, this.#folder(name)).catch((error: unknown) => {
         if (!existsSync(this.#folder(name))) throw error
       })
@@ -166,7 +166,7 @@ export class Toolbox {
     }
   }
 
-  /** What a control plane that was killed has left half done. */
+  /** Removes unfinished fetches of a killed control plane. */
   async #sweep(): Promise<void> {
     const { places } = this.#parts
     for (const name of places.list('tools').filter((one) => one.startsWith('fetching-')))
@@ -228,7 +228,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** What npm reads of our own environment: where the registry is and how to come to it. */
+/** Variables of Berth's environment that npm reads: the registry and its proxy. */
 const npmSettings = /^npm_config_(?:registry|cafile|(?:https[-_])?proxy|noproxy|strict[-_]ssl)$/i
 
 export const npmEnvironment = (environment: Readonly<Record<string, string | undefined>>): Record<string, string> =>

@@ -1,13 +1,13 @@
 /** Major, minor, patch. */
 export type Version = readonly [number, number, number]
 
-/** From the first one on and up to the second one, which is no part of it; null: without end. */
+/** Half-open interval: includes the first version, excludes the second. Null: no upper bound. */
 type Span = readonly [Version, Version | null]
 
 const whole = /^v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?:\+[\w.-]*)?$/
 const part = /^(>=|<=|>|<|=|\^|~>?)?v?(\d{1,6}|[xX*])?(?:\.(\d{1,6}|[xX*]))?(?:\.(\d{1,6}|[xX*]))?$/
 
-/** A released version; what is about to be released counts for none. */
+/** Parses a released version. Null for a prerelease. */
 export function versionOf(text: string): Version | null {
   const [, ...numbers] = whole.exec(text.trim()) ?? []
   return numbers.length === 3 ? (numbers.map(Number) as unknown as Version) : null
@@ -20,7 +20,7 @@ export function compare(left: Version, right: Version): number {
   return 0
 }
 
-/** Whether a range as package.json writes it allows a version; null when it cannot be read. */
+/** Whether a range, as in package.json, allows a version. Null if the range cannot be parsed. */
 export function allows(range: string, version: Version): boolean | null {
   const ways = range.split('||').map(spansOf)
   if (ways.includes(null)) return null
@@ -29,10 +29,10 @@ export function allows(range: string, version: Version): boolean | null {
   )
 }
 
-/** Exactly one version is meant. */
+/** Whether the range names exactly one version. */
 export const isExact = (range: string) => versionOf(range.replace(/^=/, '')) !== null
 
-/** All of them have to hold. */
+/** Intervals that must all contain the version. */
 function spansOf(text: string): Span[] | null {
   const [first, last, more] = text.trim().split(/\s+-\s+/)
   if (last !== undefined) return more === undefined ? both(spanOf(`>=${first}`), spanOf(`<=${last}`)) : null
@@ -69,7 +69,7 @@ function spanOf(word: string): Span | null {
   return [from, next]
 }
 
-/** The first version in which one of the leading numbers is higher. */
+/** The lowest version in which the last of the given leading numbers is higher. */
 function after([major, minor, patch]: Version, numbers: number): Version {
   if (numbers === 1) return [major + 1, 0, 0]
   return numbers === 2 ? [major, minor + 1, 0] : [major, minor, patch + 1]

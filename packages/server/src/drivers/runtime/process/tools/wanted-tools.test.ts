@@ -21,7 +21,7 @@ describe('the tools that a project asks for', () => {
   })
 
   test('that cannot be read are a warning', () => {
-    expect(nodeRange('lts/nobody')).toBeNull()
+    expect(nodeRange('lts/unknown')).toBeNull()
     expect(ask({ runtimeVersion: { node: 'the newest' } })).toMatchObject({ wanted: [], warnings: [expect.any(String)] })
   })
 

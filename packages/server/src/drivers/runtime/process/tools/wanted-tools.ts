@@ -5,22 +5,22 @@ import { allows, isExact, versionOf } from './version-range.ts'
 export interface WantedTool {
   tool: Tool
   range: string
-  /** Something on this machine does instead, where this cannot be had. */
+  /** Program of this machine to use if the tool cannot be fetched. */
   instead: string | null
 }
 
 export interface Present {
-  /** The Node that projects find when they ask for none. */
+  /** Version of the Node that projects get by default. */
   node: string
-  /** Whether the machine has a program that projects can reach. */
+  /** Whether the machine has a program that projects can run. */
   has(program: string): boolean
 }
 
-/** Names of Node's long-lived versions, as `.nvmrc` writes them. */
+/** Code names of Node's LTS releases, as in `.nvmrc`. */
 const names = ['argon', 'boron', 'carbon', 'dubnium', 'erbium', 'fermium', 'gallium', 'hydrogen', 'iron', 'jod', 'krypton']
 const anyNode = /^(?:node|stable|current|latest|lts|lts\/\*|\*|x|)$/i
 
-/** As a range of versions; null when it cannot be read. */
+/** Version range of a Node version as projects write it. Null if it cannot be parsed. */
 export function nodeRange(text: string): string | null {
   const wanted = text.trim()
   if (anyNode.test(wanted)) return '*'
@@ -29,7 +29,7 @@ export function nodeRange(text: string): string | null {
   return allows(wanted, [0, 0, 0]) === null ? null : wanted
 }
 
-/** What a project asks for and this machine does not have as it is. Warnings are about what cannot be read. */
+/** Tools that a project asks for and this machine lacks. Warns about versions that cannot be parsed. */
 export function wantedTools(plan: BuildPlan, present: Present): { wanted: WantedTool[]; warnings: string[] } {
   const warnings: string[] = []
   const node = wantedNode(plan.runtimeVersion.node, present, warnings)
@@ -43,7 +43,7 @@ function wantedNode(text: string | undefined, { node }: Present, warnings: strin
   const here = versionOf(node)
   if (range === null) warnings.push(`"${text}" names no version of Node: ${node} is used`)
   if (range === null || !here || allows(range, here)) return null
-  // One that is pinned to the last number runs on its neighbours.
+  // A project pinned to an exact version usually runs on other versions of the same major.
   const isNear = isExact(range) && versionOf(range.replace(/^=/, ''))?.[0] === here[0]
   return { tool: 'node', range, instead: isNear ? `Node ${node}` : null }
 }
