@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { ConnectionsFirst } from './connections-first.ts'
 
 /** Requests of one connection that wait for the answer before them. */
 export const pipelinedAtMost = 16
@@ -21,11 +22,13 @@ interface Timeouts {
 export function createServerInTurn(answer: Answer, options: object): Server {
   const { http, keepAliveTimeout, requestTimeout, connectionTimeout } = options as Timeouts
   const waiting = new WeakMap<Socket, number>()
+  const connections = new ConnectionsFirst()
+  const begin: Answer = (request, response) => connections.begin(request, () => answer(request, response))
   const server = createServer(http, (request, response) => {
     const { socket } = request
     if (socket.destroyed) return
     // Node gives the connection to one answer at a time.
-    if (response.socket !== null) return answer(request, response)
+    if (response.socket !== null) return begin(request, response)
     const count = (waiting.get(socket) ?? 0) + 1
     if (count > pipelinedAtMost) {
       socket.destroy()
@@ -34,10 +37,13 @@ export function createServerInTurn(answer: Answer, options: object): Server {
     waiting.set(socket, count)
     response.once('socket', () => {
       waiting.set(socket, (waiting.get(socket) ?? 1) - 1)
-      answer(request, response)
+      begin(request, response)
     })
   })
-  server.on('connection', closeWithoutStacks)
+  server.on('connection', (socket) => {
+    connections.noteConnection()
+    closeWithoutStacks(socket)
+  })
   server.keepAliveTimeout = keepAliveTimeout
   server.requestTimeout = requestTimeout
   return server.setTimeout(connectionTimeout)

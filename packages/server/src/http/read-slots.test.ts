@@ -73,21 +73,3 @@ test('a read that fails gives its place back', async () => {
   await Promise.all(answers)
   expect(await slots.run('one', never, async () => 'soon')).toBe('soon')
 })
-
-test('connections that come in go first, for a while', async () => {
-  const slots = new ReadSlots()
-  slots.noteConnection()
-  let isComputed = false
-  const answer = slots.run('one', never, async () => {
-    isComputed = true
-    return 'answer'
-  })
-  await turn()
-  expect(isComputed).toBe(false)
-  expect(await answer).toBe('answer')
-  // However many there are.
-  const accepting = setInterval(() => slots.noteConnection(), 0)
-  slots.noteConnection()
-  expect(await slots.run('one', never, async () => 'answer')).toBe('answer')
-  clearInterval(accepting)
-})

@@ -5,14 +5,11 @@ import { fail } from '../platform/failure.ts'
 export const readBounds = { atOnce: 4, withSlow: 32, waiting: 128, waitingOfAll: 1024 }
 /** A read that takes longer waits for a peer, such as a git host: it keeps no other read of its caller waiting. */
 const slowMs = 500
-/** How long connections that come in go first. */
-const connectionsFirstMs = 250
 
 /** Returned instead of an answer where the client has gone away before it was computed. */
 export const clientGone = Symbol('the client has gone away')
 
 interface WaitingRead {
-  since: number
   isGone(): boolean
   start(): void
   drop(): void
@@ -32,39 +29,25 @@ function hasRoom({ running }: Caller): boolean {
 
 /**
  * Bounds the reads that are computed at once for one caller. Others wait, a bounded number of them; more are refused at once. A read whose client goes away
- * while it waits is not computed. Node accepts one connection in a turn of the event loop: while more come in, reads wait, or another caller's connection would
- * be accepted only after all that.
+ * while it waits is not computed.
  */
 export class ReadSlots {
   readonly #callers = new Map<string, Caller>()
   #waiting = 0
-  #isAccepting = false
   #isScheduled = false
   #isTimed = false
-
-  /** Called for each accepted connection. */
-  noteConnection(): void {
-    if (this.#isAccepting) return
-    this.#isAccepting = true
-    // The next one is accepted in the next turn.
-    setImmediate(() =>
-      setImmediate(() => {
-        this.#isAccepting = false
-      }),
-    )
-  }
 
   run<T>(who: string, isGone: () => boolean, read: () => Awaitable<T>): Awaitable<T | typeof clientGone> {
     if (isGone()) return clientGone
     const caller = this.#callers.get(who) ?? { running: new Set(), waiting: [] }
-    if (hasRoom(caller) && !this.#isAccepting) return this.#start(who, caller, read)
+    if (hasRoom(caller)) return this.#start(who, caller, read)
     if (caller.waiting.length >= readBounds.waiting || this.#waiting >= readBounds.waitingOfAll)
       return fail('unavailable', { retryAfterSeconds: 1, words: 'Too many requests are waiting. Try again in 1 s.' })
     this.#waiting += 1
     this.#callers.set(who, caller)
     return new Promise((resolve) => {
       const start = () => resolve(new Promise((answered) => answered(this.#start(who, caller, read) as T)))
-      caller.waiting.push({ since: performance.now(), isGone, start, drop: () => resolve(clientGone) })
+      caller.waiting.push({ isGone, start, drop: () => resolve(clientGone) })
       this.#scheduleNext(caller)
     })
   }
@@ -107,26 +90,21 @@ export class ReadSlots {
 
   /** Starts one read of each caller that has a free slot. */
   #startWaiting(): void {
-    const now = performance.now()
     for (const [who, caller] of this.#callers) {
-      if (hasRoom(caller)) this.#startNext(caller, now)
+      if (hasRoom(caller)) this.#startNext(caller)
       if (caller.waiting.length === 0 && caller.running.size === 0) this.#callers.delete(who)
       else if (caller.waiting.length > 0) this.#scheduleNext(caller)
     }
   }
 
-  #startNext({ waiting }: Caller, now: number): void {
-    for (let next = waiting[0]; next; next = waiting[0]) {
-      const isGone = next.isGone()
-      if (!isGone && this.#isAccepting && now - next.since < connectionsFirstMs) return
-      waiting.shift()
+  #startNext({ waiting }: Caller): void {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
       this.#waiting -= 1
-      if (isGone) {
-        next.drop()
-        continue
+      if (!next.isGone()) {
+        next.start()
+        return
       }
-      next.start()
-      return
+      next.drop()
     }
   }
 }

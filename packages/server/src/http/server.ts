@@ -48,7 +48,6 @@ export function createHttpServer(settings: HttpSettings, handlers: ModuleHandler
     clientErrorHandler: answerMalformed(requestIds),
   })
   app.decorateRequest('state')
-  app.server.on('connection', () => deps.reads.noteConnection())
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     if (deps.stopping.aborted) fail('unavailable')

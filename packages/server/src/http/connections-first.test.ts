@@ -1,0 +1,65 @@
+import type { IncomingMessage } from 'node:http'
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, test, vi } from 'vitest'
+import { ConnectionsFirst } from './connections-first.ts'
+
+/** Requests by the credential that they bring; each is noted once it is begun. */
+function scene() {
+  const connections = new ConnectionsFirst()
+  const begun: string[] = []
+  const request = (name: string, authorization: string) => {
+    const socket = { destroyed: false, remoteAddress: '192.0.2.1' }
+    connections.begin({ headers: { authorization }, socket } as unknown as IncomingMessage, () => begun.push(name))
+    return socket
+  }
+  return { connections, begun, request }
+}
+
+test('without connections that come in a request is begun at once', () => {
+  const { begun, request } = scene()
+  for (const name of ['a', 'b', 'c']) request(name, 'one')
+  expect(begun).toEqual(['a', 'b', 'c'])
+})
+
+test('while connections come in a caller has one request begun, and another caller one too', async () => {
+  const { connections, begun, request } = scene()
+  connections.noteConnection()
+  for (const name of ['a', 'b', 'c']) request(name, 'one')
+  request('other', 'two')
+  expect(begun).toEqual(['a', 'other'])
+  await vi.waitFor(() => expect(begun).toEqual(['a', 'other', 'b', 'c']), 20_000)
+})
+
+test('afterwards one request of each caller is begun in a turn', async () => {
+  const { connections, begun, request } = scene()
+  connections.noteConnection()
+  for (const name of ['a', 'b', 'c']) request(name, 'one')
+  for (const name of ['x', 'y', 'z']) request(name, 'two')
+  await vi.waitFor(() => expect(begun).toHaveLength(6), 20_000)
+  expect(begun).toEqual(['a', 'x', 'b', 'y', 'c', 'z'])
+})
+
+test('a request whose client goes away while it waits is not begun', async () => {
+  const { connections, begun, request } = scene()
+  connections.noteConnection()
+  request('a', 'one')
+  request('gone', 'one').destroyed = true
+  request('c', 'one')
+  await vi.waitFor(() => expect(begun).toEqual(['a', 'c']), 20_000)
+})
+
+test('connections without end delay a request for a while only', async () => {
+  const { connections, begun, request } = scene()
+  let isOver = false
+  const accepting = (async () => {
+    while (!isOver) {
+      connections.noteConnection()
+      await turn()
+    }
+  })()
+  connections.noteConnection()
+  for (const name of ['a', 'b', 'c', 'd']) request(name, 'one')
+  await vi.waitFor(() => expect(begun).toEqual(['a', 'b', 'c', 'd']), 20_000)
+  isOver = true
+  await accepting
+})
