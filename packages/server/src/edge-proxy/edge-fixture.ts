@@ -8,7 +8,7 @@ import { EmbeddedEdge, type EmbeddedEdgeOptions } from '../drivers/edge/embedded
 import type { EdgeHost, EdgeTable, EdgeUpstream } from './protocol/edge-table.ts'
 import type { RequestRecord } from './protocol/request-record.ts'
 
-/** For tests: a real edge process in a folder of its own, on a port of its own. It ends by itself when the test run dies. */
+/** Test support: a real edge process with its own folder and port. It ends by itself when the test run dies. */
 export class TestEdge {
   readonly driver: EmbeddedEdge
   readonly records: RequestRecord[] = []
@@ -39,7 +39,7 @@ export class TestEdge {
     return ask(this.port, host, path, options)
   }
 
-  /** The record of the request to that path, when it has come in. */
+  /** The record of the request to that path, once it has arrived. */
   async record(path: string): Promise<RequestRecord> {
     return eventually(() => this.records.find((record) => record.path === path))
   }
@@ -81,7 +81,7 @@ export interface TestUpstream extends EdgeUpstream {
 
 let lastUpstream = 0
 
-/** Answers with what it was asked. */
+/** Answers with a description of the request. */
 export const startEchoUpstream = (): Promise<TestUpstream> =>
   startUpstream((request, response) => {
     let bytes = 0
@@ -94,7 +94,7 @@ export const startEchoUpstream = (): Promise<TestUpstream> =>
     )
   })
 
-/** A real HTTP server on a port of its own. */
+/** A real HTTP server on its own port. */
 export async function startUpstream(
   handler: http.RequestListener,
   adjust?: (server: http.Server) => void,
@@ -104,7 +104,7 @@ export async function startUpstream(
   return listening(server)
 }
 
-/** A server that speaks whatever bytes it likes. */
+/** A server that can send arbitrary bytes. */
 export async function startRawUpstream(onConnection: (socket: net.Socket) => void): Promise<TestUpstream> {
   return listening(
     net.createServer((socket) => {
@@ -172,7 +172,7 @@ export function ask(
   })
 }
 
-/** Writes bytes as they are and gives everything that came back when the connection ended, or after `forMs`. */
+/** Sends raw bytes; resolves with everything received when the connection ended, or after `forMs`. */
 export function rawAsk(port: number, text: string | Buffer, forMs = 5_000): Promise<string> {
   return new Promise((resolve) => {
     const parts: Buffer[] = []

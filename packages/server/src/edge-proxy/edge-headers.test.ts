@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const noBots: EdgeRule = { id: 'bots', kind: 'ban', enabled: true, config: { userAgents: ['badbot'] } }
 
-/** The status of the first answer, and what the upstream got of it. */
+/** The status of the first response, and what the upstream received. */
 async function send(lines: string[], body = '', host = 'host.test') {
   received = ''
   const text = await rawAsk(
@@ -65,7 +65,7 @@ describe('Content-Length', () => {
   })
 })
 
-describe('headers that speak for somebody else', () => {
+describe('headers that claim to come from a proxy', () => {
   const forged = [
     'X-Forwarded-For',
     'X-Forwarded-Proto',

@@ -54,7 +54,7 @@ const isAlive = (pid: number) => {
   }
 }
 
-/** A control plane of its own; resolves when its edge serves. */
+/** Starts a separate control plane; resolves when its edge serves. */
 async function startControlSide(): Promise<{ child: ChildProcess; port: number }> {
   const script = fileURLToPath(new URL('./control-side.fixture.ts', import.meta.url))
   const child = spawn(process.execPath, [script, JSON.stringify(testSettings(folder)), JSON.stringify(table())], {
@@ -146,7 +146,7 @@ describe('the edge and its control plane', () => {
     expect((await other.start()).http.port).toBe(at.port)
   })
 
-  test('socket and table can be opened by nobody else', async () => {
+  test('socket and table can be opened by no other user', async () => {
     const edge = driver()
     await edge.start()
     await edge.apply(table())
@@ -198,7 +198,7 @@ describe('the edge and its control plane', () => {
     expect(a.http.port).toBe(b.http.port)
   })
 
-  test('an edge whose folder is removed ends by itself: nobody could find it again', async () => {
+  test('an edge whose folder is removed ends by itself: no control plane could find it again', async () => {
     const edge = driver({ orphanExitMs: null })
     await edge.start()
     const pid = await pidOf()
@@ -207,7 +207,7 @@ describe('the edge and its control plane', () => {
     await eventually(() => !isAlive(pid))
   })
 
-  test('an edge that nobody wants ends by itself where that is asked for', async () => {
+  test('an edge without a control plane ends by itself where that is asked for', async () => {
     const edge = driver({ orphanExitMs: 200 })
     await edge.start()
     const pid = await pidOf()

@@ -7,7 +7,7 @@ import type { ListenerOwner } from '../platform/listener/listener-owner.ts'
 import { startEdge, type TestEdge } from './edge-fixture.ts'
 import type { EdgeHost, EdgeUpstream } from './protocol/edge-table.ts'
 
-/** A number that is nobody's on this machine. */
+/** A user id that is not used on this machine. */
 const projectUid = 0x1fff0001
 const isRoot = process.getuid?.() === 0
 const bwrap = process.env.BERTH_TEST_BWRAP ?? '/usr/bin/bwrap'
@@ -17,7 +17,7 @@ const server = (listen: string) => `
   server.listen(${listen}, () => console.log(server.address().port))
   process.on('disconnect', () => process.exit())
   process.stdin.resume().on('end', () => process.exit())`
-/** Starts the program that its last word holds, and waits for it. */
+/** Runs the program in its last argument, and waits for it. */
 const starter = (options: string) => `
   const child = require('child_process').spawn(process.execPath, ['-e', process.argv[1]], ${options})
   child.on('exit', () => process.exit())`
@@ -58,7 +58,7 @@ const treeOf = ({ pid }: ChildProcess): ListenerOwner => {
   return { pid: pid!, startTime: stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]! }
 }
 
-/** The host that the edge now serves from the address. */
+/** Routes a new host to the address; returns the host name. */
 async function routeTo(port: number, listener: ListenerOwner): Promise<string> {
   count += 1
   const host = `listener-${count}.test`
@@ -70,7 +70,7 @@ async function routeTo(port: number, listener: ListenerOwner): Promise<string> {
 
 const withCookie = { headers: { cookie: 'session=of-a-visitor' } }
 
-/** Somebody else: this process. Counts the bytes that it is sent. */
+/** A foreign listener, in this test process. Records the bytes it receives. */
 async function stranger(listen: net.ListenOptions, greeting = ''): Promise<{ port: number; heard: string[] }> {
   const heard: string[] = []
   const listener = net.createServer((socket) => {

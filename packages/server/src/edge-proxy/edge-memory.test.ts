@@ -8,7 +8,9 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually, rawAsk, serve, startEdge, startRawUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
 
-/** Somebody sends without end and somebody else takes nothing: the edge stops the sender, and its memory stays where it was. */
+/**
+ * A peer sends without end and the other one reads nothing: the edge must stop reading from the sender, and its memory must not grow.
+ */
 let edge: TestEdge
 let folder: string
 let pid: number
@@ -16,7 +18,7 @@ let idleBytes: number
 const upstreams: TestUpstream[] = []
 const sockets: net.Socket[] = []
 
-/** More than the kernel's buffers on the way hold, by far; an edge that keeps it is caught. */
+/** Far more than the kernel's socket buffers hold, so that an edge that buffers it is noticed. */
 const endless = 160 * 1_048_576
 const kernelAtMost = 32 * 1_048_576
 const growthAtMost = 96 * 1_048_576
@@ -63,7 +65,7 @@ function deafClient(text: string): net.Socket {
   return socket
 }
 
-/** Writes a piece over and over, as fast as it is taken. */
+/** Writes a piece repeatedly, as fast as it is accepted. */
 class Flood {
   sent = 0
   over = false
@@ -83,7 +85,7 @@ class Flood {
     more()
   }
 
-  /** Resolves with what was taken once nothing more is, or the connection is gone. */
+  /** Resolves with the bytes accepted, once no more are accepted or the connection is closed. */
   async stopped(): Promise<number> {
     for (let before = -1; before !== this.sent && !this.over && this.sent < endless; ) {
       before = this.sent
@@ -101,7 +103,7 @@ async function expectBounded(flood: Flood): Promise<void> {
 const get = (host: string, extra = '') => `GET / HTTP/1.1\r\nHost: ${host}\r\n${extra}\r\n`
 const many = (text: string) => Buffer.from(text.repeat(Math.ceil(65_536 / text.length)), 'latin1')
 
-/** The flood an upstream begins with the first byte it hears. */
+/** A flood that an upstream sends after the first byte it receives. */
 function floodFrom(host: string, first: string, piece: Buffer): { host: Promise<string>; flood: Promise<Flood> } {
   let begun: (flood: Flood) => void
   const flood = new Promise<Flood>((resolve) => {

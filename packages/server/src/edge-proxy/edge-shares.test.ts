@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { eventually, serve, startEdge, startUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
 
-/** Real sockets from several loopback addresses: 127.0.0.2 is the one who wants everything. */
+/** Real sockets from several loopback addresses: 127.0.0.2 is the client that opens too many connections. */
 let edge: TestEdge
 let upstream: TestUpstream
 let sockets: Client[] = []
@@ -37,7 +37,7 @@ const project = (name: string) => {
   return { target: { ...target, projectId: name } } as ReturnType<typeof serve>
 }
 
-/** Sockets that the edge holds of clients: established, or left by the client and not yet closed here. */
+/** Client sockets that the edge holds: established, or closed by the client and not yet by the edge. */
 async function heldSockets(): Promise<number> {
   const hex = [edge.port, edge.tlsPort].map((port) => `:${port.toString(16).toUpperCase().padStart(4, '0')}`)
   const lines = (await readFile('/proc/net/tcp', 'utf8')).split('\n').slice(1)
@@ -63,7 +63,7 @@ class Client {
     })
   }
 
-  /** Resolves when an answer has begun, or the connection is gone. */
+  /** Resolves when a response has begun, or the connection is closed. */
   async ask(path: string, host = 'a.test', extra = ''): Promise<string> {
     this.text = ''
     this.socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${extra}\r\n`)
@@ -86,7 +86,7 @@ const connectMany = (count: number, from: string, port = edge.port) =>
   Promise.all(Array.from({ length: count }, () => connect(from, port)))
 
 describe('one client with idle connections', () => {
-  test('keeps nobody out: its own go when its share is full', async () => {
+  test('keeps no other client out: its own are closed when its share is full', async () => {
     const greedy = await connectMany(100, '127.0.0.2')
     await eventually(() => greedy.filter(({ closed }) => !closed).length <= 10)
     expect(await (await connect('127.0.0.3')).ask('/')).toBe('200')
@@ -104,7 +104,7 @@ describe('one client with idle connections', () => {
     expect(busy.closed).toBe(false)
   })
 
-  test.each(['a part of a head', 'nothing on the port of https'])('that sends %s keeps nobody out either', async (what) => {
+  test.each(['a part of a head', 'nothing on the port of https'])('that sends %s keeps no client out either', async (what) => {
     const head = what === 'a part of a head'
     const greedy = await connectMany(60, '127.0.0.2', head ? edge.port : edge.tlsPort)
     if (head) for (const { socket } of greedy) socket.write('GET / HTTP/1.1\r\nHost')
@@ -112,7 +112,7 @@ describe('one client with idle connections', () => {
     expect(await (await connect('127.0.0.3')).ask('/')).toBe('200')
   })
 
-  test('of many addresses: when all is full, idle ones of whoever holds most make room', async () => {
+  test('of many addresses: at the limit, idle ones of the clients that hold most are closed', async () => {
     const small = await connect('127.0.0.9')
     for (const from of ['127.0.0.2', '127.0.0.4', '127.0.0.5', '127.0.0.6']) await connectMany(10, from)
     const late = await connectMany(3, '127.0.0.7')

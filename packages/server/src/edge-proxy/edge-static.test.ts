@@ -13,7 +13,7 @@ let folder: string
 const script = `console.log(${JSON.stringify('x'.repeat(5_000))})`
 const big = randomBytes(3_000_000)
 
-/** As a deployment writes them beside the pages. */
+/** Rules as a deployment writes them beside the pages. */
 const rules: SiteRules = {
   redirects: [
     { from: ['=old', '*splat'], to: '/new/:splat', status: 301, force: true },
@@ -256,7 +256,7 @@ describe('what its owner says of a site’s addresses', () => {
     expect([unchanged.status, unchanged.headers['cache-control']]).toEqual([304, 'max-age=60'])
   })
 
-  test('the rules themselves are served to nobody, and broken ones break nothing', async () => {
+  test('the rules file is never served, and an invalid one is ignored', async () => {
     expect((await edge.ask('ruled.test', '/../site-rules.json')).body).not.toContain('redirects')
     expect((await edge.ask('broken.test', '/')).body).toBe('still here')
   })

@@ -10,7 +10,7 @@ afterEach(async () => {
   await upstream?.close()
 })
 
-/** What is known when every counter's last word counts. */
+/** Keeps the latest value of each counter and minute. */
 class Known {
   readonly #minutes = new Map<string, TrafficMinute>()
   readonly hear = (minutes: TrafficMinute[]) => {
@@ -39,7 +39,7 @@ test.each([1, 3])(
     await eventually(() => known.sum('requests', 'production') === 10 && known.sum('requests', 'preview') === 1)
     expect(['errors4xx', 'errors5xx', 'bytesOut'].map((name) => known.sum(name as 'bytesOut', 'production'))).toEqual([4, 2, 50])
 
-    // The control plane dies; the edge goes on, and the next one hears of all of it.
+    // The control plane dies; the edge continues, and the next control plane receives all counts.
     await edge.driver.stop({ keepServing: true })
     await edge.ask('a.test', '/')
     const next = new Known()
@@ -48,7 +48,7 @@ test.each([1, 3])(
     await driver.start()
     await eventually(() => next.sum('requests', 'production') === 11)
     await edge.ask('a.test', '/')
-    // What came last is told before it ends.
+    // The last counts are sent before the edge ends.
     await driver.stop({ keepServing: false, graceMs: 500 })
     expect(next.sum('requests', 'production')).toBe(12)
   },

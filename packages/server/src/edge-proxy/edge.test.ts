@@ -175,7 +175,7 @@ describe('what the edge says itself', () => {
       'started.test': { target: { kind: 'paused', projectId, reason: 'start' } },
     })
     for (const [host, status, code] of [
-      ['nobody.test', 404, 'unknown_host'],
+      ['unrouted.test', 404, 'unknown_host'],
       ['off.test', 503, 'project_disabled'],
       ['broken.test', 502, 'project_failed'],
       ['restored.test', 503, 'project_restoring'],
@@ -201,8 +201,8 @@ describe('what the edge says itself', () => {
 
   test('ACME challenges are answered on every host', async () => {
     await edge.route({}, { challenges: { tok_1: 'tok_1.thumb' } })
-    expect((await edge.ask('nobody.test', '/.well-known/acme-challenge/tok_1')).body).toBe('tok_1.thumb')
-    expect((await edge.ask('nobody.test', '/.well-known/acme-challenge/tok_2')).status).toBe(404)
+    expect((await edge.ask('unrouted.test', '/.well-known/acme-challenge/tok_1')).body).toBe('tok_1.thumb')
+    expect((await edge.ask('unrouted.test', '/.well-known/acme-challenge/tok_2')).status).toBe(404)
   })
 
   test('forwarded headers of a trusted proxy count', async () => {

@@ -4,17 +4,17 @@ import ipaddr from 'ipaddr.js'
 /** An address as 16 bytes in a string, IPv4 as its IPv6-mapped form, so that one comparison serves every spelling. */
 export type AddressKey = string
 
-/** Undefined when the text is no address. */
+/** Undefined when the text is not an IP address. */
 export function addressKey(text: string): AddressKey | undefined {
   if (isIPv4(text)) return mappedPrefix + keyOfIPv4(text)
   return isIPv6(text) ? keyOfIPv6(text) : undefined
 }
 
-/** `::ffff:10.0.0.1` is the address 10.0.0.1, however it is spelt; everything else as it came. */
+/** Turns `::ffff:10.0.0.1`, in any spelling, into 10.0.0.1; returns every other text unchanged. */
 export function plainAddress(address: string): string {
-  // Only what begins so can be one; most addresses do not.
+  // An IPv6-mapped address begins with ':' or '0'; most addresses do not.
   if (address[0] !== ':' && address[0] !== '0') return address
-  // As the system spells it.
+  // The operating system's spelling of a mapped address.
   const dotted = address.startsWith('::ffff:') ? address.slice(7) : ''
   if (ipaddr.IPv4.isValidFourPartDecimal(dotted)) return dotted
   if (!ipaddr.IPv6.isValid(address)) return address
@@ -26,18 +26,18 @@ export function plainAddress(address: string): string {
 export const clientKey = (key: AddressKey): string => (key.startsWith(mappedPrefix) ? key : key.slice(0, 8))
 
 /**
- * The same of an address in writing, for counting; what is no address counts for itself. Some proxies write the port too: with
- * it every connection would count as another client.
+ * `clientKey` of an address in text form, for counting; a text that is not an address is its own key. Some proxies append the port:
+ * with it every connection would count as another client.
  */
 export function clientOf(address: string): string {
   const key = addressKey(bareAddress(address))
   return key === undefined ? address : clientKey(key)
 }
 
-/** Whether an address set takes the entry: an address or a CIDR. */
+/** True for an address or a CIDR range, which an address set accepts. */
 export const isAddressEntry = (entry: string): boolean => prefixLength(entry) !== undefined
 
-/** Range in the IPv6-mapped form; undefined when the entry is not an IP address or CIDR range. */
+/** Prefix length in the IPv6-mapped form; undefined when the entry is not an IP address or CIDR range. */
 function prefixLength(entry: string): number | undefined {
   const slash = entry.indexOf('/')
   const version = isIP(slash === -1 ? entry : entry.slice(0, slash))
@@ -77,11 +77,11 @@ const mappedPrefix = '\0\0\0\0\0\0\0\0\0\0\xff\xff'
 
 const keyOfIPv4 = (text: string): string => String.fromCharCode(...text.split('.').map(Number))
 
-/** Reads addresses by hand: a rule holds thousands of them, and the library takes a tenth of a millisecond for each. */
+/** Parses by hand: a rule holds thousands of addresses, and the library takes a tenth of a millisecond for each. */
 function keyOfIPv6(text: string): AddressKey {
   const zone = text.indexOf('%')
   const address = zone === -1 ? text : text.slice(0, zone)
-  // The old spelling of a mapped address, `::10.0.0.1`.
+  // The deprecated IPv4-compatible spelling, `::10.0.0.1`.
   if (address.startsWith('::') && isIPv4(address.slice(2))) return mappedPrefix + keyOfIPv4(address.slice(2))
   const [before = '', after] = address.split('::')
   const [head, tail] = [groupsOf(before), groupsOf(after ?? '')]
@@ -109,7 +109,7 @@ function masked(key: AddressKey, length: number): string {
   return key.slice(0, whole) + String.fromCharCode(key.charCodeAt(whole) & (0xff << (8 - bits)) & 0xff)
 }
 
-/** Without port, brackets and zone: what is left is an address and nothing else, or no address at all. */
+/** Removes port, brackets and zone from an address. The result may still be an invalid address. */
 export function bareAddress(hop: string): string {
   const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(hop)?.[1]
   const withPort = /^([\d.]+):\d+$/.exec(hop)?.[1]

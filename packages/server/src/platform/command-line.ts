@@ -1,11 +1,11 @@
-/** Why a plain list of words cannot express the text. */
+/** The reason why a list of arguments cannot express the command. */
 export interface NeedsShell {
   needsShell: string
 }
 
 /**
- * The words of a command that a user wrote ("npm run build -- --flag 'a b'"), quoted and escaped as in a POSIX shell.
- * What only a shell can do is told, never done: such a text is the project's own and belongs into its sandbox.
+ * Splits a command that a user wrote ("npm run build -- --flag 'a b'") into arguments, with the quoting and escaping of a POSIX
+ * shell. Syntax that needs a shell is reported, never executed: the command is untrusted and belongs in the project's sandbox.
  */
 export function parseCommandLine(text: string): string[] | NeedsShell {
   const reader = new WordReader(text)
@@ -20,7 +20,7 @@ export function parseCommandLine(text: string): string[] | NeedsShell {
 
 const assignment = /^[A-Za-z_][A-Za-z0-9_]*=/
 
-/** Reserved words, and built-in commands that no program on the machine could do in their place. */
+/** Reserved words, and built-in commands that no external program can replace. */
 const shellWords = new Set(
   (
     '! { } . : case do done elif else esac fi for function if in select then time until while [[ ' +
@@ -45,7 +45,7 @@ const meaningOf: Record<string, string | undefined> = {
   '[': 'it has a file pattern',
 }
 
-/** These mean something only where a word begins. */
+/** Characters that have a meaning only at the start of a word. */
 const meaningAtStart: Record<string, string | undefined> = {
   '#': 'it has a comment',
   '~': 'it refers to a home directory',
@@ -136,7 +136,7 @@ class WordReader {
   }
 }
 
-/** Inside double quotes a backslash escapes only what would have a meaning there. */
+/** A backslash inside double quotes escapes only characters that have a meaning there. */
 function escapeInQuotes(character: string | undefined): string {
   if (character === '\n' || character === undefined) return ''
   return '$`"\\'.includes(character) ? character : `\\${character}`

@@ -62,7 +62,7 @@ async function partsOf({ url, folder }: DatabaseSettings, log: Log): Promise<Par
   return { kind: 'postgres', ...postgresParts(url, log), openSignals: () => postgresSignals(url, log) }
 }
 
-/** It is the control plane's whole state: for its owner alone, and SQLite gives the files beside it the same mode. */
+/** The file holds the control plane's whole state: only its owner may read it. SQLite gives the files beside it the same mode. */
 function sqliteFile(folder: string): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const file = path.join(folder, 'berth.db')

@@ -1,17 +1,17 @@
 import { type ErrorBody, type ErrorCode, type FieldProblem, statusOf, wordsOf } from '@berth/contract'
 
 interface Particulars {
-  /** Words for the user; the table's own when left out. */
+  /** Message for the user; default: the message of the error code. */
   words?: string
   field?: string
   details?: FieldProblem[]
   permission?: string
-  /** For the log only. */
+  /** Logged, never sent to the client. */
   cause?: unknown
   retryAfterSeconds?: number
 }
 
-/** An error that has a status and public words. Whatever else is thrown becomes `internal` and says nothing of its cause. */
+/** An error with a status and a public message. Any other thrown error becomes `internal`, without its cause. */
 export class Failure extends Error {
   readonly code: ErrorCode
   readonly particulars: Particulars
@@ -41,7 +41,7 @@ export function fail(code: ErrorCode, particulars?: Particulars): never {
   throw new Failure(code, particulars)
 }
 
-/** A rule that no schema can tell: the same answer as a schema's own refusal. */
+/** Rejects a value for a rule that a schema cannot express, with the same response as a schema error. */
 export function refuse(field: string, words: string): never {
   throw new Failure('validation_failed', { words: `${field}: ${words}`, field, details: [{ field, message: words }] })
 }

@@ -21,7 +21,7 @@ function work(ms: number): void {
   while (performance.now() < until) Math.sqrt(until)
 }
 
-/** Within the next turns of the event loop: timers that are not due have not fired. */
+/** True if the promise settles within the next iterations of the event loop, before a timer fires. */
 async function isAtOnce(promise: Promise<void>): Promise<boolean> {
   const later = new Promise<'later'>((resolve) => setTimeout(() => resolve('later'), 100))
   return (await Promise.race([promise, later])) !== 'later'

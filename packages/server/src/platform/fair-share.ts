@@ -1,13 +1,13 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 
-/** Of work, before others get their share: less than a request is felt to wait. */
+/** Work allowed before a pause: short enough that a waiting request is not noticeably delayed. */
 const pieceMs = 4
 const longestRestMs = 500
 
 /**
- * For long rows of small pieces of work, as on SQLite, which answers without ever yielding: between the pieces requests have
- * their turn, and where the work keeps the event loop busy they get as much of it as was taken.
+ * Throttles a long series of small pieces of work, such as synchronous SQLite calls. Requests are served between the pieces, and if
+ * the work keeps the event loop busy, it pauses for as long as it has worked.
  */
 export class FairShare {
   #since = performance.eventLoopUtilization()

@@ -7,16 +7,18 @@ export interface FileLock {
 
 const sqliteBusy = 5
 const sqliteIoError = 10
-/** A disk that fails for a moment is asked again, this often and after this long. */
+/** Number of retries after a transient disk error, and the pause before each. */
 const ioRetries = 4
 const ioPauseMs = 250
-/** A connection that nobody refers to is collected and closed, and its lock with it: what is held is referred to from here. */
+/**
+ * References to the open lock databases. An unreferenced connection would be garbage-collected and closed, which releases its lock.
+ */
 const held = new Set<DatabaseSync>()
 
 /**
- * An exclusive lock between processes on one machine, containers included, or null when another holds it.
- * It is an SQLite lock, hence one of the kernel's: it ends with its process, also by `kill -9`, and no pid can be mistaken for its holder.
- * Nothing else may open the file: closing any handle of it in this process would let go of the kernel's lock.
+ * Takes an exclusive lock between processes on one machine, containers included; returns null if another process holds it. It is an
+ * SQLite lock, hence a kernel lock: it is released when its process ends, also by `kill -9`, and there is no stale pid file.
+ * Nothing else in this process may open the file: closing any handle of it would release the kernel's lock.
  */
 export function takeFileLock(path: string, { waitMs = 0, open = openLocked } = {}): FileLock | null {
   let database: DatabaseSync
@@ -49,7 +51,7 @@ function openLocked(path: string, waitMs: number): DatabaseSync {
   }
 }
 
-/** Without what SQLite adds to it in the upper bytes. */
+/** The primary result code, without the bits of SQLite's extended result code. */
 function codeOf(error: unknown): number | null {
   return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : null
 }

@@ -1,6 +1,6 @@
 /**
- * How long requests took, in steps of which each is a fifth longer than the one before: any two histograms add up, and what is read
- * from one is right to a tenth. From a quarter of a millisecond to a quarter of an hour.
+ * A histogram of request durations in which each bucket is a fifth longer than the one before, from a quarter of a millisecond to a
+ * quarter of an hour. Histograms can be added, and a percentile read from one is accurate to a tenth.
  */
 export const latencyBuckets = 90
 
@@ -14,14 +14,14 @@ const lowerMs = (bucket: number) => (bucket === 0 ? 0 : shortestMs * 2 ** ((buck
 
 export type LatencyCounts = Uint32Array | Float64Array
 
-/** Only buckets that were struck: bucket, count, bucket, count … */
+/** Only non-empty buckets: bucket, count, bucket, count … */
 export function packLatency(counts: LatencyCounts): number[] {
   const packed: number[] = []
   for (let bucket = 0; bucket < counts.length; bucket++) if (counts[bucket]! > 0) packed.push(bucket, counts[bucket]!)
   return packed
 }
 
-/** Adds what was packed; buckets that there are none of are left out. */
+/** Adds a packed histogram; unknown bucket numbers are ignored. */
 export function addLatency(to: LatencyCounts, packed: readonly number[]): void {
   for (let at = 0; at + 1 < packed.length; at += 2) {
     const bucket = packed[at]!
@@ -29,7 +29,7 @@ export function addLatency(to: LatencyCounts, packed: readonly number[]): void {
   }
 }
 
-/** Within how many milliseconds that part of the requests was answered; null where there were none. */
+/** The percentile `part` (0 to 1) in milliseconds; null if there were no requests. */
 export function latencyAt(counts: LatencyCounts, part: number): number | null {
   let total = 0
   for (const count of counts) total += count

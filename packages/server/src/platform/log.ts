@@ -1,4 +1,4 @@
-/** What the lower layers say to the log; a pino logger fits. */
+/** The logger interface of the lower layers; a pino logger implements it. */
 export interface Log {
   debug(details: object, message: string): void
   info(details: object, message: string): void

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 
-/** What the kernel counts processor time in, for programs: a hundredth of a second on every Linux. */
+/** Clock ticks per second in which the kernel reports CPU time to programs: 100 on every Linux. */
 const ticksASecond = 100
 
-/** What /proc/<pid>/stat says, from the state on (proc_pid_stat(5), field 3 is the first); null where there is no such process. */
+/** Fields of /proc/<pid>/stat from the state on (index 0 is field 3 of proc_pid_stat(5)); null if the process does not exist. */
 export function processStat(pid: number | string): string[] | null {
   try {
     return fieldsOfStat(readFileSync(`/proc/${pid}/stat`, 'latin1'))
@@ -12,16 +12,16 @@ export function processStat(pid: number | string): string[] | null {
   }
 }
 
-/** The name before the state may hold spaces and brackets. */
+/** Fields after the program name, which may contain spaces and brackets. */
 export const fieldsOfStat = (line: string): string[] => line.slice(line.lastIndexOf(')') + 2).split(' ')
 
-/** With its number, what tells a process from a later one of the same number. */
+/** Start time of a process: together with the pid it identifies a process, even after the pid was reused. */
 export const startTimeOf = (pid: number): string | null => processStat(pid)?.[19] ?? null
 
-/** Its own time, in the program and in the kernel. */
+/** CPU time of the process, user and system. */
 export const processorSeconds = (stat: readonly string[]): number => secondsIn(stat, [11, 12])
 
-/** With that of its children that have ended. */
+/** CPU time of the process and of its children that have exited. */
 export const processorSecondsWithChildren = (stat: readonly string[]): number => secondsIn(stat, [11, 12, 13, 14])
 
 const secondsIn = (stat: readonly string[], fields: readonly number[]) =>

@@ -5,7 +5,7 @@ import { RestingMemory } from './resting-memory.ts'
 
 const youngBytes = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')!.physical_space_size
 
-/** Enough that lives for a while, so that V8 makes more room for what is young. */
+/** Allocates enough surviving objects that V8 enlarges its young generation. */
 function beBusy(): void {
   const kept: object[][] = []
   for (let round = 0; round < 200; round++) {
@@ -30,13 +30,13 @@ test('room that a busy time took is given back once it is quiet', async () => {
 
 const usedBytes = () => getHeapStatistics().used_heap_size
 
-/** Lists that live while the others are made, so that V8 counts them as old; then nobody needs them. */
+/** Creates lists that survive until V8 promotes them to the old generation, then drops them. */
 function leaveOldOnes(): void {
   const kept: string[][] = []
   for (let round = 0; round < 400; round++) kept.push(Array.from({ length: 10_000 }, (_, at) => `${round} ${at}`))
 }
 
-/** Bytes that one look frees, at a loop that has been used that much. */
+/** Bytes that one check frees at the given event-loop utilization. */
 function freedAt(utilization: number): number {
   const memory = new RestingMemory()
   const loop = vi.spyOn(performance, 'eventLoopUtilization').mockReturnValue({ utilization, idle: 0, active: 0 })

@@ -2,17 +2,17 @@ import { type EventLoopUtilization, performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import { collectAll } from './steady-memory.ts'
 
-/** What starting up took and nobody needs any more is an eighth of the memory. */
+/** Delay of the first collection: an eighth of the memory is garbage left by the start-up. */
 const settledAfterMs = 3_000
 const lookEveryMs = 30_000
-/** Of the event loop's time: above it somebody would wait for the collection. */
+/** Event-loop utilization above which a collection would delay requests. */
 const quiet = 0.1
 const worthwhileBytes = 12 * 1024 * 1024
 const mostAttempts = 5
 
 /**
- * V8 collects everything only once there is much that is new, so a program that was busy and then rests would keep for ever what it
- * needed then: many projects that start, or a row of deployments. The answer ends the looks.
+ * V8 runs a full collection only after many new allocations, so a process that was busy (many projects starting, a series of
+ * deployments) and is then idle would keep that memory for ever. Returns a function that stops the checks.
  */
 export function collectWhenQuiet(): () => void {
   const memory = new RestingMemory()
@@ -38,7 +38,7 @@ export class RestingMemory {
   collect(): void {
     collectAll()
     const wantedBytes = getHeapStatistics().used_heap_size + worthwhileBytes
-    // V8 gives back what it has reserved for young objects when little was made for some seconds, so not at the first attempt.
+    // V8 releases the space reserved for young objects only after some seconds with few allocations, so not at the first attempt.
     this.#inVain = heldBytes() > wantedBytes ? this.#inVain + 1 : 0
     this.#enoughBytes = this.#inVain < mostAttempts ? wantedBytes : heldBytes() + worthwhileBytes
   }

@@ -1,13 +1,13 @@
 import { setImmediate as letOthers } from 'node:timers/promises'
 
 const sliceCharacters = 256 * 1024
-/** Between two turns of other work. */
+/** Characters that are scanned before yielding to other work. */
 const scanCharacters = 128 * 1024
 const deepest = 32
 
 /**
- * Parses JSON of a peer a slice at a time and lets other work have its turn in between: a text of some megabytes that is parsed at
- * once delays every request. Rejects with `SyntaxError`, as `JSON.parse` does.
+ * Parses a peer's JSON in slices and yields to other work in between: parsing several megabytes at once would delay every request.
+ * Rejects with `SyntaxError`, as `JSON.parse` does.
  */
 export async function parseInSlices(text: string): Promise<unknown> {
   return new Slices(text).value(0, text.length, 0)
@@ -56,7 +56,7 @@ class Slices {
     return Object.fromEntries(entries)
   }
 
-  /** Runs of members that fit into a slice together, and each member that does not fit by itself. */
+  /** Groups of members that fit into a slice together, and each larger member on its own. */
   async *#members(from: number, until: number): AsyncGenerator<{ start: number; end: number; isSmall: boolean }> {
     let start = from
     let lastComma = from - 1
@@ -79,7 +79,7 @@ class Slices {
     return { start, end, isSmall }
   }
 
-  /** The commas between the members, and the end. */
+  /** Positions of the commas between the members, and the end. */
   async *#commas(from: number, until: number): AsyncGenerator<number> {
     let open = 0
     for (let at = from; at < until; at += 1) {

@@ -1,12 +1,12 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** V8 lets 64 MB of dead buffers pile up before it looks; an upload alone would take as much. */
+/** V8 lets 64 MB of dead buffers accumulate before it collects them; a single upload would take that much. */
 const collectEveryBytes = 8 * 1024 * 1024
-/** Of all streams together: many short ones leave as much behind as a long one. */
+/** Bytes of all streams together: many short streams leave as much garbage as a long one. */
 let passed = 0
 
-/** The same chunks; the dead ones are collected as they pass, so that a long stream takes no more memory than a short one. */
+/** Passes the chunks through and collects dead ones, so that a long stream takes no more memory than a short one. */
 export async function* inSteadyMemory<Chunk extends Uint8Array>(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk> {
   const look = collectingYoung()
   for await (const chunk of chunks) {
@@ -15,7 +15,7 @@ export async function* inSteadyMemory<Chunk extends Uint8Array>(chunks: AsyncIte
   }
 }
 
-/** The same for one who is shown each chunk as it passes. */
+/** The same as a callback, to be called with each chunk. */
 export function collectingYoung(): (chunk: Uint8Array) => void {
   return ({ length }) => {
     passed += length
@@ -39,8 +39,10 @@ function collector(): Collect {
   return known
 }
 
-/** Of the young objects alone, which takes about a millisecond. */
+/** Collects only the young generation, which takes about a millisecond. */
 export const collectYoung = (): void => collector()({ type: 'minor' })
 
-/** Of everything but compiled code, which the next requests need: tens of milliseconds, so only when nothing much is going on. */
+/**
+ * Collects everything except compiled code, which the next requests need. It takes tens of milliseconds, so call it only when idle.
+ */
 export const collectAll = (): void => collector()({ type: 'major' })

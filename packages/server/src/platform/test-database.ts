@@ -10,13 +10,13 @@ import type { Log } from './log.ts'
 
 /** Test support. */
 export interface TestDatabase extends Database {
-  /** Opens the same content once more, as a second control plane or a restarted one would. */
+  /** Opens the same database again, as a second control plane or a restarted one would. */
   openAgain(options?: TestDatabaseOptions): Promise<Database>
   settings: { url?: string; folder: string }
 }
 
 export interface TestDatabaseOptions {
-  /** Instead of the kind in BERTH_TEST_DATABASE. */
+  /** Overrides the kind in BERTH_TEST_DATABASE. */
   kind?: Database['kind']
   clock?: Clock
   log?: Log
@@ -41,7 +41,7 @@ export async function openTestDatabase(options: TestDatabaseOptions = {}): Promi
   }
 }
 
-/** In memory where the machine has such a folder: every commit waits for the disk, and a test needs no power cut survived. */
+/** A memory-backed folder where the machine has one: every commit waits for the disk, and tests do not need durability. */
 function fastTemporaryFolder(): string {
   try {
     accessSync('/dev/shm', constants.W_OK)
@@ -72,11 +72,11 @@ async function createPostgresDatabase(): Promise<{ url: string; drop(): Promise<
 
 let template: Promise<string> | undefined
 
-/** A copy of a migrated database is made in a tenth of the time of the migrations themselves. */
+/** Copying a migrated database takes a tenth of the time of running the migrations. */
 function ensureTemplate(server: string): Promise<string> {
   template ??= onServer(server, async (client) => {
     const name = `berth_template_${migrationsDigest()}`
-    // Test files run as several processes; one of them makes it, under a name of its own until it is whole.
+    // Several test processes run at once; one of them creates the template, under a temporary name until it is complete.
     await client.query('select pg_advisory_lock(hashtext($1))', [name])
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [name])
     if (rowCount) return name

@@ -6,13 +6,13 @@ import { type ResourceLimits, type Transferable, Worker } from 'node:worker_thre
 const idleMs = 5_000
 
 export interface ThreadSettings<Task> {
-  /** The sources of its program, which takes a task as a message and answers with a `ThreadAnswer`. */
+  /** Source file of the thread's program, which receives a task as a message and replies with a `ThreadAnswer`. */
   program: URL
   most: number
   limits: ResourceLimits
-  /** What of a task is handed over rather than copied. */
+  /** Parts of a task that are transferred instead of copied. */
   handOver?(task: Task): Transferable[]
-  /** What was not done, by the words of the thread. */
+  /** Makes the error for a failed task from the thread's message. */
   failed(words: string): Error
 }
 
@@ -24,7 +24,7 @@ interface Waiting<Task> {
   reject: (error: Error) => void
 }
 
-/** Threads for one kind of work. They are started when there is some and end soon after it, so that an idle instance keeps none. */
+/** A thread pool for one kind of work. Threads start on demand and end soon after the work, so that an idle instance has none. */
 export class Threads<Task> {
   readonly #settings: ThreadSettings<Task>
   readonly #threads = new Set<Thread<Task>>()
@@ -65,7 +65,7 @@ export class Threads<Task> {
   }
 }
 
-/** The bundle holds a thread's program beside the server's; from sources it is run as it is. */
+/** The bundle holds the thread's program beside the server's; from sources the program runs directly. */
 function builtOf(program: URL): URL {
   const name = basename(fileURLToPath(program)).replace(/\.ts$/, '.js')
   const places = [new URL(name, import.meta.url), new URL(`../${name}`, import.meta.url)]
@@ -112,7 +112,7 @@ class Thread<Task> {
     const { task } = waiting
     return new Promise((resolve) => {
       this.#done = resolve
-      // While it works the process lives on; an idle thread keeps nobody.
+      // A working thread keeps the process alive; an idle one does not.
       this.#worker.ref()
       this.#worker.postMessage(task, this.#settings.handOver?.(task) ?? [])
     })

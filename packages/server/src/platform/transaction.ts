@@ -13,17 +13,17 @@ import { removeSchedule, type Schedule, setSchedule } from './jobs/schedules.ts'
 import type { Signals } from './signals/signals.ts'
 import { pendingRecord, type WriteRecord } from './write-record.ts'
 
-/** All that a write may reach: it commits as a whole or not at all, and nobody hears of it before. */
+/** Everything that a transaction may do: it commits as a whole or not at all, and its effects are visible only after the commit. */
 export interface Bound {
   db: Db
   enqueue<Payload>(job: JobKind<Payload>, payload: NoInfer<Payload>, options?: EnqueueOptions): Promise<Enqueued>
-  /** A waiting job is cancelled with the commit; a running one gets its abort signal after it. */
+  /** A queued job is cancelled with the commit; a running one gets its abort signal after it. */
   cancelJob(target: CancelTarget): Promise<Cancelled | undefined>
   schedule<Payload>(schedule: Schedule<Payload>): Promise<{ nextRunAt: Date }>
   unschedule(key: string): Promise<void>
   signal(topic: string, event: object): void
   announce(category: CategoryId, event: AnnouncementEvent): Promise<void>
-  /** Until the transaction ends, no other one holds a lock of this name. */
+  /** Takes an exclusive lock by name until the transaction ends. */
   lock(name: string): Promise<void>
 }
 
@@ -32,7 +32,7 @@ export interface TransactionOptions {
   isolation?: 'repeatable read' | 'serializable'
 }
 
-/** `work` runs again when PostgreSQL reports a deadlock or a serialization failure, so it touches nothing but `bound`. */
+/** `work` is retried when PostgreSQL reports a deadlock or a serialization failure, so it must use only `bound`. */
 export type Transaction = <Result>(work: (bound: Bound) => Promise<Result>, options?: TransactionOptions) => Promise<Result>
 
 const attempts = 5
@@ -65,12 +65,12 @@ export function createTransaction(parts: { db: Db; kind: 'sqlite' | 'postgres'; 
       }
     }
   }
-  // A single statement of a request that has to be on record gets a transaction, which its record is a part of.
+  // A single write statement of a request that must be audited gets a transaction, so that its audit record commits with it.
   watchWrites(db, (query, execute) => (pendingRecord() ? transaction(({ db: tx }) => tx.executeQuery(query)) : execute()))
   return transaction
 }
 
-/** One attempt of a transaction within a request whose record is to be committed with its first write. */
+/** An attempt of a transaction within a request whose audit record commits with its first write. */
 class RecordedTransaction {
   readonly #record: WriteRecord
   #hasWritten = false
@@ -122,7 +122,7 @@ function bind(tx: Tx, kind: 'sqlite' | 'postgres', clock: Clock, outbox: [string
       wake()
     },
     async lock(name) {
-      // SQLite has one writer at a time anyway.
+      // SQLite allows only one writer at a time anyway.
       if (kind === 'postgres') await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(tx)
     },
   }

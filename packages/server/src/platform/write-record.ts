@@ -4,15 +4,15 @@ import type { Db } from './db/schema.ts'
 /** The transaction that a record is appended in. */
 export interface RecordingTransaction {
   db: Db
-  /** Until the transaction ends, no other one holds a lock of this name. */
+  /** Takes an exclusive lock by name until the transaction ends. */
   lock(name: string): Promise<void>
 }
 
-/** Names what a request writes, where its path does not. */
+/** Names the object that a request writes, if its path does not. */
 export interface WriteDetails {
   objectKind?: string
   objectId?: string
-  /** The object is the one whose id, made during the request, has this prefix; known before its row is committed. */
+  /** Prefix of the id that the request creates for its object; the id is known before its row is committed. */
   made?: string
   organizationId?: string
   userId?: string
@@ -22,13 +22,13 @@ export interface WriteDetails {
 interface Recording {
   /** Appends the record within a transaction of the request. */
   append(transaction: RecordingTransaction): Promise<void>
-  /** Appends it in a transaction of its own. */
+  /** Appends the record in its own transaction. */
   appendAlone(): Promise<void>
 }
 
 /**
- * The record of one request that writes. It is appended by the first transaction of the request that writes something, and commits
- * or rolls back with it; another one waits with its commit meanwhile. A write without its record exists at no moment.
+ * The audit record of one request that writes. The first transaction of the request that writes appends it, and it commits or rolls
+ * back with that transaction; other transactions wait with their commit meanwhile. A write is never committed without its record.
  */
 export class WriteRecord {
   readonly details: WriteDetails = {}
@@ -50,12 +50,14 @@ export class WriteRecord {
     return this.#madeIds.get(prefix)
   }
 
-  /** A transaction that is run again makes a new id: the last one counts. */
+  /** A retried transaction creates a new id: the last one counts. */
   noteMade(prefix: string, id: string): void {
     if (this.isPending) this.#madeIds.set(prefix, id)
   }
 
-  /** As the last step of a transaction that has written. True: `end` has to be called when the transaction has ended. */
+  /**
+   * Called as the last step of a transaction that has written. Returns true if `end` must be called when the transaction has ended.
+   */
   async appendWithin(transaction: RecordingTransaction): Promise<boolean> {
     while (this.#underWay) await this.#underWay.promise
     if (this.#isCommitted || !this.#recording) return false
@@ -76,8 +78,8 @@ export class WriteRecord {
   }
 
   /**
-   * Appends before an effect outside the database, or at the end of a request that wrote nothing. No transaction waits for it, because on
-   * SQLite it waits for theirs: one that writes at this very moment has an entry of its own.
+   * Appends before an effect outside the database, or at the end of a request that wrote nothing. Transactions do not wait for it,
+   * because on SQLite it waits for them: a transaction that writes at the same moment appends its own record.
    */
   async appendNow(): Promise<void> {
     while (this.#underWay) await this.#underWay.promise
@@ -86,7 +88,7 @@ export class WriteRecord {
     this.#isCommitted = true
   }
 
-  /** Work that the request left running writes without it. */
+  /** Work that continues after the request writes without this record. */
   close(): void {
     this.#recording = undefined
     this.#madeIds.clear()
@@ -96,24 +98,24 @@ export class WriteRecord {
 
 const current = new AsyncLocalStorage<WriteRecord | undefined>()
 
-/** The transactions of `work` commit `record`. */
+/** Runs `work` so that its transactions commit `record`. */
 export const recordedBy = <Result>(record: WriteRecord, work: () => Result): Result => current.run(record, work)
 
-/** Transactions of `work` are not of the request that is under way. */
+/** Runs `work` so that its transactions do not belong to the current request. */
 export const unrecorded = <Result>(work: () => Result): Result => current.run(undefined, work)
 
-/** The record of the request under way, if it is not committed yet. */
+/** The record of the current request, if it is not committed yet. */
 export function pendingRecord(): WriteRecord | undefined {
   const record = current.getStore()
   return record?.isPending ? record : undefined
 }
 
-/** Right before an effect outside the database, which no transaction takes back: from here on the request is on record. */
+/** Appends the audit record right before an effect outside the database, which no rollback can undo. */
 export async function putOnRecord(): Promise<void> {
   await pendingRecord()?.appendNow()
 }
 
-/** Called before the commit of the row that it names. */
+/** Must be called before the commit of the row that it names. */
 export function describeWrite(details: WriteDetails): void {
   const record = current.getStore()
   if (record) Object.assign(record.details, details)

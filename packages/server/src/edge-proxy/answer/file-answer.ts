@@ -25,7 +25,7 @@ interface Found {
 export class FileAnswer implements ResponseHandler {
   readonly #exchange: RequestExchange
   readonly #site: StaticTarget
-  /** What the site's owner says with this path. */
+  /** Headers that the site's rules set for this path. */
   #own: [name: string, value: string][] = []
   #gone = false
   #wakeUp: (() => void) | undefined
@@ -47,7 +47,7 @@ export class FileAnswer implements ResponseHandler {
     })
   }
 
-  /** A GET has no use for a body. */
+  /** A GET request's body is ignored. */
   bodyData(): void {}
   bodyEnd(): void {}
   clientEnded(): void {}
@@ -75,7 +75,7 @@ export class FileAnswer implements ResponseHandler {
     else await this.#send(found, await this.#encoded(found))
   }
 
-  /** The owner's rules first, where there are some: a file, a page in its place, or another address. */
+  /** Applies the site's rules first, if there are any: a file, a page in its place, or a redirect. */
   async #led(): Promise<Found | Redirection | undefined> {
     const rules = await this.#exchange.serving.sites.rules(this.#site)
     const path = sitePath(this.#exchange.head.target)
@@ -91,7 +91,7 @@ export class FileAnswer implements ResponseHandler {
     return shown ? { ...shown, status: led.rule.status === 404 ? 404 : 200 } : this.#find(path)
   }
 
-  /** What a visitor asked for besides the path goes along, unless the rule says something itself. */
+  /** Appends the request's query, unless the rule's target has a query or a fragment itself. */
   #location({ to }: Redirection): string {
     const { target } = this.#exchange.head
     const query = target.indexOf('?')
@@ -119,7 +119,7 @@ export class FileAnswer implements ResponseHandler {
     return file && { path: page!, file, status: 404 }
   }
 
-  /** A range is of the plain bytes, so a request for one gets them. */
+  /** A range refers to the uncompressed bytes, so a range request gets the uncompressed file. */
   async #encoded(found: Found): Promise<{ file: SiteFile; encoding: string }> {
     const { head, serving } = this.#exchange
     const wanted = headerValue(head, 'range') ? [] : acceptedEncodings(headerValue(head, 'accept-encoding'))
@@ -154,7 +154,7 @@ export class FileAnswer implements ResponseHandler {
     }
   }
 
-  /** What the owner says takes the place of what we would have said. */
+  /** Headers of the site's rules replace the edge's own headers of the same name. */
   #without(lines: string): string {
     return withoutNamed(
       lines,
@@ -189,7 +189,7 @@ export class FileAnswer implements ResponseHandler {
     }
   }
 
-  /** Piece by piece, the next when the client has taken the one before: TLS copies whatever it is given. */
+  /** Sends in pieces, the next one after the client has accepted the previous: TLS copies everything it is given. */
   async #stream(read: (at: number, length: number) => Buffer | Promise<Buffer>, from: number, to: number): Promise<void> {
     const exchange = this.#exchange
     const { serving } = exchange
@@ -214,7 +214,7 @@ export class FileAnswer implements ResponseHandler {
 
 const linesOf = (pairs: readonly (readonly [string, string])[]) => pairs.map(([name, value]) => `${name}: ${value}\r\n`).join('')
 
-/** In a buffer of its own: the socket may still hold the one before. */
+/** Reads into a new buffer: the socket may still hold the previous one. */
 async function readPiece(handle: files.FileHandle, at: number, length: number): Promise<Buffer> {
   const piece = Buffer.allocUnsafe(length)
   const { bytesRead } = await handle.read(piece, 0, length, at)

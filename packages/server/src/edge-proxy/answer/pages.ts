@@ -1,7 +1,7 @@
 import { headerValue, type RequestHead } from '../message/request-head.ts'
 import type { PausedTarget } from '../protocol/edge-table.ts'
 
-/** What the edge itself has to say, in words that fit any project. */
+/** A message page of the edge itself, in text that fits any project. */
 export interface Notice {
   status: number
   title: string
@@ -81,7 +81,7 @@ export const faultNotice = (status: number, reason: string): Notice => ({
   code: 'bad_request',
 })
 
-/** Header lines and body. Nothing of the request is repeated in it, and nothing is loaded from anywhere. */
+/** Header lines and body. The page repeats nothing of the request and loads no resources. */
 export function renderNotice(notice: Notice, head: RequestHead | undefined): { headers: string; body: string } {
   const json = head !== undefined && prefersJson(head)
   const body = json

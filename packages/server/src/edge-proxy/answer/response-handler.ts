@@ -16,22 +16,22 @@ export interface ResponseHandler {
   timedOut(): void
 }
 
-/** What a request and its response need of the connection that they are on. */
+/** The client connection, as a request and its response use it. */
 export interface ExchangeClient {
   readonly socket: net.Socket
   readonly serving: Serving
   readonly secure: boolean
   readonly peer: ClientAddress
   readonly requestComplete: boolean
-  /** Stops and starts reading the request's body. */
+  /** Stops or resumes reading the request's body. */
   block(blocked: boolean): void
-  /** From now on bytes pass as they are; gives those that came early. */
+  /** Switches the connection to passing bytes through; returns the bytes received early. */
   enterTunnel(): Buffer | undefined
   finished(keepAlive: boolean): void
   abort(): void
 }
 
-/** One request under way, as its handler sees it. */
+/** A request in progress, as its handler uses it. */
 export interface RequestExchange {
   readonly client: ExchangeClient
   readonly head: RequestHead
@@ -40,12 +40,12 @@ export interface RequestExchange {
   readonly protocol: string
   readonly fromTrustedProxy: boolean
   readonly ended: boolean
-  /** Lines that the edge itself adds to what goes on. */
+  /** Header lines that the edge adds to the forwarded request. */
   readonly ownHeaders: string
   status: number
   bytesOut: number
   deadline: number
-  /** Routes the request again, by the table that is in force now. */
+  /** Routes the request again, by the current table. */
   proceed(): void
   bodyData(bytes: Buffer): void
   delegate(handler: ResponseHandler): void

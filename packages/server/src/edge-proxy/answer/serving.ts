@@ -5,18 +5,18 @@ import type { RequestRecords } from '../records/request-records.ts'
 import type { Routing } from '../routing/routing.ts'
 import type { StaticSites } from '../static/static-sites.ts'
 
-/** What every connection of one worker shares. */
+/** State shared by all connections of one worker. */
 export interface Serving {
-  /** Replaced as a whole; a request looks once. */
+  /** Replaced as a whole; a request reads it once. */
   routing: Routing
   readonly room: WakeQueue
   readonly shares: ConnectionShares
   readonly records: RequestRecords
   readonly counters: RequestCounters
   readonly sites: StaticSites
-  /** Port that clients reach https at; 0 when there is none. */
+  /** The port at which clients reach https; 0 if there is none. */
   httpsPort: number
-  /** Answers end with `connection: close` from now on. */
+  /** Responses carry `connection: close` from now on. */
   closing: boolean
   /** Milliseconds since the epoch, refreshed several times a second: good enough for time limits. */
   now: number
@@ -27,13 +27,13 @@ const idPrefix =
   Math.floor(Math.random() * 36 ** 6)
     .toString(36)
     .padStart(6, '0')
-/** The last two digits of an id, ready-made: to write a number in base 36 for every request is dear. */
+/** The last two characters of an id, precomputed: formatting a number in base 36 for every request is expensive. */
 const idEnds = Array.from({ length: 36 ** 2 }, (_, at) => at.toString(36).padStart(2, '0'))
 let idStart = idPrefix
 let idsBegun = 0
 let nextEnd = 0
 
-/** Unique over restarts and workers by the time and the random part; nobody has to be unable to guess it. */
+/** Unique across restarts and workers through the time and the random part. An id is not secret and may be guessable. */
 export function nextRequestId(): string {
   if (nextEnd === idEnds.length) {
     idsBegun += 1
@@ -48,7 +48,7 @@ export function nextRequestId(): string {
 let dateSecond = 0
 let dateText = ''
 
-/** A Date header line; its text changes once a second. */
+/** A Date header line, recomputed once per second. */
 export function dateLine(now: number): string {
   const second = Math.floor(now / 1000)
   if (second !== dateSecond) {

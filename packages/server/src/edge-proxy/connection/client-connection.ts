@@ -9,14 +9,14 @@ import { Exchange } from './exchange.ts'
 type State = 'head' | 'body' | 'answering' | 'tunnel' | 'lingering' | 'closed'
 
 const headEnd = Buffer.from('\r\n\r\n')
-/** Bytes of a client that nobody has asked for yet; past it the socket is not read. */
+/** Maximum unprocessed bytes of a client; above it the socket is not read. */
 const inputAtMost = 65_536
 const lingerMs = 2_000
 const lingerBytesAtMost = 4_194_304
 
 /**
- * One client's connection: reads requests one after the other and hands each to an exchange. What comes in while an answer
- * is under way (pipelining) waits, so answers keep their order.
+ * A client connection: reads requests one after another and passes each to an exchange. Input that arrives during a response
+ * (pipelining) waits, so responses keep their order.
  */
 export class ClientConnection {
   readonly socket: net.Socket
@@ -33,7 +33,7 @@ export class ClientConnection {
   #paused = false
   #blocked = false
   #lingered = 0
-  /** When its last request ended, or it began. */
+  /** When its last request ended or, before the first one, when it was opened. */
   quietSince: number
   readonly #onClosed: (connection: ClientConnection) => void
 
@@ -52,12 +52,12 @@ export class ClientConnection {
     socket.on('close', () => this.#onClose())
   }
 
-  /** No request is under way and none has begun to arrive. */
+  /** No request is in progress and no byte of the next one has arrived. */
   get idle(): boolean {
     return this.#state === 'head' && this.#input === undefined
   }
 
-  /** As shares see it: 2 while a request is under way, 0 when it only waits for one. */
+  /** Activity for `ConnectionShares`: 2 while a request is in progress, 0 while it waits for one, otherwise 1. */
   get business(): 0 | 1 | 2 {
     if (this.#exchange) return 2
     return this.idle && !this.needsDrain ? 0 : 1
@@ -71,13 +71,13 @@ export class ClientConnection {
     return this.socket.writableNeedDrain
   }
 
-  /** An exchange that cannot take more of the body stops the reading; the client then feels it. */
+  /** Stops reading when the exchange cannot accept more of the body, so that TCP flow control slows the client down. */
   block(blocked: boolean): void {
     this.#blocked = blocked
     this.#settleReading()
   }
 
-  /** The answer has been handed to the socket completely. */
+  /** Called when the response has been completely handed to the socket. */
   finished(keepAlive: boolean): void {
     this.#exchange = undefined
     this.#blocked = false
@@ -93,7 +93,7 @@ export class ClientConnection {
     this.#settleReading()
   }
 
-  /** From now on bytes are only passed through; returns those that came in too early. */
+  /** Switches to passing bytes through; returns the bytes received early. */
   enterTunnel(): Buffer | undefined {
     this.#state = 'tunnel'
     const early = this.#input
@@ -102,7 +102,7 @@ export class ClientConnection {
     return early
   }
 
-  /** Ends it in a way that no client takes for the regular end of an answer. */
+  /** Ends the connection in a way that clients recognise as an aborted response. */
   abort(): void {
     if (this.secure || this.socket.destroyed) this.socket.destroy()
     else this.socket.resetAndDestroy()
@@ -114,12 +114,15 @@ export class ClientConnection {
     else if (now > this.#deadline) this.#expire()
   }
 
-  /** Idle connections go at once, others after their answer. */
+  /** Closes an idle connection immediately; others close after their response. */
   closeIfIdle(): void {
     if (this.idle) this.socket.destroy()
   }
 
-  /** Until a slow client has taken the last answer it is not idle. */
+  /**
+   * Sets the time limit of the wait for the next request. A slow client still receives the last response; it is not idle until
+   * then.
+   */
   #awaitHead(): void {
     const { limits } = this.serving.routing
     const waitMs = this.needsDrain ? limits.responseIdleMs : this.#input ? limits.headTimeoutMs : limits.keepAliveMs
@@ -141,14 +144,14 @@ export class ClientConnection {
       if (this.#lingered > lingerBytesAtMost) this.socket.destroy()
       return
     }
-    // The head's time limit runs from its first byte and is not renewed by the next.
+    // The time limit of a head runs from its first byte and is not extended by later bytes.
     if (this.idle) this.#deadline = this.serving.now + this.serving.routing.limits.headTimeoutMs
     this.#input = this.#input ? Buffer.concat([this.#input, chunk]) : chunk
     this.#pump()
     this.#settleReading()
   }
 
-  /** Goes on as long as the input allows; an answer that ends at once re-enters here and is served by the outer loop. */
+  /** Processes as much input as possible; a response that ends synchronously re-enters here, and the outer loop continues. */
   #pump(): void {
     if (this.#pumping) return
     this.#pumping = true
@@ -160,14 +163,14 @@ export class ClientConnection {
         else break
       }
     } catch (cause) {
-      // A mistake of ours costs this connection, not the edge.
+      // An error in the edge's own code closes this connection, not the edge.
       console.error(new Date().toISOString(), cause)
       this.socket.destroy()
     }
     this.#pumping = false
   }
 
-  /** False when more bytes are needed first. */
+  /** False if more bytes are needed first. */
   #readHead(input: Buffer): boolean {
     let start = 0
     while (input[start] === 13 && input[start + 1] === 10 && start < 8) start += 2
@@ -218,7 +221,7 @@ export class ClientConnection {
       complete = this.#bodyLeft === 0
       this.#exchange?.bodyData(taken === input.length ? input : input.subarray(0, taken))
     }
-    // Passing the bytes on may have ended the exchange, and with it the reading.
+    // Forwarding the bytes may have ended the exchange, and with it the reading.
     if (this.#state !== 'body') return
     this.#input = taken < input.length ? input.subarray(taken) : undefined
     if (!complete) return
@@ -234,7 +237,10 @@ export class ClientConnection {
     this.#linger()
   }
 
-  /** Says goodbye and reads on for a moment: closing with unread input would reset the answer out of the client's hands. */
+  /**
+   * Closes the sending side and keeps reading for a moment: closing with unread input would reset the connection before the client
+   * has read the response.
+   */
   #linger(): void {
     this.#state = 'lingering'
     this.#input = undefined
@@ -262,7 +268,9 @@ export class ClientConnection {
     }
   }
 
-  /** A client that closes its side has given up, as nginx and Node see it too; only a tunnel has two separate ends. */
+  /**
+   * A client that closes its sending side has given up, as in nginx and Node; only a tunnel treats its two directions separately.
+   */
   #onEnd(): void {
     if (this.#state === 'tunnel') this.#exchange?.clientEnded()
     else if (this.#state === 'lingering' && this.socket.writableLength > 0) return

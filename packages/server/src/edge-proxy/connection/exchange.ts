@@ -19,7 +19,7 @@ const heldBodyBytes = 65_536
 const clientGoneStatus = 499
 const noTail = recordTail()
 
-/** One request and its answer: finds out what to do, and keeps the account of it. */
+/** A request and its response: decides how to handle the request, and records and counts it. */
 export class Exchange implements Held, RequestExchange {
   readonly client: ExchangeClient
   readonly head: RequestHead
@@ -28,7 +28,7 @@ export class Exchange implements Held, RequestExchange {
   readonly heldBytes: number
   address: ClientAddress
   route: Route | undefined
-  /** What went to the client; 0 while nothing did. */
+  /** Status sent to the client; 0 until it is sent. */
   status = 0
   bytesIn = 0
   bytesOut = 0
@@ -74,7 +74,7 @@ export class Exchange implements Held, RequestExchange {
     return this.head.forwardedProto === 'https' && this.fromTrustedProxy ? 'https' : 'http'
   }
 
-  /** Looks the host up in the table that is in force now. A held request comes here again with every new table. */
+  /** Looks up the host in the current table. A queued request comes here again with every new table. */
   proceed(): void {
     this.#heldFor = undefined
     const { head, serving } = this
@@ -127,7 +127,7 @@ export class Exchange implements Held, RequestExchange {
     this.#close(false)
   }
 
-  /** The body's framing broke; where it ends nobody can say, so the connection goes too. */
+  /** The framing of the body is invalid. Its end is unknown, so the connection is closed too. */
   malformed(): void {
     const handler = this.#handler
     this.#handler = undefined
@@ -148,7 +148,7 @@ export class Exchange implements Held, RequestExchange {
     this.refuse(notices.notWoken, true)
   }
 
-  /** From now on it is up to the handler, which first gets what has come of the body so far. */
+  /** Passes the request to the handler, with the part of the body received so far. */
   delegate(handler: ResponseHandler): void {
     this.#handler = handler
     handler.start()
@@ -160,7 +160,9 @@ export class Exchange implements Held, RequestExchange {
     else if (backlog) this.client.block(false)
   }
 
-  /** Status line and headers for the client. `length` is the body's size, -1 for chunked, -2 when its end is the connection's. */
+  /**
+   * Status line and headers for the client. `length` is the body's size, -1 for chunked, -2 if the body ends with the connection.
+   */
   headText(statusLine: string, headerLines: string, length: number | 'unsaid'): string {
     const { head } = this
     this.#keepAlive = head.keepAlive && length !== -2 && this.client.requestComplete && !this.serving.closing
@@ -174,12 +176,12 @@ export class Exchange implements Held, RequestExchange {
     return `HTTP/1.1 ${statusLine}\r\n${headerLines}${framing}${connection}\r\n`
   }
 
-  /** For answers the edge makes itself. A body of a HEAD is announced and not sent. */
+  /** Sends a response that the edge makes itself. For HEAD the body's length is sent, but not the body. */
   answer(status: number, headerLines: string, body: string | Buffer, failed = false): void {
     if (this.ended) return
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
     const { socket } = this.client
-    // Head and body leave together.
+    // Head and body are sent together.
     socket.cork()
     this.beginAnswer(status, headerLines, status === 304 ? 'unsaid' : bytes.length)
     if (this.head.method !== 'HEAD' && bytes.length > 0) {
@@ -202,21 +204,23 @@ export class Exchange implements Held, RequestExchange {
     this.answer(notice.status, headers, body, failed)
   }
 
-  /** The answer is complete. */
+  /** Ends a complete response. */
   finish(failed = false): void {
     if (this.ended) return
     this.#close(failed)
     this.client.finished(this.#keepAlive)
   }
 
-  /** The answer broke off; the client must not take what it has for the whole. */
+  /** Ends an incomplete response in a way that the client notices. */
   abort(failed: boolean): void {
     if (this.ended) return
     this.#close(failed)
     this.client.abort()
   }
 
-  /** It is for the control plane, which judges it: no rule of the project, no redirect and no sleep stands before it. */
+  /**
+   * Forwards a git host's webhook to the control plane, which authorizes it: the project's rules, redirects and sleep do not apply.
+   */
   #deliver(deliveries: Deliveries): void {
     this.ownHeaders = deliveries.headersFor(this.address.text)
     if (deliveries.isFull) this.refuse(notices.crowded)
@@ -258,7 +262,7 @@ export class Exchange implements Held, RequestExchange {
     this.#heldFor = undefined
   }
 
-  /** While nobody has taken the request, its body waits here and, past the bound, in the client. */
+  /** Buffers the body until the request has a handler; above the limit, reading from the client stops. */
   #keepForLater(bytes: Buffer): void {
     this.#backlog ??= []
     this.#backlog.push(bytes)
@@ -285,13 +289,13 @@ export class Exchange implements Held, RequestExchange {
     this.answer(308, `location: ${origin}${this.head.target}\r\n`, '')
   }
 
-  /** The port the client came in on stays, unless the target names its own. */
+  /** The client's port is kept, unless the target names its own. */
   #targetOrigin(to: string): string {
     const port = /:\d+$/.exec(this.head.hostHeader)?.[0] ?? ''
     return `${this.protocol}://${/:\d+$/.test(to) ? to : to + port}`
   }
 
-  /** False when the project, or a client that is only known from a trusted proxy, has its share under way. */
+  /** False if the project, or a client known only through a trusted proxy, has reached its share of concurrent requests. */
   #takeShare(route: Route): boolean {
     if (this.#counted) return true
     const { shares, routing } = this.serving

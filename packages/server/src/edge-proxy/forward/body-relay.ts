@@ -1,21 +1,21 @@
 import { asChunk, ChunkedBody } from '../message/chunked-body.ts'
 import { chunked, type ResponseHead, untilClose } from '../message/response-head.ts'
 
-/** How the upstream's body bytes become the client's. */
+/** How the upstream's body bytes are converted for the client. */
 type Relay = 'sized' | 'chunks' | 'unchunk' | 'rechunk' | 'raw'
 
-/** Carries the body of one answer from the upstream's framing into the client's. */
+/** Converts the body of one response from the upstream's framing to the client's. */
 export class BodyRelay {
-  /** The whole body has passed. */
+  /** True when the whole body has passed. */
   done = false
-  /** Bytes of body, framing not counted. */
+  /** Bytes of the body, without framing. */
   bodyBytes = 0
   readonly #relay: Relay
   readonly #write: (bytes: Buffer) => void
   readonly #chunks: ChunkedBody | undefined
   #left: number
 
-  /** `write` gets copies that may stay. */
+  /** `write` receives copies that it may keep. */
   constructor(response: ResponseHead, clientMinor: 0 | 1, write: (bytes: Buffer) => void) {
     this.#relay = relayFor(response, clientMinor)
     this.#write = write
@@ -24,7 +24,7 @@ export class BodyRelay {
     else if (this.#relay === 'chunks') this.#chunks = new ChunkedBody()
   }
 
-  /** Passes on what belongs to the body. Returns the index behind its last byte, -1 when the framing is broken. */
+  /** Forwards the bytes that belong to the body. Returns the index after its last byte, -1 if the framing is invalid. */
   feed(input: Buffer, from: number): number {
     if (this.#chunks) return this.#feedChunks(this.#chunks, input, from)
     const to = this.#relay === 'sized' ? Math.min(input.length, from + this.#left) : input.length
@@ -38,7 +38,7 @@ export class BodyRelay {
     return to
   }
 
-  /** The upstream has closed in good order. False when the body was not to end like that. */
+  /** The upstream has closed its side without an error. Returns false if the body was incomplete. */
   close(): boolean {
     if (this.#relay === 'rechunk') this.#write(Buffer.from('0\r\n\r\n'))
     return this.#relay === 'rechunk' || this.#relay === 'raw'
@@ -53,7 +53,7 @@ export class BodyRelay {
   }
 }
 
-/** What the client is told about the length. */
+/** The length in the client's response head: a number of bytes, `chunked`, `untilClose`, or none. */
 export function framingFor(response: ResponseHead, clientMinor: 0 | 1): number | 'unsaid' {
   const relay = relayFor(response, clientMinor)
   if (relay === 'chunks' || relay === 'rechunk') return chunked

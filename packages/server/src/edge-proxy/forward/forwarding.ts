@@ -13,15 +13,15 @@ type Phase = 'connecting' | 'head' | 'body' | 'done'
 
 const headEnd = Buffer.from('\r\n\r\n')
 const responseHeadAtMost = 65_536
-/** Interim answers to one request. More than a few hints is no conversation, and they come before anything a client asked for. */
+/** Maximum number and size of interim responses (1xx) to one request. */
 const interimAtMost = 16
 const interimBytesAtMost = 65_536
-/** A body this small travels in one piece with its head. */
+/** A body up to this size is sent in one write with its head. */
 const oneWriteAtMost = 16_384
 const backlogAtMost = 65_536
 const avoidRefusingMs = 1_000
 
-/** Passes one request to an upstream and its answer back, byte by byte as they come. */
+/** Forwards one request to an upstream and streams its response back. */
 export class Forwarding implements ResponseHandler, UpstreamUser {
   readonly #exchange: RequestExchange
   readonly #balance: Balance
@@ -33,9 +33,9 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
   #wasReused = false
   #tried: Set<Upstream> | undefined
   #repeated = false
-  /** Something of the request was written to the connection in use. */
+  /** True once a part of the request was written to the current connection. */
   #sent = false
-  /** Something of an answer came from it. */
+  /** True once a part of a response arrived on it. */
   #heard = false
   #requestEnded = false
   #backlog: Buffer[] | undefined
@@ -83,7 +83,7 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
     this.#connection?.resume()
   }
 
-  /** Only a tunnel has two separate ends. */
+  /** Only a tunnel treats its two directions separately. */
   clientEnded(): void {}
 
   clientGone(): void {
@@ -144,7 +144,7 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
     else this.#touch('upstreamConnectMs')
   }
 
-  /** Every copy refused. Where the table has changed meanwhile, a request of which nothing was sent follows the new one. */
+  /** Every upstream refused. If the table has changed meanwhile, a request without a body is routed again by the new table. */
   #exhausted(): void {
     const { head, serving } = this.#exchange
     if (serving.routing !== this.#routing && head.body.kind === 'none') {
@@ -192,7 +192,7 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
     }
   }
 
-  /** 100 Continue, 103 Early Hints: passed on, and the real head is still to come. False when there were too many. */
+  /** Forwards 100 Continue or 103 Early Hints; the final response is still to come. False if there were too many. */
   #relayInterim(response: ResponseHead): boolean {
     const { client, head } = this.#exchange
     const text = `HTTP/1.1 ${response.statusLine}\r\n${response.kept}\r\n`
@@ -246,10 +246,10 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
     }
   }
 
-  /** The usual small answer: head and body in one write. */
+  /** Sends a small response: head and body in one write. */
   #answerAtOnce(text: string, input: Buffer, from: number, length: number): void {
     const exchange = this.#exchange
-    // As text: a small one goes to the socket without memory of its own. In latin1 each character is the byte that it was.
+    // Written as a string: a small one needs no buffer of its own. In latin1 each character is one byte.
     exchange.client.socket.write(length === 0 ? text : text + input.toString('latin1', from, from + length), 'latin1')
     exchange.bytesOut += length
     this.#complete(input.length === from + length)
@@ -263,12 +263,12 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
     else if (relay.done) this.#complete(to === input.length)
   }
 
-  /** A client that does not take the bytes stops the upstream, not our memory. */
+  /** If the client does not read, the upstream is paused instead of buffering in memory. */
   #toClient(bytes: Buffer): void {
     if (!this.#exchange.client.socket.write(bytes)) this.#connection?.pause()
   }
 
-  /** `clean`: the upstream said exactly this answer and no more. */
+  /** `clean`: the upstream sent exactly this response and no further bytes. */
   #complete(clean: boolean): void {
     const requestDone = this.#requestEnded || this.#exchange.head.body.kind === 'none'
     this.#letGo(clean && requestDone && this.#response!.keepAlive && this.#response!.body !== untilClose)
@@ -276,7 +276,7 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
     this.#exchange.finish()
   }
 
-  /** The connection is gone before its time. What was surely not acted on is tried again, the rest is said to have failed. */
+  /** The connection was lost too early. A request that the upstream certainly did not process is retried; any other fails. */
   #lost(): void {
     if (this.#phase === 'done') return
     if (!this.#sent) this.#refusedBy(this.#upstream!)

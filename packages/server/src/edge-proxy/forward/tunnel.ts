@@ -1,12 +1,12 @@
 import type { RequestExchange, ResponseHandler } from '../answer/response-handler.ts'
 import type { UpstreamConnection, UpstreamUser } from '../routing/upstream.ts'
 
-/** An upgraded connection, a WebSocket mostly: bytes pass both ways, each end closes by itself. */
+/** An upgraded connection, usually a WebSocket: bytes pass both ways, and each direction closes separately. */
 export class Tunnel implements ResponseHandler, UpstreamUser {
   readonly #exchange: RequestExchange
   #connection: UpstreamConnection | undefined
 
-  /** Takes the connection, and its place among what is under way to the upstream, from whoever opened it. */
+  /** Takes over the connection, and its count of requests in flight, from the handler that opened it. */
   constructor(exchange: RequestExchange, connection: UpstreamConnection) {
     this.#exchange = exchange
     this.#connection = connection
@@ -31,7 +31,7 @@ export class Tunnel implements ResponseHandler, UpstreamUser {
   }
 
   clientEnded(): void {
-    // One that has really gone looks the same: the other half is not kept for hours.
+    // A client that has disappeared looks the same: the other direction is not kept open for hours.
     this.#touch('requestIdleMs')
     this.#connection?.socket.end()
   }

@@ -1,13 +1,13 @@
 import { clientKey } from '../../platform/address-set.ts'
 import type { ClientAddress } from './client-address.ts'
 
-/** A connection from the moment it was accepted, before its TLS is settled. */
+/** A connection from the moment it is accepted, before its TLS handshake ends. */
 export interface Admitted {
-  /** 0: nothing is under way and it just waits. 1: a head that is not complete, a handshake, a last answer. 2: a request is under way. */
+  /** 0: idle. 1: an incomplete request head, a TLS handshake, or the last response. 2: a request is in progress. */
   readonly business: 0 | 1 | 2
-  /** Since when it is so. */
+  /** When it became quiet. */
   readonly quietSince: number
-  /** Set by who admits it: whose share it is part of. */
+  /** The client whose share it counts towards; set by `admit`. */
   shareKey: string
   destroy(): void
 }
@@ -18,14 +18,16 @@ export interface ShareLimits {
   projectShare: number
 }
 
-/** Where connections of trusted proxies are counted. */
+/** The key under which connections of trusted proxies are counted. */
 const proxies = ''
-/** So many go at once that who comes in a flood does not make us look at all of them for each. */
+/**
+ * Share of the connections that are closed at once, so that a flood of new connections does not cause a search for each of them.
+ */
 const victimsShare = 0.01
 
 /**
- * Connections by client: one client holds a share of them at most, and when it is full the quietest of whoever holds the most
- * go first. What is under way is never cut, which is why that has shares too.
+ * Limits connections per client: one client may hold only a share of them, and at the limit the quietest connections of the client
+ * with the most are closed first. A request in progress is never cut off, so requests have shares too.
  */
 export class ConnectionShares {
   readonly #clients = new Map<string, Set<Admitted>>()
@@ -41,7 +43,7 @@ export class ConnectionShares {
     return this.#clients.size
   }
 
-  /** False when there is no place; a `trusted` proxy speaks for many clients and has no share of its own. */
+  /** False if the limit is reached. A `trusted` proxy represents many clients and has no share of its own. */
   admit(connection: Admitted, peer: ClientAddress, trusted: boolean, limits: ShareLimits, now: number): boolean {
     const key = trusted ? proxies : clientKey(peer.key)
     const share = shareOf(limits.connections, limits.clientShare)
@@ -62,7 +64,10 @@ export class ConnectionShares {
     if (mine.size === 0) this.#clients.delete(connection.shareKey)
   }
 
-  /** A client behind a trusted proxy: its connections are not seen, its requests are. False when it has its share under way. */
+  /**
+   * Counts a request of a client behind a trusted proxy, whose own connections the edge cannot see. False if the client has reached
+   * its share.
+   */
   beginRequest(client: ClientAddress, limits: ShareLimits): boolean {
     const key = clientKey(client.key)
     const underWay = this.#requests.get(key) ?? 0
@@ -78,9 +83,10 @@ export class ConnectionShares {
     else this.#requests.delete(key)
   }
 
-  /** From whoever holds the most, down to half of it, then from the next. */
+  /** Closes idle connections of the client with the most, up to half of them, then of the next client. */
   #makeRoom(connections: number, now: number): boolean {
-    // The time stands still for a moment: once everybody was found busy, nobody is asked again before it moves on.
+    // `now` advances only every few milliseconds: if all connections were busy at this time, do not search again before it
+    // advances.
     if (now === this.#allBusyAt) return false
     let wanted = victims(connections)
     for (const mine of [...this.#clients.values()].sort((a, b) => b.size - a.size)) {
@@ -91,7 +97,7 @@ export class ConnectionShares {
     return this.#count < connections
   }
 
-  /** Ends up to `wanted` of them, those that wait before those that have begun something, the quietest first. */
+  /** Closes up to `wanted` of them: idle ones before those that have begun a request, the quietest first. */
   #end(connections: ReadonlySet<Admitted>, wanted: number): number {
     const quiet = [...connections].filter(({ business }) => business < 2)
     quiet.sort((a, b) => a.business - b.business || a.quietSince - b.quietSince)

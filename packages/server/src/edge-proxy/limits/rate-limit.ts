@@ -1,6 +1,6 @@
 import type { RateLimitConfig } from '../protocol/edge-table.ts'
 
-/** What one client has used of a limit. */
+/** Usage of a limit by one client. */
 interface Usage {
   windowStart: number
   used: number
@@ -9,9 +9,9 @@ interface Usage {
 }
 
 /**
- * A sliding window per client: the window starts with the client's first request and the share of the one before it that
- * still counts fades out, so no span of `windowSeconds` lets through more than `requests`, `burst` aside.
- * Memory is bounded: past `clientsAtMost` the client that came first is forgotten.
+ * A sliding window per client: the window starts with the client's first request, and the previous window counts with a decreasing
+ * share, so no span of `windowSeconds` allows more than `requests`, apart from `burst`. Memory is bounded: above `clientsAtMost`
+ * the oldest client is forgotten.
  */
 export class RateLimit {
   readonly #windowMs: number
@@ -19,7 +19,7 @@ export class RateLimit {
   readonly #burst: number
   readonly #clients = new Map<string, Usage>()
   readonly #clientsAtMost: number
-  /** Requests let through since they were last told to the other workers. */
+  /** Requests allowed since the last report to the other workers. */
   #news = new Map<string, number>()
 
   constructor(config: RateLimitConfig, clientsAtMost = 20_000) {
@@ -29,7 +29,7 @@ export class RateLimit {
     this.#clientsAtMost = clientsAtMost
   }
 
-  /** 0: let through. Otherwise the seconds after which it is worth trying again. */
+  /** 0: allowed. Otherwise the seconds after which the client should retry. */
   take(client: string, now: number): number {
     const usage = this.#usage(client, now)
     const faded = usage.usedBefore * (1 - (now - usage.windowStart) / this.#windowMs)
@@ -40,7 +40,7 @@ export class RateLimit {
     return 0
   }
 
-  /** With several workers each tells the others what it let through; a limit then holds for all of them with that delay. */
+  /** True with several workers: each reports the requests it allowed to the others, so that the limit covers all of them. */
   #sharing = false
 
   share(): void {
@@ -70,7 +70,7 @@ export class RateLimit {
       usage.saved = Math.min(this.#burst, usage.saved + unused)
       usage.usedBefore = passed === 1 ? usage.used : 0
       usage.used = 0
-      // A client that was quiet for a whole window starts afresh: its next window begins with this request.
+      // A client that was quiet for a whole window starts anew: its next window begins with this request.
       usage.windowStart = usage.usedBefore === 0 ? now : usage.windowStart + passed * this.#windowMs
     }
     return usage
@@ -83,7 +83,7 @@ export class RateLimit {
     return usage
   }
 
-  /** Those who came first go first; a sweep through a tenth of the room finds the ones whose windows are over. */
+  /** Forgets the oldest client, and among the oldest tenth those whose windows are over. */
   #forget(now: number): void {
     let looked = 0
     for (const [client, usage] of this.#clients) {

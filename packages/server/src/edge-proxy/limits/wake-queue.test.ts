@@ -16,7 +16,7 @@ const held = (heldBytes = 10, heldBy = 'a client') => ({
 })
 
 describe('the holding room', () => {
-  test('asks to wake a project once, and again while somebody waits', () => {
+  test('asks to wake a project once, and again while a request waits', () => {
     const woken: string[] = []
     const room = new WakeQueue((projectId, hostname) => woken.push(`${projectId} ${hostname}`))
     room.enter(held(), 'p', 'a', limits, 0)

@@ -1,13 +1,13 @@
 import { shareOf } from './connection-shares.ts'
 
-/** A request that waits for its project to wake. */
+/** A request that waits for its project to wake up. */
 export interface Held {
   readonly heldBytes: number
-  /** Whose it is: one client has a share of the room, as one project has. */
+  /** The client, which has a share of the queue, as a project has. */
   readonly heldBy: string
-  /** Looks at the table again: goes on, or is held once more. */
+  /** Routes the request again: it continues, or is queued once more. */
   proceed(): void
-  /** Nothing will change any more: answers that it did not wake. */
+  /** Responds that the project did not wake up. */
   giveUp(): void
 }
 
@@ -18,7 +18,7 @@ export interface RoomLimits {
   projectShare: number
 }
 
-/** What somebody has in the room. */
+/** Queued requests of a client, of a project, or of all. */
 interface Part {
   count: number
   bytes: number
@@ -26,7 +26,7 @@ interface Part {
 
 const wakeAgainMs = 2_000
 
-/** Where requests to sleeping projects wait; bounded in number and bytes. */
+/** The queue of requests to sleeping projects; bounded in number and bytes. */
 export class WakeQueue {
   readonly #held = new Map<string, Map<Held, string>>()
   readonly #askedAt = new Map<string, number>()
@@ -42,7 +42,7 @@ export class WakeQueue {
     return this.#all.count
   }
 
-  /** False when there is no room, or none for this client or this project. */
+  /** False if the queue is full, or this client's or project's share of it. */
   enter(held: Held, projectId: string, hostname: string, limits: RoomLimits, now: number): boolean {
     const { heldBytes } = held
     if (!fits(this.#all, heldBytes, limits, 1)) return false
@@ -77,7 +77,7 @@ export class WakeQueue {
     }
   }
 
-  /** A new table: everybody looks again. Who still has to wait enters once more. */
+  /** Called with a new table: routes all requests again. Those that still have to wait are queued again. */
   reconsider(): void {
     const everybody = [...this.#held].flatMap(([projectId, waiting]) => [...waiting.keys()].map((held) => ({ held, projectId })))
     for (const { held, projectId } of everybody) {
@@ -86,12 +86,12 @@ export class WakeQueue {
     }
   }
 
-  /** The edge closes: nobody here would ever see a new table. */
+  /** Called when the edge closes: no new table will arrive. */
   dismiss(): void {
     for (const waiting of [...this.#held.values()]) for (const held of [...waiting.keys()]) held.giveUp()
   }
 
-  /** Asks again while somebody waits: the first call may have met a control plane that was down. */
+  /** Repeats the wake-up calls while requests wait: the control plane may have been down at the first call. */
   askAgain(now: number, atOnce = false): void {
     for (const [projectId, waiting] of this.#held) {
       if (atOnce) this.#askedAt.delete(projectId)
@@ -108,7 +108,7 @@ export class WakeQueue {
   }
 }
 
-/** The first of somebody's requests always fits a share. */
+/** The first request of a client or project always fits its share. */
 const fits = (part: Part | undefined, bytes: number, limits: RoomLimits, share: number) =>
   !part ||
   (share < 1 && part.count === 0) ||

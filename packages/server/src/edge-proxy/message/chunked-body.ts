@@ -1,17 +1,17 @@
 /**
- * Reads the chunked transfer coding strictly: CRLF only, hexadecimal sizes only, bounded extensions and trailers.
- * `onData` gets the body's bytes of one input in one piece, for whoever frames it anew; who passes the bytes on as they are
- * needs only the end. In one piece, because many tiny chunks would otherwise cost far more memory than they have bytes.
+ * Parses the chunked transfer coding strictly: only CRLF, only hexadecimal sizes, bounded extensions and trailers. `onData`
+ * receives the body bytes of one input in one piece, for callers that change the framing; callers that forward the bytes unchanged
+ * need only the end. One piece, because many tiny chunks would need far more memory than they have bytes.
  */
 export class ChunkedBody {
   done = false
-  /** Bytes of body seen, framing not counted. */
+  /** Bytes of the body so far, without framing. */
   bodyBytes = 0
   #state: State = 'size'
   #left = 0
   #digits = 0
   #extra = 0
-  /** The extension or trailer that is being read. */
+  /** The extension or trailer line being read. */
   #line = ''
   #pieces: Buffer[] = []
   readonly #onData: ((bytes: Buffer) => void) | undefined
@@ -20,7 +20,7 @@ export class ChunkedBody {
     this.#onData = onData
   }
 
-  /** Takes bytes from `start`; returns the index behind the last one that belongs to the body, or -1 when it is malformed. */
+  /** Consumes bytes from `start`; returns the index after the last one that belongs to the body, or -1 if it is malformed. */
   feed(chunk: Buffer, start: number): number {
     const end = this.#read(chunk, start)
     if (this.#pieces.length > 0) {
@@ -111,9 +111,12 @@ export class ChunkedBody {
 
 type State = 'size' | 'extension' | 'sizeLf' | 'data' | 'dataCr' | 'dataLf' | 'trailer' | 'trailerLf'
 
-/** Extensions and trailers of one whole body together. */
+/** Maximum size of all extensions and trailers of one body. */
 const extraAtMost = 16_384
-/** Passed on as they came, so they have to be what every reader takes for an extension and for a header line. */
+/**
+ * Extensions and trailers are forwarded unchanged, so they must have a form that every parser reads as an extension or a header
+ * line.
+ */
 const extensionForm = /^(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"(?:[^"\\]|\\.)*"))?)+$/
 const trailerForm =
   /^(?!(?:content-length|transfer-encoding|host|connection|keep-alive|upgrade|te|expect):)[!#$%&'*+\-.^_`|~0-9A-Za-z]+:/i
@@ -130,7 +133,7 @@ function hexDigit(byte: number): number {
   return letter >= 97 && letter <= 102 ? letter - 87 : -1
 }
 
-/** Bytes, at least one, as a chunk of their own. */
+/** Encodes the bytes, at least one, as a chunk. */
 export function asChunk(bytes: Buffer): Buffer {
   const size = `${bytes.length.toString(16)}\r\n`
   const chunk = Buffer.allocUnsafe(size.length + bytes.length + 2)

@@ -1,4 +1,4 @@
-/** What the edge does with a header field; everything it has no opinion about is `pass`. */
+/** How the edge handles a header field; unknown fields are `pass`. */
 export type HeaderRole =
   | 'pass'
   | 'host'
@@ -38,7 +38,7 @@ const roles: Record<string, HeaderRole> = {
   'x-forwarded-for': 'forwardedFor',
   'x-forwarded-proto': 'forwardedProto',
   'x-forwarded-host': 'forwardedHost',
-  // Names that frameworks also read an address or origin from: only a trusted proxy may set them.
+  // Names from which frameworks also read an address or origin: only a trusted proxy may set them.
   'x-forwarded': 'forwardedOther',
   'x-real-ip': 'forwardedOther',
   'x-remote-addr': 'forwardedOther',
@@ -50,17 +50,17 @@ const roles: Record<string, HeaderRole> = {
   'x-envoy-external-address': 'forwardedOther',
   'forwarded-for': 'forwardedOther',
   forwarded: 'forwardedOther',
-  // Another path or host than the one that was judged: nobody may set it.
+  // These name another path or host than the one that rules were checked for: no client may set them.
   'x-rewrite-url': 'forged',
   'x-host': 'forged',
   'x-http-host-override': 'forged',
-  // Programs run the CGI way take it for HTTP_PROXY, and send what they ask of others through whoever set it.
+  // CGI programs read it as HTTP_PROXY, and would send their outgoing requests through a proxy that the client chose.
   proxy: 'forged',
-  // Next takes it for its own, and leaves out the middleware that would have asked who it is.
+  // Next treats such a request as its own and skips the middleware, which may check authentication.
   'x-middleware-subrequest': 'forged',
   'x-request-id': 'requestId',
   'user-agent': 'userAgent',
-  // Frameworks take a request for one of this method: rules by method judge both.
+  // Frameworks treat the request as one of this method: rules by method check both.
   'x-http-method-override': 'methodOverride',
   'x-http-method': 'methodOverride',
   'x-method-override': 'methodOverride',
@@ -69,7 +69,7 @@ const roles: Record<string, HeaderRole> = {
 /** X-Client-IP, CF-Connecting-IP, WL-Proxy-Client-IP, X-Azure-ClientIP, Fly-Client-IP, X-AppEngine-User-IP … */
 const addressOfClient = /(?:^|-)(?:client|connecting|originating|remote|user|proxyuser|client-connection|socket)-?ip(?:v[46])?$/
 
-/** Whole families, whatever comes behind: a list of names would always lack one. */
+/** Matches whole families of names: a list would always be incomplete. */
 function roleOf(name: string): HeaderRole | undefined {
   if (Object.hasOwn(roles, name)) return roles[name]
   if (name.startsWith('x-forwarded-') || name.endsWith('-forwarded-for') || addressOfClient.test(name)) return 'forwardedOther'
@@ -77,18 +77,18 @@ function roleOf(name: string): HeaderRole | undefined {
 }
 
 /**
- * Lines ended by CRLF and no other control character than the tab: two parsers could disagree about a CR without its LF, a LF
- * without its CR and the rest. Written so that it is one walk, the same for good and bad heads.
+ * Lines ended by CRLF, without control characters except tab: two parsers could disagree about a CR without LF, a LF without CR and
+ * the others. The expression runs in linear time on any input.
  */
 export const plainLines = /^(?:[\t\x20-\x7e\x80-\xff]+\r\n)+$/
 
-/** A token by RFC 9110, bounded so that nobody fills the cache below with long names. */
+/** A token by RFC 9110, limited in length so that clients cannot fill the cache below with long names. */
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/
 
 const known = new Map<string, HeaderName>()
 const knownAtMost = 2_000
 
-/** The name as it was written, judged once and remembered: undefined when it is not a field name at all. */
+/** The name as written, classified once and cached; undefined if it is not a valid field name. */
 export function headerName(written: string): HeaderName | undefined {
   const name = known.get(written)
   if (name) return name
@@ -102,12 +102,15 @@ function learn(written: string): HeaderName | undefined {
   const role = roleOf(lower) ?? (roleOf(lower.replaceAll(/[^a-z0-9]/g, '-')) ? 'forged' : 'pass')
   const name = { lower, role }
   if (known.size >= knownAtMost) known.clear()
-  // The key is a slice of a whole head; a flat copy keeps that head from being held in memory.
+  // The key is a slice of a whole head; a flat copy avoids keeping that head in memory.
   known.set(Buffer.from(written, 'latin1').toString('latin1'), name)
   return name
 }
 
-/** What stands between two places, without the space and tab around it. `trim` takes away more: a no-break space is part of it. */
+/**
+ * The text between two positions, without surrounding spaces and tabs. `trim` would remove more: a no-break space is part of the
+ * value.
+ */
 export function fieldValue(text: string, from: number, to: number): string {
   let first = from
   let end = to
@@ -118,7 +121,10 @@ export function fieldValue(text: string, from: number, to: number): string {
 
 const isBlank = (code: number) => code === 32 || code === 9
 
-/** Lines without those that a Connection header names. Framing, Host and our own are not among them: they are written later. */
+/**
+ * Removes the lines that a Connection header names. Framing, Host and the edge's own lines are not affected: they are written
+ * later.
+ */
 export function withoutNamed(lines: string, names: readonly string[]): string {
   const gone = new Set(names.filter((name) => token.test(name)))
   if (gone.size === 0) return lines

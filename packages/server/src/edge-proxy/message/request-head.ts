@@ -1,6 +1,6 @@
 import { connectionOptions, fieldValue, headerName, plainLines, withoutNamed } from './header-name.ts'
 
-/** A request head that one reading only is possible of: everything doubtful was refused. */
+/** A request head that can be read in only one way: every ambiguous head was rejected. */
 export interface RequestHead {
   method: string
   /** Origin form, or `*` for OPTIONS. */
@@ -9,17 +9,17 @@ export interface RequestHead {
   minor: 0 | 1
   /** Lower case, no port, no trailing dot. */
   host: string
-  /** As sent, for the upstream. */
+  /** Host header as sent, for the upstream. */
   hostHeader: string
-  /** Header lines that go on to the upstream as they are, each ended by CRLF. */
+  /** Header lines that are forwarded to the upstream unchanged, each ended by CRLF. */
   kept: string
-  /** Lines a trusted proxy may say more with (Forwarded, X-Real-IP). */
+  /** Lines that are forwarded only from a trusted proxy (Forwarded, X-Real-IP). */
   keptIfTrusted: string
-  /** What Content-Length says, as a number; -1 without one. */
+  /** Value of Content-Length; -1 without one. */
   contentLength: number
   body: RequestBody
   keepAlive: boolean
-  /** Protocol of a connection upgrade, empty when none is asked for. */
+  /** Protocol of a connection upgrade, empty if none is requested. */
   upgrade: string
   expectContinue: boolean
   userAgent: string
@@ -29,13 +29,13 @@ export interface RequestHead {
   forwardedFor: string
   forwardedProto: string
   forwardedHost: string
-  /** The whole head, for the rare reader of another header. */
+  /** The whole head, for rarely used headers. */
   text: string
 }
 
 export type RequestBody = { kind: 'none' } | { kind: 'sized'; length: number } | { kind: 'chunked' }
 
-/** Why a head was refused: the status to answer with, and words for the page. */
+/** Why a head was rejected: the status to respond with, and text for the page. */
 export class HeadFault {
   readonly status: number
   readonly reason: string
@@ -73,7 +73,7 @@ export function parseRequestHead(text: string): RequestHead | HeadFault {
   return readFields(head, lineEnd + 2) ?? readTarget(head) ?? readHost(head) ?? head
 }
 
-/** Value of a header by its lower-case name, lists joined; for headers that only some targets ask about. */
+/** Value of a header by its lower-case name, lists joined; for headers that only some targets read. */
 export function headerValue(head: RequestHead, name: string): string | undefined {
   let found: string | undefined
   const { text } = head
@@ -118,8 +118,8 @@ const emptyHead = (text: string, method: string, target: string, minor: 0 | 1): 
 })
 
 /**
- * Walks the header lines once. Lines that go on unchanged are copied in runs, which is why a line the edge has an opinion
- * about ends the run before it.
+ * Reads the header lines in one pass. Lines that are forwarded unchanged are copied in runs, so a line that the edge handles ends
+ * the run before it.
  */
 function readFields(head: RequestHead, from: number): HeadFault | undefined {
   const { text } = head
@@ -133,7 +133,7 @@ function readFields(head: RequestHead, from: number): HeadFault | undefined {
     const name = headerName(text.slice(at, colon))
     if (!name) return bad('an invalid header name')
     if (name.role !== 'pass') {
-      // Node does not take a tab for a blank here, others do.
+      // Node does not accept a tab as white space here, other parsers do.
       if (name.role === 'transferEncoding' && text.slice(colon, end).includes('\t')) return bad('a tab in the transfer encoding')
       const keep = takeField(head, seen, name.role, fieldValue(text, colon + 1, end))
       if (!keep) {
@@ -148,7 +148,7 @@ function readFields(head: RequestHead, from: number): HeadFault | undefined {
   return settle(head, seen)
 }
 
-/** One head is read at a time, so one note pad does for all. */
+/** Reused for every head, since heads are parsed one at a time. */
 const notes: Seen = { host: 0, length: '', lengths: 0, encoding: '', encodings: 0, connection: '', upgrade: '' }
 
 function forgotten(): Seen {
@@ -172,11 +172,11 @@ interface Seen {
   upgrade: string
 }
 
-/** True when the line also stays among those that are passed on. */
+/** True if the line is also forwarded. */
 function takeField(head: RequestHead, seen: Seen, role: string, value: string): boolean {
   switch (role) {
     case 'userAgent':
-      // Frameworks keep the first of several, the last or all of them: a rule sees all.
+      // Frameworks use the first of several, the last or all of them: a rule checks all.
       head.userAgent = head.userAgent ? `${head.userAgent}, ${value}` : value
       return true
     case 'methodOverride':
@@ -221,7 +221,7 @@ function takeField(head: RequestHead, seen: Seen, role: string, value: string): 
   }
 }
 
-/** What the framing headers say together. A length beside an encoding, or either one twice, is how requests are smuggled. */
+/** Checks the framing headers together. A length beside an encoding, or either one twice, is used for request smuggling. */
 function settle(head: RequestHead, seen: Seen): HeadFault | undefined {
   if (seen.lengths > 1 || seen.encodings > 1 || (seen.lengths && seen.encodings)) return bad('more than one body length')
   if (seen.encodings) {
@@ -255,7 +255,7 @@ function readConnection(head: RequestHead, seen: Seen): HeadFault | undefined {
 }
 
 function readTarget(head: RequestHead): HeadFault | undefined {
-  // Some servers refuse raw bytes, all take their escapes.
+  // Some servers reject raw bytes, all accept their escapes.
   if (rawBytes.test(head.target)) head.target = head.target.replaceAll(/[\x80-\xff]/g, escaped)
   if (head.target.charCodeAt(0) === 47) return undefined
   if (head.target === '*') return head.method === 'OPTIONS' ? undefined : bad('malformed request target')

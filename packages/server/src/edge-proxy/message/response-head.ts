@@ -1,18 +1,18 @@
 import { connectionOptions, fieldValue, headerName, plainLines, withoutNamed } from './header-name.ts'
 
-/** The head of an upstream's answer. */
+/** The head of an upstream's response. */
 export interface ResponseHead {
   status: number
-  /** `200 OK`, as it goes to the client. */
+  /** `200 OK`, as it is sent to the client. */
   statusLine: string
-  /** Header lines that go on to the client, each ended by CRLF. */
+  /** Header lines that are forwarded to the client, each ended by CRLF. */
   kept: string
   body: ResponseBody
-  /** What Content-Length says, as a number; -1 without one. With HEAD and 304 it is not the body's size. */
+  /** Value of Content-Length; -1 without one. With HEAD and 304 it is not the body's size. */
   contentLength: number
-  /** The upstream lets its connection be used again. */
+  /** True if the upstream allows its connection to be reused. */
   keepAlive: boolean
-  /** The upstream's own word on how long it keeps an idle connection; 0 when it said nothing. */
+  /** How long the upstream keeps an idle connection, according to its Keep-Alive header; 0 without one. */
   keepAliveMs: number
   upgrade: string
   hasRequestId: boolean
@@ -25,7 +25,7 @@ export const untilClose = -2
 
 const statusLineForm = /^HTTP\/1\.[01] [1-9]\d\d(?: |$)/
 
-/** Undefined when the answer cannot be read in one way only. `text` ends with the CRLF of its last line. */
+/** Undefined if the response is ambiguous. `text` ends with the CRLF of its last line. */
 export function parseResponseHead(text: string, requestMethod: string): ResponseHead | undefined {
   if (!plainLines.test(text)) return undefined
   const lineEnd = text.indexOf('\r\n')
@@ -103,7 +103,7 @@ function readFields(head: ResponseHead, text: string, from: number, requestMetho
   if (lengths > 1 || encodings > 1 || (lengths > 0 && encodings > 0)) return false
   if (lengths > 0 && !/^\d{1,15}$/.test(length)) return false
   if (encodings > 0 && encoding !== 'chunked') return false
-  // An interim answer and 204 have no length by definition; one that is said is not passed on.
+  // An interim response and 204 have no body by definition; a length in them is not forwarded.
   if (lengths > 0 && head.status >= 200 && head.status !== 204) head.contentLength = Number(length)
   head.body = bodyOf(head.status, requestMethod, lengths > 0 ? Number(length) : encodings > 0 ? chunked : untilClose)
   return true

@@ -8,7 +8,7 @@ export type Calls = Record<string, (...args: never[]) => unknown>
 
 const unheardBytesAtMost = 4_194_304
 
-/** The edge's door for the control plane: a unix socket that only its own user can open. */
+/** The edge's control socket: a unix socket that only its own user can open. */
 export class ControlServer {
   readonly #path: string
   readonly #calls: Calls
@@ -16,7 +16,7 @@ export class ControlServer {
   readonly #server: net.Server
   readonly #sockets = new Set<net.Socket>()
   #owner: { socket: net.Socket; lines: JsonLines } | undefined
-  /** When the last control plane went away; the start counts as one. */
+  /** When the last control plane disconnected; initially the start of the edge. */
   aloneSince = Date.now()
 
   constructor(path: string, calls: Calls, onAttach: () => void) {
@@ -26,7 +26,7 @@ export class ControlServer {
     this.#server = net.createServer((socket) => this.#welcome(socket))
   }
 
-  /** Whom events go to: the control plane that attached last. */
+  /** The connection that events are sent to: the control plane that attached last. */
   get line(): JsonLines | undefined {
     return this.#owner?.lines
   }
@@ -40,7 +40,7 @@ export class ControlServer {
     await chmod(this.#path, 0o600)
   }
 
-  /** Frees the path; whoever is connected stays so until the process ends. */
+  /** Removes the socket path; existing connections stay open until the process ends. */
   async release(): Promise<void> {
     this.#server.close()
     await rm(this.#path, { force: true })
@@ -57,7 +57,7 @@ export class ControlServer {
       if (message.call === 'attach') this.#attach(socket, lines)
       void answerCall(message, this.#calls, (reply) => {
         lines.send(reply)
-        // Who does not take the answers is not asked for more questions.
+        // A control plane that does not read the responses is not read from either.
         if (lines.waitingBytes > unheardBytesAtMost) socket.pause()
       })
     })

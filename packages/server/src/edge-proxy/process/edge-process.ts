@@ -18,7 +18,7 @@ const graceInSuccessionMs = 30_000
 const logBytesAtMost = 1_048_576
 const unheardBytesAtMost = 4_194_304
 
-/** The leading process of an edge: serves itself, leads further workers, and answers the control plane. */
+/** The main process of an edge: serves requests itself, manages further workers, and answers the control plane. */
 export class EdgeProcess {
   readonly #settings: EdgeSettings
   readonly #file: TableFile
@@ -30,7 +30,7 @@ export class EdgeProcess {
   #listening!: Listening
   #unlock: () => Promise<void> = async () => {}
   #stopping = false
-  /** Pieces of the change that is coming in. */
+  /** Received pieces of the change in progress. */
   #taken: TablePiece[] = []
 
   constructor(settings: EdgeSettings) {
@@ -41,7 +41,7 @@ export class EdgeProcess {
     this.#control = new ControlServer(files.socket, this.#calls(), () => this.#pool.askAgain())
   }
 
-  /** Serves the last known table when it resolves. A successor gets the listening sockets of the edge that runs. */
+  /** Resolves when it serves the last known table. A successor gets the listening sockets of the running edge. */
   async start(role: 'first' | 'successor'): Promise<void> {
     const { folder, https } = this.#settings
     await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -100,7 +100,7 @@ export class EdgeProcess {
     }
   }
 
-  /** In force first, on disk second: a full disk is a warning, not a reason to serve yesterday's table. */
+  /** Applies first and stores second: a full disk is a warning, not a reason to serve the old table. */
   async #take(piece: TablePiece): Promise<ApplyResult | null> {
     if (this.#stopping) throw new Error('this edge is stopping')
     if (this.#taken[0]?.token !== piece.token) this.#taken = []
@@ -121,7 +121,7 @@ export class EdgeProcess {
     this.#stopping = true
     try {
       const pid = await handOver(successor, this.#listening, () => this.#control.release())
-      // The lock and the path of the socket are the successor's now.
+      // The lock and the path of the socket belong to the successor now.
       void this.#closeAndExit(graceInSuccessionMs)
       return { pid }
     } catch (cause) {
@@ -134,7 +134,7 @@ export class EdgeProcess {
   async #stop(graceMs: number): Promise<void> {
     if (this.#stopping) return
     this.#stopping = true
-    // The addresses are free at once, while what is under way goes on: another edge may start meanwhile.
+    // The addresses are released immediately, while requests in progress continue: another edge may start meanwhile.
     const closed = this.#closeAndExit(graceMs)
     await this.#control.release()
     await this.#unlock()
@@ -145,7 +145,7 @@ export class EdgeProcess {
     await this.#pool.close(graceMs)
     await this.#tellTraffic()
     this.#tick()
-    // A moment for the last records and the answer to whoever asked.
+    // Time to send the last records and the response to the caller.
     setTimeout(() => process.exit(0), 100)
   }
 
@@ -154,7 +154,7 @@ export class EdgeProcess {
     else if (event.event === 'wake') this.#wake(event)
   }
 
-  /** A control plane that does not listen is not told more: who waits asks again. */
+  /** Drops the event if the control plane does not read: waiting requests repeat it. */
   #wake(event: WorkerEvent): void {
     const { line } = this.#control
     if (line && line.waitingBytes < unheardBytesAtMost) line.send(event)
@@ -164,7 +164,7 @@ export class EdgeProcess {
     if (!this.#stopping && !(await holdsFolder(this.#settings.folder))) await this.#stop(graceOnSignalMs)
   }
 
-  /** To nobody is nothing told: it stays with the workers. */
+  /** Sends nothing without a control plane: the counts stay in the workers. */
   async #tellTraffic(): Promise<void> {
     const { line } = this.#control
     if (!line || line.waitingBytes > unheardBytesAtMost) return

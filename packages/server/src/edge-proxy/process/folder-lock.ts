@@ -13,8 +13,8 @@ export class AnotherEdge extends Error {
 }
 
 /**
- * One edge a folder. The lock names its process; it counts while that process answers on the socket, or is so young that it
- * may not do so yet. A process that was killed leaves a lock that counts for nothing.
+ * Ensures one edge per folder. The lock file names its process; it is valid while that process answers on the socket, or is too
+ * young to answer yet. The lock of a killed process is ignored.
  */
 export async function lockFolder(folder: string, takeOver: boolean): Promise<() => Promise<void>> {
   const { lock, socket } = edgeFiles(folder)
@@ -31,12 +31,12 @@ export async function lockFolder(folder: string, takeOver: boolean): Promise<() 
   }
 }
 
-/** False when the folder was removed, or given to another edge: no control plane will ever find this one again. */
+/** False if the folder was removed or belongs to another edge: no control plane will find this one again. */
 export async function holdsFolder(folder: string): Promise<boolean> {
   try {
     return (await readFile(edgeFiles(folder).lock, 'utf8')) === String(process.pid)
   } catch (cause) {
-    // Anything but a missing file (no descriptor left, say) proves nothing.
+    // Any error except a missing file (for example, no free descriptor) proves nothing.
     return (cause as NodeJS.ErrnoException).code !== 'ENOENT'
   }
 }

@@ -8,7 +8,7 @@ import type { RecordBatch } from '../records/request-records.ts'
 import { type Listening, portOf } from './listening.ts'
 import type { ApplyResult, EdgeWorker, LimitNews } from './worker.ts'
 
-/** What a worker in another process says by itself. */
+/** Events that a worker in another process sends. */
 export type WorkerEvent =
   | { event: 'records'; batch: Omit<RecordBatch, 'json'> & { json: string } }
   | { event: 'wake'; projectId: string; hostname: string }
@@ -17,25 +17,25 @@ export type WorkerEvent =
 interface WorkerProcess {
   child: ReturnType<typeof spawnEdge>
   caller: Caller
-  /** It missed a piece and needs the whole table. */
+  /** True if it missed a piece and needs the whole table. */
   behind: boolean
 }
 
 const restartAfterMs = 500
 const newsEveryMs = 100
-/** A worker that takes a piece no sooner serves an old table: it is ended, and one with the new table follows. */
+/** A worker that has not accepted a piece by then would serve an old table: it is ended and replaced. */
 const takeMs = 5_000
 
-/** This process' own worker and, where several are wanted, the ones in further processes on the same listening sockets. */
+/** The worker in this process and, if configured, further worker processes on the same listening sockets. */
 export class WorkerPool {
-  /** The table in force, for those who join later. */
+  /** The current table, for workers that start later. */
   readonly state: TableState
   readonly #own: EdgeWorker
   readonly #settings: EdgeSettings
   readonly #listening: Listening
   readonly #processes = new Set<WorkerProcess>()
   readonly #onEvent: (event: WorkerEvent) => void
-  /** Of workers that have ended. */
+  /** Traffic counts of workers that have ended. */
   readonly #lastTraffic: TrafficMinute[] = []
   #closing = false
   #newsTimer: NodeJS.Timeout | undefined
@@ -61,7 +61,10 @@ export class WorkerPool {
     await Promise.all(Array.from({ length: this.#settings.workers - 1 }, () => this.#startWorker()))
   }
 
-  /** With the last piece the table is in force everywhere when it resolves; a worker that missed one is sent everything. */
+  /**
+   * Sends the piece to every worker. After the last piece the table is in effect in all of them; a worker that missed a piece gets
+   * the whole table.
+   */
   async take(piece: TablePiece): Promise<ApplyResult | undefined> {
     this.state.take(piece)
     const result = this.#own.take(piece)
@@ -91,7 +94,7 @@ export class WorkerPool {
     return all.reduce((sum, one) => ({ total: sum.total + one.total, failed: sum.failed + one.failed }))
   }
 
-  /** What has grown since the last call, of every worker. */
+  /** The counts of every worker that have changed since the last call. */
   async takeTraffic(): Promise<TrafficMinute[]> {
     const others = await this.#askSiblings<TrafficMinute[]>('takeTraffic', [], takeMs)
     return [...this.#own.takeTraffic(), ...others.flat(), ...this.#lastTraffic.splice(0)]
@@ -110,7 +113,7 @@ export class WorkerPool {
     for (const { child } of this.#processes) child.kill('SIGKILL')
   }
 
-  /** Who dies while being asked has nothing left to answer for. */
+  /** A worker that dies during the call is left out of the result. */
   async #askSiblings<Value>(call: string, args: unknown[], timeoutMs?: number): Promise<Value[]> {
     const inTime = timeoutMs === undefined || this.#processes.size === 0 ? undefined : AbortSignal.timeout(timeoutMs)
     const asked = [...this.#processes].map((worker) => worker.caller.ask<Value>(call, args, inTime))
@@ -136,13 +139,13 @@ export class WorkerPool {
       if (!this.#closing) setTimeout(() => this.#startWorker().catch(() => {}), restartAfterMs)
     })
     await worker.caller.ask('prepare', [this.#listening.https ? portOf(this.#listening.https) : 0])
-    // Among the workers before the table is sent: one that comes in between must reach it too.
+    // Added before the table is sent, so that a piece that arrives in between reaches it too.
     this.#processes.add(worker)
     await this.#tellEverything(worker).catch(async (cause) => {
       await endOf(child)
       throw cause
     })
-    // Sockets come last, when everything that takes their connections is there.
+    // Sockets are sent last, when the worker is ready for their connections.
     child.send({ listen: 'http' }, this.#listening.http)
     if (this.#listening.https) child.send({ listen: 'https' }, this.#listening.https)
   }

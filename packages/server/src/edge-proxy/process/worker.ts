@@ -15,28 +15,28 @@ import { Routing } from '../routing/routing.ts'
 import type { Upstream } from '../routing/upstream.ts'
 import { StaticSites } from '../static/static-sites.ts'
 
-/** What a rate limit let through in one worker, for the others: rule, client, count. */
+/** Requests that a rate limit allowed in one worker, for the others: rule, client, count. */
 export type LimitNews = [ruleId: string, client: string, count: number][]
 
 export interface ApplyResult {
   version: number
   warnings: string[]
-  /** By host name: why its entry could not be put in force. */
+  /** Why an entry could not be applied, by host name. */
   refused: Record<string, string>
 }
 
 const sweepMs = 250
-/** Kept-alive clients that are idle get this long to send what they may be sending just now. */
+/** Idle keep-alive clients have this long to finish a request that they may be sending. */
 const idleGraceMs = 1_000
 
-/** Everything that serves, in one process. */
+/** Serves requests in one process. */
 export class EdgeWorker {
   readonly #serving: Serving
   readonly #connections = new Set<ClientConnection>()
-  /** Sockets whose TLS is not settled yet. */
+  /** Sockets whose TLS handshake has not finished. */
   readonly #greeted = new Map<string, Admission>()
   readonly #servers = new Set<net.Server>()
-  /** Upstreams that no table names any more and that still have requests under way. */
+  /** Upstreams that were removed from the table and still have requests in progress. */
   readonly #leaving = new Set<Upstream>()
   readonly #sweeper: NodeJS.Timeout
   #draft: Routing | undefined
@@ -63,12 +63,12 @@ export class EdgeWorker {
     return this.#serving.routing.version
   }
 
-  /** Where redirects to https lead. */
+  /** The port that redirects to https name. */
   set httpsPort(port: number) {
     this.#serving.httpsPort = port
   }
 
-  /** Before a TLS server is served: what it needs is loaded only here. */
+  /** Call before serving a TLS server: the TLS code is loaded only here. */
   async prepareTls(): Promise<void> {
     this.#front ??= await createTlsFront(
       () => this.#serving.routing.certificates,
@@ -76,7 +76,7 @@ export class EdgeWorker {
     )
   }
 
-  /** Takes connections from a listening server, from this moment on: one that nobody listens to would be lost. */
+  /** Accepts the connections of a listening server from now on: without a listener they would be lost. */
   serve(server: net.Server, name: 'http' | 'https'): void {
     const front = this.#front
     if (name === 'http') this.#accept(server, (socket, admission) => this.#welcome(socket, admission, false))
@@ -84,7 +84,7 @@ export class EdgeWorker {
     else throw new Error('TLS was not prepared')
   }
 
-  /** With its last piece a table is in force for the next request when this returns. */
+  /** Takes a piece of a table. The last piece puts the table into effect for the next request. */
   take(piece: TablePiece): ApplyResult | undefined {
     const { routing, counters } = this.#serving
     if (this.#draft?.token !== piece.token) this.#draft = new Routing(piece.token, piece.base, routing, counters)
@@ -95,7 +95,7 @@ export class EdgeWorker {
     return { version: draft.version, warnings: draft.warnings, refused: Object.fromEntries(draft.refused) }
   }
 
-  /** The number of requests that are left at the end of the time. */
+  /** The number of requests left when the time is over. */
   async drain(upstreamId: string, timeoutMs: number): Promise<number> {
     const upstreams = [...this.#leaving].filter((upstream) => upstream.id === upstreamId)
     const current = this.#serving.routing.upstreams.get(upstreamId)
@@ -124,13 +124,13 @@ export class EdgeWorker {
     return this.#serving.records.take()
   }
 
-  /** A control plane has come: who waits says so again, and what was counted is told again. */
+  /** A control plane has attached: wake-up calls and counts are sent again. */
   askAgain(): void {
     this.#serving.counters.traffic.tellAgain()
     this.#serving.room.askAgain(Date.now(), true)
   }
 
-  /** With siblings, what a limit lets through here is told to them. */
+  /** Reports the requests that rate limits allow here to the other workers. */
   shareLimits(): void {
     this.#sharing = true
     for (const rule of this.#serving.routing.rules.values()) rule.limit?.share()
@@ -147,7 +147,7 @@ export class EdgeWorker {
     for (const [ruleId, client, count] of news) routing.rules.get(ruleId)?.limit?.hear(client, count, Date.now())
   }
 
-  /** Takes no new connection, lets every request under way end, and gives up at the time limit. */
+  /** Stops accepting connections, waits for requests in progress, and gives up at the time limit. */
   async close(graceMs: number): Promise<void> {
     this.#serving.closing = true
     for (const server of this.#servers) server.close()
@@ -206,13 +206,13 @@ export class EdgeWorker {
     const ends = endsOf(socket)
     const admission = this.#greeted.get(ends)
     this.#greeted.delete(ends)
-    // It is gone already, and its place with it.
+    // The client disconnected during the handshake, and its admission was removed.
     if (admission) this.#welcome(socket, admission, true)
     else socket.destroy()
   }
 
   #welcome(socket: net.Socket, admission: Admission, secure: boolean): void {
-    // Not before its TLS is settled: who leaves in the middle of a handshake is gone.
+    // Only after the TLS handshake: a client that closes during the handshake is gone.
     socket.allowHalfOpen = true
     const connection = new ClientConnection(socket, this.#serving, secure, (closed) => this.#connections.delete(closed))
     this.#connections.add(connection)

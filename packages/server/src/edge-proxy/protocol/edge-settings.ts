@@ -1,32 +1,32 @@
 import { join } from 'node:path'
 import type { EdgeAddress, EdgeListening } from './edge-listening.ts'
 
-/** What an edge process is started with; it reads nothing else. */
+/** The settings that an edge process is started with; it reads no others. */
 export interface EdgeSettings {
   /** Private folder for its socket, table, lock and log. */
   folder: string
-  /** Another build than the running one takes over from it. */
+  /** An edge with another build id takes over from the running one. */
   buildId: string
   http: EdgeAddress
   https: EdgeAddress | null
-  /** Processes that serve, the first one included. */
+  /** Number of serving processes, including the first one. */
   workers: number
-  /** Goes away by itself after so long without a control plane; null: never. Tests set it, so that none is left behind. */
+  /** Exits after this long without a control plane; null: never. Tests set it, so that no process is left behind. */
   orphanExitMs: number | null
-  /** What runs: the Node binary, and the entry file of the edge. */
+  /** The Node binary. */
   program: string
   /** Flags for the program, before the entry. */
   flags: string[]
   entry: string
 }
 
-/** What the edge says of itself when a control plane attaches. */
+/** Self-description that the edge sends when a control plane attaches. */
 export interface EdgeIdentity {
   pid: number
   buildId: string
   startedAt: string
   version: number
-  /** Names the table in force; null before the first. */
+  /** Id of the current table; null before the first. */
   token: string | null
   listening: EdgeListening
   settings: EdgeSettings
@@ -42,7 +42,7 @@ export const edgeFiles = (folder: string) => ({
 /** Exit code of an edge that found another one in its folder. */
 export const anotherEdgeRuns = 75
 
-/** How the process was started: on its own, taking over from a running one, or as a further worker of one. */
+/** How the process was started: alone, taking over from a running edge, or as a further worker. */
 export type EdgeRole = 'first' | 'successor' | 'worker'
 
 export const edgeArguments = (settings: EdgeSettings, role: EdgeRole) => [

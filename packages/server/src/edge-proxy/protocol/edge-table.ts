@@ -1,42 +1,42 @@
 import type { ListenerOwner } from '../../platform/listener/listener-owner.ts'
 
 /**
- * What the edge serves, as plain JSON. The control plane computes the whole table from the database and hands it over; the edge
- * holds no other opinion about hosts. It contains private keys: it travels over a 0600 socket and rests in a 0600 file only.
+ * The routing table of the edge, as JSON. The control plane computes the whole table from the database; the edge has no other
+ * source. It contains private keys: it is sent only over a 0600 socket and stored only in a 0600 file.
  */
 export interface EdgeTable {
-  /** Chosen by the control plane; the edge only reports which one is in force. */
+  /** Chosen by the control plane; the edge only reports which version is in effect. */
   version: number
   /** Host name in lower case without a port, exact (`app.example.com`) or wildcard (`*.example.com`, any depth). Exact wins, then the longest wildcard. */
   hosts: Record<string, EdgeHost>
-  /** By host name, exact or `*.example.com` (one label, as certificates have it). */
+  /** Certificates by host name, exact or `*.example.com` (one label, as in certificates). */
   certificates?: Record<string, EdgeCertificate>
   /** ACME http-01: token → key authorization, served on every host at `/.well-known/acme-challenge/`. */
   challenges?: Record<string, string>
-  /** Addresses or CIDRs whose `X-Forwarded-*` count. Empty: nobody's. */
+  /** Addresses or CIDRs whose `X-Forwarded-*` headers are trusted. Empty: none. */
   trustedProxies?: string[]
   limits?: Partial<EdgeLimits>
   deliveries?: EdgeDeliveries
-  /** Where redirects to https lead, when clients reach it on another port than the edge listens on. */
+  /** The port that redirects to https name, if clients reach it on another port than the edge listens on. */
   publicHttpsPort?: number
 }
 
-/** What git hosts deliver to these host names goes to the control plane, whatever else is served there. */
+/** Webhook deliveries of git hosts to these host names are forwarded to the control plane, whatever else is served there. */
 export interface EdgeDeliveries {
   hostnames: string[]
   to: { host: string; port: number }
-  /** By it the control plane knows that it is the edge who names the client. */
+  /** Proves to the control plane that the edge set the client's address. */
   key: string
 }
 
 export interface EdgeHost {
   target: EdgeTarget
   rules?: EdgeRule[]
-  /** Of the project: what is asked here is counted for it; without it, for none. */
+  /** The project's environment whose traffic this host counts towards; without it, traffic is not counted. */
   environment?: string
-  /** The service that answers, where the project has several. */
+  /** The service that responds, if the project has several. */
   service?: string
-  /** Plain http is sent to https (308), ACME challenges aside. Set it only while a certificate is in the table. */
+  /** Redirects http to https (308), except ACME challenges. Set it only while a certificate is in the table. */
   redirectToHttps?: boolean
 }
 
@@ -49,7 +49,7 @@ export type EdgeTarget =
   | FailedTarget
   | RedirectTarget
 
-/** Running copies of one deployment. */
+/** Running replicas of one deployment. */
 export interface UpstreamsTarget {
   kind: 'upstreams'
   projectId: string
@@ -57,14 +57,14 @@ export interface UpstreamsTarget {
   upstreams: EdgeUpstream[]
 }
 
-/** `id` names one copy for ever; after a restart it has another address. */
+/** `id` identifies one replica for ever; after a restart it has another address. */
 export interface EdgeUpstream {
   id: string
   host: string
   port: number
-  /** A connection that somebody else takes is closed before a byte is said on it. */
+  /** The process that must own the listening socket; a connection to any other listener is closed before a byte is sent. */
   listener?: ListenerOwner
-  /** Share of the requests against its siblings, a whole number from 1 to 100; default 1, 0 takes nothing. */
+  /** Relative share of the requests, a whole number from 1 to 100; default 1, 0 receives none. */
   weight?: number
 }
 
@@ -74,13 +74,13 @@ export interface StaticTarget {
   projectId: string
   deploymentId: string
   folder: string
-  /** Paths that name no file answer with `index.html` and 200. */
+  /** Paths without a file respond with `index.html` and 200. */
   spa?: boolean
-  /** File below the folder that is sent with 404; default `404.html` where there is one. */
+  /** File below the folder that is sent with 404; default `404.html` if it exists. */
   notFoundPage?: string
 }
 
-/** Requests are held and the control plane is asked to wake the project. */
+/** Requests wait in the queue, and the control plane is asked to wake the project. */
 export interface SleepingTarget {
   kind: 'sleeping'
   projectId: string
@@ -93,7 +93,7 @@ export interface DisabledTarget {
   projectId: string
 }
 
-/** Stopped for a moment although its owner has it enabled. */
+/** Temporarily stopped although its owner has it enabled. */
 export interface PausedTarget {
   kind: 'paused'
   projectId: string
@@ -109,7 +109,7 @@ export interface FailedTarget {
 export interface RedirectTarget {
   kind: 'redirect'
   projectId?: string
-  /** Host name, with a port only where it is not the one the request came in on. */
+  /** Host name, with a port only if it differs from the port of the request. */
   to: string
 }
 
@@ -120,7 +120,7 @@ export interface EdgeCertificate {
   key: string
 }
 
-/** A route rule as the contract has it. */
+/** A route rule, as in the contract. */
 export type EdgeRule = EdgeRuleBase &
   (
     | { kind: 'rate-limit'; config: RateLimitConfig }
@@ -131,7 +131,7 @@ export type EdgeRule = EdgeRuleBase &
 export interface EdgeRuleBase {
   id: string
   enabled: boolean
-  /** Compared without case with every way in which a common server reads the path; one match is enough. */
+  /** Compared case-insensitively with every way in which common servers read the path; one match is enough. */
   pathPrefix?: string | null
   hostname?: string | null
   /** Counts its hits and lets the request pass. */
@@ -152,7 +152,7 @@ export interface RateLimitConfig {
 export interface BanConfig {
   /** Addresses or CIDRs. */
   ips?: string[]
-  /** Found anywhere in the User-Agent, whatever the case. */
+  /** Substrings of the User-Agent, case-insensitive. */
   userAgents?: string[]
 }
 
@@ -166,27 +166,27 @@ export interface AllowDenyConfig {
 export interface EdgeLimits {
   /** Request line and headers together; more is 431. */
   headBytes: number
-  /** From the first byte of a head to its last; then 408. */
+  /** Time limit from the first byte of a head to its last; then 408. */
   headTimeoutMs: number
-  /** An idle kept-alive client. */
+  /** Time limit of an idle keep-alive client. */
   keepAliveMs: number
-  /** No byte of a request body that is still owed. */
+  /** Time limit without a byte of an incomplete request body. */
   requestIdleMs: number
   upstreamConnectMs: number
-  /** From the end of the request to the first byte of the answer; then 504. */
+  /** Time limit from the end of the request to the first byte of the response; then 504. */
   responseHeadMs: number
-  /** No byte of an answer that is still owed, or a client that takes none. */
+  /** Time limit without a byte of an incomplete response, or for a client that does not read. */
   responseIdleMs: number
-  /** No byte either way on an upgraded connection. */
+  /** Time limit without a byte in either direction on an upgraded connection. */
   tunnelIdleMs: number
-  /** Requests held for sleeping projects at once, over all of them, and their bytes. */
+  /** Maximum number of requests queued for all sleeping projects together, and their bytes. */
   heldRequests: number
   heldBytes: number
-  /** Of all clients at once, in each worker. When it is full, idle ones make room. */
+  /** Maximum connections of all clients, per worker. At the limit, idle ones are closed. */
   connections: number
-  /** Part of the connections, and of what is held, that one client may have: an address, or a /64 of IPv6. */
+  /** Share of the connections, and of the queue, that one client may have: an address, or an IPv6 /64. */
   clientShare: number
-  /** Part of them that may be under way to one project. */
+  /** Share of the connections that may have a request to one project in progress. */
   projectShare: number
 }
 

@@ -1,6 +1,6 @@
 import type net from 'node:net'
 
-/** JSON values over a stream, one a line. A line that is no JSON ends the connection. */
+/** JSON values over a stream, one per line. An invalid line ends the connection. */
 export class JsonLines {
   readonly #socket: net.Socket
   #parts: Buffer[] = []
@@ -14,7 +14,7 @@ export class JsonLines {
     if (this.#socket.writable) this.#socket.write(`${JSON.stringify(message)}\n`)
   }
 
-  /** For what is JSON already, in bytes that are not changed any more. */
+  /** Sends serialised JSON without copying it; the caller must not change the buffer afterwards. */
   sendAround(before: string, json: Buffer, after: string): void {
     if (!this.#socket.writable) return
     this.#socket.cork()
@@ -24,7 +24,7 @@ export class JsonLines {
     this.#socket.uncork()
   }
 
-  /** Bytes the other side has not taken yet. */
+  /** Bytes that the other side has not read yet. */
   get waitingBytes(): number {
     return this.#socket.writableLength
   }

@@ -1,4 +1,4 @@
-/** One request as the contract's server logs show it. Sizes are of the bodies. */
+/** A request, as in the contract's server logs. Sizes are of the bodies. */
 export interface RequestRecord {
   id: string
   /** ISO 8601. */
@@ -6,16 +6,16 @@ export interface RequestRecord {
   ip: string
   method: string
   host: string
-  /** With the query, cut at 2 KiB. */
+  /** Path without the query, cut at 2 KiB. */
   path: string
-  /** What was sent to the client; 499 when it went away before that. */
+  /** Status sent to the client; 499 if the client disconnected before that. */
   status: number
   durationMs: number
   bytesIn: number
   bytesOut: number
   userAgent: string
   environment: string | null
-  /** Null where the project is one app. */
+  /** Null if the project has no services. */
   service: string | null
   deploymentId: string | null
   projectId: string | null
@@ -24,6 +24,6 @@ export interface RequestRecord {
 export interface SwitchCounters {
   /** Requests that have ended. */
   total: number
-  /** Of these, the ones that the edge could not get a whole answer for. An application's own 500 is not among them. */
+  /** Requests for which the edge could not get a complete response. An application's own 500 is not counted. */
   failed: number
 }

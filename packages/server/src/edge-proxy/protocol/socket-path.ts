@@ -1,13 +1,13 @@
 import { mkdirSync, openSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
-/** What the kernel takes as the address of a unix socket, with room for its end. */
+/** Maximum length of a unix socket path that the kernel accepts, with a margin. */
 const bytesAtMost = 100
 const folders = new Map<string, number>()
 
 /**
- * A unix socket's address is short, a data folder's path may not be: a longer one is spelt by a descriptor of its folder,
- * which stays open. Elsewhere than on Linux there is no such spelling, and the long path fails with the system's own words.
+ * The path of a unix socket is limited, and a data folder's path may be longer: then the folder is addressed through an open
+ * descriptor. Outside Linux this is not possible, and a long path fails with the system's error.
  */
 export function socketAddress(path: string): string {
   if (Buffer.byteLength(path) <= bytesAtMost || process.platform !== 'linux') return path

@@ -2,34 +2,34 @@ import { isDeepStrictEqual } from 'node:util'
 import type { EdgeCertificate, EdgeHost, EdgeTable } from './edge-table.ts'
 
 /**
- * A part of a change from one table to the next. Tables travel, are stored and are compiled in such parts, so that ten
- * thousand hosts never stop the serving for long and one new host costs what one host costs. A change is in force with its
- * last part; one whose last part never comes has not happened.
+ * A part of a change from one table to the next. Tables are sent, stored and compiled in parts, so that ten thousand hosts never
+ * block the serving for long, and adding a host costs no more than that host. A change takes effect with its last part; without it,
+ * the change is discarded.
  */
 export interface TablePiece {
-  /** The table that is changed; null: nothing, that is, this is a whole table. */
+  /** Id of the table that is changed; null: this is a whole table. */
   base: string | null
-  /** Names the table that comes out. */
+  /** Id of the resulting table. */
   token: string
   version: number
-  /** null removes. */
+  /** null removes the entry. */
   hosts: [name: string, host: EdgeHost | null][]
   certificates: [name: string, pair: EdgeCertificate | null][]
-  /** With the last piece: the small parts, always whole. */
+  /** The small sections, always complete; only in the last piece. */
   rest?: TableRest
   last: boolean
 }
 
 export type TableRest = Pick<EdgeTable, 'challenges' | 'trustedProxies' | 'limits' | 'publicHttpsPort' | 'deliveries'>
 
-/** What an edge answers to a piece whose base it does not have: it has to be sent everything. */
+/** Error of an edge that does not have the base of a piece: it must be sent the whole table. */
 export const unknownBase = 'unknown base'
 
 const entriesAPiece = 200
 
 export const wholePieces = (table: EdgeTable, token: string): Generator<TablePiece> => changePieces(undefined, null, table, token)
 
-/** From the table that was sent as `base` to the next one. */
+/** The pieces that change the table sent as `base` into the next one. */
 export function* changePieces(
   previous: EdgeTable | undefined,
   base: string | null,
@@ -68,7 +68,7 @@ function changedEntries<Value>(
   return changed
 }
 
-/** A table as it is put together from pieces; the last complete one can be given out again. */
+/** A table that is assembled from pieces; the last complete one can be read as pieces again. */
 export class TableState {
   #token: string | null = null
   #table = emptyDraft()
@@ -82,7 +82,7 @@ export class TableState {
     return this.#table.version
   }
 
-  /** True when the piece completed a table. */
+  /** True if the piece completed a table. */
   take(piece: TablePiece): boolean {
     // A change in one piece needs no copy to fall back on.
     const atOnce = piece.last && piece.base !== null && piece.base === this.#token && this.#draft?.token !== piece.token

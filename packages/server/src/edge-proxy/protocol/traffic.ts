@@ -1,18 +1,18 @@
 /**
- * What one environment was asked in one minute, as far as one counter has seen it. Sent again whenever it has grown, always whole: who
- * keeps it by counter and minute may hear it as often as it comes. Those of several counters add up.
+ * Traffic of one environment in one minute, as measured by one counter. It is sent again, always complete, whenever it has grown: a
+ * receiver that stores it by counter and minute may receive it any number of times. Values of several counters are added up.
  */
 export interface TrafficMinute {
-  /** Names the counter: of one worker of one edge, from when its environment came into the table. */
+  /** Id of the counter: one worker of one edge, since its environment was added to the table. */
   counter: string
   projectId: string
   environment: string
-  /** Milliseconds since 1970 of the minute's beginning. */
+  /** Start of the minute, in milliseconds since 1970. */
   at: number
   requests: number
   errors4xx: number
   errors5xx: number
   bytesOut: number
-  /** From `packLatency`. */
+  /** Output of `packLatency`. */
   latency: number[]
 }

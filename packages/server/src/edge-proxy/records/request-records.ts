@@ -1,6 +1,6 @@
 import type { RequestRecord } from '../protocol/request-record.ts'
 
-/** Fields of a record as the exchange knows them. */
+/** Fields of a record, as the exchange has them. */
 export interface RecordFields {
   id: string
   timeMs: number
@@ -13,17 +13,17 @@ export interface RecordFields {
   bytesIn: number
   bytesOut: number
   userAgent: string
-  /** From `recordTail`. */
+  /** Output of `recordTail`. */
   tail: string
 }
 
 type Owner = Pick<RequestRecord, 'environment' | 'service' | 'deploymentId' | 'projectId'>
 
-/** The owner of a request: known with the table, so made into text once. */
+/** The owner of a request: known from the table, so serialised once. */
 export const recordTail = ({ environment, service, deploymentId, projectId }: Partial<Owner> = {}) =>
   `,${JSON.stringify({ environment: environment ?? null, service: service ?? null, deploymentId: deploymentId ?? null, projectId: projectId ?? null }).slice(1)}`
 
-/** Records of ended requests, as JSON objects with commas between them, and how many were dropped before the first. */
+/** Records of ended requests, as comma-separated JSON objects, and how many were dropped before the first. */
 export interface RecordBatch {
   json: Buffer
   count: number
@@ -32,7 +32,7 @@ export interface RecordBatch {
 
 interface Block {
   buffer: Buffer
-  /** What lies before it was taken already. */
+  /** Bytes before this offset were already taken. */
   from: number
   to: number
   count: number
@@ -44,8 +44,8 @@ const blockBytes = 65_536
 const comma = 44
 
 /**
- * Records that wait to be sent. They are written as text into memory outside the heap at once: what waits then holds no
- * request's memory and costs the collector nothing. Past the bound the oldest block goes, and its records are counted.
+ * Records that wait to be sent. They are immediately serialised into memory outside the heap, so that they hold no request in
+ * memory and cost the garbage collector nothing. Above the limit the oldest block is dropped, and its records are counted.
  */
 export class RequestRecords {
   readonly #blocksAtMost: number
@@ -66,14 +66,14 @@ export class RequestRecords {
     block.count += 1
   }
 
-  /** The oldest records, which are no longer held afterwards; undefined when there are none. */
+  /** Removes and returns the oldest records; undefined if there are none. */
   take(): RecordBatch | undefined {
     const block = this.#blocks[0]
     if (!block || (block.count === 0 && this.#dropped === 0)) return undefined
     const { from, to, count } = block
     const batch = { json: block.buffer.subarray(from, Math.max(from, to - 1)), count, dropped: this.#dropped }
     this.#dropped = 0
-    // The block that is being filled stays: the next records go behind the ones that were taken.
+    // The block that is being filled stays: the next records are written after the taken ones.
     if (this.#blocks.length > 1) this.#blocks.shift()
     else {
       block.from = to
@@ -96,7 +96,7 @@ export class RequestRecords {
 let lastSecond = 0
 let lastSecondText = ''
 
-/** toISOString for every request is dear; the part down to the second is shared. */
+/** toISOString for every request is expensive; the part up to the second is shared. */
 function isoTime(timeMs: number): string {
   const second = Math.floor(timeMs / 1000)
   if (second !== lastSecond) {
@@ -110,7 +110,7 @@ function isoTime(timeMs: number): string {
 let lastAgent = ''
 let lastAgentText = '""'
 
-/** Most requests in a row come from few kinds of client. */
+/** Caches the last value: most consecutive requests come from few kinds of client. */
 function agentText(userAgent: string): string {
   if (userAgent !== lastAgent) {
     lastAgent = userAgent
@@ -119,20 +119,20 @@ function agentText(userAgent: string): string {
   return lastAgentText
 }
 
-/** In milliseconds with two digits behind the point: whole numbers are made into text more cheaply than others. */
+/** Milliseconds with two decimals: formatting whole numbers is cheaper than formatting fractions. */
 function durationText(durationMs: number): string {
   const hundredths = Math.round(durationMs * 100)
   const part = hundredths % 100
   return `${(hundredths - part) / 100}.${part < 10 ? '0' : ''}${part}`
 }
 
-/** Without the query, which may hold tokens and passwords. */
+/** The path without the query, which may hold tokens and passwords. */
 function pathOf(target: string): string {
   const end = target.indexOf('?')
   return target.slice(0, end === -1 ? pathAtMost : Math.min(end, pathAtMost))
 }
 
-/** Id, address, method and host are of characters that JSON takes as they are: the parsers let no others through. */
+/** Id, address, method and host need no JSON escaping: the parsers accept no other characters. */
 function recordText(fields: RecordFields): string {
   const path = pathOf(fields.path)
   return `{"id":"${fields.id}","time":"${isoTime(fields.timeMs)}","ip":"${fields.ip}","method":"${fields.method}","host":"${fields.host}","path":${JSON.stringify(path)},"status":${fields.status},"durationMs":${durationText(fields.durationMs)},"bytesIn":${fields.bytesIn},"bytesOut":${fields.bytesOut},"userAgent":${agentText(fields.userAgent)}${fields.tail}`

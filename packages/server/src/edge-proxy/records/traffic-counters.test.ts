@@ -49,7 +49,7 @@ test('a control plane that comes anew is told everything of the last quarter of 
   expect(counters.take(40 * minute).map(({ at }) => at / minute)).toEqual(Array.from({ length: 16 }, (_, at) => 25 + at))
 })
 
-test('while nobody listens it keeps what it counted, up to a bound', () => {
+test('without a control plane it keeps its counts, up to a limit', () => {
   const counters = new TrafficCounters()
   const shop = counters.of('shop', 'production')
   for (let at = 1; at <= 5000; at++) counters.count(shop, at * minute, ok, 3)
@@ -57,7 +57,7 @@ test('while nobody listens it keeps what it counted, up to a bound', () => {
   expect([told.length, told.at(-1)!.at / minute]).toEqual([4097, 5000])
 })
 
-test('whoever leaves the table is told to the end; who comes back is another counter', () => {
+test('a project that leaves the table is still reported; one that comes back gets a new counter', () => {
   const counters = new TrafficCounters()
   const before = counters.of('shop', 'production')
   counters.count(before, minute, ok, 3)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { bucketOf, latencyBuckets, packLatency } from '../../platform/latency-histogram.ts'
 import type { TrafficMinute } from '../protocol/traffic.ts'
 
-/** The running minute of one environment. Routes hold theirs, so that a request costs no look-up. */
+/** The current minute of one environment. Each route holds its counter, so that a request needs no look-up. */
 export interface TrafficCounter {
   name: string
   readonly projectId: string
@@ -13,7 +13,7 @@ export interface TrafficCounter {
   errors5xx: number
   bytesOut: number
   readonly latency: Uint32Array
-  /** It has grown since it was last told. */
+  /** True if it has grown since the last report. */
   isNews: boolean
 }
 
@@ -23,12 +23,12 @@ interface Closed {
 }
 
 const minuteMs = 60_000
-/** How long a minute that was told is told again to a control plane that comes anew: the one before may have died with it. */
+/** How long a reported minute is reported again to a new control plane: the previous one may have died with it. */
 const keptMinutes = 15
-/** While nobody listens; then the oldest go. */
+/** Maximum number of unreported minutes without a control plane; above it the oldest are dropped. */
 const closedAtMost = 4_096
 
-/** What each environment was asked, minute by minute. */
+/** Traffic of each environment, per minute. */
 export class TrafficCounters {
   readonly #counters = new Map<string, TrafficCounter>()
   readonly #mark = randomBytes(6).toString('base64url')
@@ -48,7 +48,7 @@ export class TrafficCounters {
     return counter
   }
 
-  /** A request has ended. */
+  /** Counts a request that has ended. */
   count(counter: TrafficCounter, now: number, answer: { status: number; bytesOut: number }, durationMs: number): void {
     const minute = Math.floor(now / minuteMs)
     if (minute !== counter.minute) this.#turn(counter, minute)
@@ -56,12 +56,12 @@ export class TrafficCounters {
     if (answer.status >= 500) counter.errors5xx += 1
     else if (answer.status >= 400) counter.errors4xx += 1
     counter.bytesOut += answer.bytesOut
-    // An upgraded connection stays open as long as somebody likes.
+    // An upgraded connection stays open for an arbitrary time.
     if (answer.status !== 101) counter.latency[bucketOf(durationMs)]! += 1
     counter.isNews = true
   }
 
-  /** What has grown since the last call. */
+  /** The counts that have grown since the last call. */
   take(now: number): TrafficMinute[] {
     const news: TrafficMinute[] = []
     for (const closed of this.#closed) {
@@ -77,13 +77,15 @@ export class TrafficCounters {
     return news
   }
 
-  /** All that is still known is news again. */
+  /** Marks everything that is still known as unreported. */
   tellAgain(): void {
     for (const closed of this.#closed) closed.isNews = true
     for (const counter of this.#counters.values()) if (counter.requests > 0) counter.isNews = true
   }
 
-  /** Forgets whom neither the table in force nor the one before it names; what was counted is told all the same. */
+  /**
+   * Removes counters of projects that are neither in the current table nor in the previous one; their counts are still reported.
+   */
   keepOnly(ids: ReadonlySet<string>, idsBefore: ReadonlySet<string>): void {
     for (const [key, counter] of this.#counters) {
       if (ids.has(counter.projectId) || idsBefore.has(counter.projectId)) continue
@@ -97,7 +99,7 @@ export class TrafficCounters {
       this.#closed.push({ told: told(counter), isNews: true })
       if (this.#closed.length > closedAtMost) this.#closed.shift()
     }
-    // The clock was put back: the same minute of the same counter must not begin twice.
+    // The clock was set back: the same minute of the same counter must not begin twice.
     if (minute < counter.minute) counter.name = this.#nextName()
     Object.assign(counter, { minute, requests: 0, errors4xx: 0, errors5xx: 0, bytesOut: 0, isNews: false })
     counter.latency.fill(0)

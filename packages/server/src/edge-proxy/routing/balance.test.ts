@@ -24,7 +24,7 @@ describe('the balance between copies', () => {
     expect([1, 2, 3].map(() => balance.choose(undefined, 0)!.id)).toEqual(['b', 'b', 'b'])
   })
 
-  test('turns to those that refused a moment ago last, and to nobody twice', () => {
+  test('tries upstreams that refused recently last, and none twice', () => {
     const [a, b] = [upstream('a'), upstream('b')]
     a.avoidUntil = 100
     const balance = new Balance([

@@ -1,6 +1,6 @@
 import type { Upstream } from './upstream.ts'
 
-/** Whose turn it is among the copies of one deployment: each gets its share, spread evenly (smooth weighted round robin). */
+/** Distributes requests between the replicas of one deployment by smooth weighted round robin. */
 export class Balance {
   readonly #turns: Upstream[]
   #next = 0
@@ -9,7 +9,7 @@ export class Balance {
     this.#turns = spread(shares.filter(({ weight }) => weight > 0))
   }
 
-  /** One that was not tried yet; those that refused a moment ago come last. Undefined when all were. */
+  /** An upstream that was not tried yet; those that refused recently come last. Undefined if all were tried. */
   choose(tried: ReadonlySet<Upstream> | undefined, now: number): Upstream | undefined {
     const turns = this.#turns
     if (turns.length === 1) return tried?.has(turns[0]!) ? undefined : turns[0]

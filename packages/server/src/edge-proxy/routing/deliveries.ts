@@ -3,13 +3,13 @@ import type { EdgeDeliveries } from '../protocol/edge-table.ts'
 import { Balance } from './balance.ts'
 import { Upstream } from './upstream.ts'
 
-/** Nothing else of the control plane is reached by the name of a project. */
+/** The only path of the control plane that is reachable under a project's host name. */
 const path = /^\/api\/webhooks\/git\/[a-z]{1,20}(?:\?|$)/
 
-/** What git hosts deliver waits in the control plane until it is judged: more than this at once is refused here. */
+/** Maximum concurrent deliveries: each waits in the control plane until its signature is checked, and more are rejected here. */
 const mostAtOnce = 64
 
-/** Deliveries of git hosts that come to the host name of a project. */
+/** Webhook deliveries of git hosts to a project's host name. */
 export class Deliveries {
   readonly upstream: Upstream
   readonly balance: Balance
@@ -33,7 +33,7 @@ export class Deliveries {
     return this.upstream.inFlight >= mostAtOnce
   }
 
-  /** Before all that the client has sent: of two lines with that name the first one counts. */
+  /** Placed before the client's headers: of two lines with this name the first one counts. */
   headersFor(client: string): string {
     return `berth-edge: ${this.#key} ${client}\r\n`
   }

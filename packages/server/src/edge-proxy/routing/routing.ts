@@ -19,7 +19,7 @@ import { Deliveries } from './deliveries.ts'
 import { type CompiledRule, compileRule, RuleSet } from './rules.ts'
 import { Upstream } from './upstream.ts'
 
-/** A host's entry of the table, ready to serve. */
+/** A host's table entry, compiled. */
 export interface Route {
   target: EdgeTarget
   projectId: string | null
@@ -33,19 +33,19 @@ export interface Route {
   balance: Balance | undefined
   rules: RuleSet | undefined
   redirectToHttps: boolean
-  /** What had to be left out of it. */
+  /** Parts that had to be left out. */
   warnings: string[]
 }
 
 /**
- * A whole table, compiled piece by piece; it serves once it is complete and does not change afterwards. What stayed the same
- * is taken over from the one before: compiled hosts, open connections, counts of rate limits.
+ * A compiled table, built piece by piece; it is used once it is complete and does not change afterwards. Unchanged parts are taken
+ * over from the previous one: compiled hosts, open connections, counts of rate limits.
  */
 export class Routing {
   readonly token: string | null
   version = 0
   limits: EdgeLimits = defaultLimits
-  /** 0: the one that is listened on. */
+  /** 0: the port the edge listens on. */
   publicHttpsPort = 0
   trusted = new AddressSet()
   challenges: ReadonlyMap<string, string> = new Map()
@@ -57,13 +57,13 @@ export class Routing {
   readonly ids = new Set<string>()
   readonly folders = new Set<string>()
   warnings: string[] = []
-  /** Hosts whose entry cannot be served, with why; each is served as it was before. */
+  /** Hosts whose entry cannot be compiled, with the reason; each keeps its previous route. */
   readonly refused: Map<string, string>
   readonly #routes: Map<string, Route>
   readonly #counters: RequestCounters
   #previous: Routing | undefined
 
-  /** `base` says whether this is a change of the previous one or a table of its own. */
+  /** `base` tells whether this changes the previous table or is a whole table. */
   constructor(token: string | null, base: string | null, previous: Routing | undefined, counters: RequestCounters) {
     if (base !== null && base !== previous?.token) throw new Error(unknownBase)
     this.token = token
@@ -74,7 +74,7 @@ export class Routing {
     this.refused = new Map(base === null ? [] : previous!.refused)
   }
 
-  /** True when the table is complete with this piece. */
+  /** True if this piece completes the table. */
   take(piece: TablePiece): boolean {
     for (const [name, host] of piece.hosts) this.#put(name.toLowerCase(), host)
     putEntries(this.certificates, piece.certificates)
@@ -82,7 +82,7 @@ export class Routing {
     return piece.last
   }
 
-  /** One entry that cannot be served is the matter of its host alone. */
+  /** An invalid entry affects only its own host. */
   #put(name: string, host: EdgeHost | null): void {
     this.refused.delete(name)
     try {
@@ -95,7 +95,7 @@ export class Routing {
     }
   }
 
-  /** Exact, else the longest wildcard that covers the name. */
+  /** The exact name, otherwise the longest matching wildcard. */
   find(host: string): Route | undefined {
     const exact = this.#routes.get(host)
     if (exact) return exact
@@ -120,7 +120,7 @@ export class Routing {
     for (const route of this.#routes.values()) this.#register(route)
     this.deliveries = rest.deliveries && new Deliveries(rest.deliveries, this.#previous?.deliveries)
     if (this.deliveries) this.upstreams.set(this.deliveries.upstream.id, this.deliveries.upstream)
-    // Holding on to the table before would hold on to all before it.
+    // A reference to the previous table would keep all earlier tables in memory.
     this.#previous = undefined
   }
 
@@ -174,7 +174,7 @@ export class Routing {
   #ruleSet(host: EdgeHost, warnings: string[]): RuleSet | undefined {
     const compiled: CompiledRule[] = []
     for (const rule of host.rules ?? []) {
-      // Several hosts of a project share a rule, and so its count.
+      // Several hosts of a project share a rule, and therefore its count.
       const known = this.rules.get(rule.id) ?? this.#previous?.rules.get(rule.id)
       const ready = compileRule(rule, known, warnings)
       if (!ready) continue

@@ -1,15 +1,15 @@
 import { decodeAll, pathSteps, utf8Bytes, utf8Text } from '../message/path-steps.ts'
 
 const readingsAtMost = 256
-/** Characters that are rewritten for one request; only looking at them is cheaper. */
+/** Maximum number of characters that are rewritten for one request. */
 const workAtMost = 196_608
 
 /**
- * Every way in which a server behind the edge may read a path: all orders of all steps. A rule holds when one of them lies
- * below its prefix, so that `/x/..//%61dmin` does not get around a rule on `/admin`, whatever it is that serves it.
+ * Every way in which a server behind the edge may read a path: all orders of all steps. A rule applies if one of them is below its
+ * prefix, so that `/x/..//%61dmin` does not bypass a rule on `/admin`, whatever server is behind the edge.
  */
 export class PathReadings {
-  /** Undefined: more than are looked at. Nobody who is honest writes such a path, and a rule holds for it. */
+  /** Undefined: too many readings. A legitimate client does not send such a path, and every rule applies to it. */
   readonly #readings: readonly string[] | undefined
 
   constructor(target: string) {
@@ -36,7 +36,7 @@ export function rulePrefixes(prefix: string): string[] {
 
 const doubtful = /[%\\;#+]|\/\/|\/\.|\.(?:\/|$)|[^\x21-\x7e]|\.(?:php\d?|phtml|f?cgi)\/|^\/(?:_next\/|page-)data\//i
 
-/** The closure of the steps, or undefined when it is too large. */
+/** The closure of the steps, or undefined if it is too large. */
 function allReadings(path: string): string[] | undefined {
   const found = new Set([path])
   let work = 0
@@ -51,11 +51,11 @@ function allReadings(path: string): string[] | undefined {
   return [...found]
 }
 
-/** The bytes as UTF-8 and, for servers that take them so, as Latin-1. */
+/** The bytes as UTF-8 and, for servers that decode them so, as Latin-1. */
 const comparable = (reading: string): string[] => {
   const text = utf8Text(reading)
   return text === reading ? [folded(text)] : [folded(text), folded(reading)]
 }
 
-/** Without case, as Express and file systems compare; through upper case, because some letters only meet there. */
+/** Case-insensitive, as Express and file systems compare; through upper case, because some letters are equal only there. */
 const folded = (text: string) => text.toUpperCase().toLowerCase().replaceAll('+', ' ')

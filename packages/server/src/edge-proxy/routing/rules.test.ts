@@ -139,7 +139,7 @@ describe('a ban', () => {
   test('is judged in no time for a path that is made to take long', () => {
     const rule = ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' })
     const paths = ['%20.'.repeat(15_000), `x${'%20'.repeat(20_000)}x/y%20`, `${'%09.'.repeat(15_000)}/`, '/.'.repeat(30_000)]
-    // Each of them took a second and more for one of its readings.
+    // Each of them used to take a second and more for one of its readings.
     for (const path of paths) for (let turn = 0; turn < 20; turn += 1) judged(rule, { line: `GET /${path}x` })
     expect(judged(rule, { line: `GET /admin${paths[0]}` }).status).toBe(403)
   })
@@ -154,7 +154,7 @@ describe('a ban', () => {
 describe('allow-deny', () => {
   const rule = (config: object): EdgeRule => ({ id: 'r', kind: 'allow-deny', enabled: true, config }) as EdgeRule
 
-  test('denies first, then whoever is not allowed', () => {
+  test('denies first, then clients that are not allowed', () => {
     const both = rule({ allow: ['192.0.2.0/24'], deny: ['192.0.2.9'] })
     expect(judged(both, { from: '192.0.2.1' }).status).toBe(200)
     expect(judged(both, { from: '192.0.2.9' }).status).toBe(403)
@@ -204,7 +204,7 @@ describe('allow-deny', () => {
   ])('by method holds for %s with %j, which a framework takes for another method', (line, extra) => {
     expect(judged(rule({ methods: ['GET', 'HEAD', 'POST', 'PUT'] }), { line, extra }).status).toBe(403)
     expect(judged(rule({ allow: ['0.0.0.0/0'], methods: ['GET', 'HEAD', 'POST', 'PUT'] }), { line, extra }).status).toBe(403)
-    // The method that is written counts as well.
+    // The method in the request line counts as well.
     expect(judged(rule({ methods: ['DELETE', 'PUT'] }), { line, extra }).status).toBe(403)
     expect(judged(rule({ methods: ['POST', 'PUT', 'DELETE'] }), { line, extra }).status).toBe(200)
   })
@@ -222,7 +222,7 @@ describe('allow-deny', () => {
     expect(judged(reads, { extra: 'X-HTTP-Method-Override: get\r\nX-Method: DELETE\r\n' }).status).toBe(200)
   })
 
-  test('whose allow list holds nothing readable lets nobody in', () => {
+  test('whose allow list has no valid entry denies every client', () => {
     expect(judged(rule({ allow: ['nonsense'] })).status).toBe(403)
   })
 })

@@ -7,15 +7,15 @@ import { PathReadings, rulePrefixes } from './rule-path.ts'
 
 export interface Refusal {
   status: number
-  /** 0 when there is no point in naming a time. */
+  /** 0 without a Retry-After header. */
   retryAfterSeconds: number
 }
 
-/** One rule, ready to judge. */
+/** A compiled rule. */
 export interface CompiledRule {
   id: string
   order: number
-  /** Equal text means the same rule: its counters live on when the table is replaced. */
+  /** Rules with equal text are the same: their counters survive a table change. */
   source: string
   limit: RateLimit | undefined
   applies(head: RequestHead, path: () => PathReadings, now: number): boolean
@@ -33,9 +33,9 @@ export class RuleSet {
     this.#onHit = onHit
   }
 
-  /** The first refusal that is not a dry run. Dry runs count their hits and let pass. */
+  /** The first refusal that is not a dry run. Dry runs count their hits and let the request pass. */
   judge(head: RequestHead, client: AddressKey, now: number): Refusal | undefined {
-    // Only rules with a path ask for it.
+    // Computed only for rules with a path.
     let readings: PathReadings | undefined
     const path = () => {
       readings ??= new PathReadings(head.target)
@@ -54,7 +54,7 @@ export class RuleSet {
 
 const orders = { ban: 0, 'allow-deny': 1, 'rate-limit': 2 }
 
-/** Undefined when the rule can never refuse anything; what cannot be read in it is named in `warnings`. */
+/** Undefined if the rule can never refuse a request; invalid parts of it are named in `warnings`. */
 export function compileRule(rule: EdgeRule, previous: CompiledRule | undefined, warnings: string[]): CompiledRule | undefined {
   if (!rule.enabled) return undefined
   const source = JSON.stringify(rule)
@@ -86,7 +86,7 @@ function judgement(rule: EdgeRule, limit: RateLimit | undefined, warnings: strin
   }
 }
 
-/** Characters of a User-Agent that are compared: no browser sends a longer one, and each is searched for every text of the rule. */
+/** Characters of a User-Agent that are compared: no browser sends a longer one, and it is searched for every text of the rule. */
 const comparedCharacters = 2048
 const forbidden: Refusal = { status: 403, retryAfterSeconds: 0 }
 
@@ -101,7 +101,7 @@ function judgeBan(id: string, config: BanConfig, warnings: string[]): CompiledRu
   }
 }
 
-/** Each of the three conditions is judged by itself: a request passes when it meets all that are given. */
+/** The three conditions are independent: a request passes if it meets all that are given. */
 function judgeAllowDeny(id: string, config: AllowDenyConfig, warnings: string[]): CompiledRule['judge'] {
   const deny = addressSet(id, config.deny ?? [], warnings)
   const allow = config.allow && config.allow.length > 0 ? addressSet(id, config.allow, warnings) : undefined
@@ -110,7 +110,8 @@ function judgeAllowDeny(id: string, config: AllowDenyConfig, warnings: string[])
     if (deny.has(client)) return forbidden
     if (allow && !allow.has(client)) return forbidden
     if (!methods) return undefined
-    // Some frameworks take a method in any case, or from a header: only the exact method passes, and only if all of them may.
+    // Some frameworks accept a method in any case, or from a header: a request passes only if the exact method and all others are
+    // allowed.
     return methods.has(head.method) && methodsOf(head).every((method) => methods.has(method)) ? undefined : forbidden
   }
 }

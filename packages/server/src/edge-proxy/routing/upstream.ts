@@ -3,33 +3,33 @@ import { checkListener } from '../../platform/listener/listener-check.ts'
 import type { ListenerOwner } from '../../platform/listener/listener-owner.ts'
 import type { EdgeUpstream } from '../protocol/edge-table.ts'
 
-/** Whoever has a request on an upstream connection. */
+/** The handler of the request on an upstream connection. */
 export interface UpstreamUser {
   upstreamConnected(): void
-  /** The bytes are only there during the call. */
+  /** The bytes are valid only during the call. */
   upstreamData(bytes: Buffer): void
   upstreamDrained(): void
-  /** The upstream has said its last byte in good order. */
+  /** The upstream has closed its sending side without an error. */
   upstreamEnded(): void
-  /** The connection is gone, with or without an error; nothing else follows. */
+  /** The connection is closed, with or without an error; no other event follows. */
   upstreamClosed(): void
 }
 
-/** Connections that were quiet for longer may be closed at the other end just now; only repeatable requests risk them. */
+/** A connection that was idle for longer may just be closing at the other end; only repeatable requests use it. */
 const surelyOpenMs = 1_000
-/** Node's own servers close after 5 s; without a word from the upstream we let go before that. */
+/** Node's own servers close after 5 s; without a Keep-Alive header the edge closes earlier than that. */
 const idleMsByDefault = 4_000
 const idleAtMost = 512
 
-/** One running copy of a deployment: its address, its kept connections and what is under way to it. */
+/** A running replica of a deployment: its address, its idle connections and its requests in progress. */
 export class Upstream {
   readonly id: string
   readonly host: string
   readonly port: number
   readonly listener: ListenerOwner | undefined
-  /** Counted from the choice of this upstream on, so that a drain cannot miss a request that is still connecting. */
+  /** Counted from the choice of this upstream on, so that a drain includes a request that is still connecting. */
   inFlight = 0
-  /** Until then siblings are tried first, because it refused a connection. */
+  /** Other replicas are tried first until then, because this one refused a connection. */
   avoidUntil = 0
   #retired = false
   readonly #idle: UpstreamConnection[] = []
@@ -42,7 +42,7 @@ export class Upstream {
     this.listener = upstream.listener
   }
 
-  /** A kept connection if there is a good one, else a fresh one that is still connecting. */
+  /** An idle connection if there is a usable one, otherwise a new one that is still connecting. */
   acquire(user: UpstreamUser, now: number, repeatable: boolean, fresh: boolean): UpstreamConnection {
     while (!fresh && this.#idle.length > 0) {
       const kept = this.#idle.at(-1)!
@@ -60,7 +60,7 @@ export class Upstream {
     return new UpstreamConnection(this, user)
   }
 
-  /** Takes back a connection whose answer ended in good order. */
+  /** Returns a connection to the pool after a complete response. */
   release(connection: UpstreamConnection, keepAliveMs: number, now: number): void {
     connection.user = undefined
     if (this.#retired || !connection.usable || this.#idle.length >= idleAtMost) {
@@ -68,7 +68,7 @@ export class Upstream {
       return
     }
     connection.idleSince = now
-    // A second earlier than the upstream's own limit: the request has to get there in time.
+    // A second before the upstream's own limit: the request must arrive in time.
     const idleMs = keepAliveMs > 0 ? Math.min(keepAliveMs - 1_000, 60_000) : idleMsByDefault
     connection.idleUntil = now + idleMs
     if (idleMs > 0) this.#idle.push(connection)
@@ -89,7 +89,7 @@ export class Upstream {
     if (this.inFlight === 0) for (const resolve of [...this.#waiting]) resolve()
   }
 
-  /** No table names it any more: nothing is kept open, what is under way goes on. */
+  /** Called when no table names it any more: closes idle connections; requests in progress continue. */
   retire(): void {
     this.#retired = true
     for (const connection of this.#idle.splice(0)) connection.destroy()
@@ -103,7 +103,7 @@ export class Upstream {
     while (this.#idle.length > 0 && now > this.#idle[0]!.idleUntil) this.#idle.shift()!.destroy()
   }
 
-  /** Resolves with what is left: 0, or more at the time limit. */
+  /** Resolves with the number of requests left: 0, or more at the time limit. */
   drained(timeoutMs: number): Promise<number> {
     if (this.inFlight === 0) return Promise.resolve(0)
     return new Promise((resolve) => {
@@ -118,10 +118,10 @@ export class Upstream {
   }
 }
 
-/** All upstreams are read into this one place: bytes are looked at, and copied where they have to stay, before the next read. */
+/** All upstreams are read into this buffer: bytes are processed, and copied if they must be kept, before the next read. */
 const readBuffer = Buffer.allocUnsafeSlow(65_536)
 
-/** One socket to an upstream, used by one request at a time. */
+/** A socket to an upstream, used by one request at a time. */
 export class UpstreamConnection {
   readonly upstream: Upstream
   readonly socket: net.Socket
@@ -160,7 +160,7 @@ export class UpstreamConnection {
     })
   }
 
-  /** With a stranger in the upstream's place it is as if nobody was there. */
+  /** A foreign listener at the upstream's address is treated as a refused connection. */
   #open(isOwn: boolean): void {
     if (this.socket.destroyed) return
     if (!isOwn) {
@@ -172,12 +172,12 @@ export class UpstreamConnection {
   }
 
   #take(bytes: Buffer): boolean {
-    // What is said before anything was asked is no answer, and may be a stranger's.
+    // Bytes sent before the request are not a response, and may come from a foreign listener.
     if (!this.connected) {
       this.socket.destroy()
       return true
     }
-    // An idle upstream has nothing to say: what it sends belongs to no request.
+    // An idle upstream must not send: the bytes belong to no request.
     if (!this.user) {
       this.destroy()
       return true
@@ -185,7 +185,7 @@ export class UpstreamConnection {
     try {
       this.user.upstreamData(bytes)
     } catch (cause) {
-      // A mistake of ours costs this request, not the edge.
+      // An error in the edge's own code fails this request, not the edge.
       console.error(new Date().toISOString(), cause)
       this.socket.destroy()
     }
@@ -207,12 +207,12 @@ export class UpstreamConnection {
     this.socket.resume()
   }
 
-  /** Lets go of the user first: who destroys a connection does not want to hear that it closed. */
+  /** Clears the user first: a caller that destroys a connection must not be notified of its close. */
   destroy(): void {
     this.user = undefined
     this.socket.destroy()
   }
 }
 
-/** The close event that follows every error is what counts. */
+/** The close event follows every error and is handled instead. */
 const ignore = () => {}

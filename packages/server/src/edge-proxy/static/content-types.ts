@@ -1,4 +1,4 @@
-/** By file extension; text is UTF-8. */
+/** Content types by file extension; text is UTF-8. */
 const types: Record<string, string> = {
   html: 'text/html; charset=utf-8',
   htm: 'text/html; charset=utf-8',
@@ -69,7 +69,7 @@ export function contentType(path: string): string {
   return (dot > 0 && types[name.slice(dot + 1).toLowerCase()]) || 'application/octet-stream'
 }
 
-/** Worth compressing; pictures, films and fonts already are. */
+/** True for types worth compressing; images, videos and fonts are compressed already. */
 export const isCompressible = (type: string) =>
   /^(text\/|application\/(json|xml|yaml|wasm|vnd\.ms-fontobject|vnd\.apple\.mpegurl)|image\/(svg|bmp|x-icon)|font\/(ttf|otf)|model\/gltf\+)|\+(json|xml)\b/.test(
     type,

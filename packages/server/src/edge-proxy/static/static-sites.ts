@@ -9,13 +9,13 @@ import { contentType, isCompressible } from './content-types.ts'
 
 /** A file that may be sent. */
 export interface SiteFile {
-  /** Links resolved, and proven to be inside the site's folder. */
+  /** Symlinks resolved, and verified to be inside the site's folder. */
   path: string
   size: number
   modifiedMs: number
   type: string
   etag: string
-  /** Small files are kept in memory for a while. */
+  /** Small files are cached in memory for a while. */
   contents: Buffer | undefined
   /** Changes with every change of the file. */
   version: string
@@ -32,7 +32,7 @@ interface Entry {
   bytes: number
 }
 
-/** Files of all static deployments, found safely and remembered within a bound. */
+/** Files of all static deployments, looked up safely and cached within a limit. */
 export class StaticSites {
   readonly #bytesAtMost: number
   readonly #entries = new Map<string, Entry>()
@@ -44,12 +44,12 @@ export class StaticSites {
     this.#bytesAtMost = bytesAtMost
   }
 
-  /** The file at a path below the folder, whatever links say never one outside it. */
+  /** The file at a path below the folder; symlinks never lead to a file outside it. */
   find(site: StaticTarget, path: string): Promise<SiteFile | undefined> {
     return this.#remember(`${site.folder}\0${path}`, (before) => this.#read(site, path, before))
   }
 
-  /** The file in that encoding: a sibling made by the build, or compressed here where it is small enough. */
+  /** The file in that encoding: a sibling created by the build, or compressed here if it is small enough. */
   async encoded(site: StaticTarget, path: string, file: SiteFile, encoding: Encoding): Promise<SiteFile | undefined> {
     if (!isCompressible(file.type)) return undefined
     const sibling = await this.find(site, path + suffixes[encoding])
@@ -58,27 +58,27 @@ export class StaticSites {
     const { contents } = file
     if (!contents || contents.length < compressFrom) return undefined
     return this.#remember(`${file.path}\0${etag}`, async (before) => {
-      // The etag of a small file is its hash: what was made of it before is still right.
+      // The etag of a small file is its hash: the compressed copy is still valid.
       if (before) return before
       const smaller = await compress(contents, encoding)
       return smaller && { ...file, etag, size: smaller.length, contents: smaller }
     })
   }
 
-  /** What the site's owner says of its addresses; null where nothing is said. The folder does not change, so it is read once. */
+  /** The redirects and headers of the site; null if there are none. The folder does not change, so the file is read once. */
   rules({ folder }: StaticTarget): Promise<SiteRules | null> {
     const known = this.#rules.get(folder) ?? readRules(folder)
     this.#rules.set(folder, known)
     return known
   }
 
-  /** A new table: folders of deployments that are gone are forgotten. */
+  /** Called with a new table: forgets folders of removed deployments. */
   keepOnly(folders: ReadonlySet<string>): void {
     for (const known of [this.#roots, this.#rules])
       for (const folder of known.keys()) if (!folders.has(folder)) known.delete(folder)
   }
 
-  /** `read` gets what was known before, so that slow clients of an unchanged file all hold the same bytes. */
+  /** `read` receives the previous entry, so that slow clients of an unchanged file share the same buffer. */
   #remember(key: string, read: (before: SiteFile | undefined) => Promise<SiteFile | undefined>): Promise<SiteFile | undefined> {
     const now = Date.now()
     const known = this.#entries.get(key)
@@ -117,7 +117,7 @@ export class StaticSites {
     const root = await this.#root(site.folder)
     const real = await files.realpath(join(root, path)).catch(() => undefined)
     if (!real?.startsWith(root + sep)) return undefined
-    // A link inside the folder may point to a hidden file; the rule holds for where it ends.
+    // A symlink inside the folder may point to a hidden file; the rule applies to its target.
     const inside = real.slice(root.length + 1).split(sep)
     if (inside.some((part, at) => part.startsWith('.') && !(at === 0 && part === '.well-known'))) return undefined
     const handle = await files.open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => undefined)
@@ -128,7 +128,7 @@ export class StaticSites {
       const version = [stat.dev, stat.ino, stat.size, stat.mtimeMs, stat.ctimeMs].join(' ')
       if (before?.path === real && before.version === version) return before
       const contents = stat.size <= contentsAtMost ? await handle.readFile() : undefined
-      // Times are no proof of sameness: reproducible builds give every file the same one. Small files are hashed.
+      // Equal times do not prove equal contents: reproducible builds give every file the same time. Small files are hashed.
       const etag = contents
         ? `"${await contentHash(contents)}"`
         : `"${site.deploymentId}-${stat.size.toString(36)}-${Math.floor(stat.mtimeMs).toString(36)}"`
@@ -156,7 +156,7 @@ export class StaticSites {
   }
 }
 
-/** One that cannot be read, or is larger than what is ever written, says nothing. */
+/** An unreadable or oversized rules file is ignored. */
 async function readRules(folder: string): Promise<SiteRules | null> {
   try {
     const file = join(dirname(folder), siteRulesFile)
@@ -167,7 +167,7 @@ async function readRules(folder: string): Promise<SiteRules | null> {
   }
 }
 
-/** Crypto is loaded with the first file: an edge without static sites does without its memory. */
+/** The crypto module is loaded with the first file: an edge without static sites saves its memory. */
 async function contentHash(contents: Buffer): Promise<string> {
   const { createHash } = await import('node:crypto')
   return createHash('sha256').update(contents).digest('base64url').slice(0, 22)

@@ -39,7 +39,7 @@ export type IdPrefix =
   | 'exe'
   | 'opr'
 
-/** A prefix that says what it names, and 100 random bits: it is no secret, but nobody guesses one. */
+/** An id is a prefix that names the kind of object and 100 random bits. It is not a secret, but cannot be guessed. */
 export function newId(prefix: IdPrefix): string {
   if (used === drawn.length) {
     randomFillSync(drawn)
@@ -52,6 +52,6 @@ export function newId(prefix: IdPrefix): string {
 }
 
 const characters = 20
-/** Drawn for 200 ids at a time: one by one it takes longer than the insert it is for. */
+/** Random bytes for 200 ids at a time: drawing them one by one takes longer than the insert. */
 const drawn = Buffer.alloc(200 * characters)
 let used = drawn.length

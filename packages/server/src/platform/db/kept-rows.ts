@@ -1,6 +1,6 @@
 /**
- * For what is made of rows alone. What is frozen is kept and handed out again, by the read cache and from here, so what was
- * made of it last time is still right: it is handed out again too, frozen itself. Anything else is seen once and made anew.
+ * Memoizes a function of cached (frozen) rows; its results are frozen too, so memoized functions can be chained. Unfrozen inputs
+ * are recomputed.
  */
 export function memoizeByRows<Inputs extends [object, ...object[]], Made extends object>(
   make: (...inputs: Inputs) => Made,

@@ -5,7 +5,7 @@ import { preparedQuery } from './prepared.ts'
 import type { Db, Schema } from './schema.ts'
 import { isUnfitValue } from './violations.ts'
 
-/** The cursor is not one that this list handed out: a 400 that names `cursor`. */
+/** The cursor was not issued by this list: answered with a 400 that names `cursor`. */
 export class BadCursor extends Error {
   override readonly name = 'BadCursor'
   constructor() {
@@ -16,7 +16,9 @@ export class BadCursor extends Error {
 export interface PageRequest<Column extends string> {
   limit: number
   cursor?: string | null | undefined
-  /** The last one must be unique, none may be null. A column of a join is `table.column`; the row must hold `column`. */
+  /**
+   * Sort columns: the last one must be unique, none may be null. A column of a join is `table.column`; the row must hold `column`.
+   */
   by: readonly [Column, ...Column[]]
   direction: 'asc' | 'desc'
 }
@@ -26,13 +28,16 @@ export interface Page<Row> {
   nextCursor: string | null
 }
 
-/** A page as a list route answers it. */
+/** The response body of a list route. */
 export const listed = <Row, Shown>({ rows, nextCursor }: Page<Row>, show: (row: Row) => Shown) => ({
   data: rows.map((row) => show(row)),
   nextCursor,
 })
 
-/** One page of `query`, which must not be ordered or limited already. Rows that come or go between pages shift nothing. */
+/**
+ * Returns one page of `query`, which must not be ordered or limited already. Rows inserted or deleted between pages do not shift
+ * it.
+ */
 export async function page<DB, TB extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, TB, Row>,
   request: PageRequest<SortColumn<DB, TB>>,
@@ -57,14 +62,14 @@ export async function page<DB, TB extends keyof DB, Row>(
   return cutToPage(rows, limit, by, direction)
 }
 
-/** One row more than asked for says that there is another page. */
+/** The query fetches one row more than the limit; if it is there, another page follows. */
 function cutToPage<Row>(found: readonly Row[], limit: number, by: readonly string[], direction: string): Page<Row> {
   if (found.length <= limit) return { rows: found, nextCursor: null }
   const rows = found.slice(0, limit)
   return { rows, nextCursor: encodeCursor(rows.at(-1) as Record<string, unknown>, by, [...by, direction].join(' ')) }
 }
 
-/** A list that is read often: its first page, which most readers never leave, is a prepared query. */
+/** A list that is read often: its first page, the only one most clients read, is a prepared query. */
 export function preparedPage<Parameters extends Record<string, string>, TB extends keyof Schema, Row>(
   build: (db: Db, parameters: Parameters) => SelectQueryBuilder<Schema, TB, Row>,
   order: Pick<PageRequest<SortColumn<Schema, TB>>, 'by' | 'direction'>,
@@ -75,7 +80,7 @@ export function preparedPage<Parameters extends Record<string, string>, TB exten
     for (const column of by) query = query.orderBy(column, direction)
     return query.limit(parameters.limit)
   })
-  // Rows that end before the limit are the whole page, whatever the limit was; else they are one more than the limit.
+  // Up to `limit` rows are the whole page, whatever the limit was; otherwise there is one row more than the limit.
   const wholePage = memoizeByRows((rows: readonly Row[]): Page<Row> => ({ rows, nextCursor: null }))
   const cutPage = memoizeByRows((rows: readonly Row[]): Page<Row> => cutToPage(rows, rows.length - 1, by, direction))
   return (db: Db, parameters: Parameters, { limit, cursor }: { limit: number; cursor?: string | null }): Awaitable<Page<Row>> => {
@@ -115,7 +120,7 @@ function isSortValue(value: unknown): value is SortValue {
   return typeof value === 'string' || typeof value === 'number'
 }
 
-/** One page of a list that is part of the program; the cursor names the last one of the page before. */
+/** Returns one page of a list that is defined in code; the cursor names the last item of the previous page. */
 export function pageOf<Item extends { id: string }>(
   items: readonly Item[],
   { limit = 100, cursor }: { limit?: number; cursor?: string },

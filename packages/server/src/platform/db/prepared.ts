@@ -6,14 +6,14 @@ import { assertOutsideTransaction } from './open-transaction.ts'
 import type { Db } from './schema.ts'
 
 export interface PreparedQuery<Parameters, Row> {
-  /** The rows are not to be changed: the next caller may be given the same ones. */
+  /** Callers must not change the rows: the next caller may get the same objects. */
   all(db: Db, parameters: Parameters): Awaitable<readonly Row[]>
   first(db: Db, parameters: Parameters): Awaitable<Row | undefined>
 }
 
 /**
- * A query for the hot path: Kysely builds and compiles it once a database, and a call only swaps the parameters.
- * `build` must put each parameter where a single value stands, and may not look at it: it gets placeholders.
+ * A query for the hot path: Kysely builds and compiles it once per database, and a call only swaps the parameters. `build` receives
+ * placeholders: it must use each parameter as a single value and must not inspect it.
  */
 export function preparedQuery<Parameters extends Record<string, string | number | boolean | null>, Row>(
   build: (db: Db, parameters: Parameters) => Compilable<Row>,
@@ -41,7 +41,7 @@ type Build = (db: Db, parameters: Record<string, never>) => Compilable<unknown>
 
 interface Plan {
   compiled: CompiledQuery
-  /** What Kysely compiled in: fixed values, and a slot for each parameter. */
+  /** Parameters as Kysely compiled them: fixed values, and a slot for each parameter. */
   values: readonly unknown[]
   direct: DirectReads | undefined
 }

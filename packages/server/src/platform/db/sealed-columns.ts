@@ -1,6 +1,8 @@
 import type { Db } from './schema.ts'
 
-/** One sealed value: where it was sealed for, and how to put another in its place if nobody changed it meanwhile. */
+/**
+ * A sealed value with the location it is bound to. `replace` writes a resealed value unless the stored value has changed meanwhile.
+ */
 interface SealedValue {
   sealed: string
   place: string
@@ -12,7 +14,7 @@ interface SealedColumn {
   read(db: Db): Promise<SealedValue[]>
 }
 
-/** Where a value is sealed for: part of the ciphertext's check, so that it cannot be moved to another row. */
+/** The location a value is sealed for. It is authenticated with the ciphertext, so a value cannot be moved to another row. */
 export const sealedFor = {
   envVariable: (projectId: string, environment: string, key: string) => `envVariables:value:${projectId}/${environment}/${key}`,
   cloneToken: (projectId: string) => `projects:cloneToken:${projectId}`,
@@ -30,7 +32,7 @@ export const sealedFor = {
   gitWebhookSecret: (webhookId: string) => `gitWebhooks:secret:${webhookId}`,
 }
 
-/** Every column that holds sealed values. A new one is a row here, or `berth secrets rotate` would leave it behind. */
+/** Every column that holds sealed values. Add new ones here, or `berth secrets rotate` does not re-encrypt them. */
 export const sealedColumns: readonly SealedColumn[] = [
   {
     name: 'envVariables.value',

@@ -1,23 +1,23 @@
-/** Less than a request is felt to wait. */
+/** Short enough that a waiting request is not noticeably delayed. */
 const shortestMs = 0.1
 
 /**
- * SQLite answers without ever yielding, so a row of statements would keep the event loop from all others for as long as it
- * lasts: a turn of the loop in which statements have run for long enough ends before the next one. Where the others' own
- * work makes turns long, statements may take half as long as that, or they would hardly get on beside it.
+ * SQLite calls are synchronous, so a series of statements would block the event loop. Once statements have run for `#longestMs`
+ * within one iteration of the loop, the next statement waits for a later iteration. If other work makes iterations long, statements
+ * may take half as long as an iteration, so that they still make progress.
  */
 export class ShortTurns {
   #began: number | undefined
   #longestMs = shortestMs
-  /** Who waits, the longest first. */
+  /** Callers that wait, the longest-waiting first. */
   readonly #waiting: (() => void)[] = []
 
-  /** To be awaited before a statement, where there is something to wait for. */
+  /** Await this before a statement. Undefined: the statement may run now. */
   next(): Promise<void> | undefined {
     return this.#hasRoom() ? undefined : this.#wait()
   }
 
-  /** In this turn; with the first to ask, it begins. */
+  /** True if this iteration of the event loop has time left; the first call starts the measurement. */
   #hasRoom(): boolean {
     if (this.#began !== undefined) return performance.now() - this.#began <= this.#longestMs
     this.#began = performance.now()
@@ -35,8 +35,8 @@ export class ShortTurns {
   }
 
   /**
-   * In the next turn, or a later one where that has no room left. Not whoever called, but who has waited longest: a row of
-   * statements asks again before the others are asked, and would go first in every turn.
+   * Resumes the caller that has waited longest, in the next iteration that has time left. Without the queue, a series of statements
+   * would call again before the other callers and run first in every iteration.
    */
   #letOneGo(): void {
     const since = performance.now()

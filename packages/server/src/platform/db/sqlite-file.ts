@@ -2,28 +2,28 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { storedValue } from './columns.ts'
 
 const cachedStatements = 500
-/** A commit is on the disk before it is acknowledged; the log of commits shrinks again after a flood. */
+/** A commit is on disk before it is acknowledged. The write-ahead log is truncated again after a burst of writes. */
 const writerSettings = 'pragma journal_mode = wal; pragma synchronous = full; pragma journal_size_limit = 67108864'
 
 interface Statement {
   prepared: StatementSync
-  /** Empty for a statement that gives no rows. */
+  /** Empty for a statement that returns no rows. */
   columns: readonly string[]
 }
 
 export interface SqliteResult {
   rows: Record<string, unknown>[]
-  /** Absent where the statement gives rows. */
+  /** Absent if the statement returns rows. */
   changes?: number
 }
 
-/** One connection to the file, with its prepared statements kept by their text, the least used dropped first. */
+/** A connection to the file with a cache of prepared statements by SQL text; the least recently used are dropped first. */
 export class SqliteFile {
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, Statement>()
   readonly #afterRun: (() => void) | undefined
 
-  /** `afterRun`: called after each statement, whether it went well or not. */
+  /** `afterRun` is called after each statement, also after one that failed. */
   constructor(file: string, options: { readOnly: boolean; afterRun?: () => void }) {
     this.#afterRun = options.afterRun
     this.#database = new DatabaseSync(file, {
@@ -50,7 +50,7 @@ export class SqliteFile {
     }
   }
 
-  /** A statement of its own, since one that is being walked cannot be used for anything else. */
+  /** Uses its own prepared statement, since a statement that is being iterated cannot be used for anything else. */
   *iterate(sql: string, parameters: readonly unknown[]): Generator<Record<string, unknown>> {
     for (const row of this.#database.prepare(sql).iterate(...parameters.map(toSqlite))) yield { ...row }
   }
@@ -63,7 +63,7 @@ export class SqliteFile {
   #statement(sql: string): Statement {
     const known = this.#statements.get(sql)
     if (known) {
-      // Moves it to the young end; a Map keeps insertion order.
+      // Moves it to the most recently used end; a Map keeps insertion order.
       this.#statements.delete(sql)
       this.#statements.set(sql, known)
       return known
@@ -79,10 +79,10 @@ export class SqliteFile {
 
 const namesOf = (prepared: StatementSync) => prepared.columns().map((column) => column.name)
 
-/** Rows come as arrays and become plain objects here: a third faster than the objects without prototype that SQLite hands out. */
+/** SQLite returns rows as arrays, and this makes plain objects of them: a third faster than SQLite's own null-prototype objects. */
 function readRows(statement: Statement, values: SQLInputValue[]): Record<string, unknown>[] {
   const rows = statement.prepared.all(...values) as unknown as unknown[][]
-  // Another connection has added a column to the table since: SQLite notices when it reads, not when it prepares.
+  // Another connection has added a column to the table: SQLite notices this when it reads, not when it prepares.
   if (rows[0] && rows[0].length !== statement.columns.length) statement.columns = namesOf(statement.prepared)
   const { columns } = statement
   return rows.map((row) => {

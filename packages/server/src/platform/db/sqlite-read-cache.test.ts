@@ -26,7 +26,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-test('the same read again gives the same rows, and nobody can change them', () => {
+test('the same read again gives the same rows, and callers cannot change them', () => {
   const rows = cache.read(all, ['x'])
   expect(rows).toEqual([{ value: 'one' }])
   expect(cache.read(all, ['x'])).toBe(rows)

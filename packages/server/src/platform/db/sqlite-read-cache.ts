@@ -1,13 +1,13 @@
 import type { DirectReads, StoredRows } from './direct-reads.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 
-/** The cache holds this many rows at most, so that its memory is bounded whatever is asked. */
+/** Maximum number of cached rows, which bounds the memory. */
 const maximumRows = 10_000
 
 /**
- * What prepared reads gave, for as long as nothing was committed: any write of this process drops all of it at once, and a
- * commit of another process (`berth admin create` beside a running instance) is seen by the next turn of the event loop.
- * So nobody reads what was true before a write that was acknowledged. Rows are frozen, since they are handed out again.
+ * Caches the results of prepared reads until the next commit. Any write of this process clears the whole cache; a commit of another
+ * process (`berth admin create` beside a running instance) is noticed in the next iteration of the event loop. So a read never
+ * returns data from before an acknowledged write. Rows are frozen, since several callers share them.
  */
 export class SqliteReadCache implements DirectReads {
   readonly #reader: SqliteFile
@@ -27,14 +27,17 @@ export class SqliteReadCache implements DirectReads {
     return kept?.rows ?? this.#keep(sql, parameters, freeze(this.#reader.run(sql, parameters).rows))
   }
 
-  /** To be called after every write, and after every commit. */
+  /** Must be called after every write and after every commit. */
   drop(): void {
     if (this.#rows === 0) return
     this.#kept.next?.clear()
     this.#rows = 0
   }
 
-  /** `data_version` moves when another connection commits. Asking costs about as much as a read, so once a turn is enough. */
+  /**
+   * `data_version` changes when another connection commits. Reading it costs about as much as a query, so it is read once per
+   * iteration of the event loop.
+   */
   #check(): void {
     const [row] = this.#reader.run('pragma data_version', []).rows
     if (row?.data_version !== this.#dataVersion) this.drop()
@@ -46,7 +49,7 @@ export class SqliteReadCache implements DirectReads {
   }
 
   #keep(sql: string, parameters: readonly unknown[], rows: StoredRows): StoredRows {
-    // A read without a row is worth keeping too.
+    // An empty result is cached too, and counts as one row.
     if (this.#rows + rows.length + 1 > maximumRows) this.drop()
     this.#rows += rows.length + 1
     let kept = below(this.#kept, sql)
@@ -56,7 +59,7 @@ export class SqliteReadCache implements DirectReads {
   }
 }
 
-/** Found by the statement, then by one parameter after the other: as they are, so that `'1'` and `1` stay apart. */
+/** Looked up by the statement, then by each parameter in turn, unconverted, so that `'1'` and `1` are different keys. */
 interface Kept {
   rows: StoredRows | undefined
   next: Map<unknown, Kept> | undefined

@@ -20,9 +20,8 @@ export interface SqliteParts {
 }
 
 /**
- * Two connections to one file: every write and every transaction takes turns on the first, and a read outside a
- * transaction uses the second, where it sees the last commit and never waits behind somebody's open transaction.
- * Kysely's own SQLite driver has one connection for all, which is why this has its own.
+ * Two connections to one file: writes and transactions queue for the first. A read outside a transaction uses the second, where it
+ * sees the last commit and never waits behind an open transaction. Kysely's own SQLite driver has a single connection.
  */
 export function sqliteParts(file: string): SqliteParts {
   const writer = new SqliteFile(file, { readOnly: false, afterRun: () => cache.drop() })
@@ -60,7 +59,7 @@ export function sqliteParts(file: string): SqliteParts {
   }
 }
 
-/** The driver takes turns itself; Kysely's own lock around it would make a forgotten transaction hang instead of fail. */
+/** The driver queues writes itself; Kysely's own lock around it would make a forgotten transaction hang instead of fail. */
 class TurnTakingAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true
@@ -94,7 +93,7 @@ class SqliteConnection implements DatabaseConnection {
     this.#isOver = false
   }
 
-  /** A commit that fails keeps its turn: Kysely rolls back next. */
+  /** A failed commit keeps the write lock: Kysely rolls back next. */
   async commit(): Promise<void> {
     await this.#shortTurns.next()
     this.#writer.run('commit', [])
@@ -118,7 +117,7 @@ class SqliteConnection implements DatabaseConnection {
 
   async executeQuery<Row>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<Row>> {
     await this.#shortTurns.next()
-    // One that was under way beside the one that failed would be written by itself, past the rollback.
+    // A query that was running beside the failed one would otherwise be written on its own, after the rollback.
     if (this.#isOver) throw new Error('the transaction that this query belongs to has ended')
     if (this.#endTurn) return toResult(this.#writer.run(sql, parameters))
     if (query.kind === 'SelectQueryNode') return toResult(this.#reader.run(sql, parameters))
@@ -136,7 +135,7 @@ class SqliteConnection implements DatabaseConnection {
   }
 }
 
-/** First come, first served. */
+/** A first-in, first-out lock. */
 class Turns {
   #last: Promise<void> = Promise.resolve()
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 const source = join(import.meta.dirname, '..', '..')
 const read = (file: string) => readFileSync(join(source, file), 'utf8')
 
-/** `tables/<owner>.ts` is the table of who owns what: a module, or a part of the platform. */
+/** `tables/<owner>.ts` defines the owner of each table: a module, or a part of the platform. */
 const ownerOf = new Map(
   globSync('platform/db/tables/*.ts', { cwd: source }).flatMap((file) => {
     const [, tables = ''] = read(file).match(/export interface \w+Tables \{\n(.*?)\n\}/s) ?? []
@@ -16,13 +16,13 @@ const ownerOf = new Map(
 const allowed = [
   // Walks every table that has a sealed column when the key is changed.
   'platform/db/sealed-columns.ts',
-  // Finds whose slots a job uses, in the statement that writes it.
+  // Finds the organisation whose slots a job uses, in the statement that inserts the job.
   'platform/jobs/owners.ts',
 ]
 
 const roomOf = (file: string) => file.match(/^(?:modules|platform)\/([\w-]+)\//)?.[1] ?? file.split('/')[0]
 
-/** Tables that a text names as Kysely's calls or SQL do. */
+/** Table names in a source text, from Kysely's calls or SQL. */
 function tablesIn(text: string): string[] {
   const calls = text.matchAll(/\b(?:selectFrom|insertInto|updateTable|deleteFrom|\w*[jJ]oin|from|using)\(\s*\[?\s*['"`](\w+)/g)
   const statements = [...text.matchAll(/\bsql(?:<[^`]*?>)?`([^`]*)`/g)].map(([, statement]) => statement as string).join('\n')
@@ -34,7 +34,7 @@ const files = globSync('**/*.ts', { cwd: source }).filter(
   (file) => !/\.test\.ts$|(^|\/)test-[\w-]+\.ts$|platform\/db\/(tables|migrations)\//.test(file) && !allowed.includes(file),
 )
 
-test('a table has one owner: whoever else needs it asks through the owner’s index.ts', () => {
+test('a table has one owner: other modules use it through the owner’s index.ts', () => {
   const crossings = files.flatMap((file) =>
     tablesIn(read(file))
       .filter((table) => ownerOf.has(table) && ownerOf.get(table) !== roomOf(file))
@@ -52,7 +52,7 @@ test('the tables are found, and who names one is seen', () => {
   expect(files.filter((file) => tablesIn(read(file)).some((table) => ownerOf.has(table))).length).toBeGreaterThan(20)
 })
 
-/** Columns that are a state machine: each has one file that writes it. */
+/** Columns that are a state machine: only one file writes each of them. */
 const movers = [
   { table: 'liveEnvironments', column: 'state', mover: 'modules/deployments/live-environments.ts' },
   { table: 'domains', column: 'tls', mover: 'modules/projects/domains/domain-tls.ts' },

@@ -1,9 +1,9 @@
-/** SQLite's extended result codes and PostgreSQL's SQLSTATEs for the same things. */
+/** SQLite's extended result codes and PostgreSQL's SQLSTATEs for the same errors. */
 const uniqueCodes: readonly unknown[] = [2067, 1555, '23505']
 const foreignKeyCodes: readonly unknown[] = [787, '23503']
 const transientCodes: readonly unknown[] = ['40001', '40P01']
 
-/** On PostgreSQL the failed statement has spoilt its transaction: prefer `on conflict do nothing` inside one. */
+/** PostgreSQL aborts the transaction of the failed statement: inside a transaction prefer `on conflict do nothing`. */
 export function isUniqueViolation(error: unknown): boolean {
   return uniqueCodes.includes(databaseCode(error))
 }
@@ -12,12 +12,12 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return foreignKeyCodes.includes(databaseCode(error))
 }
 
-/** A serialization failure or a deadlock: the same transaction, run again, may pass. */
+/** A serialization failure or a deadlock: the same transaction may succeed when it is retried. */
 export function isTransientConflict(error: unknown): boolean {
   return transientCodes.includes(databaseCode(error))
 }
 
-/** A value that the column's type cannot hold, such as letters for a number. Only PostgreSQL minds. */
+/** A value that the column's type cannot hold, such as letters for a number. Only PostgreSQL reports it. */
 export function isUnfitValue(error: unknown): boolean {
   const code = databaseCode(error)
   return typeof code === 'string' && code.startsWith('22')

@@ -4,11 +4,11 @@ import type { Db } from '../db/schema.ts'
 import type { JobKind } from './declare.ts'
 import { type Enqueued, insertJob } from './enqueue.ts'
 
-/** Something that people may have asked to be told of. */
+/** An event that users may have subscribed to. */
 export interface Announcement {
   category: CategoryId
   organizationId: string
-  /** It concerns this person alone, as the end of their own token does. */
+  /** The only recipient, for an event that concerns one user, such as the expiry of their own token. */
   userId?: string
   projectId?: string | null
   subject: string
@@ -20,7 +20,7 @@ export interface Announcement {
 
 export type AnnouncementEvent = Omit<Announcement, 'category' | 'at'>
 
-/** Run by the notifications module, which nobody below it can import. */
+/** The notifications module runs this job; the layers below that module cannot import it. */
 export const announceKind: JobKind<Announcement> = { kind: 'notifications.announce' }
 
 export function announce(db: Db, now: Date, category: CategoryId, event: AnnouncementEvent): Promise<Enqueued> {

@@ -12,16 +12,16 @@ export interface AttemptParts<Deps> {
   deps: Deps
 }
 
-/** A run that does not end this long after its abort signal is left to itself: its slot and its lease are needed. */
+/** A run that has not ended this long after its abort signal is abandoned: its slot and its lease are needed. */
 const abandonMs = 10_000
 const onFailedMs = 60_000
 const longestErrorLength = 2_000
 
-/** One attempt at one job, from the claim until the row tells how it ended. */
+/** An attempt at a job, from the claim until its result is written to the row. */
 export class Attempt<Deps> {
   readonly row: LeasedRow
   readonly job: Job<unknown, Deps>
-  /** By this process's monotonic clock: when the lease was last known to stand. */
+  /** When the lease was last confirmed, by this process's monotonic clock. */
   confirmedAt: number
   readonly #parts: AttemptParts<Deps>
   readonly #controller = new AbortController()
@@ -44,7 +44,7 @@ export class Attempt<Deps> {
     await this.#record(ending)
   }
 
-  /** The grace of a shutdown is over: whatever the run still does, the job goes back into the queue. Never throws. */
+  /** Called after a shutdown's grace period: puts the job back into the queue, even if its run has not ended. Never throws. */
   async handBack(): Promise<void> {
     const { database, clock, log } = this.#parts
     this.#over = true
@@ -59,7 +59,7 @@ export class Attempt<Deps> {
     const { row, job } = this
     if (row.cancelRequested || this.#controller.signal.aborted) return { as: 'cancelled', error: null }
     if (row.failure !== null) return await this.#endAsFailed(row.failure)
-    // The last attempt's process died before it could say so.
+    // The process of the last attempt died before it could record the failure.
     if (row.attempts > job.maxAttempts) return await this.#endAsFailed(row.lastError ?? diedMessage)
     const deadline = setTimeout(() => this.abort('deadline'), job.deadlineMs)
     try {
@@ -82,7 +82,10 @@ export class Attempt<Deps> {
     })
   }
 
-  /** A run that returns quietly once it is aborted has not done its work; at worst it is done twice. */
+  /**
+   * A run that returns without an error after its abort has not finished its work; the job is retried, and at worst the work is
+   * done twice.
+   */
   async #afterAbort(): Promise<Ending> {
     const { reason } = this.#controller.signal.reason as JobAborted
     if (reason === 'cancelled') return { as: 'cancelled', error: null }
@@ -98,7 +101,7 @@ export class Attempt<Deps> {
     return { as: 'retry', error, runAt: new Date(clock.now().getTime() + job.backoff(row.attempts)) }
   }
 
-  /** The failure is recorded first, so that a crash inside `onFailed` leads here again and never back to `run`. */
+  /** Records the failure first, so that a crash inside `onFailed` leads here again and never back to `run`. */
   async #endAsFailed(failure: string): Promise<Ending> {
     const { row, job } = this
     const { database, deps, log, clock } = this.#parts
@@ -115,7 +118,7 @@ export class Attempt<Deps> {
     }
   }
 
-  /** Tries until the row is written or somebody else has it: a job must not stay running because a write failed once. */
+  /** Retries until the row is written or another process holds the lease: a job must not stay running because one write failed. */
   async #record(ending: Ending): Promise<void> {
     const { database, clock, log } = this.#parts
     for (let pauseMs = 200; !this.#over && !this.#leaseIsLost; pauseMs = Math.min(pauseMs * 2, 30_000)) {
@@ -135,7 +138,7 @@ export class Attempt<Deps> {
   }
 }
 
-/** Settles as `run` does, or fails some time after the abort signal that `run` ignores. */
+/** Settles as `run` does, or rejects if `run` ignores the abort signal for too long. */
 async function orAbandoned(run: Promise<void>, abort: AbortSignal): Promise<void> {
   const abandoned = Promise.withResolvers<never>()
   let timer: NodeJS.Timeout | undefined

@@ -5,14 +5,14 @@ export type CancelTarget = { id: string } | { uniqueKey: string }
 
 export interface Cancelled {
   id: string
-  /** False: it was still waiting and is cancelled now. True: its run gets the abort signal. */
+  /** False: the job was still queued and is cancelled now. True: its run gets the abort signal. */
   isRunning: boolean
 }
 
-/** Undefined when there is no such job, or it has ended. Whoever cancels also ends the row that the job stood for. */
+/** Returns undefined if there is no such job or it has ended. The caller must also end the row that the job belongs to. */
 export async function requestCancel(db: Db, now: Date, target: CancelTarget): Promise<Cancelled | undefined> {
   const { id, uniqueKey } = { id: undefined, uniqueKey: undefined, ...target }
-  // One statement decides by the row as it is now, so a claim at the same moment falls on one side or the other.
+  // A single statement decides by the current row, so a concurrent claim happens either before or after it.
   const row = await db
     .updateTable('jobs')
     .set((eb) => ({

@@ -5,7 +5,7 @@ import type { Jobs } from './create-jobs.ts'
 import type { Rhythm } from './occurrences.ts'
 import { handClock, readJob, startJobs, testJob } from './test-jobs.ts'
 
-/** Schedules × jumps of the clock, while the instance runs and while it is down. */
+/** Schedules and clock jumps, while the instance runs and while it is down. */
 const hour = 3_600_000
 const day = 24 * hour
 const year = 365 * day
@@ -29,7 +29,7 @@ describeOnEachDatabase('schedules and the clock', (open) => {
     let runs = 0
     const work = testJob('work', { concurrency: 10, run: async () => void runs++ })
     const start = () => startJobs(database, [work], { clock })
-    /** Until the clock was looked at, and all that follows from it is done. */
+    /** Waits until the clock was checked and the jump was handled. */
     const noticed = async (jobs: Jobs) => {
       const seenAt = async () => (await database.db.selectFrom('clockMarks').select('seenAt').executeTakeFirst())?.seenAt
       await expect
@@ -85,7 +85,7 @@ describeOnEachDatabase('schedules and the clock', (open) => {
     await noticed(jobs)
     const minutesAhead = async (id: string) => Math.round(((await readJob(database, id)).runAt - clock.now().getTime()) / 60_000)
     expect(await minutesAhead(made)).toBe(5)
-    // The jump is measured by the monotonic clock, which went on while the other stood still.
+    // The jump is measured against the monotonic clock, which advanced while the fake clock stood still.
     expect(Math.abs(await minutesAhead(retried))).toBeLessThan(10)
     expect(await minutesAhead(old)).toBeGreaterThan(4 * 24 * 60)
     await jobs.stop()
@@ -100,7 +100,7 @@ describeOnEachDatabase('schedules and the clock', (open) => {
     await jobs.whenIdle()
     expect(await time()).toBe(began)
     clock.advance(year)
-    // Before anything has noticed it, and after that.
+    // Before the jump is noticed, and after it.
     expect(await time()).toBeLessThan(began + hour)
     await noticed(jobs)
     expect(await time()).toBe(began)

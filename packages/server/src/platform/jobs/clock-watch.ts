@@ -3,16 +3,16 @@ import type { Database } from '../database.ts'
 import type { Millis } from '../db/columns.ts'
 import type { Db } from '../db/schema.ts'
 
-/** The wall clock differs by more than this from the monotonic clock, or from the stored mark: it jumped. */
+/** A larger difference between the wall clock and the monotonic clock, or the stored mark, is a jump. */
 export const jumpMs = 10 * 60_000
-/** The clock counts as right again when it has not jumped for so long. */
+/** The clock counts as steady again after this long without a jump. */
 export const steadyMs = 24 * 3_600_000
-/** An instance that was down for longer cannot tell its downtime from a wrong clock. */
+/** An instance that was down for longer cannot distinguish its downtime from a wrong clock. */
 const downtimeMs = 24 * 3_600_000
 const markEveryMs = 60_000
 const markId = 'clock'
 
-/** Notices jumps of the wall clock, and records the times that deletions may count with. */
+/** Detects jumps of the wall clock, and records the time that deletions by age may assume. */
 export class ClockWatch {
   readonly #db: Db
   readonly #clock: Clock
@@ -26,7 +26,7 @@ export class ClockWatch {
     this.#monotonic = monotonic
   }
 
-  /** By how much the clock jumped since the last call, or since the process before; undefined when it did not. */
+  /** Returns by how much the clock jumped since the last call, or since the previous process; undefined if it did not jump. */
   async check(): Promise<Millis | undefined> {
     const current = { wall: this.#clock.now().getTime(), monotonic: this.#monotonic() }
     const before = this.#last
@@ -47,7 +47,7 @@ export class ClockWatch {
     return mark ? now - mark.seenAt : 0
   }
 
-  /** Deletions count with the earlier of both times until the clock is steady. */
+  /** Deletions assume the earlier of both times until the clock is steady. */
   async #hold(before: Millis, now: Millis): Promise<void> {
     const known = await findMark(this.#db)
     const heldAt = Math.min(known?.heldAt ?? before, before, now)
@@ -73,8 +73,8 @@ export class ClockWatch {
 const findMark = (db: Db) => db.selectFrom('clockMarks').selectAll().where('id', '=', markId).executeTakeFirst()
 
 /**
- * The time that deletions by age count with. It is never later than the times that were recorded while the clock was steady: a
- * clock that is wrong for a while deletes nothing.
+ * The time that deletions by age assume. It is never later than the time recorded while the clock was steady: a clock that is
+ * temporarily wrong deletes nothing.
  */
 export async function deletionTime({ db }: Pick<Database, 'db'>, now: Date): Promise<Millis> {
   const mark = await findMark(db)

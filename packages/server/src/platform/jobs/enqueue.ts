@@ -6,32 +6,35 @@ import { ownerIdOf } from './owners.ts'
 import { isActive } from './statuses.ts'
 
 export interface EnqueueOptions {
-  /** Not before this; default: at once. */
+  /** Earliest start; default: immediately. */
   runAt?: Date
-  /** At most one queued or running job has this key; where there is one, it is returned and nothing is added, but a waiting one takes over a higher priority. */
+  /**
+   * Unique among queued and running jobs. If a job with this key exists, it is returned and no job is added; if it is queued, its
+   * priority is raised to this one's.
+   */
   uniqueKey?: string
-  /** At most one job of a group runs at a time, over all control planes. */
+  /** Jobs of a group run one at a time, across all control planes. */
   groupKey?: string
-  /** At most so many jobs of a pool run at a time; the others wait and are in no other job's way. */
+  /** Maximum number of jobs of a pool that run at once; waiting jobs of a pool do not block other jobs. */
   pool?: { key: string; limit: number }
-  /** Higher goes first. Default 0. */
+  /** Higher runs first. Default 0. */
   priority?: number
   scheduledFor?: Date
 }
 
 export interface Enqueued {
   id: string
-  /** False: a job with the same uniqueKey is already there, and this is its id. */
+  /** False: a job with the same uniqueKey exists, and this is its id. */
   isNew: boolean
-  /** The job that is already there runs, and may be past the point where it would see why it was enqueued again. */
+  /** The existing job is running, and may be past the point where it would notice the reason for the new request. */
   isRunning: boolean
 }
 
-/** Tells the workers that something may be due that was not before, or that a running job is to be aborted. */
+/** Tells the workers that a job or schedule may have become due, or that a running job is to be aborted. */
 export const jobsTopic = 'jobs'
 export type JobsSignal = { due: true } | { schedules: true } | { cancel: string }
 
-/** Writes the row. Use `jobs.enqueue` or a transaction's `enqueue`, which also wake the workers. */
+/** Inserts the row. Use `jobs.enqueue` or a transaction's `enqueue`, which also wake the workers. */
 export async function insertJob<Payload>(
   db: Db,
   now: Date,
@@ -40,7 +43,7 @@ export async function insertJob<Payload>(
   options: EnqueueOptions = {},
 ): Promise<Enqueued> {
   const id = newId('job')
-  // The job that holds the key may end between the two statements; then there is room for this one.
+  // The job that holds the key may end between the two statements; then the next insert succeeds.
   for (let attempt = 1; ; attempt++) {
     const inserted = await db
       .insertInto('jobs')
@@ -60,10 +63,10 @@ export async function insertJob<Payload>(
   }
 }
 
-/** One of many jobs of a kind; a key is for `insertJob`, which can tell who holds it. */
+/** A job for `enqueueAll`. It has no unique key: only `insertJob` can return the job that holds a key. */
 export type BulkJob<Payload> = Pick<EnqueueOptions, 'runAt' | 'groupKey' | 'priority'> & { payload: Payload; owner: JobOwner }
 
-/** Enqueues them within the transaction, in a few statements and with one call to the workers; the ids are in the same order. */
+/** Inserts the jobs within the transaction, in a few statements, and wakes the workers once; the ids are in the same order. */
 export async function enqueueAll<Payload>(
   { db, signal }: { db: Db; signal(topic: string, event: object): void },
   now: Date,
@@ -81,7 +84,7 @@ export async function enqueueAll<Payload>(
   return rows.map(({ id }) => id)
 }
 
-/** Building a statement keeps the process from all else: 100 rows take about a millisecond. */
+/** Building a statement blocks the event loop: 100 rows take about a millisecond. */
 const rowsAtOnce = 100
 
 const findActive = (db: Db, uniqueKey: string) =>
@@ -92,7 +95,7 @@ const findActive = (db: Db, uniqueKey: string) =>
     .where('status', 'in', isActive)
     .executeTakeFirst()
 
-/** One that runs already has no use for it. */
+/** Only a queued job is changed: priority has no effect on a running one. */
 const raise = (db: Db, id: string, priority: number) =>
   db.updateTable('jobs').set({ priority }).where('id', '=', id).where('status', '=', 'queued').execute()
 
@@ -125,7 +128,7 @@ function newRow(id: string, now: Date, { kind, owner }: JobKind<unknown>, payloa
 
 let lastSequence = 0
 
-/** Microseconds, made strictly growing: jobs that one process enqueues in one millisecond keep their order. */
+/** Microseconds, made strictly increasing: jobs that one process enqueues in one millisecond keep their order. */
 function nextSequence(now: Date): Millis {
   lastSequence = Math.max(lastSequence + 1, now.getTime() * 1000)
   return lastSequence

@@ -1,7 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../log.ts'
 
-/** Light work that is repeated while the process lives and that nobody misses when it does not; unlike a job it leaves no rows. */
+/**
+ * Repeats a light task while the process runs. Unlike a job it stores no rows, and runs that were missed while the process was down
+ * are skipped.
+ */
 export class Every {
   readonly #seconds: number
   readonly #work: (abort: AbortSignal) => Promise<void>

@@ -5,9 +5,9 @@ import { type Job, type JobKind, job } from './declare.ts'
 import { BadRhythm, nextOccurrence, occurrencesUntil } from './occurrences.ts'
 import { rhythmOf, type ScheduleRow } from './schedules.ts'
 
-/** Of a thousand that are due in the same minute; other jobs and requests have their turn before the next ones. */
+/** Schedules started per batch when many are due in the same minute; other jobs and requests run between the batches. */
 const atOnce = 10
-/** Later than this, nobody was there at the time. */
+/** A schedule that is later than this was missed: no control plane was running at the time. */
 const missedAfterMs = 60_000
 
 interface MissedTimes {
@@ -18,7 +18,7 @@ interface MissedTimes {
 
 const missedKind: JobKind<MissedTimes> = { kind: 'jobs.missed' }
 
-/** Hands missed times to the module; a job of its own, so that a crash loses none. */
+/** Passes missed times to the module; a separate job, so that a crash loses none. */
 export function missedJob<Deps>(jobs: ReadonlyMap<string, Job<unknown, Deps>>): Job<MissedTimes, Deps> {
   return job<MissedTimes, Deps>(missedKind.kind, {
     deadlineMs: 60_000,
@@ -31,12 +31,17 @@ export function missedJob<Deps>(jobs: ReadonlyMap<string, Job<unknown, Deps>>): 
 
 export interface Firing {
   now: Date
-  /** Since when what is due is being started, some at a time: the others wait for their turn, and somebody is there. */
+  /**
+   * When the current series of batches began. A schedule that became due after this is only waiting for its batch, and was not
+   * missed.
+   */
   since: Date
   log: Log
 }
 
-/** Starts what is due, or the first of it. Gives the next time that a schedule is due, if any: `now` or before it where there are more. */
+/**
+ * Starts the first batch of due schedules. Returns the next time that a schedule is due, if any; `now` or earlier if more are due.
+ */
 export async function fireSchedules<Deps>(
   database: Database,
   jobs: ReadonlyMap<string, Job<unknown, Deps>>,
@@ -68,11 +73,11 @@ async function fire(bound: Bound, row: ScheduleRow, declared: Job<unknown, never
     return
   }
   const { isNew } = await bound.enqueue(declared, payload, { uniqueKey: `schedule:${row.key}`, scheduledFor: due })
-  // The one before is still at it: this time is skipped, and a module that counts its times is told.
+  // The previous run has not ended: this time is skipped, and a module with `onMissed` is notified.
   if (!isNew && hears) await bound.enqueue(missedKind, { kind: row.kind, payload, missed: [row.nextRunAt] })
 }
 
-/** Only one control plane moves a row on from a given time, and only that one fires it. */
+/** Only one control plane advances a row from a given time, and only that one fires it. */
 async function moveOn({ db }: Bound, row: ScheduleRow, next: Date | null): Promise<boolean> {
   const moved = next
     ? await db
@@ -93,7 +98,7 @@ async function moveOn({ db }: Bound, row: ScheduleRow, next: Date | null): Promi
 
 const unusablePauseMs = 3_600_000
 
-/** A row that cannot be understood any more, as when a time zone was abolished, must not hold up the others. */
+/** A row that has become invalid, for example because a time zone was abolished, must not block the others. */
 function nextTime(row: ScheduleRow, now: Date): { next: Date | null; isUsable: boolean } {
   try {
     return { next: nextAfter(row, now), isUsable: true }
@@ -103,7 +108,7 @@ function nextTime(row: ScheduleRow, now: Date): { next: Date | null; isUsable: b
   }
 }
 
-/** At a fixed pace the times stay on their grid, however late this one is. */
+/** The times of a fixed interval stay on their grid, however late this one is. */
 function nextAfter(row: ScheduleRow, now: Date): Date | null {
   if (row.everySeconds === null) return nextOccurrence(rhythmOf(row), now)
   const paceMs = row.everySeconds * 1000

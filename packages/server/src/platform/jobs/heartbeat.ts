@@ -1,7 +1,9 @@
 import type { Attempt, AttemptParts } from './attempt.ts'
 import { renewLeases } from './lease.ts'
 
-/** Extends the leases of all that runs here, and aborts what has lost its lease or is to be cancelled. Never throws. */
+/**
+ * Extends the leases of all attempts of this process, and aborts those that lost their lease or are to be cancelled. Never throws.
+ */
 export async function beat<Deps>(
   parts: AttemptParts<Deps> & { leaseMs: number },
   attempts: ReadonlyMap<string, Attempt<Deps>>,
@@ -16,12 +18,12 @@ export async function beat<Deps>(
       const row = byToken.get(token)
       if (row) attempt.confirmedAt = sentAt
       if (row?.cancelRequested) attempt.abort('cancelled')
-      // One that has ended meanwhile holds no lease any more, and is not among the attempts either.
+      // An attempt that has ended meanwhile holds no lease, and is no longer among the attempts.
       if (!row && attempts.has(token)) attempt.abort('lease_lost')
     }
   } catch (error) {
     parts.log.warn({ err: error }, 'jobs: lease renewal failed')
-    // Nobody else can take a job from the one process that owns a SQLite folder.
+    // On SQLite a single process owns the data folder, so no other process can take the job.
     if (parts.database.kind === 'postgres') abortUnconfirmed(attempts, parts.leaseMs)
   }
 }

@@ -10,7 +10,7 @@ export type LeasedRow = JobRow & { leaseToken: string }
 
 export const diedMessage = 'the process exited while the job was running'
 
-/** Extends the leases and tells which of them still stand, and which of those are to be cancelled. */
+/** Extends the leases; returns those that are still held, and whether their jobs are to be cancelled. */
 export function renewLeases(
   { db, kind }: Database,
   tokens: readonly string[],
@@ -26,9 +26,9 @@ export function renewLeases(
 }
 
 /**
- * Puts jobs whose process died back into the queue; the attempt stays counted, so a job that kills its process cannot
- * do so for ever. `whose: 'all'` is for the one process that owns a SQLite folder, before it runs anything. Leases in
- * `except` are held by living attempts of this process, even where a heartbeat came late.
+ * Requeues jobs whose process died; the attempt stays counted, so a job that kills its process is not retried for ever. `whose:
+ * 'all'` is for the one process that owns a SQLite folder, before it runs any job. Leases in `except` are held by live attempts of
+ * this process, even if a heartbeat came late.
  */
 export async function recoverDead(
   { db, kind }: Database,
@@ -51,7 +51,7 @@ export async function recoverDead(
   return rows.length
 }
 
-/** How long the lease lasts that runs out first, by the database's clock; undefined when nobody else holds one. */
+/** Time until the first lease of another process expires, by the database's clock; undefined if no other process holds one. */
 export async function untilNextExpiry({ db, kind }: Database, except: readonly string[]): Promise<Millis | undefined> {
   const row = await db
     .selectFrom('jobs')
@@ -62,17 +62,17 @@ export async function untilNextExpiry({ db, kind }: Database, except: readonly s
   return row?.end == null ? undefined : row.end - row.now
 }
 
-/** What becomes of a job after an attempt. */
+/** The result of an attempt, which decides what happens to the job. */
 export type Ending =
   | { as: 'succeeded' }
   | { as: 'failed'; error: string }
   | { as: 'cancelled'; error: string | null }
-  /** Again later. `failure`: the attempts are used up, and what comes is `onFailed`. */
+  /** Retried later. `failure`: the attempts are used up, and the next run is `onFailed`. */
   | { as: 'retry'; runAt: Date; error: string; failure?: string | null }
-  /** Not its fault: the attempt is not counted. */
+  /** The attempt is not counted, since the job did not cause its end. */
   | { as: 'handed back' }
 
-/** False: the lease was lost, and somebody else decides over the job. */
+/** Returns false if the lease was lost: another process owns the job now. */
 export async function endAttempt({ db }: Database, row: LeasedRow, ending: Ending, now: Date): Promise<boolean> {
   const ended = await db
     .updateTable('jobs')
@@ -85,7 +85,7 @@ export async function endAttempt({ db }: Database, row: LeasedRow, ending: Endin
   return ended !== undefined
 }
 
-/** From here on only `onFailed` runs, whoever runs it. */
+/** Marks the job as failed: from then on any process that claims it only runs `onFailed`. */
 export async function recordFailure({ db }: Database, row: LeasedRow, failure: string): Promise<boolean> {
   const marked = await db
     .updateTable('jobs')

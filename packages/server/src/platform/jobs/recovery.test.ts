@@ -5,7 +5,7 @@ import { databaseNow } from '../db/now.ts'
 import { describeOnEachDatabase } from '../test-each-database.ts'
 import { aborted, readJob, startJobs, testJob } from './test-jobs.ts'
 
-/** The row as a process leaves it that was killed while it ran the job. */
+/** Leaves the row as a process does that was killed while it ran the job. */
 async function leaveAsRunning({ db, kind }: Database, id: string, { attempts = 1, leaseMs = -1 } = {}): Promise<void> {
   await db
     .updateTable('jobs')
@@ -100,15 +100,15 @@ describeOnEachDatabase('a lease', (open) => {
     await started.promise
     await database.db
       .updateTable('jobs')
-      .set({ leaseToken: 'somebody else', leaseUntil: sql`${databaseNow(database.kind)} + 600000` })
+      .set({ leaseToken: 'another process', leaseUntil: sql`${databaseNow(database.kind)} + 600000` })
       .where('id', '=', id)
       .execute()
     expect(await reason.promise).toMatchObject({ reason: 'lease_lost' })
     await jobs.stop()
-    expect(await readJob(database, id)).toMatchObject({ status: 'running', leaseToken: 'somebody else' })
+    expect(await readJob(database, id)).toMatchObject({ status: 'running', leaseToken: 'another process' })
   })
 
-  test('that somebody else holds by now is not ended by a run that has not noticed yet', async () => {
+  test('that another process holds by now is not ended by a run that has not noticed yet', async () => {
     const database = await open()
     const started = Promise.withResolvers<void>()
     const mayEnd = Promise.withResolvers<void>()
@@ -121,10 +121,10 @@ describeOnEachDatabase('a lease', (open) => {
     const jobs = await startJobs(database, [work], { leaseMs: 600_000 })
     const { id } = await jobs.enqueue(work, {})
     await started.promise
-    await database.db.updateTable('jobs').set({ leaseToken: 'somebody else' }).where('id', '=', id).execute()
+    await database.db.updateTable('jobs').set({ leaseToken: 'another process' }).where('id', '=', id).execute()
     mayEnd.resolve()
     await jobs.whenIdle()
-    expect(await readJob(database, id)).toMatchObject({ status: 'running', leaseToken: 'somebody else' })
+    expect(await readJob(database, id)).toMatchObject({ status: 'running', leaseToken: 'another process' })
   })
 
   test('is kept alive by heartbeats for as long as the job runs', async () => {

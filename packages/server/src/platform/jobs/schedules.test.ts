@@ -133,7 +133,7 @@ describeOnEachDatabase('a schedule', (open) => {
     expect(new Date((await jobs.schedules.find('k'))?.nextRunAt ?? 0).toISOString()).toBe('2030-01-01T01:00:00.000Z')
   })
 
-  test('missed while nobody was there runs once for all of them', async () => {
+  test('missed while no worker was running runs once for all of them', async () => {
     const { clock, database, ran, plain, start } = await setUp()
     await database.transaction(({ schedule }) => schedule({ key: 'k', job: plain, payload: 'p', rhythm: { cron: '@hourly' } }))
     clock.advance(5 * hour)
@@ -145,7 +145,7 @@ describeOnEachDatabase('a schedule', (open) => {
     expect(ran).toEqual(['p 2030-01-01T01:00:00.000Z', 'p 2030-01-01T06:00:00.000Z'])
   })
 
-  test('missed while nobody was there is told to a module that asks for it, with every time, and does not run', async () => {
+  test('missed while no worker was running is reported to a module with onMissed, with every time, and does not run', async () => {
     const { clock, database, ran, missed, careful, start } = await setUp()
     await database.transaction(({ schedule }) =>
       schedule({ key: 'k', job: careful, payload: 'p', rhythm: { cron: '0 * * * *' } }),

@@ -5,7 +5,7 @@ import type { JobKind } from './declare.ts'
 import { BadRhythm, nextOccurrence, type Rhythm } from './occurrences.ts'
 
 export interface Schedule<Payload> {
-  /** One row a key, such as `backup-policy:bkp_…`. */
+  /** Unique key of the schedule, such as `backup-policy:bkp_…`. */
   key: string
   job: JobKind<Payload>
   payload: NoInfer<Payload>
@@ -14,7 +14,7 @@ export interface Schedule<Payload> {
 
 export type ScheduleRow = Selectable<SchedulesTable>
 
-/** Sets it anew when something about it changed; an unchanged one keeps its next time, so a restart misses nothing. */
+/** Replaces the schedule if it changed; an unchanged one keeps its next time, so that a restart misses no run. */
 export async function setSchedule<Payload>(db: Db, now: Date, schedule: Schedule<Payload>): Promise<{ nextRunAt: Date }> {
   const next = nextOccurrence(schedule.rhythm, now)
   if (!next) throw new BadRhythm('cron', 'the cron expression never matches a future time')

@@ -8,13 +8,13 @@ type SlotsOf = Pick<Job<unknown, never>, 'kind' | 'concurrency' | 'isShared'>
 type Turns = Record<string, OwnerTurn>
 
 /**
- * Divides the slots of each kind between organisations. Where an instance has several, one of them never holds the last slot
- * of a kind; owners without a running job go first, and owners of equal standing take turns.
+ * Divides the slots of each kind between organisations. If an instance has several, one of them never holds the last slot of a
+ * kind; owners without a running job go first, and the others take turns.
  */
 export class Shares {
   readonly #jobs: readonly SlotsOf[]
   readonly #database: Pick<Database, 'db'>
-  /** By kind: the owner that was served last. */
+  /** The owner that was served last, by kind. */
   readonly #served = new Map<string, string>()
 
   constructor(jobs: Iterable<SlotsOf>, database: Pick<Database, 'db'>) {
@@ -27,7 +27,7 @@ export class Shares {
     return this.#free(running).map(({ job }) => job.kind)
   }
 
-  /** The searches for the next job: the first one that finds a job decides. */
+  /** The queries for the next job, in order: the first one that finds a job decides. */
   async turns(running: readonly JobRow[]): Promise<Turns[]> {
     const free = this.#free(running)
     const isReserved = await this.#isReserved(free)
@@ -57,7 +57,7 @@ export class Shares {
     })
   }
 
-  /** Asked only where an owner is about to take the last slot of a kind. */
+  /** Checked only if an owner is about to take the last slot of a kind. */
   async #isReserved(free: readonly { job: SlotsOf; owners: Map<string, number> }[]): Promise<boolean> {
     const isAsked = free.some(
       ({ job, owners }) => isDivided(job) && [...owners.values()].some((count) => count >= job.concurrency - 1),

@@ -7,7 +7,7 @@ export interface WaitingJob<Payload> {
   payload: Payload
 }
 
-/** Jobs of this kind that are due and that nobody has begun yet, the longest due first. One that failed once is not among them. */
+/** Due jobs of this kind that have not been attempted yet, the longest due first. */
 export async function findWaiting<Payload>(
   db: Db,
   { kind }: JobKind<Payload>,
@@ -29,8 +29,8 @@ export async function findWaiting<Payload>(
 }
 
 /**
- * Ends those that still wait as succeeded: the work of each must commit in the same transaction. Tells which they are; any
- * other was taken by a worker meanwhile, which does it.
+ * Marks those that are still queued as succeeded: the caller must do their work in the same transaction. Returns their ids; any
+ * other job was claimed by a worker meanwhile, which does its work.
  */
 export async function endWaiting(db: Db, ids: readonly string[], now: Date): Promise<Set<string>> {
   if (ids.length === 0) return new Set()

@@ -1,4 +1,4 @@
-/** A sleep that can be cut short; a call that comes while nobody sleeps shortens the next one. */
+/** An interruptible sleep; `ring` during a sleep ends it, and `ring` outside a sleep skips the next one. */
 export class Wakeup {
   #pending = false
   #wake: (() => void) | undefined

@@ -16,37 +16,37 @@ import { isQueued } from './statuses.ts'
 import { Wakeup } from './wakeup.ts'
 
 const shortestSleepMs = 10
-/** Between some schedules that are due and the next ones. */
+/** Pause between two batches of due schedules. */
 const schedulesRestMs = 100
 
 export interface WorkerParts<Deps> extends AttemptParts<Deps> {
   signals: Signals
   jobs: ReadonlyMap<string, Job<unknown, Deps>>
   leaseMs: number
-  /** The longest sleep: after it the worker looks whether a signal was lost. */
+  /** The longest sleep: after it the worker checks whether a signal was lost. */
   pollMs: number
 }
 
-/** Claims jobs that are due, keeps their leases alive and starts what is scheduled, until it is stopped. */
+/** Claims due jobs, renews their leases and starts schedules, until it is stopped. */
 export class Worker<Deps> {
   readonly #parts: WorkerParts<Deps>
-  /** By lease token. */
+  /** Attempts by lease token. */
   readonly #attempts = new Map<string, Attempt<Deps>>()
   readonly #completions = new Set<Promise<void>>()
   readonly #wakeup = new Wakeup()
   readonly #fairShare = new FairShare()
   readonly #shares: Shares
   readonly #clockWatch: ClockWatch
-  /** Heard of since the last claim began; the job may be the one that is just being claimed. */
+  /** Ids of jobs whose cancellation was signalled since the last claim began; one of them may be the job that is being claimed. */
   readonly #recentCancels = new Set<string>()
-  /** By the monotonic clock. */
+  /** Monotonic time of the next check for dead processes and lost signals. */
   #lookAroundAt = 0
   #nextSchedule: Millis = 0
-  /** By the monotonic clock: more schedules are due, and are started from then on. */
+  /** Monotonic time from which the next batch of due schedules may start. */
   #schedulesRestUntil = 0
-  /** Since when there was always one more that is due. */
+  /** When the current series of batches of due schedules began. */
   #firingSince: Date | undefined
-  /** By how much the clock jumped, until schedules and jobs have followed it. */
+  /** Size of a clock jump that schedules and jobs have not been adjusted for yet. */
   #unfollowedJumpMs: Millis = 0
   #idleWaiters: (() => void)[] = []
   #state: 'new' | 'started' | 'stopping' = 'new'
@@ -87,13 +87,13 @@ export class Worker<Deps> {
     })
     clearInterval(this.#heartbeat)
     await withinGrace(2_000, async () => {
-      // A claim that was sent before the stop may be answered after the grace period; its lease would keep the job for `leaseMs`.
+      // A claim that was sent before the stop may be answered after the grace period; its lease would block the job for `leaseMs`.
       await this.#loop
       await Promise.all([...this.#attempts.values()].map((attempt) => attempt.handBack()))
     })
   }
 
-  /** Resolves when no job is due and none is running here. */
+  /** Resolves when no job is due and none is running in this process. */
   whenIdle(): Promise<void> {
     return new Promise((resolve) => {
       this.#idleWaiters.push(resolve)
@@ -125,7 +125,7 @@ export class Worker<Deps> {
     }
   }
 
-  /** Does what is due, then tells how long nothing will be, in milliseconds. */
+  /** Does all due work; returns the milliseconds until more is due. */
   async #round(): Promise<number> {
     const { clock } = this.#parts
     await this.#followClock()
@@ -138,7 +138,7 @@ export class Worker<Deps> {
     return Math.max(0, Math.min(this.#lookAroundAt - performance.now(), untilSchedule, upcoming - now))
   }
 
-  /** Schedules and jobs that were set while the clock was ahead get their true times; also by the process after. */
+  /** Corrects the times of schedules and jobs that were set while the clock was ahead, also when a previous process set them. */
   async #followClock({ isStart = false } = {}): Promise<void> {
     const { database, clock, log } = this.#parts
     const byMs = await this.#clockWatch.check()
@@ -155,7 +155,7 @@ export class Worker<Deps> {
     this.#nextSchedule = 0
   }
 
-  /** For what no signal tells of: a control plane that died, or a signal that was lost. */
+  /** Handles what no signal reports: a control plane that died, or a signal that was lost. */
   async #lookAround(): Promise<void> {
     const { database, clock, pollMs } = this.#parts
     const except = [...this.#attempts.keys()]
@@ -179,7 +179,7 @@ export class Worker<Deps> {
 
   async #fireSchedules(): Promise<void> {
     const { database, jobs, clock, log } = this.#parts
-    // A change that is signalled from here on sets it back to 0.
+    // A change that is signalled from here on resets it to 0.
     this.#nextSchedule = Number.POSITIVE_INFINITY
     try {
       const now = clock.now()
@@ -195,14 +195,16 @@ export class Worker<Deps> {
     }
   }
 
-  /** Those who wait for idleness are told when a look that began with nothing running, and no schedule to fire, found nothing due. */
+  /**
+   * Claims until no job is due. Idle waiters resolve when a claim that began with no running job and no due schedule found no job.
+   */
   async #claimAll(): Promise<void> {
     while (this.#state === 'started') {
       const waiting = this.#attempts.size === 0 && !this.#isScheduleDue ? this.#idleWaiters.length : 0
       if (await this.#claim()) {
-        // Many jobs that are due must not keep requests waiting.
+        // Many due jobs must not delay requests.
         await this.#fairShare.next()
-        // Nor schedules and what others left: where jobs end as fast as they are claimed, there is always one more.
+        // Nor schedules and recovery: if jobs end as fast as they are claimed, this loop never ends.
         if (this.#mayFireSchedules || this.#isLookAroundDue) return
         continue
       }
@@ -211,7 +213,7 @@ export class Worker<Deps> {
     }
   }
 
-  /** True when one was claimed, so that there may be more. */
+  /** True if a job was claimed, so that there may be more. */
   async #claim(): Promise<boolean> {
     const { database, clock, leaseMs } = this.#parts
     for (const turns of await this.#shares.turns(this.#running)) {
@@ -230,7 +232,7 @@ export class Worker<Deps> {
   #begin(row: LeasedRow, claimedAt: number): void {
     const attempt = new Attempt(row, this.#parts.jobs.get(row.kind) as Job<unknown, Deps>, claimedAt, this.#parts)
     this.#attempts.set(row.leaseToken, attempt)
-    // Claimed while the stop was called: `stop` hands it back as it is.
+    // Claimed during the stop: `stop` puts the job back into the queue.
     if (this.#state === 'stopping') return
     if (this.#recentCancels.has(row.id)) attempt.abort('cancelled')
     const completion = attempt.complete().then(() => this.#completed(attempt))
@@ -241,7 +243,7 @@ export class Worker<Deps> {
   #completed(attempt: Attempt<Deps>): void {
     this.#attempts.delete(attempt.row.leaseToken)
     this.#wakeup.ring()
-    // Others may have waited for the group.
+    // Other jobs may be waiting for the group.
     if (attempt.row.groupKey !== null) this.#parts.signals.publish(jobsTopic, { due: true } satisfies JobsSignal)
   }
 
@@ -249,7 +251,10 @@ export class Worker<Deps> {
     return [...this.#attempts.values()].map(({ row }) => row)
   }
 
-  /** Of the kinds that have room; what is due already waits for its group, and its end rings. */
+  /**
+   * Earliest future start among the kinds with a free slot. A job that is already due is waiting for its group, whose end wakes the
+   * worker.
+   */
   async #nextRunAt(): Promise<Millis> {
     const { database, clock } = this.#parts
     const kinds = this.#shares.freeKinds(this.#running)

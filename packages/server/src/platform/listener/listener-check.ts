@@ -10,21 +10,21 @@ interface Question {
 }
 
 const keptAtMost = 10_000
-/** Listeners that share one address and port (SO_REUSEPORT); more are taken for a stranger's. */
+/** Maximum number of listeners that share one address and port (SO_REUSEPORT); more are treated as foreign. */
 const sharedAtMost = 256
-/** A search through the processes that found nothing is not repeated for every visitor. */
+/** How long further requests are refused without another search, after a search through the processes that found nothing. */
 const refusedMs = 500
-/** Nor does it take more than this part of the time: how long it takes is up to the project. */
+/** Maximum share of time spent searching, since the project controls how long a search takes. */
 const searchShare = 0.1
 
 let questions: Question[] = []
-/** By process and socket: a socket that was proven stays what it is for as long as it listens. */
+/** Results by process and socket: the owner of a socket does not change while the socket listens. */
 const proven = new Map<string, true | number>()
 const searching = new Map<string, Promise<boolean>>()
 
 /**
- * Tells whether whoever takes connections at the address is the owner, and nobody else beside it. Ask it once the connection
- * is there and before anything is said on it. Questions of one turn of the event loop share one reading of the kernel's list.
+ * Calls back with true if the owner holds every socket that accepts connections at the address. Call it once connected and before
+ * sending anything. Calls in one iteration of the event loop share one read of the kernel's socket list.
  */
 export function checkListener(address: ListenerAddress, owner: ListenerOwner, answer: (isOwn: boolean) => void): void {
   questions.push({ address, owner, answer })
@@ -35,7 +35,7 @@ function answerAll(): void {
   const asked = questions
   questions = []
   const sockets = new ListeningSockets()
-  // Each by itself: a long search in one project's processes delays no other's answer.
+  // Each on its own: a long search in one project's processes must not delay the answer for another project.
   for (const { address, owner, answer } of asked)
     isListener(address, owner, sockets).then(answer, (cause) => {
       console.error(new Date().toISOString(), 'listener: lookup failed:', cause)

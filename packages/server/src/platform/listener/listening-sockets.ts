@@ -9,21 +9,21 @@ export interface ListeningSocket {
   inode: string
 }
 
-/** Bytes read of the kernel's list of one protocol; a project decides how many listeners it has. */
+/** Maximum bytes read of the kernel's socket list per protocol, since a project controls how many listeners it opens. */
 const bytesAtMost = 8 * 1024 * 1024
 const pieceBytes = 65_536
-/** State of a socket that listens, and of one that is about to be accepted; the column after both addresses. */
+/** Values of the state column, after both addresses: a listening socket, and a connection that has not been accepted yet. */
 const states = { listening: '0A', incoming: '03' }
 
-/** The sockets of this machine that listen, as the kernel lists them at the moment of the first question. */
+/** The machine's listening sockets, read from the kernel at the first call. */
 export class ListeningSockets {
   #ipv4: Promise<string> | undefined
   #ipv6: Promise<string> | undefined
   #all: Promise<readonly (ListeningSocket & ListenerAddress)[]> | undefined
 
   /**
-   * Those that a connection to the address comes to. The kernel prefers a socket on the very address to one on all, and one
-   * of IPv4 to one of IPv6; several in the same place share the connections (SO_REUSEPORT).
+   * The sockets that receive a connection to the address. The kernel prefers a socket on the exact address to a wildcard socket,
+   * and IPv4 to IPv6; several sockets on the same address share the connections (SO_REUSEPORT).
    */
   async at({ host, port }: ListenerAddress): Promise<ListeningSocket[]> {
     if (!isIPv4(host)) return []
@@ -42,7 +42,7 @@ export class ListeningSockets {
     return []
   }
 
-  /** Every one of them, with where it listens as people write it. */
+  /** All listening sockets, with host and port in readable form. */
   all(): Promise<readonly (ListeningSocket & ListenerAddress)[]> {
     this.#all ??= this.#readAll()
     return this.#all
@@ -71,7 +71,7 @@ export class ListeningSockets {
   }
 }
 
-/** The kernel prints an address as the number that lies in its memory. */
+/** The kernel prints an IPv4 address as a number in the machine's byte order. */
 function hexOfIPv4(host: string): string {
   const bytes = host.split('.').map((part) => Number(part).toString(16).toUpperCase().padStart(2, '0'))
   return (endianness() === 'LE' ? bytes.reverse() : bytes).join('')
@@ -90,8 +90,8 @@ function socketsIn(text: string, local: string): ListeningSocket[] {
 const recentMs = 250
 
 /**
- * For those who ask again and again, many at once: a list that is a moment old. The kernel walks through all its places for
- * connections for each reading, which takes ten milliseconds however few there are.
+ * A socket list that may be up to `recentMs` old, for frequent concurrent callers. Each read takes the kernel ten milliseconds,
+ * because it walks its whole connection table.
  */
 export class RecentSockets {
   #sockets = new ListeningSockets()
@@ -106,7 +106,7 @@ export class RecentSockets {
   }
 }
 
-/** In a list of the kernel's: `sl local_address rem_address st …`, addresses in hexadecimal. Whatever is no line of it is passed over. */
+/** Parses the kernel's list: `sl local_address rem_address st …`, addresses in hexadecimal. Other lines are skipped. */
 export function listenersIn(text: string): (ListeningSocket & ListenerAddress)[] {
   return text.split('\n').flatMap((line) => {
     const [, local = '', , state, , , , uid, , inode = ''] = line.trim().split(/ +/, 10)
@@ -125,7 +125,7 @@ export function listenersIn(text: string): (ListeningSocket & ListenerAddress)[]
 
 const localAddress = /^([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4})$/
 
-/** The bytes of one number of the kernel's list in the order of the network. */
+/** The bytes of one number of the kernel's list in network byte order. */
 function bytesOf(word: string): number[] {
   const bytes = [...Buffer.from(word, 'hex')]
   return endianness() === 'LE' ? bytes.reverse() : bytes
@@ -141,7 +141,7 @@ function ipv6Of(words: string): string {
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
 }
 
-/** Listening sockets come first, so ten thousand connections are not read. A file that is not there lists none. */
+/** Listening sockets come first, so reading stops at the first connection. A missing file means no listeners. */
 async function listenersOf(file: string): Promise<string> {
   let handle: FileHandle
   try {
@@ -166,7 +166,7 @@ async function listenersOf(file: string): Promise<string> {
   return parts.join('')
 }
 
-/** The kernel hands out whole lines. */
+/** The kernel returns whole lines. */
 function endsInConnections(part: string): boolean {
   const line = part
     .slice(part.lastIndexOf('\n', part.length - 2) + 1)

@@ -8,22 +8,22 @@ interface Descent {
   session: number
 }
 
-/** Parent and session of each process that one search has read. */
+/** Parent and session of each process that a search has read. */
 type Seen = Map<number, Descent | undefined>
 
 /**
- * What one search reads at most. A project decides how many processes it has and how many files they open, so a search beyond this ends without a result:
- * the edge then sends nothing to that project.
+ * Limits of a search. A project controls how many processes it has and how many files they open, so a search beyond these limits
+ * ends without a result: the edge then sends nothing to that project.
  */
 export const searchBounds = { processes: 4096, threads: 4096, descriptors: 16_384, generations: 64 }
-/** A program opens its listener early: of every process these are read before the rest of any. */
+/** Descriptors that are read of every process before the rest of any: a program usually opens its listener early. */
 const firstDescriptors = 128
-/** Entries that are read without a pause: less than a millisecond. */
+/** Entries that are read without yielding: less than a millisecond. */
 const slice = 64
 
 /**
- * Whether processes that came out of the one that was launched have all the sockets open: descendants, also those in a pid
- * namespace of their own, or ones of its session whose parent has ended.
+ * True if the launched process and its descendants hold all the sockets. Descendants may be in their own pid namespace; processes
+ * of its session whose parent has exited count too.
  */
 export async function treeHolds(
   { pid, startTime }: { pid: number; startTime: string },
@@ -32,7 +32,7 @@ export async function treeHolds(
 ): Promise<boolean> {
   if (startTimeOf(pid) !== startTime) return false
   const missing = new Set(inodes)
-  // Asked again of the one that has it: a number that was listed may have gone to a stranger since.
+  // Checked again for the process that holds the socket: its pid may have been reused since it was listed.
   const isOurs = (one: number) => comesFrom(one, pid) && startTimeOf(pid) === startTime
   const below = await descendants(pid)
   const search = async (pids: readonly number[]) => {
@@ -44,7 +44,7 @@ export async function treeHolds(
   return missing.size === 0
 }
 
-/** Wanted sockets, by inode, that a process or one of its descendants has open. */
+/** The wanted sockets, by inode, that a process or one of its descendants holds open. */
 export async function socketsOf(
   { pid, startTime }: { pid: number; startTime: string | null },
   wanted: ReadonlySet<string>,
@@ -55,7 +55,7 @@ export async function socketsOf(
   return found
 }
 
-/** The wanted sockets among the open files of the processes: first the early ones of each, then the rest. */
+/** Yields the wanted sockets among the open files of the processes: first the low descriptors of each, then the rest. */
 async function* heldBy(
   pids: readonly number[],
   wanted: ReadonlySet<string>,
@@ -90,7 +90,7 @@ function socketAt(link: string): string | undefined {
   try {
     return /^socket:\[(\d+)\]$/.exec(readlinkSync(link))?.[1]
   } catch {
-    // Closed meanwhile.
+    // The file was closed meanwhile.
     return undefined
   }
 }
@@ -107,7 +107,7 @@ function comesFrom(pid: number, ancestor: number, seen: Seen = new Map()): boole
   return false
 }
 
-/** With the process itself; nothing but it where the kernel keeps no list of children. */
+/** The process and its descendants; only the process itself if the kernel does not list children. */
 export async function descendants(pid: number): Promise<number[]> {
   const found = [pid]
   let threads = searchBounds.threads
@@ -129,7 +129,7 @@ function childrenOf(file: string): number[] {
   }
 }
 
-/** The processes that came out of one and are no longer below it; without those that are known already. */
+/** Processes of its session that are no longer its descendants, because their parent exited; without those in `known`. */
 async function sessionOf(pid: number, known: ReadonlySet<number>): Promise<number[]> {
   const seen: Seen = new Map()
   const found: number[] = []
@@ -143,7 +143,7 @@ async function sessionOf(pid: number, known: ReadonlySet<number>): Promise<numbe
   return found
 }
 
-/** The first names in a folder of the kernel's, in its order: of files, the ones that were opened first. */
+/** The first names in a /proc folder, in the kernel's order: for descriptors, the ones that were opened first. */
 async function namesIn(folder: string, most: number): Promise<string[]> {
   const names: string[] = []
   let open: Dir
@@ -155,7 +155,7 @@ async function namesIn(folder: string, most: number): Promise<string[]> {
   try {
     for (let entry = await open.read(); entry && names.length < most; entry = await open.read()) names.push(entry.name)
   } catch {
-    // The process has ended meanwhile.
+    // The process has exited meanwhile.
   } finally {
     await open.close().catch(() => undefined)
   }

@@ -1,7 +1,7 @@
-/** What the log store keeps of a project: what it wrote, what was asked of it, what its deployments wrote. */
+/** The log streams of a project: program output, HTTP requests, deployment logs. */
 export type LogKind = 'runtime' | 'requests' | 'deployments'
 
-/** `id` grows with every entry of a stream and is never given twice, so it serves as SSE's Last-Event-ID. */
+/** `id` increases with every entry of a stream and is never reused, so it serves as SSE's Last-Event-ID. */
 interface Numbered {
   id: string
   /** ISO 8601 in UTC. */
@@ -10,7 +10,7 @@ interface Numbered {
 
 export interface RuntimeEntry extends Numbered {
   stream: 'stdout' | 'stderr'
-  /** Absent on lines that were kept before it was recorded. */
+  /** Absent on lines that were stored before this field existed. */
   environment?: string | null
   service: string | null
   deploymentId: string | null
@@ -47,19 +47,19 @@ export interface EntryOf {
 
 export type AnyEntry = EntryOf[LogKind]
 
-/** An entry to append; without a time, or with one that cannot be read, it is now. */
+/** An entry to append; without a valid time, the current time is used. */
 export type NewEntry<Kind extends LogKind> = Kind extends LogKind
   ? Omit<EntryOf[Kind], 'id' | 'time'> & { time?: string | number | Date }
   : never
 
 const idDigits = 16
 
-/** Ids have one length, so that their texts sort as their numbers do. */
+/** Ids have a fixed length, so that they sort as text as they do as numbers. */
 export function formatLogId(id: number): string {
   return String(id).padStart(idDigits, '0')
 }
 
-/** Whether a text, such as a client's Last-Event-ID, can be an id. */
+/** True if a text, such as a client's Last-Event-ID, has the form of an id. */
 export function isLogId(text: string): boolean {
   return /^\d{16}$/.test(text)
 }
@@ -78,7 +78,7 @@ const fieldsOf: { [Kind in LogKind]: readonly (keyof NewEntry<Kind>)[] } = {
   deployments: ['deploymentId', 'step', 'stream', 'message'],
 }
 
-/** Put together field by field, so that the order is fixed and nothing else of what was handed in is kept. */
+/** Builds the line field by field, so that the order is fixed and unknown fields are dropped. */
 export function toLine(kind: LogKind, id: number, entry: NewEntry<LogKind>, now: number): string {
   let line = `{"id":"${formatLogId(id)}","time":"${toTime(entry.time, now)}"`
   for (const field of fieldsOf[kind]) {
@@ -89,7 +89,7 @@ export function toLine(kind: LogKind, id: number, entry: NewEntry<LogKind>, now:
   return `${line}}\n`
 }
 
-/** Null for a line that a crash of the machine left damaged. */
+/** Null for a line that a crash of the machine damaged. */
 export function parseLine(line: string): AnyEntry | null {
   try {
     const entry = JSON.parse(line) as AnyEntry
@@ -100,8 +100,8 @@ export function parseLine(line: string): AnyEntry | null {
 }
 
 /**
- * What an index needs of a line, without parsing all of it; a quote inside a message is escaped, so the key is found as text.
- * Nothing returned is a part of the line's own text, which would stay in memory as long as the part does.
+ * The values that an index needs, without parsing the whole line; a quote inside a message is escaped, so the key is found as text.
+ * No returned string is a slice of the line, which would keep the whole line in memory.
  */
 export function factsOfLine(line: string): { id: number; time: number; deploymentId: string | null } | null {
   const start = lineStart.exec(line)
@@ -121,7 +121,7 @@ const deploymentField = /"deploymentId":("(?:[^"\\]|\\.)*")/
 const longestMessage = 16 * 1024
 const longestField = 4 * 1024
 
-/** Bounds are of bytes; the mark tells how many there were. */
+/** Limits are in bytes; the mark at the end tells the original size. */
 function cut(text: string, most: number): string {
   if (text.length * 3 <= most) return text
   const bytes = Buffer.byteLength(text)
@@ -137,7 +137,7 @@ function toTime(time: string | number | Date | undefined, now: number): string {
   return formatTime(Math.abs(ms) <= 8.64e15 ? Math.trunc(ms) : now)
 }
 
-/** Lines come many a second, and only the first of a second has its date worked out. */
+/** Caches the formatted date of the current second, since many lines arrive per second. */
 let second = Number.NaN
 let secondText = ''
 function formatTime(ms: number): string {

@@ -1,23 +1,20 @@
 import type { AnyEntry } from './log-entry.ts'
 
 export interface LogFilter {
-  /** Part of the message, or of any text of a request; upper and lower case are one. */
+  /** Part of the message, or of any text of a request; case-insensitive. */
   q?: string
   environment?: string
   service?: string
   deployment?: string
-  /** `404`, `5xx`, or several with commas between. */
+  /** `404`, `5xx`, or a comma-separated list. */
   status?: string
-  /** One or several with commas between. */
+  /** HTTP method, or a comma-separated list. */
   method?: string
-  /** What the path begins with. */
+  /** Path prefix. */
   path?: string
 }
 
-/**
- * A filter that looks at text first: what is not in a block or line as text cannot be in its entries,
- * and most of both are never parsed.
- */
+/** A filter that searches text first: most blocks and lines do not contain the text and are never parsed. */
 export interface CompiledFilter {
   readonly deployment: string | undefined
   mayBeIn(text: string): boolean
@@ -46,7 +43,7 @@ export function compileFilter(filter: LogFilter = {}): CompiledFilter {
   }
 }
 
-/** As they stand in a line; a filter with several values has no one text and is left to `matches`. */
+/** Texts that a matching line contains. A filter with several values has no single text; `matches` checks it. */
 function textsOf({ environment, service, deployment, status, path }: LogFilter): string[] {
   const texts: string[] = []
   if (deployment) texts.push(`"deploymentId":${JSON.stringify(deployment)}`)

@@ -9,13 +9,13 @@ import { isMissing } from './segment.ts'
 
 export interface LogStoreSettings {
   folder: string
-  /** On the disk, of all kinds together; the oldest lines go first. */
+  /** Disk quota per project, for all kinds together; the oldest lines are deleted first. */
   maxBytesPerProject?: number
-  /** A segment is closed and compressed when it has reached this. */
+  /** A segment that reaches this size is closed and compressed. */
   segmentBytes?: number
-  /** How long a line may wait to be written. */
+  /** How long a line may wait before it is written. */
   flushMs?: number
-  /** How much may wait to be written, of all projects together. */
+  /** How many bytes may wait to be written, over all projects. */
   maxPendingBytes?: number
   /** How many streams keep their file open. */
   maxOpenStreams?: number
@@ -29,32 +29,35 @@ export interface ReadOptions {
 }
 
 export interface LogStore {
-  /** Resolves when there is room for more, soon after which the lines are in a file; await it, or lines may be dropped under overload. */
+  /**
+   * Resolves when there is room for more; the lines are in a file soon after. Callers that do not await it may lose lines under
+   * overload.
+   */
   append<Kind extends LogKind>(projectId: string, kind: Kind, entries: readonly NewEntry<Kind>[]): Promise<void>
-  /** The newest entries that match, the oldest of them first; what was appended before the call is seen. */
+  /** The newest matching entries, oldest first, including all entries appended before the call. */
   tail<Kind extends LogKind>(projectId: string, kind: Kind, options: TailOptions): Promise<EntryOf[Kind][]>
-  /** Entries after an id, or all, oldest first, up to what was appended before the call. */
+  /** Entries after an id, or all, oldest first, including all entries appended before the call. */
   read<Kind extends LogKind>(
     projectId: string,
     kind: Kind,
     options?: ReadOptions,
     abort?: AbortSignal,
   ): AsyncGenerator<EntryOf[Kind]>
-  /** Entries after an id, or a tail, and then whatever comes, until aborted or the project is removed. */
+  /** Entries after an id, or a tail, and then new entries, until aborted or the project is removed. */
   follow<Kind extends LogKind>(
     projectId: string,
     kind: Kind,
     options: FollowOptions,
     abort: AbortSignal,
   ): AsyncGenerator<EntryOf[Kind]>
-  /** Everything kept of the project; those who follow it come to an end. */
+  /** Deletes all logs of the project; running `follow` calls end. */
   remove(projectId: string): Promise<void>
-  /** Everything appended so far is in the files afterwards, and the disk has been told to keep it. */
+  /** Writes everything appended so far to the files and syncs them to disk. */
   flush(): Promise<void>
   close(): Promise<void>
 }
 
-/** Kinds do not push one another out: each has its share of the project's bytes. */
+/** Each kind has its share of the project's bytes, so that one kind cannot displace another. */
 const shares: Record<LogKind, number> = { runtime: 0.5, requests: 0.3, deployments: 0.2 }
 const kinds = Object.keys(shares) as LogKind[]
 const megabyte = 1024 * 1024
@@ -90,12 +93,12 @@ function checkId(id: string | undefined): void {
 
 interface OpenStream {
   opened: Promise<LogStream>
-  /** Set once opened. */
+  /** Null until the stream was opened. */
   stream: LogStream | null
   users: number
 }
 
-/** Streams are opened when first used; beyond a number, those that were idle the longest are let go. */
+/** Opens streams at their first use; above a limit, the longest idle ones are closed. */
 class OpenStreams {
   readonly #settings: Required<LogStoreSettings>
   readonly #memory: PendingMemory
@@ -137,7 +140,7 @@ class OpenStreams {
     }
   }
 
-  /** The folder is moved aside at once, so that a crash leaves no half of it in place. */
+  /** Renames the folder first, so that a crash leaves no partly deleted folder in place. */
   async remove(projectId: string): Promise<void> {
     const folder = this.#folderOf(projectId)
     const aside = join(this.#settings.folder, `removed-${randomBytes(8).toString('hex')}.tmp`)
@@ -222,7 +225,7 @@ class OpenStreams {
     return done
   }
 
-  /** Ids come from the database, and are checked all the same: they become a folder's name. */
+  /** Ids come from the database, but are validated because they become a folder's name. */
   #folderOf(projectId: string): string {
     if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(projectId)) throw new RangeError('Not the id of a project')
     return join(this.#settings.folder, projectId)
@@ -237,7 +240,7 @@ class OpenStreams {
   }
 }
 
-/** One stream that fails keeps no other from being seen to. */
+/** Waits for all, so that a failing stream does not prevent the others from finishing; then throws the first error. */
 async function allDone(work: Promise<void>[]): Promise<void> {
   const results = await Promise.allSettled(work)
   const failed = results.find((result) => result.status === 'rejected')

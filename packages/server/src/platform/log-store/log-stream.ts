@@ -13,43 +13,43 @@ export interface StreamSettings extends SegmentSettings {
 
 export interface TailOptions {
   limit: number
-  /** Entries of this time and later. */
+  /** Entries at or after this time. */
   since?: Date
-  /** Entries before this id, to page back. */
+  /** Entries before this id, for paging back. */
   before?: string
   filter?: LogFilter
   abort?: AbortSignal
 }
 
 export interface FollowOptions {
-  /** Begin after this entry; without it, begin with the tail, if one is asked for, and what comes from now on. */
+  /** Start after this entry; without it, start with the tail, if requested, then new entries. */
   afterId?: string
   tail?: number
-  /** Bounds the tail. */
+  /** Limits the tail. */
   since?: Date
   filter?: LogFilter
 }
 
-/** Large enough that a stream under load writes seldom. */
+/** Large enough that a busy stream writes rarely. */
 const flushAtBytes = 256 * 1024
-/** Where appending to one stream waits, and where it drops lines of those who do not wait. */
+/** Pending bytes of a stream from which `append` waits, and from which it drops lines of callers that do not wait. */
 const waitAtBytes = 1024 * 1024
 const dropAtBytes = 4 * 1024 * 1024
 const retryMs = 1000
 
-/** The log of one project and kind: lines waiting to be written, its segments, and those who follow it. */
+/** The log of one project and kind: lines waiting to be written, its segments, and its followers. */
 export class LogStream {
   readonly #settings: StreamSettings
   readonly #segments: SegmentList
-  /** The last id given out, and the last one whose line is in a file. */
+  /** The last assigned id, and the last id whose line is in a file. */
   #lastId: number
   #flushedId: number
   readonly #pending: PendingLines
   #dropped: { count: number; last: NewEntry<LogKind> } | null = null
   #timer: NodeJS.Timeout | null = null
-  /** Writes follow one another; this is the end of the queue. */
+  /** The end of the queue of writes, which run one after another. */
   #writing: Promise<void> = Promise.resolve()
-  /** The write that has not begun, if any: it takes along whatever is appended until then. */
+  /** The write that has not begun, if any: it includes everything appended until it begins. */
   #nextFlush: Promise<void> | null = null
   readonly #waiting = new Set<() => void>()
   #ended = false
@@ -66,7 +66,10 @@ export class LogStream {
     this.#flushedId = segments.lastId
   }
 
-  /** Resolves when there is room for more. Who does not wait loses lines once the bound is reached, with a line that says so. */
+  /**
+   * Resolves when there is room for more. A caller that does not wait loses lines once the limit is reached, and a line in the log
+   * reports it.
+   */
   async append(entries: readonly NewEntry<LogKind>[]): Promise<void> {
     if (this.#ended) return
     for (const entry of entries) {
@@ -80,7 +83,7 @@ export class LogStream {
     else if (!this.#pending.isEmpty) this.#flushIn(this.#settings.flushMs)
   }
 
-  /** Everything appended so far is in the file afterwards, where it outlives this process. */
+  /** Writes everything appended so far to the file, where it survives the end of this process. */
   flush(): Promise<void> {
     if (this.#nextFlush) return this.#nextFlush
     this.#stopTimer()
@@ -93,13 +96,13 @@ export class LogStream {
     return written
   }
 
-  /** As `flush`, and it outlives the machine's going down. */
+  /** Flushes and then syncs to disk, so that the lines survive a crash of the machine. */
   async sync(): Promise<void> {
     await this.flush()
     await this.#segments.sync()
   }
 
-  /** The newest entries that match, the oldest of them first. */
+  /** The newest matching entries, oldest first. */
   async tail({ limit, since, before, filter, abort }: TailOptions): Promise<AnyEntry[]> {
     await this.#show()
     const wanted: Wanted = {
@@ -117,13 +120,16 @@ export class LogStream {
     return newestFirst.reverse()
   }
 
-  /** Entries after an id, oldest first, up to what is appended by now. */
+  /** Entries after an id, oldest first, up to the last one appended so far. */
   async *read(afterId: number, filter: LogFilter | undefined, abort?: AbortSignal): AsyncGenerator<AnyEntry> {
     await this.#show()
     yield* this.#segments.forward(after(afterId, filter, abort))
   }
 
-  /** Runs until aborted. Entries come from the files, so that a slow reader holds nothing in memory; none falls between tail and follow. */
+  /**
+   * Runs until aborted. Entries are read from the files, so that a slow reader holds nothing in memory; none is lost between tail
+   * and follow.
+   */
   async *follow({ afterId, tail = 0, since, filter }: FollowOptions, abort: AbortSignal): AsyncGenerator<AnyEntry> {
     let position = Math.min(Number(afterId ?? this.#lastId), this.#lastId)
     if (afterId === undefined) yield* await this.tail({ limit: tail, since, before: String(position + 1), filter, abort })
@@ -144,12 +150,12 @@ export class LogStream {
     }
   }
 
-  /** Nothing is under way, so that the stream can be let go and opened anew from its files. */
+  /** True if no write is pending, so that the stream can be closed and reopened from its files. */
   get isIdle(): boolean {
     return this.#pending.bytes === 0 && !this.#dropped && !this.#segments.isPacking
   }
 
-  /** Ends those who follow. With `discard`, what waits to be written is let go. */
+  /** Ends all followers. With `discard`, pending lines are dropped. */
   async close({ discard = false } = {}): Promise<void> {
     this.#ended = true
     if (discard) {
@@ -165,7 +171,7 @@ export class LogStream {
     }
   }
 
-  /** An id is the time in microseconds, or one more than the last: new even where the files with the earlier ones are gone. */
+  /** An id is the time in microseconds, or the last id plus one: unique even if the files with earlier ids are deleted. */
   #hold(entry: NewEntry<LogKind>): void {
     const now = this.#settings.now()
     this.#lastId = Math.max(this.#lastId + 1, now * 1000)
@@ -185,12 +191,12 @@ export class LogStream {
     this.#timer ??= setTimeout(() => void this.flush().catch(() => undefined), ms)
   }
 
-  /** What cannot be written now is still tried later, and must not keep what is written from being read. */
+  /** Flushes before a read. A failed write is retried later, and must not prevent reading the lines that are in the file. */
   async #show(): Promise<void> {
     await this.flush().catch(() => undefined)
   }
 
-  /** Lines that could not be written stay first in line, within the bound of what may wait. */
+  /** Lines whose write failed stay first in the queue, within the pending limit. */
   async #writePending(): Promise<void> {
     this.#tellDropped()
     const target = this.#lastId
@@ -208,7 +214,7 @@ export class LogStream {
     }
   }
 
-  /** Stands where the lines would have been. */
+  /** Inserts a line that reports the dropped lines in their place. */
   #tellDropped(): void {
     if (!this.#dropped || this.#isExhausted) return
     const { count, last } = this.#dropped

@@ -1,4 +1,4 @@
-/** Some lines as the bytes that will be in the file; strings by the thousand would outlive young collections and grow the heap. */
+/** Lines as the bytes to be written; thousands of strings would survive young-generation collections and grow the heap. */
 export interface Chunk {
   buffer: Buffer
   bytes: number
@@ -9,7 +9,7 @@ export interface Chunk {
 const chunkBytes = 16 * 1024
 const mostSpare = 64
 
-/** What all streams together hold of lines to be written: appending waits at the first mark and drops lines at the second. */
+/** Memory that all streams together hold in pending lines: appending waits at the first limit and drops lines at the second. */
 export class PendingMemory {
   #held = 0
   readonly #most: number
@@ -40,7 +40,7 @@ export class PendingMemory {
   }
 }
 
-/** The lines of one stream that wait to be written, oldest first. */
+/** The pending lines of one stream, oldest first. */
 export class PendingLines {
   readonly #memory: PendingMemory
   #chunks: Chunk[] = []
@@ -50,7 +50,7 @@ export class PendingLines {
     this.#memory = memory
   }
 
-  /** Those taken out to be written included, until they are released. */
+  /** Pending bytes, including those taken for a write, until they are released. */
   get bytes(): number {
     return this.#bytes
   }
@@ -69,7 +69,7 @@ export class PendingLines {
     this.#count(bytes)
   }
 
-  /** The oldest chunks up to a number of bytes, one at least. */
+  /** The oldest chunks up to a number of bytes, at least one. */
   take(mostBytes: number): Chunk[] {
     let count = 0
     for (let room = mostBytes; room > 0 && count < this.#chunks.length; count++) room -= this.#chunks[count]!.bytes

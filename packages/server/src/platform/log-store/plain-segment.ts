@@ -5,7 +5,7 @@ import { type Block, readRange } from './segment.ts'
 const chunkBytes = 128 * 1024
 const newline = 10
 
-/** Blocks from `offset` on to `end`. A line longer than a block makes its block longer. */
+/** Blocks from `offset` to `end`. A line longer than a block extends its block. */
 export async function* plainBlocks(file: FileHandle, offset: number, end: number): AsyncGenerator<Block> {
   let rest: Buffer = Buffer.alloc(0)
   for (let at = offset; at < end; ) {
@@ -19,14 +19,14 @@ export async function* plainBlocks(file: FileHandle, offset: number, end: number
   }
 }
 
-/** Blocks from `end` back to the beginning, the last lines first; within a block the order is the file's. */
+/** Blocks from `end` back to the beginning, the last lines first; within a block the lines are in file order. */
 export async function* plainBlocksBackward(file: FileHandle, end: number): AsyncGenerator<Block> {
   for await (const { bytes } of piecesBackward(file, end)) yield { text: bytes.toString('utf8'), plainBytes: bytes.length }
 }
 
 /**
- * After a crash the end may hold half a line or, when the machine itself went down, bytes that were never written.
- * Everything after the last good line is cut off; null when there is none.
+ * Truncates the file after its last valid line: after a crash the end may hold a partial line or, if the machine went down, bytes
+ * that were never written. Returns null if there is no valid line.
  */
 export async function recoverPlainFile(path: string): Promise<{ bytes: number; lastId: number } | null> {
   const file = await open(path, 'r+')
@@ -45,7 +45,10 @@ export async function recoverPlainFile(path: string): Promise<{ bytes: number; l
   }
 }
 
-/** Pieces begin with a line; only the first one may end without a newline. They grow, since most readers want only the last lines. */
+/**
+ * Each piece begins at the start of a line; only the first one may end without a newline. Pieces grow, since most readers want only
+ * the last lines.
+ */
 async function* piecesBackward(file: FileHandle, end: number): AsyncGenerator<{ bytes: Buffer; start: number }> {
   let rest: Buffer = Buffer.alloc(0)
   let wanted = chunkBytes / 4
@@ -62,7 +65,7 @@ async function* piecesBackward(file: FileHandle, end: number): AsyncGenerator<{ 
   }
 }
 
-/** Read as latin1: one character a byte, whatever the bytes are. */
+/** Decodes as latin1: one character per byte, for any bytes. */
 function lastGoodLine(bytes: Buffer): { end: number; id: number } | null {
   for (let end = bytes.lastIndexOf(newline); end >= 0; end = end === 0 ? -1 : bytes.lastIndexOf(newline, end - 1)) {
     const begin = end === 0 ? 0 : bytes.lastIndexOf(newline, end - 1) + 1

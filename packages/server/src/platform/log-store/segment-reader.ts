@@ -4,24 +4,24 @@ import { type PackedIndex, readBlock, readIndex } from './packed-segment.ts'
 import { plainBlocks, plainBlocksBackward } from './plain-segment.ts'
 import { type Block, openSegment, type Segment } from './segment.ts'
 
-/** Which entries are wanted; ids are exclusive. */
+/** Range and filter of a read; ids are exclusive. */
 export interface Wanted {
   afterId: number
   beforeId: number
-  /** In milliseconds. */
+  /** Milliseconds since 1970. */
   since: number
   filter: CompiledFilter
-  /** Ends the reading early, between two blocks. */
+  /** Stops the read between two blocks. */
   abort?: AbortSignal
 }
 
-/** How far a reader that comes back has read a plain segment. */
+/** How far a recurring reader has read a plain segment. */
 export interface Cursor {
   segment: Segment | null
   offset: number
 }
 
-/** Reads entries out of segments, oldest or newest first, and remembers the indexes of packed ones. */
+/** Reads entries from segments, oldest or newest first, and caches the indexes of packed segments. */
 export class SegmentReader {
   readonly #indexes = new WeakMap<Segment, PackedIndex>()
   readonly #onDamage: (error: unknown, path: string) => void
@@ -34,7 +34,7 @@ export class SegmentReader {
     this.#indexes.set(segment, index)
   }
 
-  /** Entries oldest first, block by block. The cursor, where given, is where the last read of the same reader stopped. */
+  /** Entries oldest first, block by block. The cursor, if given, is where the last read of the same reader stopped. */
   async *forward(segment: Segment, wanted: Wanted, cursor?: Cursor): AsyncGenerator<Iterable<AnyEntry>> {
     if (!mayHold(segment, wanted)) return
     const offset = cursor?.segment === segment && segment.form === 'plain' ? cursor.offset : 0
@@ -103,7 +103,7 @@ function mayHold({ firstId, lastId, times }: Segment, { afterId, beforeId, since
   return lastId > afterId && firstId < beforeId && (times === null || times.latest >= since)
 }
 
-/** Parsed one by one as they are asked for: a short tail parses few lines of its block. */
+/** Parses lazily: a short tail parses few lines of its block. */
 function* entriesOf(lines: readonly string[], { afterId, beforeId, since, filter }: Wanted): Generator<AnyEntry> {
   const after = formatLogId(afterId)
   const before = formatLogId(beforeId)

@@ -10,7 +10,7 @@ export class SegmentWriter {
   #file: FileHandle | null = null
   #nameKept: Segment | null = null
 
-  /** Writes at the end that readers know of, so that what a failed attempt left behind it is written over. */
+  /** Writes at the end of the segment that readers know, so that leftovers of a failed write are overwritten. */
   async write(segment: Segment, chunks: readonly Chunk[]): Promise<void> {
     let end = segment.bytes
     try {
@@ -28,7 +28,7 @@ export class SegmentWriter {
     segment.lastId = chunks.at(-1)!.lastId
   }
 
-  /** What was written survives the machine's going down as well; a file that is new also needs its name kept. */
+  /** Syncs the written data to disk, and the folder too for a new file, so that its name survives a crash of the machine. */
   async sync(): Promise<void> {
     await this.#file?.datasync()
     if (!this.#segment || this.#nameKept === this.#segment) return
@@ -54,7 +54,7 @@ export class SegmentWriter {
   }
 }
 
-/** What is left to write after some bytes of it; a disk that is nearly full takes less than it is given. */
+/** The rest of the parts after `bytes` bytes were written; a nearly full disk writes less than requested. */
 function after(parts: readonly Buffer[], bytes: number): Buffer[] {
   const left: Buffer[] = []
   let skip = bytes
@@ -65,7 +65,7 @@ function after(parts: readonly Buffer[], bytes: number): Buffer[] {
   return left
 }
 
-/** The logs of a deleted project are removed while a stream of them may be open: then nothing is left to keep. */
+/** The logs of a deleted project are removed while a stream may be open: then there is nothing to sync. */
 function unlessRemoved(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error
 }

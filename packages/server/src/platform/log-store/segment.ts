@@ -1,25 +1,25 @@
 import { type FileHandle, open } from 'node:fs/promises'
 
-/** A file of lines in order of their ids: plain while it grows and until it is packed, then compressed in blocks. */
+/** A file of lines ordered by id: plain while it grows, then compressed in blocks ("packed"). */
 export interface Segment {
   readonly firstId: number
-  /** Of the last line that is in the file. */
+  /** Id of the last line in the file. */
   lastId: number
   form: 'plain' | 'packed'
   path: string
-  /** Of the file. A plain one is read up to here and no further: what follows is being written. */
+  /** File size. A plain segment is read up to here; the bytes after it are still being written. */
   bytes: number
-  /** Of the entries, earliest and latest, in milliseconds; null for a plain one, which has not been looked through. */
+  /** Times of the earliest and latest entry, in milliseconds; null for a plain segment, which is not indexed. */
   times: { earliest: number; latest: number } | null
 }
 
-/** Whole lines, in the order of the file, and how many bytes of the plain file they take. */
+/** Whole lines in file order, and their size in the plain file. */
 export interface Block {
   text: string
   plainBytes: number
 }
 
-/** Null when the segment was removed. Packing moves a segment to another path, so a path that is gone is looked up once more. */
+/** Null if the segment was removed. Packing moves a segment to another path, so after a missing file the path is read again. */
 export async function openSegment(segment: Segment): Promise<{ file: FileHandle; form: Segment['form']; bytes: number } | null> {
   for (;;) {
     const { form, path, bytes } = segment
@@ -36,7 +36,7 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }
 
-/** Reads exactly the asked range; a file that is shorter gives what is there. */
+/** Reads exactly the given range; if the file is shorter, returns the available bytes. */
 export async function readRange(file: FileHandle, position: number, length: number): Promise<Buffer> {
   const buffer = Buffer.allocUnsafe(length)
   let filled = 0

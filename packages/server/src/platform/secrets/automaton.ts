@@ -1,12 +1,12 @@
-/** Finds many patterns in one pass over a text (Aho-Corasick over UTF-16 units), whatever their number. */
+/** Finds many patterns in one pass over a text (Aho-Corasick over UTF-16 code units). */
 export interface Automaton {
-  /** Calls back for each place where a pattern ends, with the longest one that does; `end` is exclusive. */
+  /** Calls back for each position where a pattern ends, with the longest such pattern; `end` is exclusive. */
   scan(text: string, found: (start: number, end: number) => void): void
 }
 
 /**
- * Nodes are numbers and edges one flat hash table, since patterns come in thousands.
- * `longest` holds the length of the longest pattern that ends at a node, 0 for none.
+ * Nodes are numbers and edges are one flat hash table, since there are thousands of patterns. `longest` holds the length of the
+ * longest pattern that ends at a node, 0 for none.
  */
 export function buildAutomaton(patterns: readonly string[]): Automaton {
   const mostNodes = patterns.reduce((sum, pattern) => sum + pattern.length, 1)
@@ -35,7 +35,7 @@ export function buildAutomaton(patterns: readonly string[]): Automaton {
 }
 
 interface Edges {
-  /** 0, the root, is nobody's child and says "none". */
+  /** Returns 0 for a missing edge: 0 is the root, which is never a child. */
   get(node: number, code: number): number
   set(node: number, code: number, next: number): void
 }
@@ -70,7 +70,7 @@ interface Trie {
   edges: Edges
 }
 
-/** A node falls back to the node of its longest proper ending; shallow nodes first, since deeper ones build on them. */
+/** A node falls back to the node of its longest proper suffix; shallow nodes first, since deeper ones build on them. */
 function linkFallbacks({ count, parent, unit, longest, edges }: Trie): Int32Array {
   const fallback = new Int32Array(count)
   for (const node of byDepth(parent, count)) {
@@ -88,7 +88,7 @@ function linkFallbacks({ count, parent, unit, longest, edges }: Trie): Int32Arra
   return fallback
 }
 
-/** Every node but the root, in order of depth. A parent's number is always below its child's. */
+/** All nodes except the root, ordered by depth. A parent's number is always lower than its child's. */
 function byDepth(parent: Int32Array, count: number): Int32Array {
   const depth = new Int32Array(count)
   const starts: number[] = [0, 0]

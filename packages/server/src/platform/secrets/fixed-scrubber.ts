@@ -1,21 +1,21 @@
 import { buildAutomaton } from './automaton.ts'
 import { patternsOf, pieceLength, replaceSpans, type Span, shortestSecret } from './scrubber.ts'
 
-/** Words that are in every log and give nobody away; to hide them would only make the log unreadable. */
+/** Common words that reveal no secret; replacing them would make logs unreadable. */
 const everyday = new Set([
   ...['production', 'development', 'staging', 'preview', 'localhost', '127.0.0.1', '0.0.0.0', 'default', 'enabled', 'disabled'],
   ...['postgres', 'postgresql', 'mysql', 'mariadb', 'mongodb', 'redis', 'warning', 'verbose'],
 ])
 
-/** About 6 MB of memory at the most. */
+/** Limits the memory to about 6 MB. */
 const mostCharacters = 128 * 1024
 
-/** True where a value is so short or so common that it is left in logs. */
+/** True if a value is so short or so common that it stays visible in logs. */
 export const isEveryday = (value: string): boolean => value.length < shortestSecret || everyday.has(value.toLowerCase())
 
 /**
- * Replaces a fixed set of values by `[secret]`. None of them pushes another one out: where they are too much for the memory
- * that a set may take, each is looked for by as many of its first pieces as its share holds.
+ * Replaces a fixed set of values by `[secret]`. All values are covered: if they exceed the memory limit, each one is searched by as
+ * many of its first pieces as fit into its share.
  */
 export function fixedScrubber(values: Iterable<string>): (text: string) => string {
   const kept = [...new Set(values)].filter((value) => !isEveryday(value))

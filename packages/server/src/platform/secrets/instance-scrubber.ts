@@ -2,8 +2,8 @@ import { createScrubber, type Scrubber } from './scrubber.ts'
 import type { Secret } from './secret.ts'
 
 /**
- * For the instance's own log, which its operator reads. The instance's own secrets are always hidden; what it opens for
- * others is too, within bounds, and pushes none of them out.
+ * The scrubber of the instance's own log, which its operator reads. The instance's own secrets are always hidden. Secrets that it
+ * decrypts for users are hidden too, within limits, and never displace the instance's own.
  */
 export function createInstanceScrubber(own: readonly Secret[]): Scrubber {
   const always = createScrubber({ maxValues: Number.POSITIVE_INFINITY, maxCharacters: Number.POSITIVE_INFINITY })

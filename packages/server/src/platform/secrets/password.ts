@@ -7,24 +7,24 @@ export interface PasswordWork {
   parallelization: number
 }
 
-/** About a quarter of a second of one core and 16 MB. */
+/** About a quarter of a second of one core, and 16 MB. */
 const standardWork: PasswordWork = { cost: 16_384, blockSize: 8, parallelization: 5 }
 
-/** The work is written into the result, so that it can grow later and old hashes still verify. */
+/** The parameters are part of the result, so that they can be raised later and old hashes still verify. */
 export async function hashPassword(password: string, work: PasswordWork = standardWork): Promise<string> {
   const salt = randomBytes(16)
   const hash = await derive(password, salt, work)
   return `scrypt$N=${work.cost},r=${work.blockSize},p=${work.parallelization}$${salt.toString('base64url')}$${hash.toString('base64url')}`
 }
 
-/** `stored` is null for an unknown user: the same work is done, so that the time tells nothing. */
+/** `stored` is null for an unknown user: the same work is done, so that the response time reveals nothing. */
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
   const { work, salt, hash } = parse(stored ?? nobody)
   const same = timingSafeEqual(hash, await derive(password, salt, work))
   return same && stored !== null
 }
 
-/** True when the hash was made with other work than today's: hash again at the next good sign-in. */
+/** True if the hash has other parameters than the current ones: hash again at the next successful sign-in. */
 export function needsRehash(stored: string, work: PasswordWork = standardWork): boolean {
   return JSON.stringify(parse(stored).work) !== JSON.stringify(work)
 }
@@ -44,7 +44,7 @@ function parse(stored: string): { work: PasswordWork; salt: Buffer; hash: Buffer
   }
 }
 
-/** Two at a time: the thread pool also reads files and resolves names, and must not stand behind a wave of sign-ins. */
+/** Concurrent hashes: the thread pool also reads files and resolves names, and must not wait behind many sign-ins. */
 const atOnce = 2
 let running = 0
 const waiting: (() => void)[] = []

@@ -2,11 +2,14 @@ import { type Automaton, buildAutomaton } from './automaton.ts'
 import { Secret } from './secret.ts'
 
 export interface Scrubber {
-  /** From now on the value is replaced, also as it looks inside JSON or a URL. Values under 6 characters are left: they are in everything. */
+  /**
+   * Replaces the values from now on, also in their JSON and URL encodings. Values under 6 characters are ignored: they occur in
+   * ordinary text.
+   */
   register(...values: readonly (string | Secret | null | undefined)[]): void
-  /** The text with every registered value replaced by `[secret]`; the cost grows with the text, hardly with the number of values. */
+  /** The text with every registered value replaced by `[secret]`; the cost depends on the text, hardly on the number of values. */
   scrub(text: string): string
-  /** As `scrub` for one JSON document, which stays one: a value may be part of a number or span quotes. */
+  /** Scrubs one JSON document and keeps it valid JSON, even where a value is part of a number or spans quotes. */
   scrubJson(line: string): string
 }
 
@@ -15,7 +18,7 @@ export interface ScrubberBounds {
   maxCharacters?: number
 }
 
-/** Beyond its bounds it forgets the values that were registered the longest ago; registering one again keeps it. */
+/** Forgets the values that were registered the longest ago once a limit is exceeded; registering a value again keeps it. */
 export function createScrubber({ maxValues = 20_000, maxCharacters = 1_000_000 }: ScrubberBounds = {}): Scrubber {
   const state = new ScrubberState(maxValues, maxCharacters)
   const scrub = (text: string) => replaceSpans(text, state.spansIn(text))
@@ -29,7 +32,7 @@ export function createScrubber({ maxValues = 20_000, maxCharacters = 1_000_000 }
 }
 
 export const shortestSecret = 6
-/** Long values are looked for in pieces, so that one cut short in a log is still found but for its last piece. */
+/** Long values are searched in pieces, so that a value truncated in a log is still found, except for its last piece. */
 export const pieceLength = 64
 
 interface Tier {
@@ -38,8 +41,8 @@ interface Tier {
 }
 
 /**
- * Tiers grow in size like powers of two: a new value joins a small automaton and seldom causes a big one to be built again,
- * while a text is scanned by few automata.
+ * Tiers grow like powers of two: a new value is added to a small automaton and rarely causes a large one to be rebuilt, while a
+ * text is scanned by few automata.
  */
 class ScrubberState {
   #known = new Map<string, number>()
@@ -88,7 +91,7 @@ class ScrubberState {
     this.#tiers.push({ values, automaton: buildAutomaton(values.flatMap(patternsOf)) })
   }
 
-  /** A quarter goes at once, and everything is built anew: done one by one, each new value would cost a whole build. */
+  /** Forgets a quarter at once and rebuilds everything: one by one, each new value would cost a whole rebuild. */
   #forgetOldest(): void {
     if (this.#known.size <= this.#maxValues && this.#characters <= this.#maxCharacters) return
     for (const [value, cost] of this.#known) {
@@ -101,7 +104,7 @@ class ScrubberState {
   }
 }
 
-/** How a value may look in a log: as it is, inside JSON, inside a URL, and its longer lines each on its own. */
+/** The forms in which a value may appear in a log: as it is, inside JSON, inside a URL, and each of its longer lines. */
 export function patternsOf(value: string): string[] {
   const lines = value.includes('\n') ? value.split(/\r?\n/).filter((line) => line.length >= 20) : []
   const forms = [value, JSON.stringify(value).slice(1, -1), ...lines]

@@ -1,7 +1,7 @@
 import type { Log } from '../log.ts'
 import type { Listener } from './signals.ts'
 
-/** Who listens to what within this process. */
+/** The listeners of this process, by topic. */
 export class Listeners {
   readonly #byTopic = new Map<string, Set<Listener<object>>>()
   readonly #log: Log
@@ -11,7 +11,7 @@ export class Listeners {
   }
 
   add(topic: string, listener: Listener<never>): () => void {
-    // One wrapper a subscription, so that the same function may subscribe twice.
+    // One wrapper per subscription, so that the same function may subscribe twice.
     const own: Listener<object> = (event) => listener(event as never)
     const set = this.#byTopic.get(topic) ?? new Set()
     this.#byTopic.set(topic, set.add(own))

@@ -2,7 +2,7 @@ import { type Log, silentLog } from '../log.ts'
 import { Listeners } from './listeners.ts'
 import type { Signals } from './signals.ts'
 
-/** For the one process that owns a SQLite data folder. */
+/** Signals within the one process that owns a SQLite data folder. */
 export function memorySignals(log: Log = silentLog): Signals {
   const listeners = new Listeners(log)
   return {

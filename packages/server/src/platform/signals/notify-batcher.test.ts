@@ -13,7 +13,7 @@ test('a batch is smaller than a notification may be, and together the batches ho
   expect(seen).toEqual(Array.from({ length: 500 }, (_, n) => n))
 })
 
-test('a flood while nobody takes becomes one request to read again for each topic', () => {
+test('a flood of events that are not sent becomes one reread per topic', () => {
   const batcher = new NotifyBatcher()
   for (let n = 0; n < 10_001; n++) batcher.add(n % 2 ? 'odd' : 'even', { n })
   expect(batcher.take()).toEqual([{ topic: 'even' }, { topic: 'odd' }, { topic: 'even', event: { n: 10_000 } }])

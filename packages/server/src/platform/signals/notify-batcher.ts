@@ -1,14 +1,14 @@
 export interface WireMessage {
   topic: string
-  /** Absent: the event was too large or too many waited; read the state again. */
+  /** Absent: the event was too large or too many were waiting; the receiver reads the state again. */
   event?: object
 }
 
-/** PostgreSQL takes payloads of fewer than 8000 bytes; the rest is for the envelope. */
+/** PostgreSQL accepts payloads of fewer than 8000 bytes; the rest is for the envelope. */
 const batchBytes = 7_800
 const mostWaiting = 10_000
 
-/** What waits to be sent to the other control planes. It cannot grow without end: a flood becomes "read again". */
+/** Events waiting to be sent to the other control planes. The queue is bounded: a flood is replaced by "read again". */
 export class NotifyBatcher {
   #waiting: { message: WireMessage; bytes: number }[] = []
 
@@ -48,7 +48,7 @@ export class NotifyBatcher {
   }
 }
 
-/** With the comma that joins it to the next. */
+/** Size in a JSON array, including the comma. */
 function sizeOf(message: WireMessage): number {
   return Buffer.byteLength(JSON.stringify(message)) + 1
 }

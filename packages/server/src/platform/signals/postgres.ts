@@ -10,7 +10,7 @@ const channel = 'berth_signals'
 const firstPauseMs = 100
 const longestPauseMs = 10_000
 
-/** Between control planes that share a PostgreSQL. Listeners of this process hear at once, without the way round. */
+/** Signals between control planes that share a PostgreSQL. Listeners of this process are called directly, without a round trip. */
 export async function postgresSignals(url: string, log: Log, options: { pingMs?: number } = {}): Promise<Signals> {
   const link = new Link(url, log, options.pingMs ?? 15_000)
   await link.open()
@@ -21,7 +21,7 @@ export async function postgresSignals(url: string, log: Log, options: { pingMs?:
   }
 }
 
-/** One connection that listens and notifies, made anew whenever it is lost. */
+/** A connection that listens and notifies; reconnects when it is lost. */
 class Link {
   readonly listeners: Listeners
   readonly #url: string
@@ -76,7 +76,7 @@ class Link {
     await client?.end().catch(() => {})
   }
 
-  /** One notification is under way at a time; what gathers meanwhile goes out together in the next. */
+  /** Sends one notification at a time; events that arrive meanwhile are sent together in the next. */
   async #send(): Promise<void> {
     if (this.#sending) return
     this.#sending = true
@@ -87,7 +87,7 @@ class Link {
         try {
           await client.query('select pg_notify($1, $2)', [channel, JSON.stringify({ from: this.#origin, messages: batch })])
         } catch (error) {
-          // Whether it arrived is unknown; asking the others to read again is right in both cases.
+          // It is unknown whether the batch arrived; asking the others to read again is correct in both cases.
           for (const { topic } of batch) this.#batcher.addReread(topic)
           this.#lost(client, error as Error)
         }
@@ -127,7 +127,7 @@ class Link {
     }, pause)
   }
 
-  /** A connection that died without a word would stay silent for ever; a question shows it. */
+  /** A query detects a connection that was lost without being closed. */
   #ping(client: pg.Client): void {
     const timer = setInterval(() => {
       if (this.#client !== client) return clearInterval(timer)

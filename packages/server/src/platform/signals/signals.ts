@@ -1,4 +1,4 @@
-/** Something may have been missed: read the state again. */
+/** Events may have been lost: the listener reads the state again. */
 export interface Reread {
   reread: true
 }
@@ -6,13 +6,13 @@ export interface Reread {
 export type Listener<Event extends object> = (event: Event | Reread) => void
 
 /**
- * Best-effort news for live streams and for waking up. An event may be lost (a client can always read again) but is
- * never delivered twice, and the events of one publisher on one topic keep their order.
+ * Best-effort events for live streams and wake-ups. An event may be lost (a client can always read again) but is never delivered
+ * twice, and the events of one publisher on one topic keep their order.
  */
 export interface Signals {
-  /** Returns at once and never throws. An event must survive JSON. */
+  /** Returns immediately and never throws. An event must be serialisable as JSON. */
   publish(topic: string, event: object): void
-  /** Gives the function that ends the subscription. A listener that throws harms no other. */
+  /** Returns the function that ends the subscription. A listener that throws does not affect the others. */
   subscribe<Event extends object>(topic: string, listener: Listener<Event>): () => void
   close(): Promise<void>
 }

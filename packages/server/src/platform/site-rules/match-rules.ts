@@ -2,10 +2,10 @@ import type { PatternStep, SiteRedirect, SiteRules } from './site-rules.ts'
 
 export type Captured = Readonly<Record<string, readonly string[]>>
 
-/** The steps of a decoded path. */
+/** The segments of a decoded path. */
 export const stepsOf = (path: string): string[] => path.split('/').filter(Boolean)
 
-/** What stood in the place of names; undefined where the path is another. One walk over the path. */
+/** Values of the pattern's placeholders; undefined if the path does not match. Linear in the length of the path. */
 export function matchSteps(pattern: readonly PatternStep[], path: readonly string[]): Captured | undefined {
   const captured: Record<string, readonly string[]> = Object.create(null)
   for (const [at, step] of pattern.entries()) {
@@ -23,11 +23,11 @@ export function matchSteps(pattern: readonly PatternStep[], path: readonly strin
 
 export interface Redirection {
   rule: SiteRedirect
-  /** With what was captured in its place. */
+  /** Target with the captured values filled in. */
   to: string
 }
 
-/** The first that fits decides. One that would send a visitor to where they are (`/docs` to `/docs/`) would do so for ever: it does not count. */
+/** The first matching redirect wins. A redirect to the same path (`/docs` to `/docs/`) would loop, so it is skipped. */
 export function redirectionFor({ redirects }: SiteRules, path: readonly string[]): Redirection | undefined {
   for (const rule of redirects) {
     const captured = matchSteps(rule.from, path)
@@ -37,7 +37,7 @@ export function redirectionFor({ redirects }: SiteRules, path: readonly string[]
   return undefined
 }
 
-/** The last word counts where two rules set the same. */
+/** The last rule wins if two set the same header. */
 export function headersFor({ headers }: SiteRules, path: readonly string[]): [name: string, value: string][] {
   const found = new Map<string, [string, string]>()
   for (const rule of headers)
@@ -45,7 +45,7 @@ export function headersFor({ headers }: SiteRules, path: readonly string[]): [na
   return [...found.values()]
 }
 
-/** A slash at the end makes no other path here. */
+/** A trailing slash makes no difference. */
 function isSamePath(to: string, path: readonly string[]): boolean {
   if (!to.startsWith('/')) return false
   try {
@@ -58,7 +58,10 @@ function isSamePath(to: string, path: readonly string[]): boolean {
 
 const names = /:([A-Za-z_]\w*)\*?|\$1/g
 
-/** What a visitor wrote is a part of a path and nothing more: a path of the site stays one, whatever stood in it. */
+/**
+ * Captured values are encoded as path segments, and a target on the site stays on the site: leading slashes and backslashes that a
+ * visitor put into the path are removed.
+ */
 function filled(to: string, captured: Captured): string {
   const text = to.replace(names, (written, name: string | undefined) => {
     const steps = captured[name ?? '1']

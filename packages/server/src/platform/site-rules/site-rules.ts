@@ -1,6 +1,6 @@
 /**
- * What the owner of a static site says of its addresses: where some lead, and what is said with some. Written beside the site when it
- * was built, read by the edge. Patterns are steps of a path, compared one by one: nothing of it is a regular expression.
+ * Redirects and headers that the owner of a static site defines. Written beside the site when it is built, read by the edge.
+ * Patterns are path segments that are compared one by one, never regular expressions.
  */
 export interface SiteRules {
   redirects: SiteRedirect[]
@@ -9,11 +9,11 @@ export interface SiteRules {
 
 export interface SiteRedirect {
   from: PatternStep[]
-  /** A path of the site, or an address elsewhere as its owner wrote it; `:name` stands for what was in its place. */
+  /** A path of the site, or an external URL as its owner wrote it; `:name` stands for a captured segment. */
   to: string
-  /** 3xx leads there; 200 and 404 answer with the site's own page of that path. */
+  /** 3xx redirects; 200 and 404 respond with the site's own page at that path. */
   status: number
-  /** Also where the site has a file at the path. */
+  /** Applies even if the site has a file at the path. */
   force: boolean
 }
 
@@ -22,10 +22,12 @@ export interface SiteHeaders {
   values: [name: string, value: string][]
 }
 
-/** `=word`: this word. `:name`: any one. `*name`: the rest, perhaps nothing; the last step only. */
+/**
+ * `=word`: exactly this segment. `:name`: any one segment. `*name`: the remaining segments, possibly none; only as the last step.
+ */
 export type PatternStep = string
 
-/** Beside the folder of the pages, so that nobody is served it. */
+/** Name of the rules file beside the folder of the pages, so that it is never served. */
 export const siteRulesFile = 'site-rules.json'
 export const siteRulesBytes = 512 * 1024
 export const siteRulesAtMost = { redirects: 500, headers: 200, valuesEach: 30 }

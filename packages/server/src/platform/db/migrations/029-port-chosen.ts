@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Whether somebody set the port: else the one that is found in the source counts. */
+/** Records whether a user set the port. If not, the port detected in the source is used. */
 export const migration = {
   name: '029-port-chosen',
   async up(db: Kysely<unknown>): Promise<void> {

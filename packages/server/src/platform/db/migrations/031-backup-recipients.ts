@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** Which key opens a run, so that the loss of a key is noticed before somebody needs it. */
+/** Records the key that decrypts a backup run, so that a lost key is noticed before a restore needs it. */
 export const migration = {
   name: '031-backup-recipients',
   async up(db: Kysely<unknown>): Promise<void> {

@@ -1,6 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Hosts take `Acme/Shop` and `acme/shop` for one, and so every delivery asks without case: the index that was there served nobody. */
+/**
+ * Git hosts treat `Acme/Shop` and `acme/shop` as the same repository, so webhook deliveries search case-insensitively, which the
+ * old index did not support.
+ */
 export const migration = {
   name: '033-repository-names',
   async up(db: Kysely<unknown>): Promise<void> {

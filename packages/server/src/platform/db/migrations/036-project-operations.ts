@@ -1,13 +1,13 @@
 import { type Kysely, sql } from 'kysely'
 
-/** One row per operation on a project that is under way; work that is under way at the upgrade gets its row here. */
+/** Adds a table with a row for each running operation on a project; operations that run during the upgrade get their row here. */
 export const migration = {
   name: '036-project-operations',
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema
       .createTable('projectOperations')
       .addColumn('id', 'text', (column) => column.primaryKey())
-      // No reference: a restore may bring a deleted project back.
+      // No foreign key: a restore may bring a deleted project back.
       .addColumn('projectId', 'text', (column) => column.notNull())
       .addColumn('environment', 'text')
       .addColumn('kind', 'text', (column) => column.notNull())

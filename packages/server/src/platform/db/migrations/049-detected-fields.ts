@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 
 /**
- * What a scan has detected: kept with the upload that it read, and with the project whose fields were taken from it. And the
- * source that a deployment was made of, to be compared with the project's later.
+ * Stores the result of a source scan with the upload that was scanned and with the project whose fields were taken from it, and the
+ * hash of a deployment's source, to be compared with the project's source later.
  */
 export const migration = {
   name: '049-detected-fields',

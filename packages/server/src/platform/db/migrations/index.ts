@@ -46,12 +46,12 @@ import { migration as sharesAndClock } from './052-shares-and-clock.ts'
 import { migration as invitationMails } from './053-invitation-mails.ts'
 
 export interface Migration {
-  /** `NNN-what`: the number orders it, the whole is recorded. Never changed once released. */
+  /** `NNN-what`: the number orders the migrations, the whole name is recorded. Never changed once released. */
   name: string
   up(db: Kysely<unknown>): Promise<void>
 }
 
-/** In order. A released migration is never edited or removed; a change is a new one. */
+/** Migrations in order. A released migration is never edited or removed; a change is a new migration. */
 export const migrations: readonly Migration[] = [
   jobs,
   access,

@@ -4,7 +4,7 @@ import type { Flag, JsonText, Millis } from '../columns.ts'
 
 export interface UsersTable {
   id: string
-  /** Lower case: addresses compare without case. */
+  /** Lower case: addresses are compared case-insensitively. */
   email: string
   name: string | null
   passwordHash: string
@@ -18,7 +18,7 @@ export interface OrganizationsTable {
   slug: string
   /** null: members see every repository. */
   memberRepositories: JsonText<string[]> | null
-  /** Limits by name that an operator gave it instead of the instance's own. */
+  /** Limits by name that an operator set for it in place of the instance's defaults. */
   quotas: JsonText<Record<string, number>> | null
   createdAt: Millis
 }
@@ -60,7 +60,7 @@ export interface TokensTable {
   projectIds: JsonText<string[]> | null
   expiresAt: Millis | null
   lastUsedAt: Millis | null
-  /** The token that it was made with, and with which it ends. */
+  /** The token that created this one; it is revoked together with that token. */
   parentId: string | null
   createdAt: Millis
 }
@@ -73,26 +73,26 @@ export interface GrantsTable {
   updatedAt: Millis
 }
 
-/** What a single-use token opens: one path, for the one who minted it. */
+/** A single-use token: valid for one path and for the user who created it. */
 export interface StreamTokensTable {
   secretHash: string
   path: string
   userId: string
   organizationId: string
-  /** The credential that minted it: it ends with that, and has its limits. */
+  /** The credential that created it: the token has its limits and ends with it. */
   tokenId: string | null
   sessionId: string | null
   expiresAt: Millis
-  /** The cloud made it, for a stream there. */
+  /** The cloud issued it, for a stream there. */
   elsewhere: Flag
 }
 
-/** A way to an account of one's own on a cloud, bound to an address; the code is made of the row, and stored nowhere. */
+/** A sign-up on a cloud, bound to an email address. The code is derived from the row and stored nowhere. */
 export interface SignUpsTable {
   id: string
   /** Lower case. */
   email: string
-  /** Hash of who asked: an address, or an IPv6 client's network. Null where an operator invited. */
+  /** Hash of the requesting client: its address, or an IPv6 client's network. Null when an operator sent the invitation. */
   client: string | null
   invitedBy: string | null
   createdAt: Millis
@@ -100,7 +100,7 @@ export interface SignUpsTable {
   usedAt: Millis | null
 }
 
-/** The mails of invitations, withdrawn ones too, for as long as they count. */
+/** Invitation emails, also of withdrawn invitations, for as long as they count towards the limit. */
 export interface InvitationMailsTable {
   invitationId: string
   organizationId: string
@@ -110,7 +110,7 @@ export interface InvitationMailsTable {
 
 export interface AuditLogTable {
   id: string
-  /** '' for what happened outside any organisation. */
+  /** '' for events outside any organisation. */
   organizationId: string
   sequence: number
   at: Millis

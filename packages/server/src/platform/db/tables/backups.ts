@@ -16,11 +16,11 @@ export interface BackupDestinationsTable {
   organizationId: string
   name: string
   kind: DestinationKind
-  /** What a read may show. */
+  /** The settings that a read may show. */
   config: JsonText
   /** Sealed JSON; null where the kind has no secrets. */
   secrets: string | null
-  /** Whether it may lie on this machine: an operator named where it is. */
+  /** True if an operator gave the location, which may then be on this machine. */
   mayBeHere: Flag
   lastCheck: JsonText<DestinationCheck> | null
   createdAt: Millis
@@ -44,9 +44,9 @@ export interface BackupPoliciesTable {
   postCommand: string | null
   webhookEnabled: Flag
   webhookTokenHash: string | null
-  /** How often its newest run is restored into a throw-away place; null: never. */
+  /** How often its newest run is restored into a temporary location as a test; null: never. */
   proveEveryDays: number | null
-  /** Each deployment of the project runs it first. */
+  /** Every deployment of the project runs this policy first. */
   beforeDeploy: Flag
   lastProvenAt: Millis | null
   createdBy: string | null
@@ -54,7 +54,7 @@ export interface BackupPoliciesTable {
   updatedAt: Millis
 }
 
-/** Outlives its policy and its project: what was saved can bring a deleted project back. */
+/** Outlives its policy and its project: a backup can bring a deleted project back. */
 export interface BackupRunsTable {
   id: string
   organizationId: string
@@ -83,36 +83,36 @@ export interface BackupRunsTable {
   warning: string | null
   /** `due` from before the pre-command until the post-command has run. */
   postCommandState: 'none' | 'due' | 'done'
-  /** Set with the last byte: a run without one cannot be restored. */
+  /** Set when the upload is complete: a run without a manifest cannot be restored. */
   manifestName: string | null
   manifestSha256: string | null
-  /** The policy that it was of, once that is deleted, with what it said about keeping. */
+  /** The policy it belonged to, after that policy was deleted, and the policy's retention. */
   formerPolicyId: string | null
   retainCount: number | null
   retainDays: number | null
-  /** Whose key opens it, as `age1…`; null of one that did not succeed, or is from before this was recorded. */
+  /** Public key the run is encrypted to, as `age1…`; null if the run did not succeed or predates this column. */
   recipient: string | null
-  /** Set for history that a move brought along: its data is at a destination of another instance. */
+  /** Set for history that a move imported: its data is at a destination of another instance. */
   importedAt: Millis | null
 }
 
-/** What a run saved of one volume, database or other thing; made when all of it is at the destination. */
+/** The saved data of one volume, database or other item; inserted once all of it is at the destination. */
 export interface BackupArtifactsTable {
   id: string
   runId: string
   destinationId: string | null
   name: string
   kind: ArtifactKind
-  /** All of it was there already, stored by earlier runs. */
+  /** All parts were already stored by earlier runs. */
   reused: Flag
   sizeBytes: number
   sha256: string
-  /** Which stored parts it is made of, some of them shared with earlier runs. */
+  /** The stored parts it consists of, some of them shared with earlier runs. */
   index: JsonText
-  /** What a restore must know of it, such as the service that a database is in. */
+  /** Details that a restore needs, such as the service that a database runs in. */
   details: JsonText
   position: number
-  /** A part of it was found to be not what was stored. */
+  /** A stored part failed its checksum. */
   damaged: Flag
 }
 
@@ -126,7 +126,10 @@ export interface BackupRestoresTable {
   target: 'in_place' | 'copy'
   status: RestoreStatus
   statusSince: Millis
-  /** Kept after it was used, so that the right token on an ended restore is told from a wrong one; null only in rows from before that. */
+  /**
+   * Kept after use, so that the right token for a finished restore is distinguished from a wrong one; null only in rows that
+   * predate this.
+   */
   tokenHash: string | null
   verification: 'pending' | 'running' | 'passed' | 'failed'
   /** When the verification got its status; null while it is pending. */
@@ -140,7 +143,7 @@ export interface BackupRestoresTable {
   dataState: 'untouched' | 'partly_written' | 'restored' | 'undone'
   /** The volumes that a restore to a copy made. */
   copies: JsonText<RestoredVolume[]> | null
-  /** Where the writing stands, for whoever takes it up after a crash. */
+  /** Progress of the writing, so that another process can resume it after a crash. */
   progressNote: JsonText | null
   cancelRequested: Flag
   errorCode: string | null
@@ -151,7 +154,7 @@ export interface BackupRestoresTable {
   finishedAt: Millis | null
 }
 
-/** A policy whose project was deleted; a restore of the project makes it again. */
+/** A policy whose project was deleted; restoring the project recreates it. */
 export interface RetiredPoliciesTable {
   id: string
   organizationId: string

@@ -2,10 +2,10 @@ import type { TransferPhase } from '@berth/contract'
 import type { Selectable } from 'kysely'
 import type { Flag, JsonText, Millis } from '../columns.ts'
 
-/** One an organisation at most: the account in the cloud where its other projects live. */
+/** The cloud account in which an organisation's other projects live; at most one per organisation. */
 export interface CloudLinksTable {
   organizationId: string
-  /** Without a slash at the end. */
+  /** No trailing slash. */
   url: string
   /** Sealed. */
   token: string
@@ -13,11 +13,11 @@ export interface CloudLinksTable {
   /** The organisation in the cloud that the token belongs to. */
   remoteOrganizationId: string
   tokenExpiresAt: Millis | null
-  /** An operator made the link: the cloud may lie on this machine or in its private networks. */
+  /** An operator created the link: the cloud may be on this machine or in its private networks. */
   mayBeInside: Flag
   linkedBy: string
   linkedAt: Millis
-  /** Id of the newest delivery of the cloud's feed that was announced here; null: the feed was not read yet. */
+  /** Id of the newest delivery in the cloud's feed that was announced here; null: the feed has not been read yet. */
   feedPosition: string | null
 }
 
@@ -27,28 +27,28 @@ export interface CloudProjectsTable {
   organizationId: string
   /** Account and cloud, as in `cloudTransfers`. */
   cloud: string
-  /** The folder of this machine that it was made from, for the way back. */
+  /** The folder of this machine that it was created from, for moving it back. */
   localPath: string | null
   movedAt: Millis
-  /** The first check since which the cloud has answered 404 for it. */
+  /** When a check first got a 404 for it from the cloud. */
   missingSince: Millis | null
 }
 
-/** A move of a project to the cloud or back, as the instance that is linked drives it. */
+/** A move of a project to the cloud or back, driven by the linked instance. */
 export interface CloudTransfersTable {
   id: string
   organizationId: string
   projectId: string
   projectName: string
   direction: 'to_cloud' | 'to_self_hosted'
-  /** Which account in which cloud: a link that leads elsewhere by now says nothing about this move. */
+  /** Account and cloud of this move: a link that was changed later says nothing about this move. */
   cloud: string
   withData: Flag
   phase: TransferPhase
   bytesDone: number
   bytesTotal: number | null
   warnings: JsonText<string[]>
-  /** Why everything was, or is being, taken back. */
+  /** Why the move was, or is being, rolled back. */
   errorCode: string | null
   errorMessage: string | null
   createdBy: string | null

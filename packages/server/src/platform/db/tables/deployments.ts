@@ -7,34 +7,34 @@ export interface DeploymentsTable {
   projectId: string
   /** The environment's slug. */
   environment: string
-  /** Counts from 1 within the project. */
+  /** Counted from 1 within the project. */
   number: number
   trigger: 'manual' | 'push' | 'pull_request' | 'rollback' | 'redeploy' | 'restore' | 'transfer'
   status: DeploymentStatus
-  /** What it is made from: git remote and branch, folder, or upload session, as they were when it was asked for. */
+  /** Source at the time of the request: git remote and branch, folder, or upload session. */
   source: JsonText
-  /** The upload that it is made of, for as long as it is under way or in the rollback window: its files are kept. */
+  /** The upload it is built from, while it is running or in the rollback window: the upload's files are kept. */
   uploadSessionId: string | null
-  /** The project's config at that time; rollback uses this one, not today's. */
+  /** The project's config at that time; a rollback uses this one, not the current one. */
   config: JsonText
   /** Hashes of that config and of its resources, see `projects/lifecycle/pending-changes.ts`; null: not recorded. */
   configHash: string | null
   resourcesHash: string | null
-  /** Hash of the project's source that it was made of; null: not recorded. */
+  /** Hash of the project source it was built from; null: not recorded. */
   sourceHash: string | null
-  /** The version of production's variables that it was given; null: not recorded, or another environment. */
+  /** The version of production's variables that it received; null: not recorded, or another environment. */
   envVersion: number | null
   /** The variables at that time, sealed as one JSON object. */
   env: string | null
-  /** Which of them were secret; null: it was not noted then. */
+  /** Keys of the secret variables; null: not recorded. */
   envSecretKeys: JsonText<string[]> | null
-  /** How it is built, once planned. */
+  /** The build plan, once planned. */
   plan: JsonText | null
-  /** By service ('' for the project itself), once built. */
+  /** Artifacts by service ('' for the project itself), once built. */
   artifacts: JsonText | null
   /** A list of texts; null: none. */
   warnings: JsonText<string[]> | null
-  /** The server that builds and runs it; null is this machine. What it built is there. */
+  /** The server that builds and runs it; null is this machine. Its artifacts are on that server. */
   serverId: string | null
   sizeBytes: number | null
   commitSha: string | null
@@ -48,50 +48,53 @@ export interface DeploymentsTable {
   errorCode: string | null
   errorMessage: string | null
   errorLogTail: JsonText | null
-  /** The deployment whose artifacts a rollback or redeploy takes over. */
+  /** The deployment whose artifacts a rollback or redeploy reuses. */
   basedOn: string | null
   force: Flag
-  /** What it was asked for by, where the same may be asked for twice: `push:<commit>`. */
+  /** Deduplicates requests that may arrive twice: `push:<commit>`. */
   requestKey: string | null
   createdBy: string | null
   createdAt: Millis
   startedAt: Millis | null
   finishedAt: Millis | null
-  /** Set for history that a move brought along: it was built on another instance. */
+  /** Set for history that a move imported: it was built on another instance. */
   importedAt: Millis | null
 }
 
 export interface ServiceRoute {
   service: string
-  /** The first part of its host name. */
+  /** The first label of its host name. */
   label: string
 }
 
-/** How a service is doing, as its environment keeps it. */
+/** The status of a service, as its environment stores it. */
 export interface ServiceState extends Omit<ServiceStatus, 'status'> {
-  /** As it is while its environment is live. */
+  /** Status while its environment is live. */
   status: Exclude<ServiceStatus['status'], 'sleeping' | 'stopped'>
-  /** Whether it is started again when it ends; `on-failure` only after a failure. */
+  /** Whether it is restarted when it exits; `on-failure` only after a failure. */
   policy: 'no' | 'always' | 'on-failure'
-  /** The last ends within ten minutes that are no completion, milliseconds since 1970. */
+  /** Times of the exits in the last ten minutes that are not completions. */
   ends: Millis[]
-  /** The instance that ended last, and how many restarts the runtime had counted of it. */
+  /** The instance that exited last, and how many restarts the runtime had counted for it. */
   counted: { instanceId: string; restarts: number } | null
 }
 
-/** What an environment is doing now; one row an environment that was ever deployed. */
+/** The current state of an environment; one row per environment that was ever deployed. */
 export interface LiveEnvironmentsTable {
   projectId: string
   environment: string
-  /** The one that serves, or slept last. */
+  /** The deployment that serves, or that served before the environment went to sleep. */
   deploymentId: string | null
-  /** Moved by `deployments/live-environments.ts` alone. */
+  /** Changed only by `deployments/live-environments.ts`. */
   state: EnvironmentState
-  /** Of a static project: what the edge serves from disk. */
+  /** The folder the edge serves, for a static project. */
   staticFolder: string | null
-  /** Services that have an address of their own, with what stands in front of the environment's; null: none. */
+  /** Services with their own address, whose host name is prefixed to the environment's; null: none. */
   serviceRoutes: JsonText<ServiceRoute[]> | null
-  /** Of everything that runs of it, '' being the project itself; null: not recorded yet. Written by `deployments/service-states.ts`. */
+  /**
+   * State of every running service, '' being the project itself; null: not recorded yet. Written by
+   * `deployments/service-states.ts`.
+   */
   services: JsonText<ServiceState[]> | null
   health: 'healthy' | 'unhealthy' | 'unknown'
   healthReason: string | null
@@ -99,34 +102,34 @@ export interface LiveEnvironmentsTable {
   changedAt: Millis
 }
 
-/** A thing that was asked of the runtime: written before the call, so that a crash leaves nothing unknown. */
+/** A workload that the runtime was told to run: written before the call, so that a crash leaves no unknown workload. */
 export interface ReplicasTable {
   id: string
   deploymentId: string
   projectId: string
   environment: string
   service: string
-  /** Of several of one service, counted from 1. */
+  /** Number of the replica within its service, counted from 1. */
   replica: Generated<number>
-  /** Requests go to this one. */
+  /** The edge sends requests to this one. */
   exposed: Flag
   runtime: 'process' | 'docker'
   /** The server it runs on; null is this machine. */
   serverId: string | null
-  /** `wanted` until it runs; `retired` is to be stopped, and the row goes when that is done. */
+  /** `wanted` until it runs; `retired` is to be stopped, and the row is deleted when that is done. */
   state: 'wanted' | 'running' | 'retired'
   host: string | null
   port: number | null
-  /** Who alone may listen there; null where it cannot be known. */
+  /** The only owner that may listen at the address; null where it cannot be determined. */
   listener: JsonText | null
-  /** Output up to here is in the log store. */
+  /** Output up to this position is in the log store. */
   logPosition: string | null
-  /** It ended well before its version was live, and is not started again. */
+  /** The workload exited successfully before its version was live, and is not restarted. */
   completed: Flag
   createdAt: Millis
 }
 
-/** A volume's identity: stored, never derived, and never deleted without the explicit flag. */
+/** A volume's identity: stored, never derived, and deleted only with the explicit flag. */
 export interface VolumesTable {
   id: string
   projectId: string
@@ -134,24 +137,24 @@ export interface VolumesTable {
   service: string
   name: string
   runtime: 'process' | 'docker'
-  /** The server that has its bytes; null is this machine. */
+  /** The server that stores its data; null is this machine. */
   serverId: string | null
-  /** Of bytes that were on the server before us: what they are there. */
+  /** Existing data on the server that the volume adopted: a Docker volume or a path. */
   adopted: JsonText<{ volume: string } | { path: string }> | null
-  /** The backup run whose data a restore to a copy wrote into it; null for the project's own volumes. */
+  /** The backup run that a restore to a copy wrote into it; null for the project's own volumes. */
   restoredFrom: string | null
   createdAt: Millis
 }
 
-/** When the image of a project is compared with its registry next. */
+/** The next time at which a project's image is compared with its registry. */
 export interface ImageChecksTable {
   projectId: string
   nextAt: Millis
-  /** The newest digest that a deployment was made for by itself; it is not tried again. */
+  /** The newest digest that was deployed automatically; it is not tried again. */
   digest: string | null
 }
 
-/** A secret address that deploys a project when it is called. */
+/** A secret URL that deploys a project when it is called. */
 export interface DeployHooksTable {
   id: string
   projectId: string

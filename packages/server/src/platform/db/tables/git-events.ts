@@ -2,23 +2,23 @@ import type { GitHostProvider, PullRequestState } from '@berth/contract'
 import type { Selectable } from 'kysely'
 import type { Flag, JsonText, Millis } from '../columns.ts'
 
-/** A delivery of a git host that was well signed: acted on once, and remembered for as long as it may come again. */
+/** A webhook delivery with a valid signature: handled once, and remembered for as long as the git host may send it again. */
 export interface GitDeliveriesTable {
-  /** Of the hook that it came by and the host's own id of it. */
+  /** The webhook it arrived at and the git host's delivery id. */
   key: string
   provider: GitHostProvider
   kind: string
-  /** The branch or pull request that it is about: of two, the newer one counts. */
+  /** The branch or pull request it is about: of two deliveries, the newer one counts. */
   subject: string | null
-  /** What it says, until it was acted on. */
+  /** The content, until it was handled. */
   delivery: JsonText | null
-  /** Whose projects it is about: ids, or `all`. */
+  /** Organisations whose projects it concerns: ids, or `all`. */
   organizations: JsonText<string[] | 'all'>
   receivedAt: Millis
   handledAt: Millis | null
 }
 
-/** A pull request that a git host has told of, as far as a project with previews is concerned. */
+/** A pull request that a git host reported, for a project with previews. */
 export interface PullRequestsTable {
   projectId: string
   number: number
@@ -29,14 +29,14 @@ export interface PullRequestsTable {
   fromFork: Flag
   state: PullRequestState
   reason: string | null
-  /** The slug that its environment has, or had. */
+  /** The slug of its environment, current or former. */
   environment: string
   approvedBy: string | null
-  /** An approval is for one commit: what a fork pushes afterwards is not covered by it. */
+  /** An approval covers one commit, not what a fork pushes afterwards. */
   approvedCommit: string | null
-  /** When the host says that it was last changed; null where it does not say. */
+  /** Last change according to the git host; null if the host does not report it. */
   changedAt: Millis | null
-  /** Of the last push to it. */
+  /** Time of the last push to it. */
   updatedAt: Millis
 }
 

@@ -2,37 +2,42 @@ import type { GitHostProvider, GitHostSource } from '@berth/contract'
 import type { Selectable } from 'kysely'
 import type { JsonText, Millis } from '../columns.ts'
 
-/** One way of an organisation to a git host: an installed app, an account, or the machine's own login. */
+/** An organisation's access to a git host: an installed app, an account, or the machine's own login. */
 export interface GitConnectionsTable {
   id: string
   organizationId: string
   provider: GitHostProvider
   source: GitHostSource
-  /** The installation's id at the host; '' for the others, of which an organisation has one each. */
+  /** The installation's id at the git host; '' for the other sources, of which an organisation has one each. */
   externalId: string
   accountId: string
   accountLogin: string
   accountType: 'user' | 'organization'
   avatarUrl: string | null
-  /** Of an account only, and always sealed: its tokens. An app's are made when needed, the machine's login is read when needed. */
+  /**
+   * The sealed tokens of an account. Null for an app, whose tokens are created on demand, and for the machine's login, which is
+   * read on demand.
+   */
   credential: string | null
   credentialExpiresAt: Millis | null
-  /** Until then one control plane alone exchanges the refresh token, which is good once. */
+  /** Lease of the control plane that exchanges the refresh token, which can be used only once. */
   refreshingUntil: Millis | null
-  /** Why the host takes it no longer; null while it does. */
+  /** Why the git host rejects the credential; null while it accepts it. */
   trouble: string | null
   createdBy: string | null
   createdAt: Millis
   updatedAt: Millis
 }
 
-/** A state that a browser has come back with, by its hash: it is taken once. Forgotten when it would have expired. */
+/**
+ * Hash of an OAuth state that a browser has returned: it is accepted once. The row is deleted when the state would have expired.
+ */
 export interface GitOauthStatesTable {
   stateHash: string
   expiresAt: Millis
 }
 
-/** A person who types a code at the git host. */
+/** A device login: the user types a code at the git host. */
 export interface GitDeviceLoginsTable {
   id: string
   organizationId: string
@@ -49,12 +54,12 @@ export interface GitDeviceLoginsTable {
   createdAt: Millis
 }
 
-/** A hook that Berth has put on a repository, with the secret that its deliveries are signed with. */
+/** A webhook that Berth created on a repository, with the secret that its deliveries are signed with. */
 export interface GitWebhooksTable {
   id: string
   organizationId: string
   provider: GitHostProvider
-  /** `owner/repo` in lower case: hosts compare without case. */
+  /** `owner/repo` in lower case: git hosts compare case-insensitively. */
   repository: string
   hookId: number
   url: string

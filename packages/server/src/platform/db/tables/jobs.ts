@@ -9,7 +9,7 @@ export interface JobsTable {
   payload: JsonText
   status: JobStatus
   priority: number
-  /** Orders jobs of one priority that are due: strictly growing within a process. */
+  /** Orders due jobs of one priority: strictly increasing within a process. */
   sequence: number
   runAt: Millis
   scheduledFor: Millis | null
@@ -18,14 +18,14 @@ export interface JobsTable {
   ownerId: Generated<string>
   uniqueKey: string | null
   groupKey: string | null
-  /** At most `poolLimit` of a pool run at once. */
+  /** Pool name: at most `poolLimit` jobs of a pool run at once. */
   poolKey: string | null
   poolLimit: number | null
-  /** Set while running: who holds the job, and until when (by the database's clock) without another heartbeat. */
+  /** The lease of a running job: its holder's token, and when it expires (by the database's clock) without another heartbeat. */
   leaseToken: string | null
   leaseUntil: Millis | null
   cancelRequested: 0 | 1
-  /** Why it is ending as failed; from here on only `onFailed` runs. */
+  /** Why it failed; from then on only `onFailed` runs. */
   failure: string | null
   lastError: string | null
   createdAt: Millis
@@ -42,12 +42,12 @@ export interface SchedulesTable {
   nextRunAt: Millis
 }
 
-/** One row: what is known of the clock of the instance. */
+/** A single row: the state of the instance's clock watch. */
 export interface ClockMarksTable {
   id: string
-  /** The time of the last look at the clock. */
+  /** Time of the last check of the clock. */
   seenAt: Millis
-  /** After a jump: deletions count with no later time. Null while the clock is steady. */
+  /** Latest time that deletions by age may assume, after a clock jump. Null while the clock is steady. */
   heldAt: Millis | null
   steadySince: Millis
 }

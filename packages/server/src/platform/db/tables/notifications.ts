@@ -8,11 +8,11 @@ export interface NotificationChannelsTable {
   userId: string
   kind: ChannelKind
   label: string
-  /** What of the config may be stored as it is. */
+  /** The part of the config that is stored unencrypted. */
   config: JsonText
-  /** The rest of it as one sealed JSON document; null where the kind has no secrets. */
+  /** The rest of the config as one sealed JSON document; null if the kind has no secrets. */
   secrets: string | null
-  /** Counts changes of the config, so that a test of an older one cannot verify a newer one. */
+  /** Incremented on each change of the config, so that a test of an older config cannot verify a newer one. */
   configRevision: number
   enabled: Flag
   verified: Flag
@@ -20,7 +20,7 @@ export interface NotificationChannelsTable {
   updatedAt: Millis
 }
 
-/** One toggle per user, organisation, category and channel. Subscriptions and deliveries are deleted with the membership. */
+/** A toggle per user, organisation, category and channel. Subscriptions and deliveries are deleted with the membership. */
 export interface NotificationSubscriptionsTable {
   id: string
   organizationId: string
@@ -32,7 +32,7 @@ export interface NotificationSubscriptionsTable {
   updatedAt: Millis
 }
 
-/** Users who deleted their in-app channel: none is made for them until they create one. */
+/** Users who deleted their in-app channel: none is created for them automatically. */
 export interface FeedOptOutsTable {
   userId: string
   createdAt: Millis
@@ -45,7 +45,7 @@ export interface NotificationDefaultsTable {
   updatedAt: Millis
 }
 
-/** What happened, once for all who are told of it. */
+/** An event, stored once for all its recipients. */
 export interface AnnouncementsTable {
   /** The id of the job that announced it: running that job again finds the row and does nothing. */
   id: string
@@ -57,7 +57,7 @@ export interface AnnouncementsTable {
   data: JsonText<Record<string, unknown>>
   /** When it happened. */
   createdAt: Millis
-  /** Orders those that happened in the same moment: strictly growing within a process. */
+  /** Orders announcements of the same millisecond: strictly increasing within a process. */
   sequence: number
 }
 
@@ -66,18 +66,18 @@ export interface DeliveriesTable {
   announcementId: string
   organizationId: string
   userId: string
-  /** No reference: what was delivered stays in the feed when its channel goes. */
+  /** No foreign key: deliveries stay in the feed when their channel is deleted. */
   channelId: string
   channelKind: ChannelKind
   category: CategoryId
-  /** `sending`: the job in `jobId` has begun a try and has not recorded its end. */
+  /** `sending`: the job in `jobId` has begun an attempt and has not recorded its result. */
   status: 'queued' | 'sending' | 'sent' | 'failed'
   attempts: number
-  /** The one job that may try it; null where none is needed. */
+  /** The only job that may send it; null if none is needed. */
   jobId: string | null
-  /** How many it stands for, itself included, where others are joined into it. 0: it stands for itself alone. */
+  /** Number of deliveries combined in this one, including itself. 0: it was not combined. */
   joinedCount: number
-  /** What the joined ones say together, fixed at the first try. */
+  /** Text of the combined deliveries, fixed at the first attempt. */
   joinedSubject: string | null
   joinedText: string | null
   lastError: string | null
@@ -86,26 +86,26 @@ export interface DeliveriesTable {
   seenAt: Millis | null
 }
 
-/** What a delivery tells besides its own announcement: of a flood, this is all that is kept of each. */
+/** An announcement that was combined into another one's delivery. In a burst, only this row is kept for each. */
 export interface JoinedDeliveriesTable {
-  /** `ndl_…`, as every delivery has. */
+  /** `ndl_…`, as for every delivery. */
   id: string
   deliveryId: string
   announcementId: string
 }
 
-/** What a watcher has announced and must not announce again. */
+/** Keys of announcements that a watcher has already made and must not repeat. */
 export interface AnnouncedOnceTable {
   key: string
-  /** When the thing itself is past, so that the key can go. */
+  /** When the key can be deleted, because the event itself is past. */
   forgetAt: Millis
 }
 
-/** Failed looks at a server in a row; no row: the last one was good. */
+/** Number of consecutive failed checks of a server; no row: the last check succeeded. */
 export interface ServerFailuresTable {
   serverId: string
   failures: number
-  /** When its silence was announced. */
+  /** When the server was announced as unreachable. */
   announcedAt: Millis | null
 }
 

@@ -13,17 +13,17 @@ import type {
 import type { ColumnType, Generated, Selectable } from 'kysely'
 import type { Flag, JsonText, Millis } from '../columns.ts'
 
-/** Settings that a move brought to an instance which cannot apply them. */
+/** Settings that a move imported and that this instance cannot apply. */
 export interface CarriedParts {
-  /** Edge rules on a cloud, which serves none, as create bodies. */
+  /** Edge rules, as create bodies, on a cloud, which does not run them. */
   rules: CreateRule[]
   /** Grants of people who are not members here. */
   grants: { email: string; level: Level }[]
-  /** The upload that stands for a folder of the instance where the project came from. */
+  /** The upload that replaces a folder of the instance the project came from. */
   folderUploadId: string | null
 }
 
-/** Values of a project's fields as a scan of its source gave them. */
+/** Values of a project's fields, as detected by a scan of its source. */
 export type DetectedFields = Record<string, string | number | null>
 
 export interface ProjectsTable {
@@ -35,7 +35,7 @@ export interface ProjectsTable {
   enabled: Flag
   /** Set when deletion has begun; from then on only the deletion job touches the project. */
   deletingSince: Millis | null
-  /** Where it is; moved by `projects/transfer` alone. */
+  /** Location of the project; changed only by `projects/transfer`. */
   presence: Generated<Presence>
 
   gitProvider: string | null
@@ -62,15 +62,15 @@ export interface ProjectsTable {
   buildImage: string | null
   buildArgs: JsonText<BuildArgs> | null
   buildTarget: string | null
-  /** The project is this image and nothing is built; the other sources wait. */
+  /** The project runs this image and builds nothing; its other sources are ignored. */
   image: string | null
   port: number
-  /** Set by somebody; else the port that is found in the source counts. */
+  /** True if a user set the port. If not, the port detected in the source is used. */
   portChosen: Generated<0 | 1>
   healthCheck: JsonText<HealthCheck> | null
   volumes: JsonText<Volume[]>
   services: JsonText<Service[]>
-  /** Which of them have an address of their own, where somebody said so. */
+  /** The services that have their own address, if a user chose them. */
   serviceRoutes: JsonText<ServiceRoutes> | null
   resources: JsonText<Pick<Resources, 'production' | 'build'>>
   sleepMode: 'auto_sleep' | 'always_on'
@@ -78,16 +78,16 @@ export interface ProjectsTable {
   previews: Flag
   previewsMaximum: Generated<number>
   previewsMaxAgeDays: number | null
-  /** Said by somebody with `project:admin`; else production's variables never reach a preview. */
+  /** Set by a user with `project:admin`; by default production's variables never reach a preview. */
   previewsUseProduction: ColumnType<0 | 1, boolean | 0 | 1 | undefined, boolean | 0 | 1>
   rollbackWindow: number
   webhookDomain: string | null
   serverId: string | null
-  /** Counts the changes of production's variables. */
+  /** Incremented on each change of production's variables. */
   envVersion: Generated<number>
-  /** Parts of the project that came with a move and are not in force here; they travel on with it. */
+  /** Imported settings that are not in effect here; they are exported again when the project moves on. */
   carried: JsonText<CarriedParts> | null
-  /** Values of fields that were taken from a scan, by field. A field with another value was chosen by a person. */
+  /** Field values taken from a scan, by field. If a field has another value, a user chose it. */
   detected: JsonText<DetectedFields> | null
 
   createdAt: Millis
@@ -102,15 +102,15 @@ export interface EnvironmentsTable {
   type: 'production' | 'preview' | 'development'
   branch: string | null
   /**
-   * The upload that its newest deployment was asked for. Production's is in the project, unless the project is made of
-   * something else.
+   * The upload of its newest deployment request. Production's upload is stored in the project, unless the project has another
+   * source.
    */
   uploadSessionId: string | null
-  /** The number of the pull request that made it. */
+  /** The number of the pull request that created it. */
   pullRequest: number | null
-  /** That pull request comes out of another repository: production's variables never reach it. */
+  /** The pull request comes from another repository: production's variables never reach it. */
   fromFork: ColumnType<0 | 1, boolean | 0 | 1 | undefined, boolean | 0 | 1>
-  /** Set when its deletion has begun: nothing is deployed to it or changed in it from then on. */
+  /** Set when its deletion has begun: from then on it is neither deployed nor changed. */
   deletingSince: Millis | null
   createdAt: Millis
 }
@@ -120,27 +120,27 @@ export interface EnvVariablesTable {
   /** The environment's slug. */
   environment: string
   key: string
-  /** Always encrypted; `isSecret` only says whether a read may show it. */
+  /** Always encrypted; `isSecret` only decides whether a read may show it. */
   value: string
   isSecret: Flag
   updatedAt: Millis
 }
 
-/** What an organisation claims to be its own. Several may claim a name; one of them has proven it, or none. */
+/** A host name that an organisation claims. Several may claim the same name; at most one of them has proven it. */
 export interface DomainsTable {
   id: string
   projectId: string
   organizationId: string
   hostname: string
   isPrimary: Flag
-  /** Moved by `projects/domains/domain-tls.ts` alone. */
+  /** Changed only by `projects/domains/domain-tls.ts`. */
   tls: TlsState
   state: 'synced' | 'pending' | 'error'
   reason: string | null
-  /** What the TXT record holds that proves the claim. */
+  /** Content of the TXT record that proves the claim. */
   proofToken: string
   provenAt: Millis | null
-  /** null: proven, nothing to look for. */
+  /** null: proven, no further checks. */
   nextCheckAt: Millis | null
   createdAt: Millis
 }
@@ -164,17 +164,17 @@ export interface UploadSessionsTable {
   id: string
   organizationId: string
   createdBy: string
-  /** The project that it is for; null: for one to be made of it, or any. */
+  /** The project it is for; null: a new project, or any. */
   projectId: string | null
   hints: JsonText
-  /** `open` until a good tarball has arrived whole. */
+  /** `open` until a valid tarball has been received completely. */
   status: 'open' | 'received'
-  /** Said when it was opened; what arrives must be that. */
+  /** Declared when the session was opened; the received file must match. */
   declaredBytes: number | null
   declaredSha256: string | null
-  /** It is sent to the object store, and fetched from there when it is first asked for. */
   /** The session in the linked cloud that the files were passed on to. */
   cloudSessionId: string | null
+  /** The files are uploaded to the object store, and downloaded from there at the first use. */
   inStore: ColumnType<0 | 1, boolean | 0 | 1 | undefined, boolean | 0 | 1>
   /** The newest scan of the files. */
   scan: ColumnType<string | null, string | null | undefined, string>
@@ -185,12 +185,12 @@ export interface UploadSessionsTable {
 }
 
 /**
- * What an environment was asked and used in a span of time, as one counter has seen it. A counter replaces what it wrote; what several
- * wrote of one span adds up.
+ * Requests and resource usage of an environment in a time span, as measured by one counter. A counter overwrites its own rows; rows
+ * of several counters for one span are added up.
  */
 export interface MetricsTable {
   environmentId: string
-  /** A minute, or half an hour once it is older. */
+  /** A minute, or half an hour for older rows. */
   spanSeconds: number
   at: Millis
   counter: string
@@ -198,14 +198,14 @@ export interface MetricsTable {
   errors4xx: number
   errors5xx: number
   bytesOut: number
-  /** From `packLatency`; null where nothing was asked. */
+  /** Output of `packLatency`; null if there were no requests. */
   latency: JsonText<number[]> | null
-  /** Of everything that ran, within the time that it was looked at. */
+  /** CPU time of all workloads, measured during `observedMs`. */
   cpuMs: number
   observedMs: number
-  /** The most at once. */
+  /** Peak memory. */
   memoryKb: number
-  /** How often a service ended by itself. */
+  /** How often a service exited by itself. */
   restarts: number
 }
 
@@ -215,9 +215,9 @@ export type OperationKind =
   | 'rollback'
   | 'enable'
   | 'disable'
-  /** Requested by a person. */
+  /** Requested by a user. */
   | 'restart'
-  /** An instance that crashed or did not survive a restart of the control plane is started again. */
+  /** Restarts an instance that crashed or did not survive a restart of the control plane. */
   | 'recover'
   | 'wake'
   | 'sleep'
@@ -227,22 +227,24 @@ export type OperationKind =
   | 'move'
   | 'delete'
 
-/** `stopped`: a restore or a move has stopped the project. `discarding`: a deployment is over, and its instances are being stopped. */
+/**
+ * `stopped`: a restore or a move has stopped the project. `discarding`: the deployment ended, and its instances are being stopped.
+ */
 export type OperationPhase = 'waiting' | 'running' | 'stopped' | 'discarding' | 'cancelling' | 'undoing'
 
-/** One operation on a project that is under way; `projects/operations` owns it. */
+/** A running operation on a project; owned by `projects/operations`. */
 export interface ProjectOperationsTable {
   id: string
-  /** Without a reference: a restore may bring a deleted project back. */
+  /** No foreign key: a restore may bring a deleted project back. */
   projectId: string
-  /** Its slug; null: the whole project. */
+  /** Slug of the environment; null: the whole project. */
   environment: string | null
   kind: OperationKind
   phase: OperationPhase
-  /** The deployment, run, restore or transfer that is the operation. */
+  /** The deployment, backup run, restore or transfer that the operation performs. */
   subjectId: string | null
   startedAt: Millis
-  /** Lease end of an operation that a process holds. null: it ends with its subject. */
+  /** End of the lease of an operation that a process holds. null: the operation ends with its subject. */
   heldUntil: Millis | null
 }
 

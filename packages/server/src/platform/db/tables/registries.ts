@@ -1,11 +1,11 @@
 import type { Selectable } from 'kysely'
 import type { Millis } from '../columns.ts'
 
-/** How an organisation signs in at an image registry. */
+/** An organisation's credentials for an image registry. */
 export interface RegistryLoginsTable {
   id: string
   organizationId: string
-  /** As image names spell it, in lower case; unique within the organisation. */
+  /** Registry host as in image names, in lower case; unique within the organisation. */
   host: string
   username: string
   /** Sealed for this row and this host. */

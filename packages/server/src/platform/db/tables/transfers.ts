@@ -2,35 +2,35 @@ import type { ArrivalState, BundleFile, DepartureState } from '@berth/contract'
 import type { Selectable } from 'kysely'
 import type { Flag, JsonText, Millis } from '../columns.ts'
 
-/** One end of a move, on the instance where that end is. */
+/** The source or target side of a move, on the instance of that side. */
 export interface TransferEndsTable {
-  /** The transfer's, which the other side knows it by too. */
+  /** The transfer id, which both sides share. */
   id: string
   side: 'departure' | 'arrival'
   organizationId: string
   projectId: string
-  /** Moved by `transfers/move-end.ts` alone. */
+  /** Changed only by `transfers/move-end.ts`. */
   state: DepartureState | ArrivalState
   withData: Flag
-  /** To whom the bundle is encrypted. */
+  /** Public key that the bundle is encrypted to. */
   recipient: string
-  /** The public key of whoever signs the manifests. */
+  /** Public key that verifies the signature of the manifests. */
   signer: string
-  /** Sealed: what opens the bundle, or what signs it. Gone when the end is over. */
+  /** Sealed: the key that decrypts the bundle, or the key that signs it. Null once this side has finished. */
   secrets: string | null
-  /** Of a departure: what there is to fetch. */
+  /** Files to download (source side only). */
   files: JsonText<BundleFile[]>
-  /** Of an arrival: a hash of what was recorded of the project. */
+  /** Hash of the recorded project (target side only). */
   staged: string | null
   deploymentId: string | null
-  /** Of an arrival: a copy that had been kept here became the project again. */
+  /** A kept copy on this instance became the project again (target side only). */
   tookOver: Flag
   warnings: JsonText<string[]>
   errorCode: string | null
   errorMessage: string | null
   createdBy: string
   createdAt: Millis
-  /** When somebody last asked for it. */
+  /** Last access or change of state; an abandoned move is detected by it. */
   touchedAt: Millis
 }
 
