@@ -43,7 +43,7 @@ for (const [at, mutation] of wanted.entries()) {
 console.log(`\n${wanted.length - missed.length} of ${wanted.length} caught`)
 process.exitCode = missed.length > 0 ? 1 : 0
 
-/** The packages are linked one by one, so that those of the workspace are the copy's own. */
+/** Packages are linked one by one, so that those of the workspace are the copy's own. */
 function copyTree() {
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: tree,
@@ -101,7 +101,7 @@ function run(project, tests, withinMs = limitMs) {
   })
 }
 
-/** The test that noticed it, so that whoever reads sees whether it is the right one. */
+/** The name of the test that failed, so that the reader can tell whether it is the right one. */
 function firstFailure(output) {
   const name = /FAIL\s+(.+)/.exec(output)?.[1]?.trim() ?? 'an error outside of any test'
   return output.includes('Test timed out') ? `${name} (timed out)` : name

@@ -33,11 +33,11 @@ const runs = isWhole
     }
   : { all: { projects: quick ? ['unit', 'api-sqlite'] : [], nice: 0 } }
 
-// From here on a signal ends the work under way and then us, after the machine was stopped.
+// A signal from here on ends the current work and then this process, after the test machine was stopped.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => (interrupted = signal))
 
 try {
-  // The images of the machine are made with Node from the packages; what it needs otherwise starts beside them.
+  // The images of the test machine are built with Node from the packages; the rest of the machine starts in parallel.
   const [installed, settings] = await Promise.all([
     step('packages', install),
     step('test machine', () => (quick ? {} : startMachine(['postgres', 'tools', 's3']))),
@@ -75,7 +75,7 @@ async function step(name, work) {
   }
 }
 
-/** Several run at once: what one says is shown when it ends, and only where it failed or has something to say. */
+/** Several programs run at once: the output of each is shown when it ends, and only if it failed or printed something. */
 function program(name, path, args) {
   return step(name, async () => {
     const { code, output } = await runProgram(path, args, { quiet: true })
@@ -125,7 +125,7 @@ async function summary() {
   if (isWhole && tallies.length === Object.keys(runs).length) keepDurations(files, { isMatrix: isMatrix && isGreen })
   if (isWhole && isMatrix && isGreen) await recordMatrix({ passed, skipped: skipped.length, seconds })
   if (isWhole) console.log(matrixLine(lastMatrix()))
-  // Last, so that whoever sees only the end of the output knows what to look at.
+  // Failures come last, so that the end of the output shows them.
   for (const { place, name, reason } of failed) console.log(`failed: ${place} > ${name}: ${reason}`)
   for (const place of brokenFiles) console.log(`could not be loaded: ${place}`)
   for (const name of new Set(troubles)) console.log(`failed: ${name}`)

@@ -5,12 +5,12 @@ import { root } from '../programs.mjs'
 import { builtinHttp } from './builtin-http.mjs'
 
 /**
- * Left outside the bundle: Node's own modules, two packages that read files beside their own code (dockerode its .proto files,
- * ssh2 its optional binary), optional parts that are not installed, and the server, which the CLI starts from its own dist.
+ * Not bundled: Node's own modules, two packages that read files beside their own code (dockerode its .proto files, ssh2 its
+ * optional binary), optional packages that are not installed, and the server, which the CLI starts from its own dist.
  */
 const outside = [/^node:(?!http$)/, 'dockerode', 'ssh2', 'pg-native', 'cpu-features', /^@berth\/server(\/|$)/]
 
-/** One bundle of Node code with its packages inside: fewer files to open and less source to keep is what start-up and memory cost. */
+/** Bundles Node code with its packages: fewer files to open and less source text make start-up faster and memory smaller. */
 export async function bundle(target, folder) {
   const input = Object.fromEntries(Object.entries(target.entries).filter(([, file]) => existsSync(join(root, file))))
   await build({
@@ -21,7 +21,7 @@ export async function bundle(target, folder) {
     plugins: [builtinHttp],
     logLevel: 'warn',
     onLog(level, log, print) {
-      // A package's own oddities are not ours to mend.
+      // Warnings of packages are not ours to fix.
       if (level === 'warn' && (log.id ?? log.loc?.file ?? '').includes('node_modules')) return
       print(level, log)
     },
@@ -31,7 +31,7 @@ export async function bundle(target, folder) {
       sourcemap: true,
       entryFileNames: '[name].js',
       chunkFileNames: 'chunks/[name]-[hash].js',
-      // Names stay: a stack trace must tell where it comes from, and some packages look at a constructor's name.
+      // Names are kept: a stack trace must tell where it comes from, and some packages read a constructor's name.
       minify: { compress: true, mangle: false, codegen: true },
     },
   })

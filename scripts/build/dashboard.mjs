@@ -15,7 +15,7 @@ export async function buildDashboard(target, folder) {
   await compress(join(folder, 'assets'))
 }
 
-/** Beside each file two compressed ones, of which the server sends the smallest that is understood: once here, and not at every visit. */
+/** Writes two compressed copies of each file at build time; the server sends the smallest one that the client accepts. */
 async function compress(assets) {
   const names = readdirSync(assets).filter((one) => /\.(?:js|css)$/.test(one))
   await Promise.all(

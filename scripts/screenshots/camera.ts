@@ -23,14 +23,14 @@ interface Camera {
   folder: string
   shots: readonly Shot[]
   isAsked(name: string): boolean
-  /** One picture each, as tall as the screen: for the documentation. */
+  /** Takes one screenshot per scene, as tall as the screen, for the documentation. */
   isForDocs: boolean
 }
 
-/** More than that is more than a page of documentation should carry. */
+/** Maximum size of a screenshot in the documentation. */
 const largestBytes = 150_000
 
-/** Takes a picture of each scene on each screen in each theme, and tells what is wrong with it. */
+/** Takes a screenshot of each scene on each screen in each theme, and reports its problems. */
 export function cameraOf({ browser, folder, shots, isAsked, isForDocs }: Camera) {
   mkdirSync(folder, { recursive: true })
   return async (url: string, who: Parameters<typeof signIn>[1] | null, scenes: readonly Scene[]): Promise<void> => {
@@ -53,10 +53,10 @@ export function cameraOf({ browser, folder, shots, isAsked, isForDocs }: Camera)
         await show(page, address, note)
         // A dialog covers the screen, not the page.
         await act?.(page).catch((error: Error) => note(error.message.split('\n').slice(0, 4).join(' ')))
-        // A dialog fades in.
+        // Waits until the dialog has faded in.
         if (act) await pause(400)
         await page.screenshot({ path, fullPage: !isForDocs && isWhole })
-        // The tests look at every address; here it is for dialogs and for what is seldom seen.
+        // The tests check every address; here dialogs and rare states are checked.
         await addAxe(page)
         for (const found of await violations(page)) note(found)
         const excess = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
@@ -75,6 +75,6 @@ async function show(page: Page, address: string, note: (words: string) => void):
   await heading.waitFor({ timeout: 15_000 }).catch(() => note('shows no heading'))
   const loading = page.locator('[role=status][aria-label=Loading]').first()
   await loading.waitFor({ state: 'detached', timeout: 10_000 }).catch(() => note('is still loading'))
-  // What comes in batches, such as lines of a log, comes a moment later.
+  // Batched content, such as log lines, arrives a moment later.
   await pause(300)
 }

@@ -5,11 +5,11 @@ import type { cameraOf } from './camera.ts'
 import { type Scene, scenesOf } from './scenes.ts'
 
 const nothing = { projectId: 'none', deploymentId: 'none', serverId: 'none' }
-/** Those of `addressesOf` that hold what is named, and nothing that is not there. */
+/** The addresses of `addressesOf` that contain the text and refer to existing objects. */
 const those = (addresses: Record<string, string>, holds: string) =>
   Object.fromEntries(Object.entries(addresses).filter(([, address]) => address.includes(holds) && !address.includes('none')))
 
-/** Another instance, from its first minute on: nothing there, a git host connected, one project, a thousand. */
+/** A second instance, from its start: empty, with a connected git host, with one project, with a thousand. */
 export async function shootGrowing(shoot: ReturnType<typeof cameraOf>, isAsked: (name: string) => boolean): Promise<void> {
   const host = await startGitHubHost()
   try {

@@ -5,7 +5,7 @@ import { partOf } from '../../tests/kit/machine.ts'
 import { startSshd } from '../../tests/kit/sshd.ts'
 import type { cameraOf } from './camera.ts'
 
-/** A server that is reached, with a stack of somebody else on it: what a scan finds, and what is picked. Nothing is adopted. */
+/** A reachable server with a foreign Compose stack: the result of a scan, and the selection. Nothing is adopted. */
 export async function shootScan(shoot: ReturnType<typeof cameraOf>): Promise<void> {
   await using sshd = await startSshd(partOf('sshd'))
   await using stack = await startForeignStack(`shop${randomBytes(3).toString('hex')}`)

@@ -1,14 +1,14 @@
 import type { Page } from 'playwright-core'
 import { addressesOf, type Filled, frontAddressesOf } from '../../tests/kit/filled-instance.ts'
 
-/** What is to be seen: an address, and what is done there first. */
+/** A page to take a screenshot of: its address, and the actions to perform there first. */
 export interface Scene {
   name: string
   address: string
   act?(page: Page): Promise<void>
-  /** The page as far as it goes; without that what is done there is taken to cover the screen. */
+  /** Takes the full page; by default, a scene with actions shows only the screen, which a dialog covers. */
   isWhole?: boolean
-  /** Only there. */
+  /** Limits the scene to this screen. */
   isOn?: 'desk' | 'phone'
 }
 
@@ -17,13 +17,13 @@ export const scenesOf = (addresses: Record<string, string>, prefix = ''): Scene[
 
 export const frontScenes = (filled: Filled): Scene[] => scenesOf(frontAddressesOf(filled))
 
-/** Every address, and those that differ only in what is chosen on them. */
+/** Every address, and the variants that differ only in a selected option. */
 export const addressScenes = (filled: Filled): Scene[] => [
   ...scenesOf(addressesOf(filled)),
   ...scenesOf({ 'new-path': '/new?from=path', 'new-server': '/new?from=server', 'new-example': '/new?from=example' }),
 ]
 
-/** What a viewer sees differs by what they may not do. */
+/** Pages that look different to a viewer, who has fewer permissions. */
 export const viewerScenes = ({ projectId }: Filled): Scene[] => {
   const project = `/projects/${projectId}`
   return scenesOf(

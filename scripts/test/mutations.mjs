@@ -60,7 +60,7 @@ export const mutations = [
     'objects-of-others.test.ts',
   ),
   api(
-    'the guard lets whoever reads write',
+    'the guard lets a reader write',
     'guard.ts',
     'if (!reaches(level, needed)) fail',
     "if (!reaches(level, 'read')) fail",
@@ -263,7 +263,7 @@ export const mutations = [
     '',
     'build/recipe-for.test.ts',
   ),
-  api('anybody feeds a program of others', 'open-execs.ts', ' && one.userId === userId', '', 'deployments/exec.test.ts'),
+  api('a user feeds another user’s program', 'open-execs.ts', ' && one.userId === userId', '', 'deployments/exec.test.ts'),
   api(
     'a program inside a project is not on record',
     'run.ts',
@@ -300,14 +300,14 @@ export const mutations = [
     'access/organizations.test.ts',
   ),
   api(
-    'whoever adopts mounts a part of the server’s system',
+    'a user who adopts mounts a part of the server’s system',
     'adopt.ts',
     'if (mounted.length > 0 && !(await deps.isOperator(caller)))',
     'if (mounted.length < 0)',
     'tests/migration/migration.test.ts',
   ),
   api(
-    'a program inside goes on when nobody listens',
+    'a program continues after its client disconnected',
     'run-exec.ts',
     'AbortSignal.any([stream.abort, clock, tooMuch.signal])',
     'AbortSignal.any([clock, tooMuch.signal])',
@@ -343,7 +343,10 @@ export const mutations = [
   ...dockerMutations,
 ]
 
-/** Where a fault goes. One that has nowhere to go would look like one that is missed, or caught: it is an error. */
+/**
+ * Finds where a mutation applies. A mutation without exactly one place would be mistaken for a missed or a caught one: it is an
+ * error.
+ */
 export function placeOf({ name, file, search }, paths) {
   const found = paths
     .filter((path) => basename(path) === file)

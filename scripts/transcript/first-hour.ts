@@ -2,22 +2,22 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 export interface Step {
-  /** What the reader is told before it. */
+  /** Text before the step. */
   words: string
-  /** As the reader would type it. */
+  /** The command as the reader would type it. */
   shown: string
-  /** Left out: what `berth up` said is shown. */
+  /** Absent: the output of `berth up` is shown. */
   command?: readonly string[]
   input?: string
-  /** It is meant to fail. */
+  /** The command is expected to fail. */
   fails?: boolean
-  /** What the user does in an editor before. */
+  /** Changes that the user makes in an editor before the step. */
   prepare?(app: string): Promise<void>
 }
 
 const berth = (words: string, ...command: string[]): Step => ({ words, shown: `berth ${command.join(' ')}`, command })
 
-/** A new user: from nothing to a project with variables, a mistake and its undoing. */
+/** A new user's first steps: from nothing to a project with variables, a mistake and its correction. */
 export const firstHour = (setUpLink: string): Step[] => [
   { words: 'Start it. On its first start it says how to become its owner.', shown: 'npx berth up' },
   {
@@ -49,7 +49,7 @@ export const firstHour = (setUpLink: string): Step[] => [
     command: ['run', '--', 'node', '-p', 'process.version.split(".")[0]'],
   },
   berth('An address of your own: which records to create is told.', 'domains', 'add', 'hello.example.com'),
-  berth('Let it sleep while nobody asks for it; the first request wakes it.', 'sleep', 'auto'),
+  berth('Let it sleep when it gets no requests; the first request wakes it.', 'sleep', 'auto'),
   berth(
     'A token for a machine that deploys, for this and nothing else:',
     'token',
@@ -61,5 +61,5 @@ export const firstHour = (setUpLink: string): Step[] => [
     '--days',
     '90',
   ),
-  berth('And away with it. What goes and what stays is listed; --yes because nobody is asked here.', 'delete', '--yes'),
+  berth('Delete it. The output lists what is deleted and what is kept; --yes skips the prompt.', 'delete', '--yes'),
 ]

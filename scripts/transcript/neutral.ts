@@ -4,7 +4,7 @@ interface Own {
   folders: Readonly<Record<string, string>>
 }
 
-/** What is said on this machine, as it would be said on any: the usual ports, one id, one time, no path of ours. */
+/** Normalises output so that it is the same on every machine: the usual ports, one id, one time, no local path. */
 export function neutral({ url, edgeUrl, folders }: Own): (said: string) => string {
   const [port, edgePort] = [url, edgeUrl].map((one) => new URL(one).port) as [string, string]
   return (said) => {

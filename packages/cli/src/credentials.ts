@@ -7,7 +7,7 @@ import { Plain } from './exit-codes.ts'
 import { output } from './output.ts'
 import { findLink } from './project-link.ts'
 
-/** Which instance was signed in to last, and a token for each; readable by its owner only. */
+/** The instance that was signed in to last, and a token for each instance; readable by its owner only. */
 interface Credentials {
   current: string | null
   tokens: Record<string, string>
@@ -29,7 +29,7 @@ export function saveToken(url: string, token: string): string {
   return write({ current: url, tokens: { ...read().tokens, [url]: token } })
 }
 
-/** The token that was kept for the instance, which is forgotten here; `null` where there was none. */
+/** Removes and returns the stored token of the instance; `null` if there was none. */
 export function forgetToken(url: string): string | null {
   const { current, tokens } = read()
   const { [url]: token, ...others } = tokens
@@ -45,7 +45,7 @@ function write(changed: Credentials): string {
   return file()
 }
 
-/** `--url`, then BERTH_URL, then the instance of the folder's project, then the one signed in to last, then that of `berth up`. */
+/** `--url`, then BERTH_URL, then the instance of the folder's project, then the last one signed in to, then that of `berth up`. */
 export function instanceUrl(command: Command, folder = '.'): string {
   const { url, project } = command.optsWithGlobals() as { url?: string; project?: string }
   const linked = project ? null : findLink(folder)?.url
@@ -54,7 +54,7 @@ export function instanceUrl(command: Command, folder = '.'): string {
   return new URL(given).origin
 }
 
-/** A client of the API with the caller's token. */
+/** An API client with the caller's token. */
 export function connect(command: Command, folder = '.') {
   const url = instanceUrl(command, folder)
   const token = givenToken(url, command) ?? read().tokens[url]
@@ -66,7 +66,10 @@ export function connect(command: Command, folder = '.') {
   return { url, token, ...createClient({ baseUrl: url, token, onWarnings, ...(organizationId ? { organizationId } : {}) }) }
 }
 
-/** BERTH_TOKEN, for an instance that its owner named or signed in to: a folder is perhaps a stranger's, and names any address. */
+/**
+ * BERTH_TOKEN is sent only to an instance that the user named or signed in to: the link file of an untrusted folder may name any
+ * URL.
+ */
 function givenToken(url: string, command: Command): string | null {
   const token = environment.token()
   if (token === null) return null

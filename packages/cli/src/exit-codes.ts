@@ -1,6 +1,6 @@
 import { ApiError } from '@berth/contract/client'
 
-/** The user's own doing, told in one line and without a stack. */
+/** A user error, printed as one line without a stack trace. */
 export class Plain extends Error {
   readonly exitCode: number
   constructor(words: string, exitCode = 1) {
@@ -37,6 +37,6 @@ export function explain(error: unknown): { words: string; code?: string; field?:
   return { words: error instanceof Error ? error.message : String(error) }
 }
 
-/** What fetch throws when there is nobody at the address, or nobody any more in the middle of an answer. */
+/** True for the errors that fetch throws if the server is unreachable, or if the connection breaks during a response. */
 const isUnreachable = (error: unknown) =>
   error instanceof TypeError && (error.message === 'fetch failed' || error.message === 'terminated')

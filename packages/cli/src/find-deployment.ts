@@ -4,7 +4,7 @@ import type { Connection } from './credentials.ts'
 import { Plain } from './exit-codes.ts'
 import { projectIdOf } from './project-link.ts'
 
-/** The newest of the project. */
+/** The newest deployments of the project. */
 export async function listDeployments(client: Connection, command: Command): Promise<Deployment[]> {
   const { data } = await client.call(contract.projects.listDeployments, {
     params: { id: projectIdOf(command) },
@@ -13,7 +13,10 @@ export async function listDeployments(client: Connection, command: Command): Pro
   return data
 }
 
-/** By its number or id; without one the newest that fits, or `none` in words. */
+/**
+ * Finds a deployment by its number or id; without one, the newest that satisfies `holds`. Throws `none` if there is no such
+ * deployment.
+ */
 export async function findDeployment(
   client: Connection,
   command: Command,

@@ -10,7 +10,7 @@ test('colours reach a terminal, and what moves its cursor or its title does not'
   expect(plainText(`${coloured}${hostile}`, { isTTY: true })).toBe(`${coloured}overwritten`)
 })
 
-test('neither reaches a pipe, nor somebody who set NO_COLOR', () => {
+test('neither reaches a pipe, nor a terminal with NO_COLOR set', () => {
   vi.stubEnv('NO_COLOR', undefined)
   expect(plainText(`${coloured}${hostile}`, {})).toBe('redoverwritten')
   vi.stubEnv('NO_COLOR', '1')

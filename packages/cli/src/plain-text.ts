@@ -1,10 +1,10 @@
 import { stripVTControlCharacters } from 'node:util'
 import { environment } from './environment.ts'
 
-/** A build's colours reach a terminal that wants them; anything else that moves a cursor or a title reaches nobody. */
+/** Keeps colours for a terminal that supports them; removes all other sequences, which could move the cursor or set the title. */
 export function plainText(text: string, stream: { isTTY?: boolean }): string {
   if (stream.isTTY !== true || environment.noColor()) return strip(text)
-  // Only whole colours are kept. What is taken out between them leaves nothing that could become a sequence again.
+  // Only complete colour sequences are kept. Removing text between them cannot create a new sequence.
   return text
     .split(colours)
     .map((piece, at) => (at % 2 === 1 ? piece : strip(piece)))
@@ -14,5 +14,5 @@ export function plainText(text: string, stream: { isTTY?: boolean }): string {
 const strip = (text: string) => stripVTControlCharacters(text).replace(controls, '')
 
 const colours = /(\x1b\[[\d;]{0,40}m)/
-/** Those of one byte that stand for two are among them: U+009B begins a sequence as ESC and a bracket do. */
+/** Includes the one-byte forms of sequences: U+009B starts a sequence like ESC and a bracket. */
 const controls = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { Plain } from './exit-codes.ts'
 
-/** Which project a folder is, kept in the folder itself; it holds no secret and may be committed. */
+/** The link from a folder to its project, stored in the folder; it contains no secret and may be committed. */
 export interface ProjectLink {
   projectId: string
   url: string
@@ -27,7 +27,7 @@ export function writeLink(folder: string, link: ProjectLink): void {
   renameSync(draft, file(folder))
 }
 
-/** The folder itself or the nearest one above it that is linked; `null` where none is. */
+/** The folder itself or its nearest linked parent; `null` if there is none. */
 export function linkedFolder(folder: string): string | null {
   for (let place = resolve(folder); ; place = dirname(place)) {
     if (existsSync(file(place))) return place
@@ -44,10 +44,10 @@ export function removeLink(folder: string): void {
   rmSync(file(folder))
 }
 
-/** The option of every command that is about one project. */
+/** The option of every command that acts on one project. */
 export const projectOption = ['--project <id>', 'project id (default: the project linked to this folder)'] as const
 
-/** `--project`, else the project that the folder, or one above it, is linked to. */
+/** `--project`, or the project that the folder or a parent of it is linked to. */
 export function projectIdOf(command: Command, folder = '.'): string {
   const given = command.opts().project as string | undefined
   const linked = given ?? findLink(folder)?.projectId

@@ -1,6 +1,6 @@
 import { Plain } from './exit-codes.ts'
 
-/** One secret from a pipe, without the line break at its end. */
+/** Reads a secret from a pipe, without the trailing line break. */
 export async function readStandardInput(): Promise<string> {
   let content = ''
   for await (const chunk of process.stdin) content += chunk

@@ -5,7 +5,7 @@ import type { Output } from './output.ts'
 
 type Client = ReturnType<typeof connect>
 
-/** Shows a deployment as it proceeds. Resolves when it is live; one that is not ends the command with its reason. */
+/** Shows the progress of a deployment. Resolves when it is live; if it fails, the command ends with the reason. */
 export async function watchDeployment(client: Client, deploymentId: string, say: Output): Promise<Deployment> {
   using _leaving = sayOnInterrupt(deploymentId, say)
   let last: Deployment | undefined
@@ -23,7 +23,7 @@ export async function watchDeployment(client: Client, deploymentId: string, say:
       if (event === 'log') line(data as DeploymentLogLine)
       if (event === 'snapshot' || event === 'complete') last = data as Deployment
       if (event === 'snapshot') {
-        // The lines of what was done before come now, each with its step; one that is under way may have none.
+        // The log lines of earlier steps arrive now, each with its step; a running step may have no lines yet.
         const underWay = (data as Deployment).steps.filter(({ status }) => status === 'running')
         clearTimeout(later)
         later = setTimeout(() => underWay.forEach(step), 1_000)
@@ -37,7 +37,7 @@ export async function watchDeployment(client: Client, deploymentId: string, say:
   return last
 }
 
-/** Each step's name stands before its lines, also where one of them comes before the news that it has begun. */
+/** Prints each step's name before its lines, even if a line arrives before the event that the step has begun. */
 function headings(say: Output) {
   const shown = new Set<string>()
   const said = new Set<string>()
@@ -48,7 +48,7 @@ function headings(say: Output) {
   }
   return {
     step({ name, status, startedAt }: DeploymentStep) {
-      // After the switch it serves: what is tidied up then is worth a word only where it has one.
+      // The clean-up after the switch is shown only if it writes a line.
       const isPast = shown.has('switch') || (startedAt ?? '') < lastLine
       if (status !== 'skipped' && !isPast) head(name)
     },
@@ -68,7 +68,7 @@ async function stillServing(client: Client, { projectId, environment }: Deployme
   return data[0] ? `\n  deployment ${data[0].number} still serves requests` : ''
 }
 
-/** Ctrl-C ends the watching, not the work. */
+/** Ctrl-C stops watching, not the deployment. */
 function sayOnInterrupt(deploymentId: string, say: Output): Disposable {
   const leave = () => {
     say.note(`\nthe deployment continues; cancel it with: berth cancel ${deploymentId}`)
@@ -81,7 +81,7 @@ function sayOnInterrupt(deploymentId: string, say: Output): Disposable {
 const isOver = (deployment: Deployment | undefined) =>
   deployment !== undefined && !['queued', 'building', 'deploying'].includes(deployment.status)
 
-/** With what the project wrote last, unless that is what was shown just above. */
+/** The error with the project's last log lines, unless they were just shown. */
 function failureOf({ number, status, error }: Deployment, hasSaid: (line: string) => boolean): string {
   const lines = error?.logTail ?? []
   const tail = lines.every(hasSaid) ? '' : lines.map((line) => `    ${line}`).join('\n')

@@ -2,7 +2,7 @@ import type { ErrorBody, ErrorCode, FieldProblem } from './errors.ts'
 import { readEvents } from './event-stream.ts'
 import type { AnyRoute, BodyOf, EventsOf, ParamsOf, QueryOf, ReplyOf } from './route.ts'
 
-/** The typed way in for browsers and Node: a row of the table and its input give the row's reply or its stream. */
+/** The typed API client for browsers and Node: a row of the table and its input give the row's reply or stream. */
 export function createClient(options: ClientOptions) {
   const send = createSender(options)
 
@@ -11,7 +11,7 @@ export function createClient(options: ClientOptions) {
     if (!response.ok) throw await errorOf(response)
     if (response.status === 204) return undefined as Warned<ReplyOf<T>>
     const reply = await readReply(response)
-    // An answer without `data` that has warnings of its own has a caller that shows them.
+    // A response without `data` has its own warnings field, which its caller shows.
     const { data, warnings } = (reply ?? {}) as { data?: unknown; warnings?: unknown }
     if (row.method !== 'GET' && data !== undefined) warn(warnings)
     return reply as Warned<ReplyOf<T>>
@@ -21,7 +21,7 @@ export function createClient(options: ClientOptions) {
     if (Array.isArray(warnings) && warnings.length > 0) options.onWarnings?.(warnings.map(String))
   }
 
-  /** Of a row that answers with bytes: as they come. */
+  /** Calls a row that responds with bytes, and returns them as a stream. */
   async function bytes<T extends AnyRoute>(row: T, ...[input]: Input<CallInput<T>>): Promise<ReadableStream<Uint8Array>> {
     const response = await send(row, input ?? {}, 'application/octet-stream')
     if (!response.ok) throw await errorOf(response)
@@ -29,7 +29,7 @@ export function createClient(options: ClientOptions) {
     return response.body
   }
 
-  /** One connection's events; connecting again, with `lastEventId`, is the caller's business. */
+  /** Yields the events of one connection; reconnecting with `lastEventId` is up to the caller. */
   async function* stream<T extends AnyRoute>(row: T, ...[input]: Input<StreamInput<T>>): AsyncGenerator<StreamEventOf<T>, void> {
     const response = await send(row, input ?? {}, 'text/event-stream')
     if (!response.ok) throw await errorOf(response)
@@ -45,17 +45,17 @@ export function createClient(options: ClientOptions) {
 export type Client = ReturnType<typeof createClient>
 
 export interface ClientOptions {
-  /** Where the instance is, without `/api`; empty in a page that the instance itself serves. */
+  /** Base URL of the instance, without `/api`; empty in a page that the instance itself serves. */
   baseUrl: string
   token?: string
   organizationId?: string
   fetch?: (url: string, init: RequestInit) => Promise<Response>
   headers?: Record<string, string>
-  /** Called with the `warnings` of an answer, such as unknown fields that the server ignored. */
+  /** Called with the `warnings` of a response, such as unknown fields that the server ignored. */
   onWarnings?: (warnings: readonly string[]) => void
 }
 
-/** A reply with the warnings about its request, where there are any. */
+/** A reply with the warnings about its request, if there are any. */
 export type Warned<R> = R extends object ? R & { warnings?: readonly string[] } : R
 
 type Needed<K extends string, V> = Record<never, never> extends V ? { [P in K]?: V } : { [P in K]: V }
@@ -64,24 +64,24 @@ type Common<T extends AnyRoute> = Needed<'params', ParamsOf<T>> & Needed<'query'
 type WithBody<T extends AnyRoute> = [BodyOf<T>] extends [undefined] ? { body?: undefined } : Needed<'body', BodyOf<T>>
 export type CallInput<T extends AnyRoute> = Common<T> & WithBody<T> & { upload?: BodyInit }
 export type StreamInput<T extends AnyRoute> = Common<T> & WithBody<T> & { lastEventId?: string }
-/** Input may be left out where nothing in it is needed. */
+/** Input may be omitted if it has no required fields. */
 type Input<I> = Record<never, never> extends I ? [input?: I] : [input: I]
 
 export type StreamEventOf<T extends AnyRoute> = {
   [K in keyof EventsOf<T> & string]: { id: string | null; event: K; data: EventsOf<T>[K] }
 }[keyof EventsOf<T> & string]
 
-/** What the API answered instead of success. */
+/** An error response of the API. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number
   readonly code: ErrorCode | 'unreadable_reply'
   readonly field: string | undefined
   readonly details: readonly FieldProblem[]
-  /** With `forbidden`: the permission tag that was missing. */
+  /** The missing permission tag, for `forbidden`. */
   readonly permission: string | undefined
   readonly requestId: string | undefined
-  /** With `rate_limited`: when to try again. */
+  /** When to retry, for `rate_limited`. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(response: Response, body: Partial<Omit<ErrorBody, 'code'>> & { code: ApiError['code'] }) {
@@ -168,7 +168,7 @@ function parseJson(text: string, response: Response): unknown {
 
 const readReply = async (response: Response) => parseJson(await response.text(), response)
 
-/** Something between client and server may have answered with a page of its own. */
+/** The body may not be the API's: a proxy between client and server may have responded with its own page. */
 export async function errorOf(response: Response): Promise<ApiError> {
   const body = await readReply(response).catch(() => undefined)
   if (typeof body !== 'object' || body === null || typeof (body as ErrorBody).code !== 'string') return unreadable(response)

@@ -1,4 +1,4 @@
-/** Every error the API can answer with: its status and the words used when a handler has none of its own. */
+/** Every error code of the API, with its status and its default message. */
 export const errors = {
   validation_failed: [400, 'A field is missing or out of range'],
   invalid_json: [400, 'The request body is not valid JSON'],
@@ -58,12 +58,12 @@ export interface FieldProblem {
   message: string
 }
 
-/** The one shape of every error answer. */
+/** The shape of every error response. */
 export interface ErrorBody {
   error: string
   code: ErrorCode
   field?: string
   details?: FieldProblem[]
-  /** With `forbidden`: the permission tag that was missing. */
+  /** The missing permission tag, for `forbidden`. */
   permission?: string
 }

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { nullable, Time } from './shape.ts'
 
-/** What the streams of runs and restores send while work goes on; never a token, never a secret. */
+/** Events of the streams of runs and restores; they never contain a token or a secret. */
 
 export const Progress = Type.Object({
   bytesDone: Type.Integer({ minimum: 0 }),
@@ -10,7 +10,10 @@ export const Progress = Type.Object({
 })
 export type Progress = Static<typeof Progress>
 
-/** `snapshot` with the current row, `transition` and `progress` as they come, `complete` with the final row, then the end. */
+/**
+ * `snapshot` with the current row, then `transition` and `progress` as they happen, then `complete` with the final row, then the
+ * end.
+ */
 export const rowEvents = <R extends TSchema, S extends TSchema>(row: R, status: S) => ({
   snapshot: row,
   transition: Type.Object({ status, at: Time }),

@@ -6,9 +6,9 @@ export const limits = {
   unpackedBytes: 2 * 1000 * 1000 * 1000,
   uploadSessionSeconds: 60 * 60,
   cpuCoresMaximum: 4,
-  /** Instances of one service. */
+  /** Replicas of one service. */
   replicasMaximum: 20,
-  /** Services, networks and instances of one project: each is a container, a bridge or an address of the machine. */
+  /** Services, networks and replicas of one project: each uses a container, a bridge or an address of the machine. */
   servicesMaximum: 100,
   networksMaximum: 20,
   instancesMaximum: 200,
@@ -18,10 +18,10 @@ export const limits = {
   deliveriesMaximum: 200,
   envKeyCharacters: 256,
   envValueBytes: 64 * 1024,
-  /** Bounds of one environment: variables, and the bytes of their keys and values. */
+  /** Limits of one environment: variables, and the bytes of their keys and values. */
   envVariables: 1000,
   envBytes: 1024 * 1024,
-  /** Bytes of all environments of a project, as they are stored. */
+  /** Bytes of all environments of a project, as stored. */
   envStoredBytes: 8 * 1024 * 1024,
   /** Route rules of a project, the bytes of their settings, and the user agents in them. */
   rulesMaximum: 200,
@@ -32,7 +32,7 @@ export const limits = {
   streamTokenSeconds: 60,
   oauthStateSeconds: 600,
   cloneTokenSeconds: 55 * 60,
-  /** Of a program that is run inside a project: how long, how much it writes and reads, and how many at once. */
+  /** Limits of a program run inside a project: duration, output, input, and how many run at once. */
   execSeconds: 60 * 60,
   execOutputBytes: 1024 * 1024 * 1024,
   execInputBytes: 1024 * 1024 * 1024,
@@ -43,8 +43,8 @@ export const limits = {
 } as const
 
 /**
- * Requests a minute; public ones count per address (an IPv6 client's is its /64), `signedIn` per user, and `account`
- * wrong passwords for one e-mail address, from wherever they come.
+ * Requests per minute. Public ones are counted per address (for IPv6 per /64), `signedIn` per user, and `account` counts wrong
+ * passwords for one email address, from all clients.
  */
 export const rateLimits = {
   publicWebhook: 120,

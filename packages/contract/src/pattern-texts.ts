@@ -1,4 +1,4 @@
-/** What a field takes, by the pattern of its shape. The error about a value that does not match it says this text. */
+/** The accepted form of a field, by the pattern of its schema. A validation error contains this text. */
 const patternTexts: Readonly<Record<string, string>> = {
   '^(?=[^]*[^\\s\\u200b-\\u200f\\u2060-\\u2064\\ufeff])[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$':
     'must be one line with at least one visible character, without control characters',
@@ -29,11 +29,11 @@ const patternTexts: Readonly<Record<string, string>> = {
   '^[0-9a-fA-F]{7,64}$': 'must be a commit of 7 to 64 hexadecimal digits',
 }
 
-/** The allowed form in words; the pattern itself where there are none. */
+/** The accepted form as text; without a text, the pattern itself. */
 export const patternText = (pattern: string): string =>
   (Object.hasOwn(patternTexts, pattern) ? patternTexts[pattern] : undefined) ?? imageText(pattern) ?? `must match ${pattern}`
 
-/** The pattern of image names is too long to be repeated here. */
+/** The pattern of image names is too long to repeat here. */
 const imageText = (pattern: string): string | undefined =>
   pattern.startsWith('^(?!(sha256:)?[0-9a-f]{64}$)')
     ? 'must be an image by its name, such as nginx:1.27 or ghcr.io/acme/shop:2, and not by its id'

@@ -5,10 +5,10 @@ import type { Level, Permission } from './permissions.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** What a path can name; the guard loads it in the caller's organisation before the handler runs. */
+/** The kinds of object that a path can name; the guard loads the object in the caller's organisation before the handler runs. */
 export type ObjectKind =
   | 'project'
-  /** A project, also a deleted one of which backup runs are kept. */
+  /** A project, or a deleted project that still has backup runs. */
   | 'savedProject'
   | 'environment'
   | 'routeRule'
@@ -36,7 +36,7 @@ export const projectScoped: ReadonlySet<ObjectKind> = new Set<ObjectKind>([
   'savedProject',
   'environment',
   'routeRule',
-  // Of an upload only where it was opened for a project; one for a project to be is the organisation's.
+  // Only if the upload was opened for a project; an upload for a new project belongs to the organisation.
   'uploadSession',
   'deployment',
   'volume',
@@ -48,7 +48,7 @@ export const projectScoped: ReadonlySet<ObjectKind> = new Set<ObjectKind>([
 
 type At = `${Method} /${string}`
 
-/** A field of the body that asks for an operator when it is given, or when it is given this value. */
+/** A field of the body that requires an operator if it is set, or if it has this value. */
 export interface OperatorField {
   field: string
   is?: string
@@ -56,63 +56,66 @@ export interface OperatorField {
 
 interface Row<B, Q, R, E, O> {
   summary: string
-  /** The tag a caller must have; a row has either this or `public`. */
+  /** The permission tag that a caller must have; a row has either this or `public`. */
   permission?: Permission
   public?: true
-  /** Of a public row: it says more to those who have signed in. */
+  /** Marks a public row that responds with more to signed-in callers. */
   knowsCaller?: true
-  /** The object that the path names: 404 when it is not in the caller's organisation. */
+  /** The object that the path names: 404 if it is not in the caller's organisation. */
   on?: O
-  /** The body's field that names it instead of the path; where that field is left out, the row is about no object yet. */
+  /** The body's field that names the object instead of the path; if it is absent, the row has no object yet. */
   inBody?: string
-  /** Other fields, of the body or the query, that name objects: one that is not the organisation's is as if it never was. */
+  /** Other fields, of the body or the query, that name objects: an object of another organisation is treated as not found. */
   names?: Readonly<Record<string, ObjectKind>>
   /**
-   * What a token that is limited to projects gets here besides the projects' own objects; without it: 403.
-   * `filtered`: only what hangs on its projects is read or written. `own`: only the token itself, for which a token needs no scope.
+   * Access of a token that is limited to projects, besides the projects' own objects; without it: 403. `filtered`: only objects of
+   * its projects are read or written. `own`: only the token itself, which needs no scope.
    */
   projectTokens?: 'filtered' | 'own'
-  /** It reads or writes the machine itself: asks for an operator of the instance, always or where the body has one of these. */
+  /**
+   * The row reads or writes the machine itself: requires an operator of the instance, always or if the body has one of these
+   * fields.
+   */
   operator?: true | readonly OperatorField[]
-  /** Answered here for a project of the cloud too; every other row on such a project is passed on to the cloud. */
+  /** Handled here for a project in the cloud too; every other row on such a project is forwarded to the cloud. */
   here?: true
-  /** What the cloud calls it, where the row itself is of self-hosted instances alone: it is passed on to that one. */
+  /** The cloud's equivalent of a row that exists only on self-hosted instances: the request is forwarded to it. */
   inCloud?: At
-  /** The level on that object, else 403. The tag's own level is always asked for as well. */
+  /** The required level on that object, otherwise 403. The tag's own level is always required as well. */
   needs?: Level
-  /** Not mounted on the cloud service: a true 404 there. */
+  /** Not mounted on the cloud service: 404 there. */
   selfHostedOnly?: true
   query?: Q
   body?: B
   /** A body of any content type is read and ignored. */
   ignoresBody?: true
-  /** The body may be left out altogether. */
+  /** The body may be omitted. */
   bodyOptional?: true
   /** Raw bytes instead of JSON; they reach the handler as a stream. */
   upload?: { contentType: string; limitBytes: number }
   returns?: R
-  /** Answers with bytes as they are instead of JSON. */
+  /** Responds with raw bytes instead of JSON. */
   bytes?: true
   status?: 200 | 201 | 202 | 204
-  /** A second success status: `ensure` answers 201 when it created. */
+  /** A second success status: `ensure` responds with 201 if it created the project. */
   alsoStatus?: 201
-  /** A credential of its own instead of a token or session; the reference names it. */
+  /** A separate credential instead of a token or session; the reference names it. */
   credential?: 'policyToken' | 'hookSignature'
   /** Server-sent events: event name → its data. */
   stream?: E
-  /** The stream also opens with `?token=`, a single-use token minted by another route. */
+  /** The stream also opens with `?token=`, a single-use token created by another route. */
   streamToken?: true
-  /** The answer holds such a token; this field of it says for which path. */
+  /** The response contains such a token; this field of it names the path. */
   mints?: 'url' | 'streamUrl'
   errors?: readonly ErrorCode[]
   /** Every failure is the same 404, byte for byte. */
   conceal?: true
   rateLimit?: RateLimitName
-  /** A browser navigates here: the answer is a redirect or a page. */
+  /** A browser navigates here: the response is a redirect or a page. */
   browser?: true
-  /** Raw body kept for a signature check. */
+  /** Keeps the raw body for a signature check. */
   rawBody?: true
-  /** The largest body, where it is not the one of all other rows. */
+  /** The maximum body size, if it differs from the default. */
   bodyBytes?: number
   /** The same route under another method or path. */
   alsoAt?: readonly At[]
@@ -131,7 +134,7 @@ export interface Route<
   path: string
 }
 
-/** One row of the table: everything the server, the client, the reference and the tests need to know of a route. */
+/** A row of the table: everything that the server, the client, the reference and the tests need to know about a route. */
 export function route<
   const A extends At,
   B extends TSchema = never,
@@ -145,7 +148,7 @@ export function route<
   return { ...row, at, method, path }
 }
 
-/** The field of the body that asks for an operator; undefined when none does. */
+/** The field of the body that requires an operator; undefined if none does. */
 export function operatorField({ operator }: Pick<AnyRoute, 'operator'>, body: unknown): string | undefined {
   if (!operator || operator === true) return undefined
   const given = (body ?? {}) as Record<string, unknown>

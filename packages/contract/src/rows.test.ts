@@ -2,7 +2,7 @@ import { Value } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
 import { type AnyRoute, contract, type ModuleName, operatorField, table } from './index.ts'
 
-/** The spec's tables: method and path, permission, and `SH` where only a self-hosted instance serves it. */
+/** The spec's tables: method and path, permission, and `SH` if only a self-hosted instance serves it. */
 const spec: Partial<Record<ModuleName, string>> = {
   projects: `
     GET /projects | project:list
@@ -115,7 +115,7 @@ const spec: Partial<Record<ModuleName, string>> = {
   `,
 }
 
-/** What the contract adds to the spec. */
+/** Routes that the contract adds to the spec. */
 const extra: Partial<Record<ModuleName, string>> = {
   instance: `
     GET /health | public
@@ -293,7 +293,7 @@ describe('every row', () => {
   })
 
   test('says of each field that is an id what it names', () => {
-    // A service is a name in its project's own list, and a hook is the git host's.
+    // A service is a name in its project's own list, and a hook id belongs to the git host.
     const others = new Set(['serviceId', 'hookId', 'objectId'])
     const unsaid = table.flatMap(({ row }) =>
       Object.keys({ ...row.body?.properties, ...row.query?.properties })

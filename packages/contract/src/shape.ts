@@ -6,7 +6,7 @@ import { limits } from './limits.ts'
 export const Id = Type.String({ minLength: 1, maxLength: 64 })
 export const Time = Type.String({ format: 'date-time' })
 
-/** `null` or the type: written as a type list where it can be, which serialises faster than a union. */
+/** `null` or the type: written as a type list if possible, which serialises faster than a union. */
 export function nullable<T extends TSchema>(schema: T) {
   const { type, enum: values } = schema as { type?: unknown; enum?: unknown[] }
   if (typeof type === 'string' && type !== 'object' && type !== 'array')
@@ -23,7 +23,7 @@ export const oneOf = <const V extends readonly string[]>(...values: V) =>
 /** A JSON object with any content. */
 export const AnyObject = Type.Record(Type.String(), Type.Unknown())
 
-/** Problems of a request that was carried out all the same. Absent when there are none. */
+/** Problems of a request that was carried out anyway. Absent if there are none. */
 export const Warnings = Type.Array(Type.String(), {
   description: 'Fields of the body and parameters of the query that are unknown and were ignored',
 })
@@ -42,7 +42,7 @@ export const list = <T extends TSchema>(schema: T) =>
     data: Type.Array(schema, { description: 'The records of this page' }),
     nextCursor: nullable(Type.String({ description: 'Send it as `cursor` for the next page; null on the last page' })),
   })
-/** A list that is always whole: the spec's `{ data: [...] }`. */
+/** A list without paging: the spec's `{ data: [...] }`. */
 export const wholeList = <T extends TSchema>(schema: T) =>
   Type.Object({ data: Type.Array(schema, { description: 'All records' }) })
 
@@ -61,13 +61,13 @@ export const pageQuery = {
 }
 export const PageQuery = Type.Object(pageQuery)
 
-/** A value that is taken in but never shown: not in a read, not in the audit log. */
+/** A write-only value: never in a read, never in the audit log. */
 export const secret = <T extends TSchema>(schema: T): T => ({ ...schema, writeOnly: true })
 
 export const text = (maximum: number, minimum = 0) => Type.String({ minLength: minimum, maxLength: maximum })
 /**
- * One line with at least one character that is seen. What steers a terminal, ends a line or turns the direction of writing
- * around is in no name: names are in logs, mails and terminals, where they would pass for something else.
+ * A single line with at least one visible character. Names must not contain characters that control a terminal, end a line or
+ * change the text direction: names appear in logs, emails and terminals, where these could deceive the reader.
  */
 export const filledText = (maximum: number) =>
   Type.String({
@@ -82,5 +82,5 @@ export const Hostname = Type.String({
   maxLength: 253,
   pattern: '^(?=.{1,253}$)([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\\.)+[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$',
 })
-/** A host name as people write it: any case, any script, a dot at the end; the server brings it into its one form. */
+/** A host name as users write it: any case, any script, with or without a trailing dot; the server normalises it. */
 export const DomainName = Type.String({ minLength: 1, maxLength: 254, pattern: '^[^\\s/:@?#%\\[\\]\\\\]+$' })

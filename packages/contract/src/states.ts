@@ -1,4 +1,6 @@
-/** Every state machine of the product is a table here; one function a machine moves it, and a terminal status is final. */
+/**
+ * Every state machine of the product is a table here; one function per machine changes the state, and a terminal status is final.
+ */
 
 export const terminalStatuses = ['succeeded', 'failed', 'cancelled', 'server_error'] as const
 export type TerminalStatus = (typeof terminalStatuses)[number]
@@ -23,7 +25,7 @@ export const runMoves = {
 export const restoreStatuses = ['staged', 'applying', ...terminalStatuses] as const
 export type RestoreStatus = (typeof restoreStatuses)[number]
 
-/** `staged` can fail on its own: the archive is checked in the background before anything is touched. */
+/** `staged` can fail without being applied: the archive is verified in the background before anything is changed. */
 export const restoreMoves = {
   staged: ['applying', ...ended],
   applying: ['succeeded', ...ended],
@@ -36,7 +38,7 @@ export const restoreMoves = {
 export const deploymentStatuses = ['queued', 'building', 'deploying', 'live', 'superseded', 'failed', 'cancelled'] as const
 export type DeploymentStatus = (typeof deploymentStatuses)[number]
 
-/** A rollback starts a kept image, so it goes from `queued` straight to `deploying`. */
+/** A rollback starts a kept image, so it goes from `queued` directly to `deploying`. */
 export const deploymentMoves = {
   queued: ['building', 'deploying', 'failed', 'cancelled'],
   building: ['deploying', 'failed', 'cancelled'],
@@ -50,7 +52,10 @@ export const deploymentMoves = {
 export const environmentStates = ['live', 'sleeping', 'waking', 'stopped'] as const
 export type EnvironmentState = (typeof environmentStates)[number]
 
-/** What an environment that was deployed is doing. It has no end: `waking` is held until it runs, `stopped` is disabled. */
+/**
+ * The state of a deployed environment. There is no terminal state: requests to a `waking` one wait until it runs, `stopped` is
+ * disabled.
+ */
 export const environmentMoves = {
   live: ['sleeping', 'waking', 'stopped'],
   sleeping: ['live', 'stopped'],
@@ -61,7 +66,7 @@ export const environmentMoves = {
 export const departureStates = ['packing', 'packed', 'releasing', 'ready', 'departed', 'failed', 'aborted'] as const
 export type DepartureState = (typeof departureStates)[number]
 
-/** A project that is packed goes on serving; from `releasing` on it is stopped, until it departed or was kept after all. */
+/** A packed project continues to serve; from `releasing` on it is stopped, until it departed or the move was aborted. */
 export const departureMoves = {
   packing: ['packed', 'failed', 'aborted'],
   packed: ['releasing', 'aborted'],
@@ -87,7 +92,9 @@ export const arrivalMoves = {
   aborted: [],
 } as const satisfies Moves<ArrivalState>
 
-/** Where a project is: `arriving` and `landing` are hidden until they are `here`; `departing` is stopped; `departed` is a kept copy. */
+/**
+ * Where a project is: `arriving` and `landing` are hidden until they are `here`; `departing` is stopped; `departed` is a kept copy.
+ */
 export const presences = ['here', 'arriving', 'landing', 'departing', 'departed'] as const
 export type Presence = (typeof presences)[number]
 
@@ -99,7 +106,7 @@ export const presenceMoves = {
   landing: ['here', 'departed'],
 } as const satisfies Moves<Presence>
 
-/** In their order. Until `committing` everything is taken back when something fails; from there on it goes forward. */
+/** Phases in order. A failure before `committing` rolls everything back; from then on the move only goes forward. */
 export const transferPhases = [
   'packing',
   'sending',
@@ -118,7 +125,7 @@ export type TransferPhase = (typeof transferPhases)[number]
 export const tlsStates = ['none', 'pending', 'active', 'error'] as const
 export type TlsState = (typeof tlsStates)[number]
 
-/** How a domain stands to its certificate. One in use stays until it has ended; `none` is a domain that is not served any more. */
+/** The state of a domain's certificate. A valid one is used until it expires; `none` is a domain that is no longer served. */
 export const tlsMoves = {
   none: ['pending', 'active', 'error'],
   pending: ['active', 'error', 'none'],
@@ -145,11 +152,11 @@ export type Moves<S extends string> = Readonly<Record<S, readonly S[]>>
 
 export const canMove = <S extends string>(moves: Moves<S>, from: S, to: S): boolean => moves[from].includes(to)
 
-/** The statuses that a row may have to be moved to `to`: the `WHERE status IN (…)` of an atomic move. */
+/** The statuses from which a row may change to `to`: the `WHERE status IN (…)` of an atomic update. */
 export const sourcesOf = <S extends string>(moves: Moves<S>, to: S): S[] =>
   (Object.keys(moves) as S[]).filter((from) => canMove(moves, from, to))
 
-/** The same, or in that state already: for a move that also brings new facts. */
+/** The same, including `to` itself: for an update that also writes new data. */
 export const sourcesOrSelf = <S extends string>(moves: Moves<S>, to: S): S[] => [...sourcesOf(moves, to), to]
 
 const endsOf = <S extends string>(moves: Moves<S>): ReadonlySet<S> =>
@@ -158,5 +165,5 @@ const endsOf = <S extends string>(moves: Moves<S>): ReadonlySet<S> =>
 export const terminalRun = endsOf<RunStatus>(runMoves)
 export const terminalRestore = endsOf<RestoreStatus>(restoreMoves)
 export const terminalDeployment = endsOf<DeploymentStatus>(deploymentMoves)
-/** Nothing is under way any more: a deployment's stream completes here, though a live one is superseded later. */
+/** Statuses in which no work is running: a deployment's stream completes here, although a live one is superseded later. */
 export const settledDeployment: ReadonlySet<DeploymentStatus> = new Set<DeploymentStatus>([...terminalDeployment, 'live'])

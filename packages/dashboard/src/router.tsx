@@ -12,7 +12,7 @@ import { NotFound } from './shell/not-found.tsx'
 import { Shell } from './shell/shell.tsx'
 
 const root = createRootRoute({ notFoundComponent: NotFound })
-// Asked for while the page's own script is still on its way, and waited for by whoever needs it.
+// The session is requested while the page's own script is still loading; components wait for it if they need it.
 const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
@@ -23,7 +23,7 @@ const shell = createRoute({
 const text = (value: unknown) => (value === undefined || value === null ? '' : String(value))
 const credentials = (search: Record<string, unknown>) => ({ code: text(search.code), email: text(search.email) })
 
-/** Seen without signing in. */
+/** Pages without sign-in. */
 const open = [
   createRoute({
     getParentRoute: () => root,
@@ -50,7 +50,7 @@ const open = [
   }),
 ]
 
-/** What the first page shows: at once for somebody who was signed in here the last time, else as soon as it is known who asks. */
+/** Prefetches the first page's data: immediately if a user was signed in last time, otherwise once the session is known. */
 const readProjects = async () => {
   if (wasSignedIn.get() || (await queries.fetchQuery(sessionQuery)))
     await queries.prefetchQuery(readOptions(contract.projects.home, {}))
@@ -61,7 +61,7 @@ const inside = Object.entries(pages).map(([path, component]) =>
     getParentRoute: () => shell,
     path,
     component,
-    // A read that fails is told by the page, which asks again.
+    // A failed read is reported by the page, which repeats it.
     loader: () => void (path === '/' && readProjects().catch(() => {})),
   }),
 )

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander'
 
-/** What a shell needs to complete commands and options; made from the commands themselves. */
+/** Prints a shell's completion script, generated from the commands and options themselves. */
 export function addCompletion(program: Command): void {
   program
     .command('completion')
@@ -10,7 +10,7 @@ export function addCompletion(program: Command): void {
 }
 
 interface Words {
-  /** The commands before it, joined by spaces; '' at the top. */
+  /** The parent commands, joined by spaces; '' at the top level. */
   after: string
   commands: { name: string; description: string }[]
   options: string[]
@@ -27,7 +27,7 @@ function wordsOf(command: Command, after = ''): Words[] {
 
 const candidates = ({ commands, options }: Words) => [...commands.map(({ name }) => name), ...options].join(' ')
 
-/** The words before the cursor that are commands choose the list. */
+/** Selects the candidates by the commands before the cursor. */
 const cases = (all: Words[]) => all.map((words) => `    '${words.after}') words='${candidates(words)}' ;;`).join('\n')
 
 const choose = (all: Words[]) => `  local path='' word words=''

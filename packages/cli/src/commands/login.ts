@@ -53,7 +53,7 @@ async function tokenBySigningIn(url: string, options: Options): Promise<string> 
   return data.token
 }
 
-/** What `berth up` prints on its first start. */
+/** Parses the set-up link that `berth up` prints on its first start. */
 function setupOf(link: string): { url: string; code: string } {
   const url = URL.canParse(link) ? new URL(link) : null
   const code = url?.searchParams.get('code')
@@ -61,7 +61,7 @@ function setupOf(link: string): { url: string; code: string } {
   return { url: url.origin, code }
 }
 
-/** The answer's cookie is what counts here, which the typed client does not hand out. */
+/** Uses fetch, because the session is in the response's cookie, which the typed client does not expose. */
 async function openSession(url: string, how: 'login' | 'setup', body: object): Promise<string> {
   const answer = await fetch(`${url}/api/auth/${how}`, {
     method: 'POST',

@@ -23,7 +23,7 @@ export function addOpen(program: Command): void {
     })
 }
 
-/** By the desktop's own opener; a machine without one has the address on its terminal all the same. */
+/** Uses the desktop's opener; without one, the address was printed to the terminal already. */
 function openInBrowser(url: string): void {
   if (!/^https?:\/\//.test(url)) return
   const opener = process.platform === 'darwin' ? 'open' : 'xdg-open'

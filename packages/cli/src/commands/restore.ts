@@ -37,7 +37,7 @@ export function addRestore(program: Command): void {
     })
 }
 
-/** Names of what went wrong are enough; a stack says nothing to whoever has lost a machine. */
+/** Reports only the error's message: a stack trace does not help a user who has lost a machine. */
 function asPlain(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Plain) return error
   return new Plain(error.name === 'NotAge' ? `This file ${error.message}` : error.message)

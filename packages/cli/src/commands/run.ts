@@ -35,7 +35,7 @@ export function addRun(program: Command): void {
         if (!gone.signal.aborted) throw error
         process.exitCode = 130
       }
-      // What is typed or piped in may go on for ever; nobody reads it any more.
+      // Standard input may never end, and is no longer read.
       process.stdin.destroy()
     })
 }
@@ -56,7 +56,7 @@ function bodyOf(argv: string[], { environment, service, env }: Options) {
 
 type Body = ReturnType<typeof bodyOf> & { input: boolean }
 
-/** Hands what it writes on, byte for byte, until it ends. */
+/** Copies the program's output unchanged until it ends. */
 async function follow(client: Connection, id: string, body: Body, abort: AbortSignal): Promise<ExecExit> {
   let feeding: Promise<unknown> | undefined
   for await (const { event, data } of client.stream(contract.deployments.exec, { params: { id }, body, abort })) {
@@ -70,7 +70,10 @@ async function follow(client: Connection, id: string, body: Body, abort: AbortSi
   throw new Plain('The connection was lost, and the command was stopped')
 }
 
-/** Its end is told by the stream: whether it took all of its input is its own affair. */
+/**
+ * Sends standard input. Errors are ignored: the stream reports how the program ended, and the program need not read all of its
+ * input.
+ */
 function feed(client: Connection, params: { id: string; execId: string }, abort: AbortSignal): Promise<unknown> {
   const upload = ReadableStream.from(process.stdin) as unknown as BodyInit
   return client.call(contract.deployments.execInput, { params, upload, abort }).catch(() => undefined)

@@ -3,7 +3,7 @@ import { levels, permissions, roles } from '../permissions.ts'
 import { filledText, Id, nullable, oneOf, Time } from '../shape.ts'
 
 export const Email = Type.String({ format: 'email', maxLength: 254 })
-/** Long enough to be worth a hash; the upper bound keeps hashing cheap to refuse. */
+/** The minimum resists guessing; the maximum keeps the cost of hashing bounded. */
 export const Password = Type.String({ minLength: 8, maxLength: 200 })
 export const RoleName = oneOf(...roles)
 export const LevelName = oneOf(...levels)
@@ -23,12 +23,12 @@ export const Organization = Type.Object({
 export type Organization = Static<typeof Organization>
 
 const Quota = Type.Object({ limit: nullable(Type.Number()), used: Type.Number() })
-/** What an organisation may have here, and has; a limit that is null is none. More builds than that at once wait for their turn. */
+/** Limits of an organisation on this instance, and what it uses; a null limit is unlimited. Builds above the limit wait. */
 export const Quotas = Type.Object({ projects: Quota, cpuCores: Quota, memoryMb: Quota, builds: Quota })
 export type Quotas = Static<typeof Quotas>
 export type QuotaName = keyof Quotas
 
-/** A limit that is not named stays; null goes back to the instance's own. */
+/** A limit that is left out is unchanged; null resets it to the instance's default. */
 export const QuotaLimitsBody = Type.Object({
   projects: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: 1_000_000 }))),
   cpuCores: Type.Optional(nullable(Type.Number({ minimum: 0, maximum: 1_000_000 }))),
@@ -37,7 +37,7 @@ export const QuotaLimitsBody = Type.Object({
 })
 export type QuotaLimitsBody = Static<typeof QuotaLimitsBody>
 
-/** The record of one organisation; `quotas` is null where it is held to nothing. */
+/** The record of one organisation; `quotas` is null if it has no limits. */
 export const OrganizationRecord = Type.Object({ ...Organization.properties, quotas: nullable(Quotas) })
 export type OrganizationRecord = Static<typeof OrganizationRecord>
 
@@ -47,13 +47,13 @@ export const Session = Type.Object({
   role: RoleName,
   permissions: Type.Array(Type.String()),
   via: oneOf('session', 'token'),
-  /** The token that was sent; null for a session. */
+  /** The token used for the request; null for a session. */
   tokenId: nullable(Id),
   expiresAt: nullable(Time),
 })
 export type Session = Static<typeof Session>
 
-/** To sign up with an organisation of one's own; the code is shown once, and mailed where the instance can. */
+/** An invitation to sign up with a new organisation; the code is shown once, and sent by email if the instance can. */
 export const SignUpInvitation = Type.Object({ email: Type.String(), code: Type.String(), url: Type.String(), expiresAt: Time })
 export type SignUpInvitation = Static<typeof SignUpInvitation>
 
@@ -68,7 +68,7 @@ export const Token = Type.Object({
   createdAt: Time,
 })
 export type Token = Static<typeof Token>
-/** Only the answer that creates a token holds its value. */
+/** Only the response that creates a token contains its value. */
 export const NewToken = Type.Object({ ...Token.properties, token: Type.String() })
 
 export const TokenBody = Type.Object({
@@ -97,8 +97,8 @@ export const Invitation = Type.Object({
 })
 export type Invitation = Static<typeof Invitation>
 /**
- * The code is shown once, to the one who invites; only its hash is stored. Null on a cloud with a mail server: it goes to the
- * mailbox alone.
+ * The code is shown once, to the inviting user; only its hash is stored. Null on a cloud with a mail server, where the code is sent
+ * only by email.
  */
 export const NewInvitation = Type.Object({
   ...Invitation.properties,

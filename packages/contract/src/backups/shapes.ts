@@ -6,7 +6,7 @@ import { restoreStatuses, runStatuses } from '../states.ts'
 export const DestinationKind = oneOf('local', 's3', 'sftp')
 export type DestinationKind = Static<typeof DestinationKind>
 
-/** What a read shows of a destination's config: keys and passwords are write-only. */
+/** The part of a destination's config that a read shows: keys and passwords are write-only. */
 export const DestinationConfig = Type.Object({
   path: Type.Optional(Type.String()),
   endpoint: Type.Optional(Type.String()),
@@ -83,7 +83,7 @@ describeFields(SftpConfig, {
   hostKey: 'SHA-256 fingerprint of the host key; pinned at the first contact when absent',
 })
 
-/** The config's own fields depend on the kind, so the module checks them. */
+/** The fields of the config depend on the kind, so the module validates them. */
 const configByKind = byKind({ local: LocalConfig, s3: S3Config, sftp: SftpConfig })
 export const DestinationBody = Type.Object({ name: filledText(100), kind: DestinationKind, config: secret(configByKind) })
 export type DestinationBody = Static<typeof DestinationBody>
@@ -94,7 +94,7 @@ export const DestinationChanges = Type.Object({
 })
 export type DestinationChanges = Static<typeof DestinationChanges>
 
-/** What goes wrong with a run or a restore, in words that a person can act on. */
+/** Why a run or a restore failed, in terms that a user can act on. */
 export const BackupFailure = Type.Object({ code: Type.String(), message: Type.String() })
 export type BackupFailure = Static<typeof BackupFailure>
 
@@ -112,12 +112,12 @@ export const BackupArtifact = Type.Object({
 })
 export type BackupArtifact = Static<typeof BackupArtifact>
 
-/** `policyId` is null once the policy is gone; its runs stay restorable. */
+/** `policyId` is null once the policy is deleted; its runs stay restorable. */
 export const BackupRun = Type.Object({
   id: Id,
   policyId: nullable(Id),
   projectId: Id,
-  /** As it was when the run was made: the project may be deleted. */
+  /** Name at the time of the run: the project may be deleted since. */
   projectName: Type.String(),
   serviceId: nullable(Id),
   status: BackupRunStatus,
@@ -133,7 +133,7 @@ export const BackupRun = Type.Object({
   protectedUntil: nullable(Time),
   prunedAt: nullable(Time),
   proven: Type.Boolean(),
-  /** Data that a run which succeeded left out without being told to. */
+  /** Data that a successful run left out without being configured to. */
   warning: nullable(Type.String()),
   error: nullable(BackupFailure),
 })
@@ -146,7 +146,7 @@ export const RunsQuery = Type.Object({
 })
 export type RunsQuery = Static<typeof RunsQuery>
 
-/** Lists runs of the whole organisation, deleted projects included. */
+/** Lists runs of the whole organisation, including deleted projects. */
 export const OrganizationRunsQuery = Type.Object({ ...RunsQuery.properties, projectId: Type.Optional(Id) })
 export type OrganizationRunsQuery = Static<typeof OrganizationRunsQuery>
 
@@ -178,9 +178,9 @@ export const BackupPolicy = Type.Object({
   postCommand: nullable(Type.String()),
   encryption: Type.Literal(true),
   webhookEnabled: Type.Boolean(),
-  /** How often its newest good run is restored into a throw-away place; null: never. */
+  /** How often its newest successful run is restored into a temporary location as a test; null: never. */
   proveEveryDays: nullable(Type.Integer()),
-  /** Each deployment of the project runs it first, and goes on only when it has succeeded. */
+  /** Every deployment of the project runs this policy first, and continues only if the run succeeded. */
   beforeDeploy: Type.Boolean(),
   createdBy: nullable(Id),
   createdAt: Time,
@@ -199,7 +199,7 @@ export const BackupPolicy = Type.Object({
 })
 export type BackupPolicy = Static<typeof BackupPolicy>
 
-/** `webhookToken`: shown once, in the answer that made it; only its hash is stored. */
+/** `webhookToken` is shown once, in the response that created it; only its hash is stored. */
 export const ChangedPolicy = Type.Object({ ...BackupPolicy.properties, webhookToken: Type.Optional(Type.String()) })
 export type ChangedPolicy = Static<typeof ChangedPolicy>
 
@@ -220,12 +220,12 @@ const policyFields = {
 export const PolicyBody = Type.Object({ destinationId: Id, serviceId: Type.Optional(nullable(Id)), ...policyFields })
 export type PolicyBody = Static<typeof PolicyBody>
 
-/** The allow-list: what a policy is bound to and who made it are not in it, nor is the webhook token itself. */
+/** The fields that may be changed. The policy's project, its creator and the webhook token itself cannot. */
 export const PolicyChanges = Type.Object({
   destinationId: Type.Optional(Id),
   ...policyFields,
   enableWebhook: Type.Optional(Type.Boolean()),
-  /** As the record has it, so that a record can be sent back; `enableWebhook` wins. */
+  /** Accepted so that a record can be sent back as a body; `enableWebhook` takes precedence. */
   webhookEnabled: Type.Optional(Type.Boolean()),
   rotateWebhookToken: Type.Optional(Type.Boolean()),
 })
@@ -248,15 +248,18 @@ export const RestoreVerification = Type.Object({
 })
 export type RestoreVerification = Static<typeof RestoreVerification>
 
-/** A restore or the verification of its archive has got another status; a `staged` one is told of again when the latter changes. */
+/**
+ * A restore or the verification of its archive changed its status. A `staged` restore is reported again when the verification
+ * changes.
+ */
 export const RestoreTransition = Type.Object({ status: BackupRestoreStatus, at: Time, verification: RestoreVerification })
 export type RestoreTransition = Static<typeof RestoreTransition>
 
-/** A volume that a restore to a copy made. */
+/** A volume that a restore to a copy created. */
 export const RestoredVolume = Type.Object({ id: Id, name: Type.String() })
 export type RestoredVolume = Static<typeof RestoredVolume>
 
-/** What applying would change, item by item. */
+/** The changes that applying the restore would make, item by item. */
 export const RestoreReport = Type.Object({
   changes: Type.Array(
     Type.Object({
@@ -281,7 +284,7 @@ export const RestoreReport = Type.Object({
 })
 export type RestoreReport = Static<typeof RestoreReport>
 
-/** Never holds the confirmation token. `dataState` says what a restore that ended early left behind. */
+/** Never contains the confirmation token. `dataState` is the state of the data after a restore that ended early. */
 export const BackupRestore = Type.Object({
   id: Id,
   runId: Id,
@@ -293,7 +296,7 @@ export const BackupRestore = Type.Object({
   bytesTotal: nullable(Type.Integer()),
   bytesDone: Type.Integer(),
   preRestoreRunId: nullable(Id),
-  /** The volumes that a restore to a copy made; empty for one in place. */
+  /** The volumes that a restore to a copy created; empty for a restore in place. */
   volumes: Type.Array(RestoredVolume),
   dataState: oneOf('untouched', 'partly_written', 'restored', 'undone'),
   error: nullable(BackupFailure),

@@ -23,7 +23,7 @@ export const DeploymentCommit = Type.Object({
 })
 export type DeploymentCommit = Static<typeof DeploymentCommit>
 
-/** Why it failed: the words, and the last lines that the build or the app wrote. */
+/** Why it failed: the message, and the last lines that the build or the app wrote. */
 export const DeploymentFailure = Type.Object({
   code: Type.String(),
   message: Type.String(),
@@ -31,7 +31,7 @@ export const DeploymentFailure = Type.Object({
 })
 export type DeploymentFailure = Static<typeof DeploymentFailure>
 
-/** How a deployment was built and is run: the settings, and what was detected where they leave it open. */
+/** How a deployment was built and is run: the settings, and detected values where a setting is empty. */
 export const DeploymentPlan = Type.Object({
   type: oneOf('app', 'static', 'worker', 'services'),
   framework: nullable(Type.String()),
@@ -45,7 +45,7 @@ export const DeploymentPlan = Type.Object({
 })
 export type DeploymentPlan = Static<typeof DeploymentPlan>
 
-/** What a deployment was built from; the commit is beside it. */
+/** The source a deployment was built from; the commit is a separate field. */
 export const DeploymentSource = Type.Object({
   kind: oneOf('git', 'local', 'upload', 'image', 'none'),
   url: nullable(Type.String({ description: 'The git remote' })),

@@ -4,7 +4,7 @@ import { route } from '../route.ts'
 import { data, text, wholeList } from '../shape.ts'
 import { PullRequest, WebhookReceipt } from './shapes.ts'
 
-/** What a git host reports, and what comes of it: deployments on push, previews of pull requests. */
+/** Webhook deliveries of git hosts, and their results: deployments on push, previews of pull requests. */
 export const gitEvents = {
   receiveWebhook: route('POST /webhooks/git/:provider', {
     summary: 'What the git host reports: push, pull request, installation deleted, ping; signed over the raw body',

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { maybe, nullable, oneOf, Time } from '../shape.ts'
 
-/** What became of a delivery of the git host. */
+/** The result of a git host's webhook delivery. */
 export const WebhookReceipt = Type.Object({
   outcome: oneOf('accepted', 'ignored', 'duplicate', 'pong'),
   reason: nullable(Type.String()),
@@ -9,8 +9,8 @@ export const WebhookReceipt = Type.Object({
 export type WebhookReceipt = Static<typeof WebhookReceipt>
 
 /**
- * `active`: it has a preview. `waiting`: it comes from a fork, and somebody has to approve it. `blocked`: there is no room
- * for it, and `reason` says why. `expired`: nobody pushed to it for longer than previews are kept.
+ * `active`: it has a preview. `waiting`: it comes from a fork, and a user must approve it. `blocked`: a limit prevents the preview,
+ * and `reason` says which. `expired`: it had no push for longer than previews are kept.
  */
 export const PullRequestState = oneOf('active', 'waiting', 'blocked', 'expired', 'closed')
 export type PullRequestState = Static<typeof PullRequestState>
@@ -28,7 +28,7 @@ export const PullRequest = Type.Object({
   /** The slug of its environment. */
   environment: maybe,
   url: maybe,
-  /** Who let a fork's code run, and which commit. */
+  /** The user who allowed a fork's code to run, and for which commit. */
   approvedBy: maybe,
   approvedCommit: maybe,
   updatedAt: Time,

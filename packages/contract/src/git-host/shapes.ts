@@ -6,7 +6,7 @@ import { nullable, oneOf, secret, Time, text } from '../shape.ts'
 export const GitHostProvider = oneOf('github', 'gitlab', 'gitea')
 export type GitHostProvider = Static<typeof GitHostProvider>
 
-/** Which host is meant where an organisation is connected to several; left out, the one that was connected first. */
+/** Selects a git host if an organisation is connected to several; default: the one that was connected first. */
 const provider = { provider: Type.Optional(GitHostProvider) }
 export const ProviderQuery = Type.Object(provider)
 export type ProviderQuery = Static<typeof ProviderQuery>
@@ -85,7 +85,7 @@ export type ConnectPoll = Static<typeof ConnectPoll>
 export const ConnectBody = Type.Object({ source: Type.Optional(oneOf('oauth', 'cli')) })
 export type ConnectBody = Static<typeof ConnectBody>
 
-/** One flat schema on the wire, so that it serialises without trying variants; the type keeps them apart by `flow`. */
+/** A single flat schema on the wire, so that it serialises without trying variants; the type distinguishes them by `flow`. */
 export const ConnectReply = Type.Unsafe<ConnectReply>(
   Type.Object({
     connected: Type.Boolean(),
@@ -112,7 +112,7 @@ export type ConnectReply =
     }
   | { connected: false; flow: 'terminal'; command: string; message: string }
 
-/** What the git host adds to the callback's address; the module judges which of it belong together. */
+/** Parameters that the git host adds to the callback URL; the module checks which combinations are valid. */
 export const RedirectQuery = Type.Object({
   code: Type.Optional(text(2000)),
   state: Type.Optional(text(2000)),
@@ -123,12 +123,12 @@ export const RedirectQuery = Type.Object({
 })
 export type RedirectQuery = Static<typeof RedirectQuery>
 
-/** An instance that is linked to this cloud, and where the browser of its person goes on once it comes back from the git host. */
+/** A linked instance that asks this cloud to connect a git host, and the URL to which the user's browser returns afterwards. */
 export const HandoffBody = Type.Object({
   provider: GitHostProvider,
   returnTo: Type.String({ minLength: 1, maxLength: 200, pattern: '^https?://[A-Za-z0-9.:[\\]-]+$' }),
   state: Type.String({ minLength: 1, maxLength: 600, pattern: '^[A-Za-z0-9._-]+$' }),
-  /** SHA-256, in base64url, of the verifier that what came of it is collected with. */
+  /** SHA-256, in base64url, of the verifier that is needed to collect the result. */
   challenge: Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' }),
 })
 export type HandoffBody = Static<typeof HandoffBody>
@@ -169,7 +169,7 @@ export type RepositoryBody = Static<typeof RepositoryBody>
 export const CloneToken = Type.Object({ token: Type.String(), cloneUrl: Type.String(), command: Type.String() })
 export type CloneToken = Static<typeof CloneToken>
 
-/** A path inside a repository: no step of it is `..`, it is no option, and all of it can be seen. */
+/** A path inside a repository: without `..`, without a leading hyphen, and without invisible characters. */
 const RepositoryPath = Type.String({
   maxLength: 1000,
   pattern: '^(?!-)(?![^]*(?:^|[/\\\\])\\.\\.(?:[/\\\\]|$))[^\\u0000-\\u001f\\u007f-\\u009f\\p{Cf}]*$',

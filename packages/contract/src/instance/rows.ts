@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { route } from '../route.ts'
 import { data, oneOf } from '../shape.ts'
 
-/** What keeps projects apart; only those who have signed in are told. */
+/** How projects are isolated from each other; shown only to signed-in users. */
 const isolation = Type.Object({ kind: oneOf('docker', 'bubblewrap', 'own-users', 'none'), words: Type.String() })
 
 export const instance = {

@@ -12,7 +12,7 @@ export const AdoptBody = Type.Object({
 })
 export type AdoptBody = Static<typeof AdoptBody>
 
-/** `plan=true`: nothing is recorded; the answer says what a deployment would do. */
+/** `plan=true` records nothing; the response describes what a deployment would do. */
 export const AdoptQuery = Type.Object({ plan: Type.Optional(Type.Boolean()) })
 
 const Words = Type.Record(Type.String(), Type.String())
@@ -33,7 +33,10 @@ export const DiscoveredPort = Type.Object({
 })
 export type DiscoveredPort = Static<typeof DiscoveredPort>
 
-/** A container as it runs, set against the Compose file that made it. Values of `env` are masked; `drift` names the fields that differ. */
+/**
+ * A running container, compared with the Compose file that created it. Values of `env` are masked; `drift` names the fields that
+ * differ.
+ */
 export const DiscoveredService = Type.Object({
   name: Type.String(),
   containerId: nullable(Type.String()),
@@ -89,10 +92,10 @@ export type Stack = Static<typeof Stack>
 export const ScanReply = Type.Object({ success: Type.Literal(true), stack: Stack })
 export type ScanReply = Static<typeof ScanReply>
 
-/** `renamed`: the name on the server → the name in the project, where two services would share one. */
+/** `renamed`: the name on the server → the name in the project, if two services would share a name. */
 export const AdoptReply = Type.Object({
   success: Type.Literal(true),
-  /** null: only a plan was asked for. */
+  /** null: only a plan was requested. */
   project: nullable(Project),
   adopted: Type.Array(
     Type.Object({
@@ -105,7 +108,7 @@ export const AdoptReply = Type.Object({
   ),
   renamed: Words,
   warnings: Type.Array(Type.String()),
-  /** What a deployment of it would do on the server, step by step. */
+  /** The steps that a deployment of it would take on the server. */
   plan: Type.Array(Type.String()),
 })
 export type AdoptReply = Static<typeof AdoptReply>

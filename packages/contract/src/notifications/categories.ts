@@ -1,4 +1,4 @@
-/** The static registry: what can be announced, and whether it reaches people who never chose. */
+/** All notification categories, and whether they are enabled by default. */
 export const categories = [
   {
     id: 'deploy.failed',
@@ -15,7 +15,7 @@ export const categories = [
   {
     id: 'deploy.cancelled',
     label: 'Deployment cancelled',
-    description: 'Somebody, or a newer push, cancelled a deployment.',
+    description: 'A user, or a newer push, cancelled a deployment.',
     defaultEnabled: false,
   },
   {
@@ -94,7 +94,7 @@ export const categories = [
   {
     id: 'member.joined',
     label: 'Member joined',
-    description: 'Somebody accepted an invitation to the organisation.',
+    description: 'A user accepted an invitation to the organisation.',
     defaultEnabled: false,
   },
   {

@@ -16,7 +16,7 @@ export const NotificationCategory = Type.Object({
 })
 export type NotificationCategory = Static<typeof NotificationCategory>
 
-/** What a read shows of a channel's config: signing secrets and chat URLs are never in it whole. */
+/** The part of a channel's config that a read shows: signing secrets and chat URLs are never complete in it. */
 export const ChannelConfig = Type.Object({
   address: Type.Optional(Type.String()),
   url: Type.Optional(Type.String()),
@@ -38,7 +38,7 @@ const channel = {
 export const Channel = Type.Object(channel)
 export type Channel = Static<typeof Channel>
 
-/** `secret`: the signing key that the service made for a webhook channel, shown this once. */
+/** `secret`: the generated signing key of a webhook channel, shown only here. */
 export const CreatedChannel = Type.Object({ ...channel, secret: Type.Optional(Type.String()) })
 export type CreatedChannel = Static<typeof CreatedChannel>
 
@@ -51,7 +51,7 @@ describeFields(WebhookConfig, {
     'Key of the signature in `berth-signature`. Absent at creation: one is made and shown once; absent in a change: it stays',
 })
 
-/** The config's own fields depend on the kind, so the module checks them. */
+/** The fields of the config depend on the kind, so the module validates them. */
 const configByKind = byKind({
   email: Type.Object({ address: Type.String({ maxLength: 254, description: 'The e-mail address' }) }),
   webhook: WebhookConfig,

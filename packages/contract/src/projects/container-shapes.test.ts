@@ -37,7 +37,7 @@ describe('what a container may be told about itself', () => {
     ['the machine under its other spelling', { extraHosts: [{ name: 'me', address: '::FFFF:7f00:1' }] }],
     ['more open files than are given', { ulimits: [{ name: 'nofile', soft: 1, hard: 2_000_000 }] }],
     ['dumps of memory', { ulimits: [{ name: 'core', soft: 0, hard: 1 }] }],
-    ['a limit that nobody knows', { ulimits: [{ name: 'rtprio', soft: 1, hard: 1 }] }],
+    ['an unknown limit', { ulimits: [{ name: 'rtprio', soft: 1, hard: 1 }] }],
     ['a folder that is no path', { tmpfs: [{ target: 'run' }] }],
     ['a user with a space', { user: 'a b' }],
   ])('not %s', (_, settings) => expect(isTaken(settings)).toBe(false))

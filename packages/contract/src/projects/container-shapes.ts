@@ -1,33 +1,33 @@
 import { type Static, Type } from 'typebox'
 import { nullable } from '../shape.ts'
 
-/** What a container may be told about itself. A Compose file and the API are held to the same. */
+/** Patterns of container settings, for the Compose file and for the API. */
 export const containerPatterns = {
   user: '^[a-zA-Z0-9_][\\w.-]{0,62}(:[a-zA-Z0-9_][\\w.-]{0,62})?$',
   path: '^/[^\\u0000-\\u001f]{0,299}$',
   hostname: '^[a-zA-Z0-9]([a-zA-Z0-9.-]{0,61}[a-zA-Z0-9])?$',
-  /** A name that it knows an address by. */
+  /** A host name in `extra_hosts`. */
   hostOfAddress: '^[a-zA-Z0-9]([a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?$',
   address: '^[0-9a-fA-F:.]{2,45}$',
-  /** The container itself, and what only the machine's own network answers: no name leads there. */
+  /** Loopback addresses, and link-local ones that only the machine's own network answers: `extra_hosts` must not name them. */
   withheldAddress: '^(?:127\\.|0\\.|169\\.254\\.|::1$|::$|[fF][eE][89aAbB][0-9a-fA-F]:|::[fF]{4}:)',
   stopSignal: '^((SIG)?[A-Z0-9+]{1,12}|\\d{1,2})$',
   capability: '^[A-Z_]{1,40}$',
   group: '^[a-zA-Z0-9_][\\w.-]{0,62}$',
   /** A network of the project, by its name in the Compose file. */
   network: '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$',
-  /** A name that a service has on a network. */
+  /** An alias of a service on a network. */
   alias: '^[a-zA-Z0-9_]([a-zA-Z0-9_.-]{0,61}[a-zA-Z0-9_])?$',
   platform: '^[a-z0-9]+/[a-z0-9_]+(/[a-z0-9]+)?$',
   dnsOption: '^[a-z0-9-]{1,40}(:\\d{1,5})?$',
-  /** Options of mount(8) for a tmpfs; its size is a field of its own. */
+  /** Mount options of a tmpfs, as in mount(8); its size is a separate field. */
   tmpfsOption: '^(rw|ro|exec|noexec|nosuid|nodev|(mode|uid|gid|nr_inodes)=[0-9]{1,10})$',
   sysctl: '^[\\d ]{1,40}$',
-  /** Only off: an address of its own would lead to the machine past the egress filter, which is for IPv4. */
+  /** Only 1 (off): with its own IPv6 address the container would bypass the egress filter, which covers only IPv4. */
   sysctlOfIpv6: '^1$',
 } as const
 
-/** The most of each limit that a container is given. Locked memory counts as the container's memory, so it may be unlimited (-1). */
+/** The maximum of each limit. Locked memory counts as the container's memory, so it may be unlimited (-1). */
 export const mostOfUlimit = {
   nofile: 1_048_576,
   nproc: 65_536,
@@ -37,13 +37,13 @@ export const mostOfUlimit = {
 } as const
 export type UlimitName = keyof typeof mostOfUlimit
 
-/** Files of the machine that a container may read: its time zone. */
+/** Files of the machine that a container may read: the time zone. */
 export const timeFiles = ['/etc/localtime', '/etc/timezone'] as const
 
-/** Rights that Docker gives a container by itself and Berth only on request: none of them reaches outside of it. */
+/** Capabilities that Docker grants by default and Berth only on request: none of them reaches outside the container. */
 export const addableCapabilities = ['AUDIT_WRITE', 'SETFCAP', 'SETPCAP', 'SYS_CHROOT'] as const
 
-/** Settings of the container's own network namespace: nobody else's connections feel them. */
+/** Settings of the container's own network namespace, which affect no other container's connections. */
 export const harmlessSysctls = [
   'net.core.somaxconn',
   'net.ipv4.ip_unprivileged_port_start',
@@ -59,20 +59,20 @@ export const harmlessSysctls = [
   'net.ipv6.conf.default.disable_ipv6',
 ] as const
 
-/** What a setting of `harmlessSysctls` may be set to. */
+/** The accepted values of a setting in `harmlessSysctls`. */
 export const sysctlPattern = (name: string): string =>
   name.startsWith('net.ipv6.') ? containerPatterns.sysctlOfIpv6 : containerPatterns.sysctl
 
-/** Processes and threads of one container. */
+/** Maximum processes and threads of one container. */
 export const mostProcesses = 1024
 
-/** Nobody waits longer for a project to end. */
+/** Maximum time to wait for a project to stop. */
 export const longestStopSeconds = 300
 
 const matching = (pattern: string) => Type.String({ pattern })
 const some = <T extends Parameters<typeof Type.Array>[0]>(item: T) => nullable(Type.Array(item, { maxItems: 100 }))
 
-/** -1 is Docker's word for unlimited. */
+/** -1 means unlimited in Docker. */
 export const leastOfUlimit = (name: string) => (name === 'memlock' ? -1 : 0)
 
 interface Ulimit {
@@ -96,7 +96,7 @@ const Sysctls = Type.Unsafe<Record<string, string>>(
   }),
 )
 
-/** An address that is not the machine's own: a project does not reach the machine it runs on. */
+/** An address that is not the machine's own: a project must not reach the machine it runs on. */
 const reachableAddress = `^(?!${containerPatterns.withheldAddress.slice(1)})${containerPatterns.address.slice(1)}`
 
 const ExtraHost = Type.Object({
@@ -104,7 +104,7 @@ const ExtraHost = Type.Object({
   address: matching(reachableAddress),
 })
 
-/** How a service's container is set up, beyond what its image says. */
+/** Settings of a service's container that override its image. */
 export const ContainerSettings = Type.Partial(
   Type.Object({
     user: nullable(matching(containerPatterns.user)),

@@ -12,7 +12,7 @@ export const Environment = Type.Object({
   type: oneOf('production', 'preview', 'development'),
   branch: maybe,
   url: maybe,
-  /** Of the pull request that made it, and removes it when it closes. */
+  /** Number of the pull request that created it; it is removed when the pull request closes. */
   pullRequest: nullable(Type.Integer()),
   /** Set while it is being removed. */
   deletingSince: nullable(Time),
@@ -50,5 +50,5 @@ export const EnvVariable = Type.Object({
   updatedAt: Time,
 })
 export type EnvVariable = Static<typeof EnvVariable>
-/** What a read shows in place of a secret value; sent back, it leaves the stored value alone. */
+/** Shown in place of a secret value; sent back, it leaves the stored value unchanged. */
 export const secretMask = '••••••••'

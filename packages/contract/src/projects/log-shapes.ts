@@ -5,9 +5,9 @@ export const LogLine = Type.Object({
   id: Type.Optional(Type.String()),
   time: Time,
   stream: oneOf('stdout', 'stderr'),
-  /** Its slug; null on lines that were kept before it was recorded. */
+  /** Slug of the environment; null on lines stored before this field existed. */
   environment: maybe,
-  /** The service that wrote it; null where the project is one app. */
+  /** The service that wrote it; null if the project is a single app. */
   service: maybe,
   message: Type.String(),
 })

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { nullable, Time, text } from '../shape.ts'
 
-/** Of a step that begins at `at`. A number that nobody measured is null: nothing ran, or nothing was asked. */
+/** A measurement of the step that begins at `at`; null if nothing was measured, because nothing ran or no request arrived. */
 const number = (description: string) => nullable(Type.Number({ description }))
 
 export const MetricPoint = Type.Object({

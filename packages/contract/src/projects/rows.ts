@@ -38,7 +38,7 @@ const read = { permission: 'project:read', ...on } as const
 const write = { permission: 'project:write', ...on } as const
 const admin = { permission: 'project:admin', ...on } as const
 
-/** What a project is made from: an upload, a server, and a folder of the machine, which only an operator may name. */
+/** References in a project's source: an upload, a server, and a folder of the machine, which only an operator may name. */
 const sources = {
   names: { uploadSessionId: 'uploadSession', serverId: 'server' },
   operator: [{ field: 'localPath' }],

@@ -11,7 +11,7 @@ export const ProjectType = oneOf('app', 'static', 'worker', 'services')
 export const SleepMode = oneOf('auto_sleep', 'always_on')
 export const Slug = Type.String({ minLength: 1, maxLength: 63, pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$' })
 
-/** Relative, and `..` is no part of it. */
+/** A relative path without `..`. */
 const relativePath = (maximum: number) =>
   Type.String({ maxLength: maximum, pattern: '^(?!/)(?!(.*/)?\\.\\.(/|$))[^\\u0000-\\u001f\\\\]*$' })
 const command = text(500)
@@ -30,7 +30,7 @@ export const Volume = Type.Object({
 })
 export type Volume = Static<typeof Volume>
 
-/** One service of a `services` project, in Compose's words. */
+/** A service of a `services` project, with Compose's field names. */
 export const Service = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 63, pattern: '^[a-zA-Z0-9][a-zA-Z0-9_.-]*$' }),
   image: Type.Optional(nullable(text(300))),
@@ -73,19 +73,19 @@ export const Service = Type.Object({
 })
 export type Service = Static<typeof Service>
 
-/** A service as a body names it: the values of its variables are never shown again. */
+/** A service in a request body: the values of its variables are never shown again. */
 const ServiceBody = Type.Object({
   ...Service.properties,
   environment: Type.Optional(secret(Type.Record(Type.String(), Type.String()))),
 })
 
-/** By the names of services: whether each has an address of its own, whatever the Compose file publishes. */
+/** Service name → whether the service has its own address, whatever the Compose file publishes. */
 export const ServiceRoutes = Type.Record(Type.String({ pattern: '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$' }), Type.Boolean(), {
   maxProperties: 100,
 })
 export type ServiceRoutes = Static<typeof ServiceRoutes>
 
-/** One side of a project's resources as a body names it; null goes back to the default amount. Parts of a MB are rounded up. */
+/** Resources of production or of builds in a request body; null resets to the default. Fractions of a MB are rounded up. */
 const ResourceChanges = Type.Object({
   cpuCores: Type.Optional(nullable(Type.Number({ minimum: 0.1, maximum: limits.cpuCoresMaximum }))),
   memoryMb: Type.Optional(nullable(Type.Number({ minimum: 64, maximum: 65536 }))),
@@ -98,7 +98,7 @@ const sidesOfResources = {
 export type ResourceSides = Static<typeof ResourceSides>
 export const ResourceSides = Type.Object(sidesOfResources)
 
-/** Values of a Dockerfile's `ARG`s, by their names. They stay readable in the image. */
+/** Values of a Dockerfile's `ARG`s, by name. They stay readable in the image. */
 export const BuildArgs = Type.Record(
   Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]{0,255}$' }),
   Type.String({ maxLength: 4000 }),
@@ -108,7 +108,7 @@ export const BuildArgs = Type.Record(
 )
 export type BuildArgs = Static<typeof BuildArgs>
 
-/** The stage of a Dockerfile that is the result, by its name or number. */
+/** The target stage of a Dockerfile, by its name or number. */
 const BuildTarget = Type.String({ minLength: 1, maxLength: 100, pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]*$' })
 
 /** An image by its name, such as `nginx:1.27` or `ghcr.io/acme/shop@sha256:…`; never by its id. */
@@ -120,12 +120,12 @@ export const ImageName = Type.String({
   description: 'Image that the project runs instead of a build, such as `nginx:1.27`; null: none',
 })
 
-/** Profiles of the Compose file whose services run; services without a profile always do. */
+/** Active profiles of the Compose file; services without a profile always run. */
 const ComposeProfiles = Type.Array(Type.String({ minLength: 1, maxLength: 63, pattern: '^(\\*|[a-zA-Z0-9][a-zA-Z0-9_.-]*)$' }), {
   maxItems: 50,
 })
 
-/** Every field a user may set with a config route; `null` makes it automatic again. */
+/** Every field that a user may set with a config route; `null` makes it automatic again. */
 const configFields = {
   framework: Type.Optional(nullable(text(100))),
   packageManager: Type.Optional(nullable(text(40))),
@@ -168,9 +168,9 @@ const sourceFields = {
 
 const Name = filledText(100)
 
-/** Fields of a scan that describe the source and set nothing: a scan sent back as a body is not warned about them. */
+/** Fields of a scan that describe the source and set nothing: if a scan is sent back as a body, they cause no warning. */
 export const ignoredScanFields = ['language', 'apps', 'healthPath', 'runtimeVersion', 'evidence', 'warnings'] as const
-/** For bodies that take the answer of a scan. The fields are removed before the body is validated. */
+/** Marks bodies that accept the response of a scan. The fields are removed before the body is validated. */
 export const takesScan = { 'x-ignored-fields': ignoredScanFields }
 
 const createFields = {
@@ -185,7 +185,7 @@ const createFields = {
 }
 export const CreateProject = Type.Object(createFields, takesScan)
 export type CreateProject = Static<typeof CreateProject>
-/** A name is changed to another name: only a scan that is sent back may have none. */
+/** Unlike in a scan that is sent back, the name must not be null. */
 export const UpdateProject = Type.Partial(Type.Object({ ...createFields, name: Name }))
 export type UpdateProject = Partial<CreateProject>
 export const EnsureProject = Type.Object(
@@ -193,7 +193,7 @@ export const EnsureProject = Type.Object(
   takesScan,
 )
 export type EnsureProject = Static<typeof EnsureProject>
-/** What `import` takes beside the path. */
+/** Fields of `import` besides the path. */
 export const ImportFields = Type.Partial(Type.Object(createFields))
 export const ProjectOptions = Type.Object(configFields)
 export type ProjectOptions = Static<typeof ProjectOptions>
@@ -245,7 +245,7 @@ export const ProjectConfig = Type.Object({
   composePath: maybe,
   composeProfiles: Type.Optional(nullable(Type.Array(Type.String()))),
   buildImage: maybe,
-  /** Absent in the answers of an instance that does not know it yet. */
+  /** Absent in responses of an older instance. */
   buildArgs: Type.Optional(nullable(BuildArgs)),
   buildTarget: Type.Optional(maybe),
   image: Type.Optional(maybe),
@@ -257,11 +257,11 @@ export const ProjectConfig = Type.Object({
   resources: Type.Object({ production: FullAllotment, build: FullAllotment }),
   sleepMode: SleepMode,
   autoDeploy: Type.Boolean(),
-  /** Whether a pull request gets an environment of its own. */
+  /** Whether a pull request gets its own environment. */
   previews: Type.Boolean(),
-  /** How many of them the project may have at once. */
+  /** The maximum number of previews of the project. */
   previewsMaximum: Type.Integer(),
-  /** Without a push for that long one is removed; null: never. */
+  /** A preview is removed after this many days without a push; null: never. */
   previewsMaxAgeDays: nullable(Type.Integer()),
   previewsUseProductionVariables: Type.Boolean(),
   rollbackWindow: Type.Integer(),
@@ -270,7 +270,7 @@ export const ProjectConfig = Type.Object({
 })
 export type ProjectConfig = Static<typeof ProjectConfig>
 
-/** Settings that were changed since the live deployment was made, and wait for the next one. */
+/** Settings that were changed since the live deployment and take effect with the next one. */
 export const PendingChange = oneOf('source', 'config', 'env', 'resources')
 export type PendingChange = Static<typeof PendingChange>
 
@@ -280,7 +280,7 @@ export const LastExit = Type.Object({
   at: Time,
 })
 
-/** How a service is doing. `completed`: it ended well and is not to be restarted. `exited`: it ended and stays so. */
+/** The status of a service. `completed`: it exited successfully and is not restarted. `exited`: it exited and stays so. */
 export const ServiceStatus = Type.Object({
   name: Type.String(),
   status: oneOf('starting', 'running', 'restarting', 'unhealthy', 'exited', 'completed', 'sleeping', 'stopped'),
@@ -374,7 +374,7 @@ export const DeletionPreview = Type.Object({
   blockedBy: Type.Array(Type.Object({ kind: Type.String(), id: Type.String(), status: Type.String() })),
 })
 export const DeletionReport = Type.Object({ projectId: Id, removed: Type.Array(DeletionItem), kept: Type.Array(DeletionItem) })
-/** The same of one environment. */
+/** The same for one environment. */
 export const EnvironmentDeletionPreview = Type.Object({ ...DeletionPreview.properties, environment: Type.String() })
 export const EnvironmentDeletionReport = Type.Object({ ...DeletionReport.properties, environment: Type.String() })
 

@@ -5,7 +5,10 @@ import { StoredUpload, tarballUpload } from './upload-shapes.ts'
 
 const term = Type.Optional(text(200))
 
-/** Beside the spec's table, on a cloud instance only: its own storage, where a session there says to send the tarball. */
+/**
+ * Routes outside the spec's table, on a cloud instance only: its own upload storage, to which an upload session directs the
+ * tarball.
+ */
 export const uploadAddresses = {
   storeUpload: route('PUT /uploads/:sessionId', {
     public: true,

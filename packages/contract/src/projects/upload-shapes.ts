@@ -3,7 +3,7 @@ import { limits } from '../limits.ts'
 import { AnyObject, Id, maybe, nullable, oneOf, Time, text } from '../shape.ts'
 import { ProjectType } from './shapes.ts'
 
-/** What both doors for an upload take. */
+/** Content type and size limit of both upload routes. */
 export const tarballUpload = { contentType: 'application/gzip', limitBytes: limits.tarballBytes }
 
 /** The header of an upload target that carries the credential for this one upload. */
@@ -13,9 +13,11 @@ export const UploadHints = Type.Object({
   name: Type.Optional(text(100)),
   stack: Type.Optional(text(100)),
   packageManager: Type.Optional(text(40)),
-  /** The upload is for this project alone; a token that is limited to projects must say so. */
+  /** The upload is only for this project; a token that is limited to projects must set it. */
   projectId: Type.Optional(Id),
-  /** Of the tarball, where it is known: what arrives must be that. A cloud with an object store takes such an upload there. */
+  /**
+   * Size and hash of the tarball, if known: the received file must match. A cloud with an object store then uploads directly to it.
+   */
   sizeBytes: Type.Optional(Type.Integer({ minimum: 1 })),
   sha256: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
 })
@@ -24,7 +26,7 @@ export const UploadSession = Type.Object({
   expiresAt: Time,
   upload: Type.Object({ url: Type.String(), method: Type.String(), headers: Type.Record(Type.String(), Type.String()) }),
 })
-/** Of an upload that has arrived whole. */
+/** The result of a complete upload. */
 export const StoredUpload = Type.Object({ sessionId: Id, sizeBytes: Type.Integer(), files: Type.Integer() })
 
 export const Detection = Type.Object({
@@ -40,13 +42,13 @@ export const Detection = Type.Object({
   type: ProjectType,
   services: Type.Array(AnyObject),
   apps: Type.Array(AnyObject),
-  /** The folder of the only app, where the project's root is none itself. */
+  /** The folder of the only app, if the root is not an app itself. */
   rootDirectory: Type.Optional(Type.String()),
   healthPath: Type.Optional(Type.String()),
   runtimeVersion: AnyObject,
   evidence: Type.Array(Type.Object({ file: Type.String(), says: Type.String() })),
   warnings: Type.Array(Type.String()),
-  /** The source that was scanned: the answer is a whole body of `ensure`. */
+  /** The scanned source: with it, the response is a complete body for `ensure`. */
   gitProvider: Type.Optional(oneOf('upload', 'local')),
   uploadSessionId: Type.Optional(Id),
   localPath: Type.Optional(Type.String()),

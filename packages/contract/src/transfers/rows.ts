@@ -3,15 +3,15 @@ import { route } from '../route.ts'
 import { data, wholeList } from '../shape.ts'
 import { Arrival, ArrivalBody, ArrivalChange, Departure, DepartureBody, DepartureChange, OpenEnd } from './shapes.ts'
 
-/** The largest file of a bundle: a part is some MiB, the list of all parts of a very large volume more. */
+/** The maximum size of a file in a bundle: a part has some MiB, the list of all parts of a very large volume more. */
 export const bundleFileBytes = 64 * 1024 * 1024
 
 const ofTransfer = { permission: 'project:admin' as const, errors: ['not_found', 'conflict'] as const }
 
 /**
- * The two ends of a move: a project departs from one instance and arrives at another. Whoever started an end, and nobody
- * else, drives it: the self-hosted instance for a transfer, the CLI for a bundle in a file. Whoever may move projects may
- * call it off: who drives it may be gone.
+ * Source and target of a move: a project departs from one instance and arrives at another. Only the client that started a side
+ * drives it: the self-hosted instance for a transfer, the CLI for a bundle file. Any user who may move projects can cancel it,
+ * since the driving client may be gone.
  */
 export const transfers = {
   list: route('GET /transfers', {

@@ -3,15 +3,15 @@ import { Id, maybe, nullable, oneOf, secret, Time, text } from '../shape.ts'
 import { type ArrivalState, arrivalStates, type DepartureState, departureStates, transferPhases } from '../states.ts'
 
 export const TransferId = Type.String({ pattern: '^trf_[a-z2-7]{20}$' })
-/** Of a project on the other side. */
+/** Id of a project on the other side. */
 const ProjectId = Type.String({ pattern: '^prj_[a-z2-7]{20}$' })
-/** No path: a name that begins with a letter or a digit, and has no folder in it. */
+/** A file name, never a path: begins with a letter or a digit, and contains no folder. */
 export const BundleFileName = Type.String({ pattern: '^[a-z0-9][a-z0-9_.-]{0,120}$' })
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
 const AgeRecipient = Type.String({ pattern: '^age1[a-z0-9]{58}$' })
 const PublicKey = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' })
 
-/** One file of a bundle. All of them are encrypted, but for the manifests, which hold no more than names, sizes and hashes. */
+/** A file of a bundle. All files are encrypted except the manifests, which contain only names, sizes and hashes. */
 export const BundleFile = Type.Object({ name: BundleFileName, sizeBytes: Type.Integer({ minimum: 0 }), sha256: Sha256 })
 export type BundleFile = Static<typeof BundleFile>
 
@@ -19,9 +19,9 @@ const EndError = nullable(Type.Object({ code: Type.String(), message: Type.Strin
 
 export const DepartureBody = Type.Object({
   transfer: TransferId,
-  /** To whom everything is encrypted. */
+  /** Public key that everything is encrypted to. */
   recipient: AgeRecipient,
-  /** Volumes come along unless this is false. */
+  /** Volumes are included unless this is false. */
   withData: Type.Optional(Type.Boolean({ default: true })),
 })
 export type DepartureBody = Static<typeof DepartureBody>
@@ -30,22 +30,24 @@ export const Departure = Type.Object({
   transfer: TransferId,
   projectId: Id,
   state: oneOf(...departureStates),
-  /** Who signs its manifests: an Ed25519 key. */
+  /** Public key (Ed25519) that verifies the manifests' signatures. */
   signer: PublicKey,
-  /** All that there is to fetch now. */
+  /** All files that can be downloaded now. */
   files: Type.Array(BundleFile),
-  /** Parts of the project that stay behind. Absent: from an older version of Berth. */
+  /** Parts of the project that are not moved. Absent in responses of an older version of Berth. */
   warnings: Type.Optional(Type.Array(Type.String())),
   error: EndError,
 })
 export type Departure = Static<typeof Departure>
 
-/** `ready`: stop the project and pack what changed since. `departed`: it lives elsewhere now. `aborted`: it stays. */
+/**
+ * `ready`: stop the project and pack the changes since. `departed`: the project is on the other instance now. `aborted`: it stays.
+ */
 export const DepartureChange = Type.Object({ state: oneOf('ready', 'departed', 'aborted') })
 
 export const ArrivalBody = Type.Object({
   project: ProjectId,
-  /** Of a bundle in a file, which was encrypted before anybody asked; without it the receiving side makes one. */
+  /** Private key of a bundle file, which was encrypted in advance; without it the receiving side creates a key pair. */
   identity: Type.Optional(secret(text(100, 1))),
 })
 export type ArrivalBody = Static<typeof ArrivalBody>
@@ -55,23 +57,26 @@ export const Arrival = Type.Object({
   projectId: Id,
   state: oneOf(...arrivalStates),
   recipient: AgeRecipient,
-  /** What has arrived whole. */
+  /** Files that were received completely. */
   files: Type.Array(BundleFileName),
-  /** What came otherwise than it left: a slug that was taken, a domain that is another project's. */
+  /** Differences from the source: a slug that was taken, a domain that belongs to another project. */
   warnings: Type.Array(Type.String()),
   error: EndError,
 })
 export type Arrival = Static<typeof Arrival>
 
-/** `staged`: record and build it. `landed`: write its data and start it, without a route. `active`: it lives here now. */
+/**
+ * `staged`: record and build it. `landed`: write its data and start it, without a route. `active`: the project is on this instance
+ * now.
+ */
 export const ArrivalChange = Type.Object({
   state: oneOf('staged', 'landed', 'active', 'aborted'),
-  /** With `staged`: whose signature the manifests must have, that one's and the next one's. */
+  /** Public key that all manifests must be signed with; required for `staged`. */
   signer: Type.Optional(PublicKey),
 })
 export type ArrivalChange = Static<typeof ArrivalChange>
 
-/** An end that is not over: it takes room, and its project cannot be moved by anybody else meanwhile. */
+/** An unfinished side of a move: it uses disk space, and blocks other moves of its project. */
 export const OpenEnd = Type.Object({
   transfer: TransferId,
   projectId: Id,
@@ -79,19 +84,19 @@ export const OpenEnd = Type.Object({
   state: oneOf(...new Set<DepartureState | ArrivalState>([...departureStates, ...arrivalStates])),
   createdBy: Id,
   createdAt: Time,
-  /** When whoever drives it last asked for it. */
+  /** When the driving client last accessed it. */
   touchedAt: Time,
 })
 export type OpenEnd = Static<typeof OpenEnd>
 
-/** A move between this instance and the cloud, as far as it has come. */
+/** A move between this instance and the cloud, with its progress. */
 export const Transfer = Type.Object({
   id: TransferId,
   projectId: Id,
   direction: oneOf('to_cloud', 'to_self_hosted'),
   withData: Type.Boolean(),
   phase: oneOf(...transferPhases),
-  /** Of the encrypted files. */
+  /** Bytes of the encrypted files. */
   bytesDone: Type.Integer(),
   bytesTotal: nullable(Type.Integer()),
   error: EndError,

@@ -11,7 +11,7 @@ export interface Stretch {
   to: number
 }
 
-/** Runs of neighbouring points that have a value: a line is not drawn over what nobody measured. */
+/** Runs of neighbouring points that have a value: the line is interrupted where there is no measurement. */
 export function stretches(values: readonly (number | null)[]): Stretch[] {
   const found: Stretch[] = []
   for (let at = 0; at < values.length; at++) {
@@ -23,7 +23,10 @@ export function stretches(values: readonly (number | null)[]): Stretch[] {
   return found
 }
 
-/** Without what lies before the first figure, so that a new project's charts are not mostly empty; some of it stays for the eye. Nothing where nothing was measured. */
+/**
+ * Drops the points before the first measurement, so that a new project's charts are not mostly empty, but keeps at least `atLeast`
+ * points. Empty if nothing was measured.
+ */
 export function sinceFirst<Point>(
   points: readonly Point[],
   isMeasured: (point: Point) => boolean,

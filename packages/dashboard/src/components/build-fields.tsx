@@ -20,16 +20,16 @@ export type BuildValues = { [K in (typeof fields)[number][0]]?: string } & { por
 interface Props {
   values: BuildValues
   onChange(values: BuildValues): void
-  /** What would be used where a field is left empty. */
+  /** The detected values, which are used for empty fields. */
   detected?: Partial<Record<string, unknown>> | null
   isReadOnly?: boolean
-  /** With the field for an image, which is a source of its own. */
+  /** Shows the field for an image, which is a source of its own. */
   hasImage?: boolean
-  /** Fields that belong beside them. */
+  /** Additional fields in the same grid. */
   children?: ReactNode
 }
 
-/** How it is built; an empty field is found out at each build. */
+/** Build settings; an empty field is detected at each build. */
 export function BuildFields({ values, onChange, detected, isReadOnly, hasImage, children }: Props) {
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }}>
@@ -61,7 +61,7 @@ export function BuildFields({ values, onChange, detected, isReadOnly, hasImage, 
 
 const shownFields = (hasImage = false) => fields.filter(([name]) => hasImage || name !== 'image')
 
-/** The fields that were filled in, as the API takes them. */
+/** The filled-in fields, as a request body. */
 export const buildBody = (values: BuildValues): UpdateProject =>
   Object.fromEntries(
     Object.entries(values)
@@ -69,11 +69,11 @@ export const buildBody = (values: BuildValues): UpdateProject =>
       .map(([name, value]) => [name, asSent(name, value)]),
   )
 
-/** Profiles are typed as one text. */
+/** Profiles are entered as one text. */
 const asSent = (name: string, value: string | number | undefined) =>
   name === 'composeProfiles' && typeof value === 'string' ? value.split(/[\s,]+/).filter(Boolean) : value
 
-/** All of them; an emptied one is automatic again. The port is sent only when it was changed: a detected one stays detected. */
+/** All fields; an empty one becomes automatic again. The port is sent only if it was changed: a detected port stays detected. */
 export const buildChanges = ({ port, ...texts }: BuildValues, portBefore: number): UpdateProject => ({
   ...Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, value ? asSent(name, value) : null])),
   ...(port === portBefore ? {} : { port: port ?? null }),

@@ -4,17 +4,17 @@ import { type ReactNode, useState } from 'react'
 interface Props {
   isOpen: boolean
   title: string
-  /** What will happen, in words. */
+  /** Describes the consequences. */
   children: ReactNode
   action: string
-  /** To be typed before the button works, for what cannot be taken back. */
+  /** Text that the user must type to enable the button, for irreversible actions. */
   typed?: string
   isPending?: boolean
   onConfirm(): void
   onClose(): void
 }
 
-/** For what cannot be undone; where there is an undo, act and offer it instead. */
+/** A confirmation for actions that cannot be undone; if there is an undo, act and offer it instead. */
 export function ConfirmDialog({ isOpen, title, children, action, typed, isPending, onConfirm, onClose }: Props) {
   const [text, setText] = useState('')
   const isReady = !typed || text === typed

@@ -5,10 +5,10 @@ import classes from './data-table.module.css'
 export interface Column<Row> {
   title: string
   cell(row: Row): ReactNode
-  /** On a phone the row becomes a card: this column is its heading. */
+  /** True for the column that becomes the heading of the card that a row is on a phone. */
   isHeading?: boolean
   isNumber?: boolean
-  /** Seen only where there is room. */
+  /** Shown only on wide screens. */
   isWide?: boolean
   width?: string
 }
@@ -18,11 +18,11 @@ interface Props<Row> {
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   keyOf(row: Row): string
-  /** On a phone the figures stand beside each other without their titles: for many rows whose figures say what they are. */
+  /** Shows the values side by side without their titles on a phone: for many rows whose values are self-explanatory. */
   isDense?: boolean
 }
 
-/** A table on a screen with room; on a phone each row is a small card, so nothing scrolls sideways. */
+/** A table on a wide screen; on a phone each row is a small card, so that nothing scrolls sideways. */
 export function DataTable<Row>({ label, columns, rows, keyOf, isDense }: Props<Row>) {
   return (
     <table className={classes.table} data-dense={isDense || undefined} aria-label={label}>
@@ -52,7 +52,7 @@ export function DataTable<Row>({ label, columns, rows, keyOf, isDense }: Props<R
   )
 }
 
-/** Drawn again only when its own row or the columns are others: a live table of a thousand rows draws the new ones. */
+/** Renders again only if its row or the columns changed: a live table of a thousand rows renders only the new ones. */
 const TableRow = memo(({ row, columns }: { row: unknown; columns: readonly Column<unknown>[] }) => (
   <tr>
     {columns.map(({ title, cell, isHeading, isNumber, isWide }) => (

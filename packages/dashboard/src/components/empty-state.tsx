@@ -10,7 +10,7 @@ interface Props {
   actions?: ReactNode
 }
 
-/** What is not there yet, why one would want it, and the way to it. */
+/** A placeholder for an empty list: what is missing, what it is for, and how to create it. */
 export function EmptyState({ icon: Picture, title, children, actions }: Props) {
   return (
     <div className={classes.empty}>

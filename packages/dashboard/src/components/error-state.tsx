@@ -8,7 +8,7 @@ interface Props {
   mt?: MantineSpacing
 }
 
-/** What went wrong, what to do, and a way to try again. */
+/** An error with its message, the next step, and a retry button. */
 export function ErrorState({ error, onRetry, mt }: Props) {
   const { title, message } = errorWords(error)
   return (

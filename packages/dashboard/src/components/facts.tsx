@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react'
 import classes from './facts.module.css'
 
-/** One that is wide takes two places where there is room. */
+/** A name and its value; a wide fact takes two columns if there is space. */
 export type Fact = readonly [name: string, value: ReactNode, size?: 'wide']
 
-/** Names and what they are, side by side; a fact that is not there is left out. */
+/** A list of names and values; facts without a value are left out. */
 export function Facts({ facts }: { facts: readonly Fact[] }) {
   return (
     <dl className={classes.facts}>

@@ -13,12 +13,12 @@ interface Props {
   stored: Readonly<Record<string, string>>
   isPending: boolean
   error: unknown
-  /** With the fields that were typed over. */
+  /** Receives only the changed fields. */
   onSave(changed: Record<string, string>): void
   onClose(): void
 }
 
-/** Changes something that was added by the same fields. */
+/** Edits an existing object with the same fields that it was created with. */
 export function FieldsDialog({ title, fields, stored, isPending, error, onSave, onClose }: Props) {
   const [values, setValues] = useState<Record<string, string>>(stored)
   const changed = changedFields(stored, values)

@@ -18,14 +18,17 @@ export interface LogLine {
 interface Props {
   label: string
   lines: readonly LogLine[]
-  /** What is said while there is no line. */
+  /** Text shown while there are no lines. */
   empty: string
   fileName: string
   height?: string
   tools?: ReactNode
 }
 
-/** Lines as they come, with search, follow and download; draws only what is seen, so a million lines scroll as one does. */
+/**
+ * Log lines as they arrive, with search, follow and download. Renders only the visible lines, so that a million lines scroll
+ * smoothly.
+ */
 export function LogViewer({ label, lines, empty, fileName, height = '28rem', tools }: Props) {
   const [search, setSearch] = useState('')
   const [isFollowing, setFollowing] = useState(true)

@@ -7,12 +7,12 @@ interface Props {
   description?: ReactNode
   /** Buttons of the whole page. */
   actions?: ReactNode
-  /** The words of the tab, where the title alone does not say enough. */
+  /** The title of the browser tab, if the page's title is not specific enough. */
   tabTitle?: string
   children: ReactNode
 }
 
-/** One address: its heading, what it is for, what can be done, and its content. */
+/** The frame of a page: heading, description, actions and content. */
 export function Page({ title, description, actions, tabTitle, children }: Props) {
   useEffect(() => {
     document.title = `${tabTitle ?? title} · Berth`

@@ -3,14 +3,14 @@ import type { ReactNode } from 'react'
 import { ActionButton } from './action-button.tsx'
 
 interface Props {
-  /** What to know before saving. */
+  /** A hint for the user before saving. */
   children?: ReactNode
   refusal: string | undefined
   isPending: boolean
   label?: string
 }
 
-/** The foot of a form in a section: its words on one side, its button on the other. */
+/** The footer of a form in a section: a hint on one side, the button on the other. */
 export const SaveFooter = ({ children, refusal, isPending, label = 'Save' }: Props) => (
   <>
     <Text size="sm" c="dimmed" component="div">

@@ -6,10 +6,10 @@ interface Props {
   title?: string
   description?: ReactNode
   actions?: ReactNode
-  /** Beside the save button: what to know before using it. */
+  /** A hint and the save button. */
   footer?: ReactNode
   isDanger?: boolean
-  /** The content goes to the edges, as tables and logs do. */
+  /** The content extends to the edges, for tables and logs. */
   isFlush?: boolean
   children?: ReactNode
 }

@@ -1,6 +1,6 @@
 import type { FormEvent } from 'react'
 
-/** What a form does in place of leaving the page. */
+/** A submit handler that runs `act` instead of loading a new page. */
 export const submitting = (act: () => unknown) => (event: Pick<FormEvent, 'preventDefault'>) => {
   event.preventDefault()
   act()

@@ -6,15 +6,15 @@ import { say, sayError } from './notices.tsx'
 import { keyOf } from './read.ts'
 
 interface Options<T extends AnyRoute> {
-  /** Rows whose reads are asked for again once it has succeeded. */
+  /** Routes whose reads are repeated after success. */
   refreshes?: readonly AnyRoute[]
-  /** What the person is told then. */
+  /** The notice shown after success. */
   says?: string | ((reply: ReplyOf<T>) => string)
   /** The form shows the error itself. */
   isQuiet?: boolean
 }
 
-/** One write of the API. A refusal is shown in the server's words. */
+/** A write to the API. An error is shown with the server's message. */
 export function useChange<T extends AnyRoute>(row: T, { refreshes = [], says, isQuiet }: Options<T> = {}) {
   const queries = useQueryClient()
   return useMutation<ReplyOf<T>, Error, CallInput<T>>({

@@ -10,7 +10,7 @@ interface Live {
   state: StreamState
 }
 
-/** One deployment with its steps and lines as they come. */
+/** A deployment with its steps and log lines, updated live. */
 export function useDeploymentStream(id: string): Live {
   const [deployment, setDeployment] = useState<Deployment>()
   const { lines, add } = useBatches<DeploymentLogLine>(id)
@@ -41,7 +41,7 @@ export function useDeploymentStream(id: string): Live {
   return { deployment, lines, state }
 }
 
-/** Lines come faster than a screen is drawn: they are added once a frame. A line that comes twice counts once. */
+/** Lines arrive faster than the screen is rendered: they are added once per frame. Duplicate lines are dropped. */
 export function useBatches<Line extends { id?: string }>(key: string) {
   const [lines, setLines] = useState<readonly Line[]>([])
   const waiting = useRef<Line[]>([])

@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react'
 const lost = new Set<symbol>()
 const listeners = new Set<() => void>()
 
-/** Which live connections are broken at the moment; the shell says so. */
+/** The live connections that are currently lost; the shell shows a notice. */
 export const lostConnections = {
   set(name: symbol, isLost: boolean) {
     if (lost.has(name) === isLost) return

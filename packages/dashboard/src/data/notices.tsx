@@ -6,7 +6,7 @@ export interface Notice {
   title?: string
   message: ReactNode
   tone: 'plain' | 'bad'
-  /** What can be done about it, beside the words. */
+  /** An action that is offered beside the message. */
   action?: { label: string; act(): void }
   forMs: number
 }
@@ -31,7 +31,7 @@ export const noticeStore = {
 
 export const hideNotice = (id: number) => set(notices.filter((one) => one.id !== id))
 
-/** A word in the corner of the page, for a while. */
+/** Shows a notice in the corner of the page for a while. */
 export function show(notice: Partial<Notice> & Pick<Notice, 'message'>) {
   set([...notices, { tone: 'plain', forMs: 5000, ...notice, id: nextId++ } as Notice].slice(-atMost))
 }
@@ -40,6 +40,6 @@ export const say = (message: string) => show({ message })
 
 export const sayError = (error: unknown) => show({ ...errorWords(error), tone: 'bad', forMs: 12_000 })
 
-/** Says what was done and offers to take it back. */
+/** Shows a notice about a completed action with an undo button. */
 export const offerUndo = (message: string, undo: () => void) =>
   show({ message, forMs: 9000, action: { label: 'Undo', act: undo } })

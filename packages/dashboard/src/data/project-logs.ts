@@ -6,7 +6,7 @@ import { useStream } from './stream.ts'
 
 type Line = ReplyOf<typeof contract.projects.logs>['data'][number]
 
-/** Runtime lines: the last ones, then those that come, until paused. */
+/** Runtime log lines: the last ones, then new ones until paused. */
 export function useProjectLogs(id: string, filter: { service?: string; deployment?: string }, isPaused: boolean) {
   const input = { params: { id }, query: { tail: 500, ...filter } }
   const { lines, add } = useBatches<Line>(JSON.stringify(input))
@@ -24,7 +24,7 @@ export function useProjectLogs(id: string, filter: { service?: string; deploymen
       onEvent: ({ event, data: line }) => event === 'log' && add(line),
     },
   )
-  // Lines that have come are drawn a moment later: until then nobody is told that there are none.
+  // Received lines are rendered a moment later: until then the page must not claim that there are none.
   const isReady = data !== undefined && (data.length === 0 || lines.length > 0)
   return { lines, state, error: recent.error, refetch: recent.refetch, isReady }
 }

@@ -3,26 +3,26 @@ import type { CallInput } from '@berth/contract/client'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { call } from '../client.ts'
 
-/** What a reply is about: the inside of `{ data }`, or the whole where the spec spells the body out. */
+/** The content of a reply: the value of `data`, or the whole body if the spec defines it without `data`. */
 export type Content<T extends AnyRoute> = ReplyOf<T> extends { data: infer D } ? D : ReplyOf<T>
 
-/** The key of everything that was read by a row; the input makes it the key of one read. */
+/** The query key of all reads of a route; with an input, the key of one read. */
 export const keyOf = (row: AnyRoute, input?: unknown) => (input === undefined ? [row.at] : [row.at, input])
 
 export interface ReadOptions<Data> {
   isWanted?: boolean
-  /** Ask again after so many milliseconds, or as what was read says; a hidden tab does not. */
+  /** Repeats the read after this many milliseconds, or as computed from the data; not in a hidden tab. */
   everyMs?: number | false | ((data: Data | undefined) => number | false)
-  /** Show the last answer while one for another input is on its way. */
+  /** Shows the last data while a read with another input is running. */
   keepsLast?: boolean
 }
 
-/** One read of the API, kept under its row and input. */
+/** A read of the API, cached by route and input. */
 export function useRead<T extends AnyRoute>(row: T, input: CallInput<T>, options: ReadOptions<Content<T>> = {}) {
   return useQuery({ ...readOptions(row, input), ...queryOptions<T, Content<T>>(options, contentOf), select: contentOf<T> })
 }
 
-/** The same with all of the reply, for those that say more than `data`. */
+/** The same with the whole reply, for replies with more than `data`. */
 export function useReply<T extends AnyRoute>(row: T, input: CallInput<T>, options: ReadOptions<ReplyOf<T>> = {}) {
   return useQuery({ ...readOptions(row, input), ...queryOptions<T, ReplyOf<T>>(options, (reply) => reply) })
 }

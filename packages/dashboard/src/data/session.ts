@@ -6,7 +6,7 @@ import { activeOrganization } from './active-organization.ts'
 import { keyOf } from './read.ts'
 import { wasSignedIn } from './was-signed-in.ts'
 
-/** The session, or null when nobody is signed in. */
+/** The session, or null without a signed-in user. */
 export const sessionQuery = queryOptions({
   queryKey: keyOf(contract.access.session),
   staleTime: 30_000,
@@ -23,7 +23,7 @@ async function readSession() {
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     if (error.status === 401) return null
-    // The organisation that was switched to is gone, or this person is no longer in it.
+    // The selected organisation was deleted, or the user is no longer a member.
     if (!activeOrganization.get() || error.status >= 500) throw error
     activeOrganization.set(null)
     return (await call(contract.access.session, {})).data
@@ -39,7 +39,7 @@ export const useHealth = () =>
     staleTime: Number.POSITIVE_INFINITY,
   })
 
-/** A call that ends or begins a session; what was known of the old one is forgotten. */
+/** A call that ends or begins a session; all cached data of the old session is dropped. */
 function useSessionChange<Input, Result>(change: (input: Input) => Promise<Result>) {
   const queries = useQueryClient()
   return useMutation({

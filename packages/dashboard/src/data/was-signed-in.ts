@@ -1,6 +1,6 @@
 const name = 'berth.signed-in'
 
-/** Whether somebody was signed in here when the session was last asked for: a guess, for what is worth asking for before it is known. */
+/** Whether a user was signed in when the session was last read: a guess, used to prefetch data before the session is known. */
 export const wasSignedIn = {
   get: (): boolean => window.localStorage.getItem(name) !== null,
   set(isSo: boolean) {

@@ -11,7 +11,7 @@ export function restoreRefusal({ status, prunedAt }: Pick<BackupRun, 'status' | 
   return prunedAt ? 'Its bytes were pruned by the retention rule.' : undefined
 }
 
-/** Applying is asked for at any time while staged, but the data is written only after the check has passed. */
+/** A user may request applying at any time while staged, but the data is written only after the verification has passed. */
 export function applyRefusal({ status, verification }: Pick<BackupRestore, 'status' | 'verification'>): Refusal {
   if (!canMove(restoreMoves, status, 'applying')) return `It is ${status}.`
   return verification.status === 'passed' ? undefined : 'The backup is still being checked.'
@@ -19,7 +19,7 @@ export function applyRefusal({ status, verification }: Pick<BackupRestore, 'stat
 
 export const isUnderWay = ({ status }: Pick<BackupRun, 'status'>): boolean => !terminalRun.has(status)
 
-/** What a person should know of a run besides its status. */
+/** Properties of a run that a user should know besides its status. */
 export const runMarks = ({ proven, protected: isProtected, prunedAt }: BackupRun): string[] =>
   [proven && 'proven', isProtected && 'protected', prunedAt && 'pruned'].filter((mark) => typeof mark === 'string')
 

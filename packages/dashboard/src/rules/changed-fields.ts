@@ -1,6 +1,6 @@
 import type { DestinationField } from './destination-form.ts'
 
-/** The form of something that exists: nothing has to be filled in again, and a secret shows that it stays. */
+/** The form of an existing object: no field is required again, and a secret shows that it is kept. */
 export const asOptional = (fields: readonly DestinationField[]): DestinationField[] =>
   fields.map((field) => ({
     ...field,
@@ -8,13 +8,13 @@ export const asOptional = (fields: readonly DestinationField[]): DestinationFiel
     ...(field.isSecret || field.isLong ? { placeholder: 'stays as it is' } : {}),
   }))
 
-/** What was typed over; a field that was left, or emptied, stays as it is stored. */
+/** The fields that were changed; an untouched or emptied field keeps its stored value. */
 export const changedFields = (
   before: Readonly<Record<string, string>>,
   now: Readonly<Record<string, string>>,
 ): Record<string, string> => Object.fromEntries(Object.entries(now).filter(([name, value]) => value && value !== before[name]))
 
-/** Of what is stored, the fields as texts. */
+/** The stored fields as texts. */
 export const asTexts = (stored: Readonly<Record<string, unknown>>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(stored).flatMap(([name, value]) =>

@@ -1,6 +1,6 @@
 import { canMove, type Deployment, deploymentMoves, settledDeployment } from '@berth/contract'
 
-/** Why a deployment cannot be cancelled, redeployed or rolled back to, in words; undefined when it can. */
+/** Why a deployment cannot be cancelled, redeployed or rolled back to, as text; undefined if it can. */
 type Refusal = string | undefined
 type State = Pick<Deployment, 'status'>
 
@@ -10,13 +10,15 @@ export const cancelRefusal = ({ status }: State): Refusal =>
 export const redeployRefusal = ({ status }: State): Refusal =>
   settledDeployment.has(status) ? undefined : `It is still ${status}: wait until it is over, or cancel it.`
 
-/** Whether what it built is still kept the record does not say for folders; the server refuses in words where it is not. */
+/**
+ * The record does not tell whether a folder's artifact is still kept; if it is not, the server rejects the rollback with a reason.
+ */
 export function rollbackRefusal({ status }: State): Refusal {
   if (status === 'live') return 'This is the version that serves now.'
   return status === 'superseded' ? undefined : `Only a version that was live can be rolled back to; this one is ${status}.`
 }
 
-/** What a rollback would change, said before it is done. */
+/** The changes that a rollback would make, shown before it. */
 export function rollbackChanges(target: Deployment, live: Deployment | undefined): string[] {
   const version = ({ number, commit }: Deployment) => `#${number}${commit ? ` (${commit.sha.slice(0, 7)})` : ''}`
   return [

@@ -10,7 +10,7 @@ export interface DestinationField {
   placeholder?: string
 }
 
-/** What each kind of destination asks for. */
+/** The form fields of each kind of destination. */
 export const destinationFields: Record<DestinationKind, readonly DestinationField[]> = {
   local: [{ name: 'path', label: 'Folder, below the backup roots of this instance', placeholder: 'nightly' }],
   s3: [
@@ -31,7 +31,7 @@ export const destinationFields: Record<DestinationKind, readonly DestinationFiel
   ],
 }
 
-/** The config of what was filled in. Servers that speak S3 at an address of their own want the bucket in the path. */
+/** The config from the filled-in fields. S3-compatible servers with their own endpoint need the bucket in the path. */
 export function destinationConfig(kind: DestinationKind, values: Readonly<Record<string, string>>): Record<string, unknown> {
   const filled = destinationFields[kind].flatMap(({ name, isNumber }) => {
     const value = values[name]

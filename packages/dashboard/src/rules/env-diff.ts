@@ -7,7 +7,7 @@ export interface EnvDiff {
   removed: string[]
 }
 
-/** What saving the text would do to the stored variables; a mask that is left alone is a value that is left alone. */
+/** The changes that saving the text would make to the stored variables; an unchanged mask means an unchanged value. */
 export function envDiff(stored: readonly EnvVariable[], wanted: readonly Variable[]): EnvDiff {
   const before = new Map(stored.map((one) => [one.key, one]))
   const after = new Set(wanted.map(({ key }) => key))

@@ -1,6 +1,6 @@
 import type { Project } from '@berth/contract'
 
-/** Those whose name, slug, address or repository holds every word that was typed. */
+/** The projects whose name, slug, status, address or repository contains every word of the search. */
 export function findProjects(projects: readonly Project[], search: string): readonly Project[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean)
   if (words.length === 0) return projects
@@ -12,11 +12,11 @@ export function findProjects(projects: readonly Project[], search: string): read
   })
 }
 
-/** The address that works now. A linked cloud of an earlier release tells only the routes. */
+/** The current address. A linked cloud with an older release reports only the routes. */
 export const addressOf = ({ url, routes }: Pick<Project, 'routes' | 'url'>): string | undefined =>
   url ?? (routes.find(({ primary }) => primary) ?? routes[0])?.url
 
-/** Where the code comes from, in a few words. */
+/** A short description of the source. */
 export function sourceWords({ source, config }: Pick<Project, 'source'> & { config?: Pick<Project['config'], 'image'> }): string {
   if (source.kind === 'git') {
     const name =

@@ -1,6 +1,6 @@
 import type { GitHostProvider, ProjectSource } from '@berth/contract'
 
-/** The last part of a repository's address, without `.git`. */
+/** The last segment of a repository's URL, without `.git`. */
 export const nameOfAddress = (url: string): string =>
   url
     .replace(/\/+$/, '')
@@ -10,7 +10,7 @@ export const nameOfAddress = (url: string): string =>
 
 const hosts = ['github', 'gitlab', 'gitea'] as const satisfies readonly GitHostProvider[]
 
-/** Which repository of which git host a source is; nothing where it is only an address. */
+/** The git host and repository of a source; undefined if it has only a URL. */
 export function hostedAt({ provider, owner, repo }: Pick<ProjectSource, 'provider' | 'owner' | 'repo'>) {
   const host = hosts.find((one) => one === provider)
   return host && owner && repo ? { provider: host, owner, repo } : undefined

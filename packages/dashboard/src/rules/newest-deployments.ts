@@ -1,13 +1,13 @@
 import type { Deployment } from '@berth/contract'
 
-/** Each project's newest deployment; `deployments` newest first. */
+/** Each project's newest deployment; `deployments` must be sorted newest first. */
 export function newestOfEach(deployments: readonly Deployment[]): ReadonlyMap<string, Deployment> {
   const newest = new Map<string, Deployment>()
   for (const one of deployments) if (!newest.has(one.projectId)) newest.set(one.projectId, one)
   return newest
 }
 
-/** What was deployed: the commit's first line, or else why it was. */
+/** A short description of a deployment: the commit's first line, or else its trigger. */
 export const deploymentWords = ({ trigger, commit }: Pick<Deployment, 'trigger' | 'commit'>): string =>
   commit?.message?.split('\n')[0] || (commit ? commit.sha.slice(0, 7) : triggerWords[trigger])
 

@@ -1,6 +1,6 @@
 import type { BackupPolicy, PolicyChanges } from '@berth/contract'
 
-/** A policy as a form holds it: texts and numbers that may be empty. */
+/** A policy as a form: texts and numbers that may be empty. */
 export interface PolicyForm {
   destinationId: string
   cron: string
@@ -9,7 +9,7 @@ export interface PolicyForm {
   retainDays: number | ''
   proveEveryDays: number | ''
   beforeDeploy: boolean
-  /** One a line; empty: all of them. */
+  /** Volume names, one per line; empty: all volumes. */
   volumes: string
   exclude: string
   dumpsDatabases: boolean
@@ -47,7 +47,7 @@ export const policyForm = (policy: BackupPolicy): PolicyForm => ({
   postCommand: policy.postCommand ?? '',
 })
 
-/** What the form says, as the API takes it; a field that was emptied goes back to none. */
+/** The request body of the form; an empty field clears the setting. */
 export function policyBody(form: PolicyForm): Required<Pick<PolicyChanges, 'destinationId'>> & PolicyChanges {
   const volumes = lines(form.volumes)
   return {

@@ -7,7 +7,7 @@ interface RateLimit {
 }
 const list = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : [])
 
-/** What a rule does, in a sentence. */
+/** Describes a rule in a sentence. */
 export function ruleWords({
   kind,
   config,
@@ -21,7 +21,7 @@ export function ruleWords({
   }
   if (kind === 'ban') {
     const banned = [...list(config.ips), ...list(config.userAgents).map((agent) => `the agent “${agent}”`)]
-    return `Nobody from ${banned.join(', ')}${where}`
+    return `Block ${banned.join(', ')}${where}`
   }
   const parts = [
     list(config.deny).length > 0 && `refuse ${list(config.deny).join(', ')}`,
@@ -32,7 +32,7 @@ export function ruleWords({
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}${where}`
 }
 
-/** What its counter counts: a rule that only watches has blocked nobody. */
+/** Describes the rule's counter: a dry run has blocked no requests. */
 export const hitWords = ({ hits, dryRun }: Pick<RouteRule, 'hits' | 'dryRun'>): string =>
   dryRun ? `would have blocked ${numberWords(hits)}` : `blocked ${numberWords(hits)}`
 
@@ -53,7 +53,7 @@ export interface RuleForm {
   dryRun: boolean
 }
 
-/** The API's body of what was filled in. */
+/** The request body of the filled-in form. */
 export function ruleBody({ kind, pathPrefix, dryRun, ...form }: RuleForm) {
   const config =
     kind === 'rate-limit'

@@ -17,11 +17,11 @@ export const serverFields: readonly DestinationField[] = [
   { name: 'dockerSocket', label: 'Docker socket', isOptional: true, placeholder: '/var/run/docker.sock' },
 ]
 
-/** What was filled in; an empty field is left to the server's default. */
+/** The filled-in fields as a request body; an empty field gets the server's default. */
 export function serverBody(values: Readonly<Record<string, string>>): ServerBody {
   const filled = serverFields.flatMap(({ name, isNumber, isLong }) => {
     const value = values[name]
-    // A key without its last line end is none to some readers.
+    // Some parsers reject a key without a final line break.
     return value ? [[name, isNumber ? Number(value) : isLong ? `${value.trimEnd()}\n` : value] as const] : []
   })
   return Object.fromEntries(filled) as ServerBody

@@ -6,18 +6,18 @@ interface Advice {
   isBad: boolean
 }
 
-/** What a status means to the person and what they can do; nothing where all is well. */
+/** Explains a status and what the user can do; undefined if there is nothing to do. */
 export function statusAdvice({ status, statusReason }: Pick<Project, 'status' | 'statusReason'>): Advice | undefined {
   const operation = operationUnderWay({ statusReason })
   if (operation) return { title: `It is being ${operation}`, text: asSentence(statusReason as string), isBad: false }
   const known = advice[status]
   if (!known) return undefined
-  // The title says it already.
+  // The title says this already.
   const reason = status === 'created' ? null : statusReason
   return { ...known, text: [reason && asSentence(reason), known.text].filter(Boolean).join(' ') }
 }
 
-/** A restore or a move refuses every other operation of the project until it has ended. */
+/** A restore or a move rejects every other operation of the project until it has ended. */
 export const operationUnderWay = ({ statusReason }: Pick<Project, 'statusReason'>): 'restored' | 'moved' | undefined =>
   /^The project is being (restored|moved) since /.exec(statusReason ?? '')?.[1] as 'restored' | 'moved' | undefined
 
@@ -42,7 +42,7 @@ const advice: Partial<Record<Project['status'], Advice>> = {
   },
   sleeping: {
     title: 'It sleeps',
-    text: 'Nobody asked for it for a while. The next request wakes it, and none is lost.',
+    text: 'It had no requests for a while. The next request wakes it, and none is lost.',
     isBad: false,
   },
   stopped: { title: 'It is stopped', text: 'Deploy it again to bring it back.', isBad: false },

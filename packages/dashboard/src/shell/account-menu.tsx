@@ -17,7 +17,7 @@ const schemes = [
 
 const menuId = 'account-menu'
 
-/** Who is signed in, their organisations, the colours, and the way out. The browser's own popover: Escape closes it. */
+/** The signed-in user, their organisations, the colour scheme, and sign out. A native popover: Escape closes it. */
 export function AccountMenu() {
   const session = useSession().data
   const signOut = useSignOut()

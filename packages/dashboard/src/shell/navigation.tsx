@@ -4,7 +4,7 @@ import classes from './navigation.module.css'
 import { NavigationLink } from './navigation-link.tsx'
 import { ProjectNavigation } from './project-navigation.tsx'
 
-/** Inside a project its own pages; elsewhere those of the organisation. */
+/** The main navigation: a project's pages inside a project, otherwise the organisation's. */
 export function Navigation() {
   const path = useRouterState({ select: ({ location }) => location.pathname })
   const projectId = /^\/projects\/([^/]+)/.exec(path)?.[1]

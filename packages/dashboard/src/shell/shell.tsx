@@ -13,7 +13,7 @@ import { TopBar } from './top-bar.tsx'
 
 const SignInPage = lazyPart(() => import('../pages/access/sign-in-page.tsx'), 'SignInPage')
 
-/** The frame around every page of somebody who has signed in; who has not signs in first and is then where they wanted to be. */
+/** The frame around every page of a signed-in user; other visitors sign in first and then see the page they requested. */
 export function Shell() {
   const session = useSession()
   if (session.isPending) return <ShellSkeleton />

@@ -1,5 +1,5 @@
 export interface FolderFile {
-  /** Relative to the folder that was chosen. */
+  /** Path relative to the selected folder. */
   path: string
   file: File
 }
@@ -7,14 +7,14 @@ export interface FolderFile {
 export interface Folder {
   name: string
   files: FolderFile[]
-  /** Folders that are never sent: they are made anew by the build, or are nobody's business. */
+  /** Number of files that are not uploaded: the build creates them again, or they do not belong to the source. */
   skipped: number
 }
 
 const neverSent = new Set(['node_modules', '.git', '.hg', '.svn', '.DS_Store', '__pycache__', '.venv'])
 const isSent = (path: string) => !path.split('/').some((part) => neverSent.has(part))
 
-/** What `<input webkitdirectory>` hands over. */
+/** The folder that `<input webkitdirectory>` returns. */
 export function folderOfInput(list: FileList): Folder {
   const all = [...list].map((file) => ({ path: file.webkitRelativePath || file.name, file }))
   const name = all[0]?.path.split('/')[0] ?? 'folder'
@@ -24,9 +24,9 @@ export function folderOfInput(list: FileList): Folder {
   return { name, files, skipped: inside.length - files.length }
 }
 
-/** What was dropped onto the page: one folder, or loose files. */
+/** The folder or the single files that were dropped onto the page. */
 export async function folderOfDrop(items: DataTransferItemList): Promise<Folder> {
-  // To be asked for before the first pause: the list is empty afterwards.
+  // Must be called before the first await: the list is empty afterwards.
   const entries = [...items].flatMap((item) => item.webkitGetAsEntry() ?? [])
   const [first] = entries
   const single = entries.length === 1 && first?.isDirectory ? first : undefined
@@ -45,7 +45,7 @@ async function collect(entry: FileSystemEntry, below: string, into: Folder): Pro
 
 const fileOf = (entry: FileSystemFileEntry) => new Promise<File>((resolve, reject) => entry.file(resolve, reject))
 
-/** A browser hands a folder over in portions of a hundred. */
+/** A browser returns a folder's entries in batches of a hundred. */
 async function childrenOf(folder: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
   const reader = folder.createReader()
   const children: FileSystemEntry[] = []

@@ -20,7 +20,7 @@ export interface SentFolder {
   sizeBytes: number
 }
 
-/** Packs the folder, sends it and has it looked at. `projectId`: the upload is for that project alone. */
+/** Packs the folder, uploads it and has it scanned. `projectId`: the upload is only for that project. */
 export async function sendFolder(
   folder: Folder,
   onProgress: (now: UploadProgress) => void,
@@ -48,15 +48,15 @@ export async function sendFolder(
 
 type Target = ReplyOf<typeof contract.projects.openUpload>['data']['upload']
 
-/** By XMLHttpRequest: fetch does not tell how much has left. */
+/** Uses XMLHttpRequest, since fetch does not report upload progress. */
 function put({ url, method, headers }: Target, body: Blob, onSent: (bytes: number) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
     const target = new URL(url, window.location.href)
     const isHere = /^\/api\/(uploads|projects\/folder\/upload)\//.test(target.pathname)
-    // The relay may name the address by which the instance knows itself; the page's own origin is where the cookie works.
+    // The relay may return the URL by which the instance knows itself; the cookie works only at the page's own origin.
     request.open(method, isHere ? `${window.location.origin}${target.pathname}${target.search}` : url)
-    // The browser says the length by itself, and lets nobody else say it.
+    // The browser sets the length itself, and scripts may not set it.
     for (const [name, value] of Object.entries(headers)) if (name !== 'content-length') request.setRequestHeader(name, value)
     const organization = activeOrganization.get()
     if (isHere && organization) request.setRequestHeader('x-organization-id', organization)

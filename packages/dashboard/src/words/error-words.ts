@@ -1,6 +1,6 @@
 import { ApiError } from '@berth/contract/client'
 
-/** What happened, and what to do next. */
+/** Describes an error: what happened, and what to do next. */
 export function errorWords(error: unknown): { title: string; message: string } {
   if (!(error instanceof ApiError)) {
     return error instanceof TypeError

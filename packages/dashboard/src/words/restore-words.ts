@@ -14,7 +14,7 @@ export function changeWords({ action, currentBytes, newBytes, filesAdded, filesC
   return `${action === 'create' ? 'is created' : 'is replaced'}: ${[sizes, ...files].join(', ')}`
 }
 
-/** What a restore left behind, whichever way it ended. */
+/** The state of the data after a restore, successful or not. */
 export const dataStateWords: Record<BackupRestore['dataState'], string> = {
   untouched: 'The data was not touched.',
   partly_written: 'Some of the data was written: restore again, or undo.',

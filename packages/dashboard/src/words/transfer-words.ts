@@ -1,6 +1,6 @@
 import { type Transfer, transferPhases } from '@berth/contract'
 
-/** What a move to the cloud or back is doing, in its order. */
+/** The steps of a move to the cloud or back, in order. */
 const steps: readonly (readonly [Transfer['phase'], string])[] = [
   ['packing', 'Packing it while it serves'],
   ['sending', 'Sending'],
@@ -21,7 +21,7 @@ const others: Partial<Record<Transfer['phase'], string>> = {
 export const transferWords = (phase: Transfer['phase']): string =>
   steps.find(([name]) => name === phase)?.[1] ?? others[phase] ?? phase
 
-/** How far it is, of a hundred: its step, and within a step that sends its bytes. */
+/** Progress in percent: the step and, within a step that sends, its bytes. */
 export function transferShare({ phase, bytesDone, bytesTotal }: Pick<Transfer, 'phase' | 'bytesDone' | 'bytesTotal'>): number {
   const at = steps.findIndex(([name]) => name === phase)
   if (at < 0) return 100
@@ -31,6 +31,6 @@ export function transferShare({ phase, bytesDone, bytesTotal }: Pick<Transfer, '
 
 export const isSending = (phase: Transfer['phase']): boolean => phase === 'sending' || phase === 'catching_up'
 
-/** Until the other side is asked to take over. */
+/** True until the target is asked to take over. */
 export const mayBeCalledOff = (phase: Transfer['phase']): boolean =>
   transferPhases.indexOf(phase) < transferPhases.indexOf('committing')

@@ -36,7 +36,7 @@ export function addDeploy(program: Command): void {
     const say = output(command)
     const asked = existingFolder(folder ?? '.')
     const client = connect(command, asked)
-    // A project's own folder is uploaded, also from a folder inside it.
+    // The project's whole folder is uploaded, also if the command runs in a subfolder.
     const place = folder === undefined && !options.project ? (linkedFolder(asked) ?? asked) : asked
     const linked = options.project ?? readLink(place)?.projectId
     const settings = settingsOf(place, command)
@@ -55,13 +55,13 @@ export function addDeploy(program: Command): void {
   })
 }
 
-/** A linked project of an image stays one until another source is named. */
+/** A linked project that runs an image keeps it until another source is given. */
 async function isOfImage(client: Connection, linked: string | undefined, { image }: ProjectFile): Promise<boolean> {
   if (image !== undefined || !linked) return Boolean(image)
   return Boolean((await client.call(contract.projects.get, { params: { id: linked } })).data.config.image)
 }
 
-/** Nothing is uploaded. The folder remembers the project. */
+/** Deploys an image without an upload, and links the folder to the project. */
 async function fromImage(
   client: Connection,
   place: string,
@@ -85,7 +85,7 @@ async function fromImage(
   return { projectId: data.id, source: {} }
 }
 
-/** Naming the branch asks for the repository, also after a folder was deployed to the project. */
+/** A given branch selects the repository as the source, even if a folder was deployed to the project before. */
 async function fromGit(client: Connection, linked: string | undefined, { branch, commit }: Options) {
   if (!linked)
     throw new Plain('This folder is not linked to a project. Run berth git link first, or name a project with --project.', 2)
@@ -114,7 +114,7 @@ async function fromFolder(
   return { projectId, source: { uploadSessionId } }
 }
 
-/** Whoever reads JSON, or sits behind a pipe, is asked nothing. */
+/** True if the command may prompt: not with JSON output, and not behind a pipe. */
 const isAtTerminal = (command: Command): boolean =>
   process.stdin.isTTY === true && process.stderr.isTTY === true && command.optsWithGlobals().json !== true
 
@@ -124,7 +124,7 @@ function existingFolder(folder: string): string {
   return place
 }
 
-/** What detection found fills it; what it warns of is told by the deployment. */
+/** Creates the project with the detected settings; the deployment shows the warnings of the detection. */
 async function makeProject(
   client: Connection,
   folder: string,

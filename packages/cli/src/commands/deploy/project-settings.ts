@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import type { Connection } from '../../credentials.ts'
 import { Plain } from '../../exit-codes.ts'
 
-/** Options of `berth deploy` that are settings of the project, by the field's own name. */
+/** Options of `berth deploy` that set a field of the project, by the field's name. */
 const options: readonly [flags: string, description: string][] = [
   ['--type <type>', 'app, static, worker or services'],
   ['--framework <name>', 'framework'],
@@ -28,7 +28,7 @@ export function addSettingOptions(command: Command): Command {
   return command
 }
 
-/** What `berth.json` in the folder says, and over it what the command line does. */
+/** Settings of `berth.json` in the folder, overridden by those of the command line. */
 export function settingsOf(folder: string, command: Command): ProjectFile {
   return { ...readProjectFile(folder), ...ofCommandLine(command.opts()) }
 }
@@ -80,7 +80,7 @@ const nameOf = (flags: string) =>
     .slice(2)
     .replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-/** Sets the named settings and nothing else; a setting that is no longer named keeps its last value. */
+/** Sets only the given settings; a setting that is no longer given keeps its last value. */
 export async function applySettings(client: Connection, id: string, settings: ProjectFile): Promise<void> {
   const { $schema: _schema, ...fields } = settings
   if (Object.keys(fields).length > 0) await client.call(contract.projects.update, { params: { id }, body: fields })

@@ -8,7 +8,7 @@ interface Variable {
   isSecret: boolean
 }
 
-/** The lines of a `.env` file, as Node reads them. */
+/** The variables of a `.env` file, as Node parses them. */
 export function readEnvFile(file: string): { key: string; value: string }[] {
   if (!existsSync(file)) throw new Plain(`File ${file} does not exist`, 2)
   const pairs = Object.entries(parseEnv(readFileSync(file, 'utf8'))).map(([key, value]) => ({ key, value: value ?? '' }))
@@ -17,8 +17,9 @@ export function readEnvFile(file: string): { key: string; value: string }[] {
 }
 
 /**
- * Only its owner may read it; a secret's value is known to nobody here, so its line is a remark. It takes the place of what is there,
- * also of a link: a link of a stranger's folder leads to any file, perhaps to one that is not there yet.
+ * Writes a file that only its owner may read. The CLI does not know the values of secrets, so it writes them as comments. The file
+ * is replaced, even if it is a symlink: in an untrusted folder a symlink may point to any file, including one that does not exist
+ * yet.
  */
 export function writeEnvFile(file: string, variables: readonly Variable[], force: boolean): void {
   const isThere = lstatSync(file, { throwIfNoEntry: false }) !== undefined
@@ -26,7 +27,7 @@ export function writeEnvFile(file: string, variables: readonly Variable[], force
   const lines = variables.map(({ key, value, isSecret }) => (isSecret ? `# ${key}= (secret)` : `${key}=${quoted(value)}`))
   const text = `${lines.join('\n')}\n`
   const there = statSync(file, { throwIfNoEntry: false })
-  // `/dev/stdout` and the like are not for us to replace.
+  // Special files such as `/dev/stdout` must not be replaced.
   if (there && !there.isFile()) {
     writeFileSync(file, text)
     return
@@ -36,7 +37,7 @@ export function writeEnvFile(file: string, variables: readonly Variable[], force
   renameSync(draft, file)
 }
 
-/** In the quotes that give back what is inside. Where no kind does, the file could not hold it. */
+/** Quotes the value with a kind of quote that it does not contain; throws if it contains all of them. */
 function quoted(value: string): string {
   if (/^[\w./:@%+,-]*$/.test(value)) return value
   const quote = ["'", '"', '`'].find((one) => !value.includes(one) && !(one === '"' && /\\n/.test(value)))

@@ -13,7 +13,7 @@ interface Options {
 
 type Client = ReturnType<typeof connect>
 
-/** As long as a link or a code is good. */
+/** Lifetime of a link or a code. */
 const patienceMs = 10 * 60_000
 
 export function addGitConnect(git: Command): void {
@@ -45,7 +45,7 @@ function nextStep(reply: Waiting): string {
   return `Open ${reply.verificationUri} and type this code:\n\n  ${reply.userCode}\n`
 }
 
-/** Both ways end in the browser; the instance is asked until it knows. */
+/** Both flows end in the browser; polls the instance until it is connected. */
 async function until(reply: Waiting, client: Client, query: { provider?: GitHostProvider }): Promise<void> {
   const end = reply.flow === 'device_code' ? Date.parse(reply.expiresAt) : Date.now() + patienceMs
   while (Date.now() < end) {

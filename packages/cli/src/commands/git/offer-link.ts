@@ -6,7 +6,7 @@ import type { Output } from '../../output.ts'
 import { link } from './link.ts'
 import { originOf } from './remote.ts'
 
-/** After the first deploy of a folder that comes from a connected git host, at a terminal: whether pushes are to deploy it from now on. */
+/** Offers to deploy pushes automatically: after the first deploy, at a terminal, of a folder cloned from a connected git host. */
 export async function offerLink(
   client: ReturnType<typeof connect>,
   folder: string,
@@ -25,7 +25,7 @@ export async function offerLink(
   say.note(`every push to ${branch} of ${found} will be deployed`)
 }
 
-/** Its name, where the connected host is the very one that the folder came from. */
+/** Full name of the repository, if the connected git host is the one that the folder was cloned from. */
 async function repositoryAt(
   client: ReturnType<typeof connect>,
   { host, owner, repo }: { host: string; owner: string; repo: string },

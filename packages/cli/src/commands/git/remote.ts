@@ -4,13 +4,13 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 export interface Remote {
-  /** With the port, where it has one. */
+  /** Host name, with the port if the URL has one. */
   host: string
   owner: string
   repo: string
 }
 
-/** `https://host/owner/repo.git`, `git@host:owner/repo.git` and `ssh://git@host/owner/repo`; null for what names no repository so. */
+/** Parses `https://host/owner/repo.git`, `git@host:owner/repo.git` and `ssh://git@host/owner/repo`; null for any other form. */
 export function remoteOf(address: string): Remote | null {
   const url = address.includes('://') ? URL.parse(address.trim()) : null
   const short = /^(?:[\w.-]+@)?([\w.-]+):([^:]+)$/.exec(address.trim())
@@ -21,7 +21,7 @@ export function remoteOf(address: string): Remote | null {
   return { host, owner: path.slice(0, cut), repo: path.slice(cut + 1) }
 }
 
-/** Where `origin` of the folder is; null where it is no repository, or has none. */
+/** The remote `origin` of the folder; null if it is not a repository or has no such remote. */
 export async function originOf(folder: string): Promise<Remote | null> {
   try {
     const { stdout } = await run('git', ['-C', folder, 'remote', 'get-url', 'origin'], { timeout: 5_000 })

@@ -1,7 +1,7 @@
 import type { BundleFile } from '@berth/contract'
 import { Plain } from '../../exit-codes.ts'
 
-/** What the first entry of a bundle file says, in the clear: nothing of it is secret. The next is the key; the rest are the files. */
+/** The first entry of a bundle file, unencrypted and without secrets. The second entry is the key; the others are the files. */
 export interface BundleHead {
   format: 'berth-bundle/1'
   transfer: string
@@ -19,7 +19,7 @@ export function readHead(text: string): BundleHead {
     const head = JSON.parse(text) as BundleHead
     if (head.format === 'berth-bundle/1' && Array.isArray(head.files)) return head
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new Plain('This file is not a project bundle, or its version is not supported. Update berth and try again.')
 }

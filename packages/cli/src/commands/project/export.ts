@@ -60,7 +60,7 @@ export function addExport(project: Command): void {
 
 const helpText = `
 The project goes on serving and nothing of it changes. The file is encrypted in the age format, with a passphrase unless
---recipient names a key; whoever has that and the file has all secrets of the project. Stop the project first
+--recipient names a key; anyone who has that and the file can read all secrets of the project. Stop the project first
 (berth project … disable) where its volumes must not be read while it writes to them, or use backups.
 Bring it back with: berth project import <file>`
 
@@ -73,7 +73,7 @@ async function untilPacked(client: Connection, id: string): Promise<Departure> {
   }
 }
 
-/** Whole or not at all. */
+/** Writes the whole file or nothing. */
 async function write(
   file: string,
   { transfer, projectId, signer, files }: Departure,

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { connect } from '../../credentials.ts'
 import { columns, minute, output } from '../../output.ts'
 
-/** `berth project transfers`: what is under way on this side, whoever began it, and an end to it. */
+/** `berth project transfers`: lists running transfers on this side, started by any user, and cancels them. */
 export function addTransfers(project: Command): void {
   project
     .command('transfers')

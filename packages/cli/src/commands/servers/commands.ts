@@ -15,7 +15,7 @@ interface AddOptions {
   dockerSocket?: string
 }
 
-/** Machines that are reached over SSH. A server is named by its id or its name. */
+/** Servers that are reached over SSH. A server is selected by its id or its name. */
 export function addServers(program: Command): void {
   const servers = program.command('servers').description('manage servers that run projects, connected over SSH')
   addList(servers)
@@ -93,7 +93,7 @@ async function credential({ key, passwordStdin }: AddOptions): Promise<{ private
   return { privateKey }
 }
 
-/** By its id or its name. */
+/** Finds a server by its id or its name. */
 export async function findServer(wanted: string, command: Command): Promise<Server> {
   const { data } = await connect(command).call(contract.servers.list, { query: { limit: 500 } })
   const found = data.filter(({ id, name }) => id === wanted || name === wanted)
@@ -127,7 +127,7 @@ const rows = (all: readonly Server[]) =>
 const checked = ({ name }: Server, check: { hostKey: string; docker: { version: string } | null; latencyMs: number }) =>
   `${shown(name)} is reachable: Docker ${shown(check.docker?.version ?? 'does not run')}, ${check.latencyMs} ms, host key ${check.hostKey}`
 
-/** What others have written may hold codes that a terminal obeys. */
+/** Removes control characters, which a terminal would interpret, from text that others wrote. */
 const shown = (text: string) => text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '')
 
 function port(value: string): number {

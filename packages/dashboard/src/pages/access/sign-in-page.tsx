@@ -3,7 +3,7 @@ import { AccessForm } from '../../components/access-form.tsx'
 import { FrontPage } from '../../components/front-page.tsx'
 import { useSignIn } from '../../data/session.ts'
 
-/** At its own address, or in the place of the page that somebody wanted to see. */
+/** The sign-in form, at its own address or in place of the page that the visitor requested. */
 export function SignInPage() {
   const signIn = useSignIn()
   const navigate = useNavigate()

@@ -3,7 +3,7 @@ import { AccessForm } from '../../components/access-form.tsx'
 import { FrontPage } from '../../components/front-page.tsx'
 import { useCompleteSignUp } from '../../data/session.ts'
 
-/** Reached by the link that a cloud mails to whoever signs up. */
+/** The page behind the link that a cloud sends by email to a new user. */
 export function SignUpPage() {
   const { code, email: mailed } = useSearch({ strict: false }) as { code: string; email: string }
   const complete = useCompleteSignUp()

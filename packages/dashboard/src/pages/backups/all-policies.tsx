@@ -21,7 +21,7 @@ interface Row {
   policy: BackupPolicy
 }
 
-/** Of every project that is asked; the API keeps policies below their projects. */
+/** Policies of all listed projects; the API lists policies per project. */
 export function AllPolicies() {
   const [edited, setEdited] = useState<Row>()
   const refusal = useRefusal('project:write')

@@ -12,7 +12,7 @@ import { MoveProject } from './move-project.tsx'
 
 const shownAtMost = 200
 
-/** What lives where, and the way to the other side. */
+/** All projects with their location, and a way to move them. */
 export function CloudProjects({ isLinked }: { isLinked: boolean }) {
   const projects = useRead(contract.projects.home, {})
   const [movedId, setMoved] = useState<string>()

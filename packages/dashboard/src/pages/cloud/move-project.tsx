@@ -8,7 +8,7 @@ import { projectReads } from '../../data/project.ts'
 import { useRead } from '../../data/read.ts'
 import { TransferProgress } from './transfer-progress.tsx'
 
-/** To the cloud, or back from it, with its progress. */
+/** Moves a project to the cloud or back, and shows the progress. */
 export function MoveProject({ project }: { project: Project }) {
   const [withData, setWithData] = useState(true)
   const link = useRead(contract.cloud.getLink, {})

@@ -8,13 +8,13 @@ import { isSending, mayBeCalledOff, transferShare, transferWords } from '../../w
 
 interface Props {
   projectId: string
-  /** It was asked for from this page and is not over. */
+  /** True while a move that was started on this page is running. */
   isMoving: boolean
-  /** Why this person may not call it off. */
+  /** Why the user may not cancel it. */
   refusal: string | undefined
 }
 
-/** How far the newest move of a project is; of one that is over only what is still worth knowing. */
+/** Progress of the newest move of a project; a finished one is shown only if it failed or has warnings. */
 export function TransferProgress({ projectId, isMoving, refusal }: Props) {
   const { data: transfer } = useRead(
     contract.cloud.transfer,

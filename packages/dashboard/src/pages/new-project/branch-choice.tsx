@@ -11,7 +11,7 @@ interface Props extends Pick<ChooserProps, 'onChosen'> {
   onBack(): void
 }
 
-/** Which branch, and what its root says about how it is built. */
+/** Selects a branch, and shows what was detected in its root folder. */
 export function BranchChoice({ repository, provider, onBack, onChosen }: Props) {
   const { owner, name: repo, fullName, defaultBranch } = repository
   const params = { owner, repo }

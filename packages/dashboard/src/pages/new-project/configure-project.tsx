@@ -21,7 +21,7 @@ interface Props {
   onBack(): void
 }
 
-/** Name, build and variables; then it is recorded and deployed. */
+/** Name, build settings and variables; then the project is created and deployed. */
 export function ConfigureProject({ source, onBack }: Props) {
   const navigate = useNavigate()
   const [name, setName] = useState(source.name)
@@ -101,7 +101,10 @@ export function ConfigureProject({ source, onBack }: Props) {
   )
 }
 
-/** Without the webhook the project works all the same, only pushes do not deploy it: that is said, and stops nothing. */
+/**
+ * Registers the webhook. If that fails, the project still works, but pushes do not deploy it: a notice is shown, and nothing else
+ * stops.
+ */
 async function askForPushes({ provider, owner, repo }: NonNullable<ChosenSource['repository']>): Promise<void> {
   try {
     await call(contract.gitHost.registerWebhook, { params: { owner, repo }, query: { provider } })

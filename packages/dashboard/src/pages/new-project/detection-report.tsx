@@ -2,7 +2,7 @@ import { Alert, Code, Text } from '@mantine/core'
 import { Facts } from '../../components/facts.tsx'
 import type { Detection } from '../../upload/send-folder.ts'
 
-/** What was found, and which file said so. */
+/** The detected settings, and the files they were detected from. */
 export function DetectionReport({ detection }: { detection: Detection }) {
   const {
     framework,

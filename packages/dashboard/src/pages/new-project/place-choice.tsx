@@ -8,7 +8,7 @@ interface Props {
   onChange(serverId: string): void
 }
 
-/** This machine or one of the servers; nothing is asked where there is no choice. */
+/** Selects this machine or a server; hidden if there are no servers. */
 export function PlaceChoice({ value, onChange }: Props) {
   const refusal = useRefusal('server:write')
   const { data: servers = [] } = useRead(contract.servers.list, { query: {} }, { isWanted: !refusal })

@@ -10,10 +10,10 @@ import type { ChooserProps } from './chooser.ts'
 import { GitAddress } from './git-address.tsx'
 import { RepositoryList } from './repository-list.tsx'
 
-/** One of the connected host's repositories, or any by its address. */
+/** Selects a repository of the connected git host, or any repository by its URL. */
 export function RepositorySource({ onChosen }: ChooserProps) {
   const navigate = useNavigate()
-  // Whoever comes from the list of repositories has chosen already.
+  // A user who comes from the list of repositories has chosen one already.
   const asked = useSearch({ strict: false }) as { provider?: GitHostProvider; repository?: string }
   const [provider, setProvider] = useState<GitHostProvider>(asked.provider ?? 'github')
   const home = useRead(contract.gitHost.home, { query: { provider } })

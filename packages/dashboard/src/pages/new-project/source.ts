@@ -1,13 +1,13 @@
 import type { CreateProject, GitHostProvider } from '@berth/contract'
 import type { Detection } from '../../upload/send-folder.ts'
 
-/** Where a new project comes from, and what was found there. */
+/** The source of a new project, and what was detected in it. */
 export interface ChosenSource {
-  /** The project's fields that say it. */
+  /** The project's fields that describe the source. */
   fields: Omit<CreateProject, 'name'>
   name: string
   words: string
   detection: Detection | null
-  /** Of the connected git host: pushes to it are asked for. */
+  /** A repository of the connected git host, on which a webhook for pushes is registered. */
   repository?: { provider: GitHostProvider; owner: string; repo: string }
 }

@@ -5,7 +5,7 @@ import { ActionButton } from '../../components/action-button.tsx'
 import { sayError } from '../../data/notices.tsx'
 import { keyOf } from '../../data/read.ts'
 
-/** One after the other: the API marks single ones. */
+/** Marks the deliveries one after another, since the API has no bulk call. */
 export function MarkAllSeen({ deliveries }: { deliveries: readonly Delivery[] }) {
   const unseen = deliveries.filter(({ seenAt }) => seenAt === null)
   const queries = useQueryClient()

@@ -19,7 +19,7 @@ const columns: Column<AuditEntry>[] = [
     title: 'Who',
     width: '13rem',
     cell: ({ userEmail, tokenId }) => (
-      <span className="wrap-anywhere">{`${userEmail ?? 'nobody signed in'}${tokenId ? ' (by token)' : ''}`}</span>
+      <span className="wrap-anywhere">{`${userEmail ?? 'not signed in'}${tokenId ? ' (by token)' : ''}`}</span>
     ),
   },
   {
@@ -40,7 +40,7 @@ const columns: Column<AuditEntry>[] = [
   { title: 'From', isWide: true, isNumber: true, cell: ({ ip }) => ip ?? '–' },
 ]
 
-/** Every write, who, from where; each entry carries the hash of the one before it. */
+/** Every write with its user and address; each entry contains the hash of the previous one. */
 export function AuditPage() {
   const [action, setAction] = useState('')
   const [settled] = useDebouncedValue(action.trim(), 300)

@@ -11,7 +11,7 @@ import { plural } from '../../words/sizes.ts'
 
 const pagesAtMost = 100
 
-/** Fetches the log and computes its hashes in this browser: nobody has to be believed. */
+/** Fetches the log and verifies its hashes in this browser, without trusting the server. */
 export function ChainCheck() {
   const organizationId = useSession().data?.organization.id ?? ''
   const check = useMutation({

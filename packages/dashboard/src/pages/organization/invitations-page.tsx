@@ -17,7 +17,7 @@ import { useRefusal } from '../../data/may.ts'
 import { say } from '../../data/notices.tsx'
 import { useRead } from '../../data/read.ts'
 
-/** People who were asked to join and have not yet. */
+/** Open invitations. */
 export function InvitationsPage() {
   const invitations = useRead(contract.access.listInvitations, { query: {} })
   const [email, setEmail] = useState('')
@@ -59,7 +59,7 @@ export function InvitationsPage() {
   ]
   return (
     <Page title="Invitations" description="A link works once, for the address that it was made for.">
-      <Section title="Invite somebody">
+      <Section title="Invite a member">
         <form onSubmit={submitting(send)}>
           <Group align="flex-end" gap="sm">
             <TextInput

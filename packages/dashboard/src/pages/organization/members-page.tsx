@@ -17,7 +17,7 @@ import { isLastOwner, lastOwnerWords } from '../../rules/last-owner.ts'
 import { roleWords } from '../../words/role-words.ts'
 import { MemberGrants } from './member-grants.tsx'
 
-/** Who belongs to the organisation, and what they may do. */
+/** The members of the organisation, and their roles. */
 export function MembersPage() {
   const members = useRead(contract.access.listMembers, { query: {} })
   const [asked, setAsked] = useState<Member>()

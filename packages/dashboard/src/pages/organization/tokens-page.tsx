@@ -15,7 +15,7 @@ import { useRead } from '../../data/read.ts'
 import { plural } from '../../words/sizes.ts'
 import { AddToken } from './add-token.tsx'
 
-/** What programs sign in with; each can do no more than its owner can at the time. */
+/** Access tokens for programs; a token never has more permissions than its owner currently has. */
 export function TokensPage() {
   const tokens = useRead(contract.access.listTokens, { query: {} })
   const [asked, setAsked] = useState<Token>()

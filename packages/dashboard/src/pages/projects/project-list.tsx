@@ -14,15 +14,15 @@ interface Props {
   search: string
 }
 
-/** As tall as project-list.module.css makes them, the gap below included: nothing has to be measured. */
+/** Heights set in project-list.module.css, including the gap below, so that nothing has to be measured. */
 const rowPx = 58
 const cardPx = 186
 
-// Scrolling draws the list anew; what is already there stays as it is.
+// Scrolling renders the list again; items that did not change are kept.
 const Card = memo(ProjectCard)
 const Row = memo(ProjectRow)
 
-/** Draws only what is seen: a thousand projects scroll as ten do. */
+/** Renders only the visible projects: a thousand scroll like ten. */
 export function ProjectList({ projects, newest, view, search }: Props) {
   const { ref, width } = useElementSize()
   const place = useRef<HTMLDivElement>(null)
@@ -33,7 +33,7 @@ export function ProjectList({ projects, newest, view, search }: Props) {
     count: Math.ceil(projects.length / columns),
     estimateSize: () => (view === 'rows' ? rowPx : cardPx),
     overscan: 4,
-    // Rows that come into sight may be drawn a frame later; scrolling itself does not wait for them.
+    // New rows may be rendered a frame later; scrolling itself does not wait for them.
     useFlushSync: false,
     scrollMargin: top,
   })

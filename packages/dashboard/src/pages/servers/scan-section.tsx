@@ -10,7 +10,7 @@ import { plural } from '../../words/sizes.ts'
 import { AdoptForm } from './adopt-form.tsx'
 import { StackPicture } from './stack-picture.tsx'
 
-/** What runs in the server's Docker, as a picture; pick what to take over. */
+/** Shows the containers in the server's Docker as a diagram, to select those to adopt. */
 export function ScanSection({ serverId }: { serverId: string }) {
   const [stack, setStack] = useState<ScannedStack>()
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set())

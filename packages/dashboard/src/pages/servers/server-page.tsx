@@ -18,7 +18,7 @@ import { useRead } from '../../data/read.ts'
 import { EditServer } from './edit-server.tsx'
 import { ScanSection } from './scan-section.tsx'
 
-/** One server: how it is reached, what runs there, and what of it to adopt. */
+/** A server: its connection, its workloads, and the containers that can be adopted. */
 export function ServerPage() {
   const { id } = useParams({ strict: false }) as { id: string }
   const navigate = useNavigate()

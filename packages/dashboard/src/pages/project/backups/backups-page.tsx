@@ -13,11 +13,11 @@ import { PolicyList } from './policy-list.tsx'
 import { RunTable } from './run-table.tsx'
 import { StoredVolumes } from './stored-volumes.tsx'
 
-/** What is kept of the project's data, how often, and the way back to it. */
+/** Backup policies, runs and restores of the project. */
 export function BackupsPage() {
   const id = useProjectId()
   const params = { projectId: id }
-  // The spec shows policies and runs only to those who may write.
+  // The spec shows policies and runs only to users who may write.
   const refusal = useProjectRefusal(id, 'write')
   const isWanted = !refusal
   const policies = useRead(contract.backups.listPolicies, { params, query: {} }, { isWanted, everyMs: 10_000 })

@@ -9,9 +9,12 @@ interface Props {
   volumes: readonly string[]
 }
 
-/** What is saved and what runs around it; folded away, since the usual answer is all and nothing. */
+/**
+ * What a backup includes, and the commands before and after it; collapsed, since the defaults (everything, no commands) usually
+ * fit.
+ */
 export function PayloadFields({ form, set, volumes }: Props) {
-  // As it was when the form was opened: what is emptied meanwhile is not folded away under the hand.
+  // The state when the form was opened: clearing a field must not collapse the section.
   const [isOpen] = useState(!!form.volumes || !!form.exclude || !form.dumpsDatabases || !!form.preCommand || !!form.postCommand)
   const text = (name: 'volumes' | 'exclude' | 'preCommand' | 'postCommand') => ({
     classNames: { input: 'mono' },

@@ -3,7 +3,7 @@ import { Alert, Text } from '@mantine/core'
 import { Section } from '../../../components/section.tsx'
 import { changeWords } from '../../../words/restore-words.ts'
 
-/** What applying would change, item by item. */
+/** The changes that applying the restore would make, item by item. */
 export function RestoreReportView({ report }: { report: RestoreReport }) {
   return (
     <Section title="What would change">

@@ -14,7 +14,7 @@ import { sizeWords } from '../../../words/sizes.ts'
 import { statusWord } from '../../../words/status-words.ts'
 import { RunState } from './run-state.tsx'
 
-/** Fetched when somebody restores, which is seldom. */
+/** Loaded on demand, since restores are rare. */
 const RestoreWizard = lazyPart(() => import('./restore-wizard.tsx'), 'RestoreWizard')
 
 interface Props {

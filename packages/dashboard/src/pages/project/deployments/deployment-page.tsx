@@ -21,14 +21,14 @@ import { DeploymentActions } from './deployment-actions.tsx'
 import { PlanSection } from './plan-section.tsx'
 import { StepList } from './step-list.tsx'
 
-/** One deployment as it goes: its steps, its lines, and what can be done with it. */
+/** A deployment, live: its steps, its log lines, and its actions. */
 export function DeploymentPage() {
   const { deploymentId } = useParams({ strict: false }) as { deploymentId: string }
   const read = useRead(contract.deployments.get, { params: { id: deploymentId } })
   const live = useDeploymentStream(deploymentId)
   const now = useNow()
   const lines = useMemo(() => live.lines.map((line) => ({ ...line, origin: line.step })), [live.lines])
-  // A stream that has completed says no more; a later read may know that it was superseded since.
+  // A completed stream sends no more events; a later read may show that the deployment was superseded.
   const deployment = live.state === 'ended' ? (read.data ?? live.deployment) : (live.deployment ?? read.data)
   return (
     <Loaded query={{ ...read, data: deployment }} skeleton={<PageSkeleton />}>

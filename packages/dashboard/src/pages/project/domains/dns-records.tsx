@@ -4,7 +4,7 @@ import { CopyText } from '../../../components/copy-text.tsx'
 import { DataTable } from '../../../components/data-table.tsx'
 import { Section } from '../../../components/section.tsx'
 
-/** What to enter at the DNS provider, ready to copy. */
+/** The records to create at the DNS provider, ready to copy. */
 export function DnsRecords({ domain }: { domain: Domain }) {
   return (
     <Section

@@ -14,7 +14,7 @@ interface Props {
   onSaved(): void
 }
 
-/** One variable; several lines pasted into the name become several. */
+/** Adds a variable; several lines pasted into the name add several. */
 export function AddVariable({ projectId, environment, refusal, onSaved }: Props) {
   const [key, setKey] = useState('')
   const [value, setValue] = useState('')

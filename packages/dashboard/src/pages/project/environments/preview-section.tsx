@@ -36,7 +36,7 @@ export function PreviewSection({ project }: { project: Project }) {
           />
           <Switch
             label="Previews get production's variables, secrets included"
-            description={noAdmin ?? 'Whoever may open a pull request can then read them.'}
+            description={noAdmin ?? 'Anyone who may open a pull request can then read them.'}
             disabled={!!noAdmin}
             checked={config.previewsUseProductionVariables}
             onChange={(event) => variables.mutate({ params, body: { fromProduction: event.currentTarget.checked } })}

@@ -11,7 +11,7 @@ import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
 import { useRead } from '../../../data/read.ts'
 
-/** Pull requests and their previews; code of a fork runs only when somebody says so. */
+/** Pull requests and their previews; code of a fork runs only after a user approved it. */
 export function PullRequests({ project }: { project: Project }) {
   const params = { id: project.id }
   const refusal = useProjectRefusal(project.id, 'admin')

@@ -9,7 +9,7 @@ import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
 import { useRead } from '../../../data/read.ts'
 
-/** What a private repository asks for when it is cloned. */
+/** The token for cloning a private repository. */
 export function CloneCredentialSection({ project }: { project: Project }) {
   const params = { id: project.id }
   const [token, setToken] = useState('')

@@ -4,10 +4,10 @@ import { LinkSection } from './link-section.tsx'
 import { RepositorySection } from './repository-section.tsx'
 import { WebhookSection } from './webhook-section.tsx'
 
-/** Where the code comes from, and what a push does. */
+/** The source repository, and what a push does. */
 export function GitPage() {
   return (
-    <ProjectPage title="Git" description="The repository that is deployed, and what happens when somebody pushes to it.">
+    <ProjectPage title="Git" description="The repository that is deployed, and what happens on a push.">
       {(project) => {
         const isLinked = project.source.kind === 'git'
         return (

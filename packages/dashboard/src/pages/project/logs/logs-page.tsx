@@ -10,7 +10,7 @@ import { useProjectLogs } from '../../../data/project-logs.ts'
 import { useRead } from '../../../data/read.ts'
 import { ProjectPage } from '../project-page.tsx'
 
-/** What the project writes, live; lines outlive the versions that wrote them. */
+/** The project's output, live; lines are kept after the deployment that wrote them is gone. */
 export function LogsPage() {
   const id = useProjectId()
   const [service, setService] = useState('')

@@ -13,7 +13,7 @@ interface Props {
   deployments: readonly Deployment[]
 }
 
-/** What serves now, and where. */
+/** The live deployment and its addresses. */
 export function LiveFacts({ project, deployments }: Props) {
   const live = deployments.find(({ status, environment }) => status === 'live' && environment === 'production')
   return (

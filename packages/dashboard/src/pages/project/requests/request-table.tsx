@@ -41,7 +41,7 @@ export function RequestTable({ requests }: { requests: readonly RequestLine[] })
   if (requests.length === 0)
     return (
       <EmptyState icon={IconListDetails} title="No request yet">
-        None matches, or nobody asked. Requests show here as they come.
+        No request matches, or none has arrived. New requests appear here.
       </EmptyState>
     )
   return <DataTable label="Requests" isDense columns={columns} rows={requests} keyOf={({ id }) => id} />

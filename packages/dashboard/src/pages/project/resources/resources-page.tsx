@@ -6,7 +6,7 @@ import { ProjectPage } from '../project-page.tsx'
 import { AllotmentSection } from './allotment-section.tsx'
 import { SleepSection } from './sleep-section.tsx'
 
-/** What it may use while it runs and while it is built. */
+/** Resource limits of the running project and of its builds. */
 export function ResourcesPage() {
   const id = useProjectId()
   const resources = useRead(contract.projects.getResources, { params: { id } })

@@ -11,7 +11,7 @@ export function SleepSection({ project }: { project: Project }) {
   return (
     <Section
       title="Sleep"
-      description="A project that nobody asks for frees its memory. The next request is held while it wakes; none is lost."
+      description="A project without requests is stopped and frees its memory. The next request waits while it wakes; none is lost."
     >
       <Switch
         label="Sleep when idle"

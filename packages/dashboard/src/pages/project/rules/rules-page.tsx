@@ -7,14 +7,14 @@ import { ProjectPage } from '../project-page.tsx'
 import { AddRule } from './add-rule.tsx'
 import { RuleTable } from './rule-table.tsx'
 
-/** Who is let in at the edge, and how often. */
+/** Access rules and rate limits at the edge. */
 export function RulesPage() {
   const id = useProjectId()
   const rules = useRead(contract.projects.listRules, { params: { id }, query: {} }, { everyMs: 5000 })
   return (
     <ProjectPage
       title="Rules"
-      description="In force at the edge within a second. Try a rule first: it then counts whom it would have blocked, and blocks nobody."
+      description="In effect at the edge within a second. Try a rule as a dry run first: it only counts the requests it would block."
     >
       {() => (
         <>

@@ -11,7 +11,7 @@ import { useProjectRefusal } from '../../../data/may.ts'
 import { useRead } from '../../../data/read.ts'
 import { DeletionItems } from './deletion-items.tsx'
 
-/** What deleting would remove and keep, item by item, before anything happens. */
+/** Lists what deleting would remove and keep, item by item, before it happens. */
 export function DeleteSection({ project }: { project: Project }) {
   const navigate = useNavigate()
   const [isAsking, setAsking] = useState(false)

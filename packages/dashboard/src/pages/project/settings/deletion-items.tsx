@@ -10,9 +10,9 @@ interface Props {
 
 const nameWords = (name: string) => (/^\d{4}-\d\d-\d\dT/.test(name) ? exactTime(name) : name)
 
-/** What stays comes first: it is what people look for before they delete. */
+/** Kept items come first: users look for them before they delete. */
 export function DeletionItems({ items, deletesVolumes }: Props) {
-  // Volumes that were on the server before the project stay in any case; their reason names no option.
+  // Volumes that were on the server before the project are always kept; their reason does not name the option.
   const isKept = ({ kept, reason }: DeletionItem) => kept && !(deletesVolumes && reason?.includes('deleteVolumes'))
   const ordered = [...items].sort((one, other) => Number(isKept(other)) - Number(isKept(one)))
   return (

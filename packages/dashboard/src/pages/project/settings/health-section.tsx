@@ -8,7 +8,7 @@ import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
 import { projectReads } from '../../../data/project.ts'
 
-/** What has to answer before a version takes over. */
+/** The health check that a new version must pass before it goes live. */
 export function HealthSection({ project }: { project: Project }) {
   const { healthCheck } = project.config
   const [path, setPath] = useState(healthCheck?.path ?? '')

@@ -4,7 +4,7 @@ import { Section } from '../../../components/section.tsx'
 import { useRead } from '../../../data/read.ts'
 import { MoveProject } from '../../cloud/move-project.tsx'
 
-/** To the cloud, or back from it. */
+/** Moves the project to the cloud, or back. */
 export function MoveSection({ project }: { project: Project }) {
   const link = useRead(contract.cloud.getLink, {})
   // The cloud service itself has no cloud to move to.

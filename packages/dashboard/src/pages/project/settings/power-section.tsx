@@ -6,7 +6,7 @@ import { useProjectRefusal } from '../../../data/may.ts'
 import { offerUndo } from '../../../data/notices.tsx'
 import { projectReads } from '../../../data/project.ts'
 
-/** Off and on again; each takes the other back. */
+/** Disables and enables the project; each action undoes the other. */
 export function PowerSection({ project }: { project: Project }) {
   const params = { id: project.id }
   const refusal = useProjectRefusal(project.id, 'write')
