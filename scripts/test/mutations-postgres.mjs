@@ -35,8 +35,8 @@ export const postgresMutations = [
     'violations.ts',
     "[787, '23503']",
     '[787]',
-    'backups/destinations.test.ts',
-    'destination_in_use',
+    'access/organizations.test.ts',
+    'one that still has projects',
   ),
   unit(
     'a deadlock is not tried again',
@@ -62,7 +62,14 @@ export const postgresMutations = [
     'platform/database.test.ts',
     'a big number comes back as a number',
   ),
-  api('a sum comes as text', 'postgres.ts', 'if (oid === NUMERIC) return Number\n', '', 'projects/metrics.test.ts', ''),
+  unit(
+    'a sum comes as text',
+    'postgres.ts',
+    'if (oid === NUMERIC) return Number\n',
+    '',
+    'platform/database.test.ts',
+    'a big number comes back as a number',
+  ),
   unit(
     'a boolean is sent as one',
     'postgres.ts',

@@ -23,10 +23,10 @@ export default class Tally {
   }
 }
 
-/** Its tests and its imports: both keep a worker busy. */
+/** The time of its tests and hooks. Imports are not counted: the first file of a worker makes them for all that follow. */
 function timesOf(module, endedAt) {
-  const { duration, collectDuration } = module.diagnostic()
-  return { project: module.project.name, path: pathOf(module), seconds: (duration + collectDuration) / 1000, endedAt }
+  const seconds = module.diagnostic().duration / 1000
+  return { project: module.project.name, path: pathOf(module), seconds, endedAt }
 }
 
 const pathOf = (module) => relative(process.cwd(), module.moduleId)
@@ -35,6 +35,9 @@ function count(module, tally) {
   const place = [module.project.name, pathOf(module)].filter(Boolean).join(': ')
   // A file that cannot be loaded has no tests to fail, and must not vanish from the figures.
   if (module.errors().length > 0) tally.brokenFiles.push(place)
+  // Nor has a suite whose beforeAll failed: its tests are not run.
+  for (const suite of module.children.allSuites())
+    for (const { message } of suite.errors()) tally.failed.push({ place, name: suite.fullName, reason: message.slice(0, 500) })
   for (const test of module.children.allTests()) {
     const { state, note, errors } = test.result()
     if (state === 'passed') tally.passed++

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since it runs SQL that no other file of the gate runs
 import { type AnyRoute, type Method, table } from '@berth/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { describeApi } from '../src/http/openapi.ts'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since it runs SQL that no other file of the gate runs
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createJobs } from '../src/platform/jobs/create-jobs.ts'
 import { job, sharedKind } from '../src/platform/jobs/declare.ts'

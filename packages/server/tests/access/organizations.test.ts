@@ -4,6 +4,7 @@ import { brokenLink } from '../../src/modules/access/audit-log.ts'
 import { type Answer, call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, type People, password } from '../kit/people.ts'
+import { makeProject } from '../kit/projects.ts'
 
 let instance: TestInstance
 let people: People
@@ -61,6 +62,12 @@ describe('deleting an organisation', () => {
     expect(organizationOf(await signIn(people.member.email))).toEqual([200, people.organizationId])
     expect((await remove()).status).toBe(204)
     expect(organizationOf(await signIn(people.member.email))).toEqual([200, other.organizationId])
+  })
+
+  test('one that still has projects is refused: 409 that says so', async () => {
+    await makeProject(instance, as('owner'))
+    const { status, body } = await remove()
+    expect([status, body.code, body.error]).toEqual([409, 'conflict', expect.stringContaining('still has projects')])
   })
 
   test('a person who belonged to no other one is let in by a new invitation', async () => {

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since it runs SQL that no other file of the gate runs
 import { type AnyRoute, table } from '@berth/contract'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { hashToken } from '../../src/platform/secrets/token.ts'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since it runs SQL that no other file of the gate runs
 import type { BackupPolicy, BackupRestore, BackupRun } from '@berth/contract'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { StoreFailure } from '../../src/drivers/archive-store/store-failure.ts'

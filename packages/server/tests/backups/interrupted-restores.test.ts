@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since it runs SQL that no other file of the gate runs
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Scene, setScene, tarOf } from './scene.ts'
 

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since it runs SQL that no other file of the gate runs
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { makeRun } from '../kit/backups.ts'
 import { call } from '../kit/call.ts'

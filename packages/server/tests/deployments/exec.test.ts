@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since it runs SQL that no other file of the gate runs
 import { limits } from '@berth/contract'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { ExecCommand } from '../../src/drivers/runtime/runtime.ts'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since it runs SQL that no other file of the gate runs
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { tarball } from '../../src/drivers/tarball/hostile-corpus.ts'
 import { call } from '../kit/call.ts'

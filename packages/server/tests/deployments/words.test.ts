@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since it runs SQL that no other file of the gate runs
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Instance } from '../../src/drivers/runtime/runtime.ts'
 import { call } from '../kit/call.ts'

@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since it runs SQL that no other file of the gate runs
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startSmtpServer, type TestSmtpServer } from '../../src/drivers/mail/test-smtp-server.ts'
 import { type Receiver, startReceiver } from '../../src/drivers/web-request/test-receiver.ts'

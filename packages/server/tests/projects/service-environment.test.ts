@@ -1,3 +1,4 @@
+// gate: also on PostgreSQL, since it runs SQL that no other file of the gate runs
 import { secretMask } from '@berth/contract'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { call } from '../kit/call.ts'
