@@ -11,11 +11,11 @@ import { isOwnNetwork } from './run/networks.ts'
 
 const restartsOfALoop = 5
 const againMs = 1_000
-/** The engine may tell of the memory after it told of the end that it led to. */
+/** Wait for the out-of-memory event, which may follow the end that it caused. */
 const memoryEventMs = 500
 const killed = 137
 const quotedLines = 5
-/** Events after which an instance is not what it was; `disconnect` is an event of the network that it was on. */
+/** Events that change the state of an instance. `disconnect` is an event of its network. */
 const changing = ['die', 'start', 'oom', 'pause', 'unpause', 'destroy', 'update', 'health_status', 'disconnect']
 
 interface Seen {
@@ -27,8 +27,8 @@ interface Seen {
 type HealthStatus = NonNullable<Instance['health']>['status']
 
 /**
- * Tells when instances end by themselves. The engine's events wake it, and what it then sees is compared with what it saw
- * last: so an end that fell into a gap of the events is told as well, and none is told twice.
+ * Reports when instances end by themselves. Events of the engine trigger a check that compares the state with the last known
+ * one. So an end during a gap in the event stream is reported as well, and no end is reported twice.
  */
 export class Changes {
   readonly #parts: InspectParts
@@ -36,16 +36,16 @@ export class Changes {
   readonly #listeners = new Set<(change: InstanceChange) => void>()
   readonly #seen = new Map<string, Seen>()
   readonly #expected = new Set<string>()
-  /** Those that were over their memory since they were started last, and who waits for that event. */
+  /** Instances that exceeded their memory since their last start, and callbacks that wait for that event. */
   readonly #overMemory = new Set<string>()
   readonly #memoryWaits = new Map<string, () => void>()
-  /** Ends of one instance are told one after the other. */
+  /** Serializes the reports of an instance. */
   readonly #telling = new KeyedMutex()
   readonly #reconnectListeners = new Set<() => void>()
   readonly #stop = new AbortController()
   #loop: Promise<void> | undefined
   #isOpen = false
-  /** How often the events broke off. */
+  /** How often the event stream was interrupted. */
   disconnects = 0
 
   constructor(parts: InspectParts) {
@@ -68,7 +68,7 @@ export class Changes {
     this.#seen.set(instanceId, { restarts, hasEnded: false, health: health?.status })
   }
 
-  /** Its end is ours and no news. */
+  /** Marks the next end of the instance as requested, so that it is not reported. */
   expectEnd(instanceId: string): void {
     this.known.forget(instanceId)
     this.#expected.add(instanceId)
@@ -100,13 +100,13 @@ export class Changes {
 
   async #follow(signal: AbortSignal): Promise<void> {
     const { engine, labels } = this.#parts
-    // Events of networks carry no labels, so a filter by label would drop them.
+    // Network events have no labels, so a filter by label would drop them.
     const filters = { type: ['container', 'network'], event: [...changing] }
     const { promise: opened, resolve: onOpen } = Promise.withResolvers<void>()
-    // An event that cannot be followed up is found by the comparison after the next connect.
+    // If an event cannot be processed, the comparison after the next connect finds the change.
     const failed = new AbortController()
     const fail = () => failed.abort()
-    // Compared only once events come, so that nothing falls between.
+    // Compared after the stream has opened, so that no change is missed in between.
     void opened.then(() => this.#opened()).catch(fail)
     const abort = AbortSignal.any([signal, failed.signal])
     for await (const event of eventsOf(filters, engine, { abort, onOpen })) {
@@ -147,7 +147,7 @@ export class Changes {
     this.#notify({ instance, kind: 'health', reason })
   }
 
-  /** A container that ends leaves its network as well, which is no news. */
+  /** Reports a lost network. A container that ends leaves its network as well, which is not reported. */
   async #networkChanged({ name = '', container = '' }: Record<string, string> = {}): Promise<void> {
     if (!isOwnNetwork(name) || !container) return
     const instance = await inspectContainer(container, this.#parts).catch(() => undefined)
@@ -162,7 +162,7 @@ export class Changes {
     this.#memoryWaits.get(instanceId)?.()
   }
 
-  /** The event says how it ended: by now it may run again, and then the engine does not know any more. */
+  /** Takes the exit code from the event: if the instance runs again by now, the engine no longer knows it. */
   async #died(attributes: Record<string, string> | undefined, isOverMemory: boolean): Promise<void> {
     const instanceId = labelIn(attributes, 'id')
     const instance = await inspectInstance(instanceId, this.#parts)

@@ -19,7 +19,7 @@ import { readIdentity } from './identity.ts'
 import { removeEverythingOf } from './remove-everything.ts'
 import { bridgePrefix, Fence } from './run/fence.ts'
 
-/** A project that attacks its neighbours and the machine, on a real engine. */
+/** Tests with a project that attacks its neighbours and the machine, on a real engine. */
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })
 
@@ -27,7 +27,7 @@ const never = new AbortController().signal
 const allotment = { cpuCores: 1, memoryMb: 256, diskMb: 200 }
 const shell = createRunCommand(process.env)
 const isRoot = process.getuid?.() === 0
-/** Says what came back from an address and a port: some text, or why none did. */
+/** Prints the response of an address and port, or why there was none. */
 const asking = `const [host, port] = process.argv.slice(1); const s = require('net').connect(+port, host)
 s.setTimeout(3000, () => { console.log('silent'); process.exit() }); s.on('error', (error) => console.log(error.code))
 s.on('connect', () => s.write('GET / HTTP/1.0\\r\\n\\r\\n')); s.on('data', (data) => { console.log(String(data)); process.exit() })`
@@ -130,7 +130,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     port = (listener.address() as AddressInfo).port
     const [homeFolder, cloudFolder] = [await folder(), await folder()]
     const common = { socketPath: partOf('docker'), imageMirror: null }
-    // One loopback address stands for the internet, the rest of the machine is the machine.
+    // 127.0.0.3 stands for the internet. All other addresses count as internal.
     const download = createDownload({
       resolve: async () => ['127.0.0.3'],
       judge: (address) => (address === '127.0.0.3' ? 'public' : 'inside'),
@@ -217,13 +217,13 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     expect(await says('pwd')).toBe('/srv')
     expect(await says('hostname')).toBe('front')
     expect(await says('sh', '-c', 'touch /here 2>&1; touch /scratch/here && echo kept')).toMatch(/Read-only file system\nkept/)
-    // What starts a program there raises the lower limit to the higher one now and then, and lowers it again too late.
+    // The runtime sometimes raises the soft limit to the hard one and resets it too late, so only the hard limit is checked.
     expect(await says('sh', '-c', 'ulimit -Hn; cat /proc/sys/net/core/somaxconn; grep db.internal /etc/hosts')).toBe(
       '400\n77\n10.9.8.7\tdb.internal',
     )
     const { HostConfig, Config } = await engine.getContainer(`berth-${instanceId}`).inspect()
     expect(HostConfig).toMatchObject({
-      // As the file says: its pages count as the container's memory, whose limit holds.
+      // As the file says. Its pages count towards the container's memory limit.
       ShmSize: 4_096 * 1024 * 1024,
       Memory: allotment.memoryMb * 1024 * 1024,
       Ulimits: [{ Name: 'nofile', Soft: 300, Hard: 400 }],
@@ -335,7 +335,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       })
       try {
         expect(String((await once(thief.stdout, 'data'))[0])).toContain('taken')
-        // This is what the edge asks before it says a word.
+        // The edge makes this check before it sends anything.
         expect(await isOwn()).toBe(false)
         const again = await start('victim', busybox(), { ...served, instanceId })
         expect(again.address!.port).not.toBe(address!.port)
@@ -415,7 +415,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
   })
 
   describe.skipIf(!isRoot || 'reason' in lookUp('dockerIsolation'))('the fence', () => {
-    /** For the moment in which the engine makes a network, for a test beside this one, it is silence. */
+    /** Result of a blocked request: refused, or no response while the engine creates a network for another test. */
     const refused = /ECONNREFUSED|silent/
     const iptables = async (...args: string[]) =>
       (await shell({ program: 'iptables', args: ['-w', '5', ...args] }, { timeoutMs: 10_000, maxOutputBytes: 1e6 })).stdout
@@ -434,7 +434,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       await expect.poll(async () => (await inside(instanceId, get('169.254.169.254'))).out).toMatch(/ECONNREFUSED/)
       await build('thief', asks('169.254.169.254'))
       expect(lines.filter((line) => !line.startsWith('Step')).join('\n')).toMatch(refused)
-      // The machine's own network stays the operator's business on a machine of one's own.
+      // Without strict mode, access to the machine's own network is up to the operator.
       const [{ gateway } = { gateway: '' }] = await addressesOf(instanceId)
       expect((await inside(instanceId, get(`${gateway}:${port}`))).out).toContain('of-the-machine-itself')
       await home.stop(instanceId, { graceSeconds: 0 }, never)
@@ -443,7 +443,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     test('a build in BuildKit does not reach metadata addresses either; containers of others on its bridge still do', async () => {
       const address = `169.254.77.${1 + ((randomBytes(1)[0] as number) % 250)}`
       const ip = (...args: string[]) => shell({ program: 'ip', args }, { timeoutMs: 10_000, maxOutputBytes: 10_000 })
-      // Where strangers build, the engine's own bridge is closed to everyone.
+      // Strict mode closes the engine's own bridge to all containers.
       const strict = new Fence({ instance: instance.cloud, shell, isStrict: true, openPorts: [] })
       await strict.remove()
       await ip('addr', 'add', `${address}/32`, 'dev', 'lo')
@@ -505,7 +505,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       const [{ ip } = { ip: '' }] = await addressesOf(victim.instanceId)
       const away = '10.255.0.1'
       const passes = ['-i', `${bridgePrefix(instance.cloud)}+`, '-j', 'ACCEPT']
-      // Nothing leaves the machine, and what would have is counted.
+      // Packets that would leave the machine are counted and dropped.
       const counted = ['-t', 'mangle', '-m', 'comment', '--comment', seed, '-d', away, '-j', 'DROP']
       await iptables('-I', 'DOCKER-USER', '1', ...passes)
       await iptables('-A', 'POSTROUTING', ...counted)
@@ -531,7 +531,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
         expect.stringContaining(`-A DOCKER-USER -i ${bridgePrefix(instance.home)}+`),
         expect.stringContaining(`-A FORWARD -i ${bridgePrefix(instance.home)}+`),
       ])
-      // It would put it up again by itself.
+      // Otherwise it would restore the rules.
       await home.close()
       await removeEverythingOf(instance.home, partOf('docker'))
       expect(own(await rules())).toEqual([])
@@ -541,13 +541,13 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
         imageMirror: null,
         fence: { shell, openPorts: [], isStrict: false },
       })
-      // The clock of its looks alone is turned.
+      // Only the timer of its periodic checks is faked.
       vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
       onTestFinished(() => void vi.useRealTimers())
       await again.check(never)
       await again.check(never)
       expect(own(await rules())).toEqual(before)
-      // Nothing is built or started meanwhile.
+      // No build or start triggers it meanwhile.
       await removeEverythingOf(instance.home, partOf('docker'))
       expect(own(await rules())).toEqual([])
       vi.advanceTimersByTime(60_000)
@@ -572,7 +572,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     expect(failing.isolation.words).toContain('was not put up yet')
     await failing.check(never)
     await failing.check(never)
-    // Whoever asks about the instance is told so too, not only the log.
+    // The API reports it as well, not only the log.
     expect(failing.isolation.words).toMatch(/containers of its own\. .*metadata addresses included: .+/)
     expect(said).toEqual([failing.fence()?.words])
     expect(failing.fence()).toMatchObject({ inForce: false, words: expect.stringMatching(/metadata addresses included: .+/) })

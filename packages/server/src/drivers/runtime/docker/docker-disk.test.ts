@@ -12,7 +12,7 @@ import { removeEverythingOf } from './remove-everything.ts'
 
 const never = new AbortController().signal
 
-/** What the suite cannot ask of every runtime. */
+/** Cases of the docker runtime only. `suite/disk-suite.ts` has those of every runtime. */
 describeNeeding(['docker', 'busyboxImage'], 'The disk limit of a container', () => {
   const seed = randomBytes(6).toString('hex')
   const projectId = `prj_${seed}`

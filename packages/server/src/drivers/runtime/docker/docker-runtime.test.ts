@@ -30,7 +30,7 @@ const plan: BuildPlan = {
   port: 3000,
 }
 
-/** Goes on after every refused fork. */
+/** A program that keeps forking after every failure. */
 const forking = `setInterval(() => { for (let at = 0; at < 20; at++) require('child_process').spawn('sleep', ['600']).on('error', () => {}) }, 1)`
 
 describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
@@ -38,7 +38,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
   let source: string
   let engine: Engine
   let runtime: Runtime
-  /** Without BuildKit for what does not need it, as on a server. */
+  /** A runtime that uses BuildKit only for Dockerfiles that need it, as on a server. */
   let classic: Runtime
   const lines: string[] = []
   const seed = randomBytes(4).toString('hex')
@@ -113,7 +113,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     const image = engine.getImage(artifact.reference)
     expect(JSON.stringify([await image.inspect(), await image.history()])).not.toContain(canary)
     const chunks: Buffer[] = []
-    // The base image's own layers cannot hold it; they make the export large and nothing else.
+    // The layers of the base image are part of the export and cannot contain it.
     for await (const chunk of await image.get()) chunks.push(chunk as Buffer)
     expect(Buffer.concat(chunks).includes(canary)).toBe(false)
   })

@@ -31,33 +31,33 @@ import { clearBuildCache, removeBuildsOf, storageOf } from './storage.ts'
 import { sweep } from './sweep.ts'
 
 export interface DockerRuntimeSettings {
-  /** A socket of this machine, or an engine that is reached in another way. */
+  /** Socket of an engine on this machine. `engine` is one with another connection. */
   socketPath?: string
   engine?: Engine
-  /** Of this Berth alone: static pages, notes, and who it is to the engine. */
+  /** Folder of this Berth: static pages, records, and its identity. */
   folder: string
   imageMirror: string | null
   baseImages?: BaseImages
-  /** Where images may be fetched from; null: from anywhere. */
+  /** Registries that images may be pulled from. Null: any. */
   registries?: readonly string[] | null
   download?: Download
-  /** What keeps projects from the machine's own network; null: nothing does. */
+  /** Firewall between projects and the machine's own network. Null: none. */
   fence?: Omit<FenceSettings, 'instance'> | null
-  /** Where networks get their addresses from. */
+  /** Address ranges for networks. */
   addresses?: AddressRoomSettings
-  /** How much of BuildKit's cache builds may fill; null: 10 GB, or a fifth of the disk where that is less. */
+  /** Size limit of the BuildKit cache. Null: 10 GB, or a fifth of the disk if that is less. */
   buildCacheBytes?: number | null
-  /** Whether containers may run as root; so it is unless told otherwise. */
+  /** Whether containers may run as root. Default: true. */
   allowRoot?: boolean
-  /** Between two measurements of what instances keep on the disk; a minute unless told otherwise. */
+  /** Interval of the disk usage measurements. Default: a minute. */
   diskPollMs?: number
-  /** false: BuildKit builds only the Dockerfiles that need it. */
+  /** False: BuildKit is used only for Dockerfiles that need it. */
   prefersBuildKit?: boolean
 }
 
 const checkMs = 5_000
 const fenceLooksMs = 60_000
-/** How long a stop waits for those who read the output. */
+/** How long a stop waits until the output has been read. */
 const lastLinesMs = 10_000
 
 /** Runs projects as containers of a Docker engine. */
@@ -76,7 +76,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   const artifactsFolder = join(folder, 'artifacts')
   mkdirSync(artifactsFolder, { recursive: true })
   const isStrict = settings.fence?.isStrict ?? false
-  // Where strangers build, each build has a network of its own, which BuildKit cannot give it.
+  // In strict mode every build has its own network, which BuildKit does not support.
   const prefersBuildKit = settings.prefersBuildKit ?? !isStrict
   const cache = new BuildCache(engine, join(folder, 'build-cache.json'), settings.buildCacheBytes ?? null)
   const stages = new BuildStages(engine, labels)
@@ -94,10 +94,10 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   }
   const forbidsRoot = settings.allowRoot === false
   const parts = { engine, labels, networks, volumes, cache, stages, forbidsRoot, marks, ...images }
-  // What a build that died with its control plane has left; elsewhere nobody is asked before there is a need.
+  // Removes remains of builds that ended with their control plane. An engine elsewhere is not contacted before its first use.
   let swept = isElsewhere(engine) ? undefined : sweep(parts).catch(() => undefined)
 
-  // Whoever reloads the machine's filter takes our rules out, and what runs goes on running: they are put in again.
+  // Another program that reloads the machine's firewall removes Berth's rules while projects run. They are restored.
   let raisedAt = Number.NEGATIVE_INFINITY
   let raising: NodeJS.Timeout | undefined
   const raise = async () => {
@@ -107,7 +107,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   const raised = async () => {
     if (!fence || (fence.state.inForce && performance.now() - raisedAt < fenceLooksMs)) return
     await raise()
-    // An engine that is away for a while is asked again.
+    // Retries later if the engine is unreachable.
     raising ??= setInterval(() => void raise().catch(() => undefined), fenceLooksMs).unref()
   }
 

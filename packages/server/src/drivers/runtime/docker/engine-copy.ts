@@ -8,19 +8,19 @@ import { Volumes } from './run/volumes.ts'
 const checkMs = 5_000
 const longMs = 6 * 60 * 60_000
 
-/** What an engine holds of a Berth, read and written beside a control plane that may be running: nothing else is looked at or tidied. */
+/** Reads and writes a Berth's images and volumes in an engine, beside a running control plane. Touches nothing else. */
 export interface EngineCopy {
-  /** Which of these images are ours and here. */
+  /** The images of this Berth that exist. */
   ownImages(references: readonly string[]): Promise<string[]>
-  /** As `docker save` gives them, layers that they share once. */
+  /** Images in the format of `docker save`. Shared layers are included once. */
   saveImages(references: readonly string[], abort: AbortSignal): AsyncIterable<Uint8Array>
   loadImages(tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void>
   readVolume(id: string, abort: AbortSignal): AsyncIterable<Uint8Array>
-  /** False, and nothing is written, where the engine has bytes of that volume: they are newer than any archive. */
+  /** Writes a volume. Returns false and writes nothing if the engine has data of that volume, which is newer than any archive. */
   bringVolume(volume: VolumeRef, tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<boolean>
 }
 
-/** `folder` is the docker runtime's own. Rejects with `EngineAway` when no engine answers. */
+/** Opens the engine. `folder` is that of the docker runtime. Rejects with `EngineAway` if no engine responds. */
 export async function openEngineCopy({ socketPath, folder }: { socketPath: string; folder: string }): Promise<EngineCopy> {
   const engine = openEngine(socketPath)
   await ask(() => engine.version(), { timeoutMs: checkMs }).catch((error: unknown) => {

@@ -8,10 +8,10 @@ import { EngineAway } from '../engine-away.ts'
 
 export type Engine = Docker
 
-/** The engine at a socket, whatever the environment says about another one. */
+/** Opens the engine at a socket. Ignores the DOCKER_ variables of the environment. */
 export function openEngine(socketPath: string): Engine {
   const nowhereElse = { host: undefined, port: undefined, protocol: 'http' as const }
-  // A connection kept from before a restart of the engine would fail the first call after it.
+  // No keep-alive: after a restart of the engine, the first call on an old connection would fail.
   return quiet(new Docker({ socketPath, agent: new Agent({ keepAlive: false }), ...nowhereElse } as Docker.DockerOptions))
 }
 
@@ -22,8 +22,8 @@ interface Modem {
 }
 
 /**
- * The client writes each request out in full, agent and open sockets included, for a debug line that nobody reads: most of what a call
- * costs. What it is given says so little of itself. A connection that fails is an `EngineAway`.
+ * Keeps the Docker client from formatting each request, with its agent and open sockets, for debug output that is never
+ * shown. That is most of the cost of a call. Also turns a failed connection into an `EngineAway`.
  */
 function quiet(engine: Docker): Engine {
   const modem = engine.modem as unknown as Modem
@@ -52,7 +52,7 @@ function awayMessage(code: string): string {
 
 const elsewhere = new WeakSet<Engine>()
 
-/** The engine that an agent's connections lead to, on another machine. */
+/** Opens an engine on another machine through an agent. */
 export function openEngineThrough(agent: Agent): Engine {
   const engine = quiet(
     new Docker({ host: 'docker', port: 80, protocol: 'http', agent, socketPath: undefined } as Docker.DockerOptions),
@@ -61,12 +61,12 @@ export function openEngineThrough(agent: Agent): Engine {
   return engine
 }
 
-/** What this machine knows of its ports, cores and processes says nothing about those of the engine. */
+/** Whether the engine is on another machine, with other ports, CPUs and processes. */
 export const isElsewhere = (engine: Engine): boolean => elsewhere.has(engine)
 
 /**
- * Who holds the ports that the engine publishes: the user it works as, which is the owner of its socket, or root where that
- * socket was given to somebody else.
+ * Owner of the ports that the engine publishes: the user that the engine runs as, which owns its socket, or root if the
+ * socket was given to another user.
  */
 export function listenerOf(engine: Engine): { listener?: ListenerOwner } {
   if (process.platform !== 'linux' || isElsewhere(engine)) return {}
@@ -77,7 +77,7 @@ export function listenerOf(engine: Engine): { listener?: ListenerOwner } {
 
 const usualMs = 60_000
 
-/** A call that ends: by its answer, by the caller's abort, or by the clock. */
+/** Runs a call with a time limit and the caller's abort signal. */
 export async function ask<T>(
   call: (signal: AbortSignal) => Promise<T>,
   { abort, timeoutMs = usualMs }: { abort?: AbortSignal; timeoutMs?: number } = {},
@@ -92,7 +92,7 @@ export async function ask<T>(
   }
 }
 
-/** Not every call of the client takes a signal; the wait ends with it all the same. */
+/** Stops waiting on abort, because some calls of the client ignore signals. */
 function unlessAborted<T>(call: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()
   return new Promise<T>((resolve, reject) => {
@@ -104,7 +104,7 @@ function unlessAborted<T>(call: (signal: AbortSignal) => Promise<T>, signal: Abo
   })
 }
 
-/** As `ask`, for a question about something that may not exist. */
+/** Like `ask`. Undefined if the object does not exist. */
 export async function askFor<T>(
   call: (signal: AbortSignal) => Promise<T>,
   options?: { abort?: AbortSignal; timeoutMs?: number },
@@ -119,13 +119,13 @@ export async function askFor<T>(
 
 const eventLength = 2 * 1024 * 1024
 
-/** Events of the engine as they come, one a line. */
+/** Streams events of the engine, one JSON object per line. */
 export async function* eventsOf(
   filters: Record<string, string[]>,
   engine: Engine,
   { abort, onOpen }: { abort: AbortSignal; onOpen?: () => void },
 ): AsyncGenerator<{ id?: string; Type?: string; Action?: string; Actor?: { Attributes?: Record<string, string> } }> {
-  // The client's types know no signal here, the client does.
+  // The client supports a signal here, its types do not.
   const options = { filters, abortSignal: abort } as { filters: Record<string, string[]> }
   const stream = (await engine.getEvents(options)) as unknown as AsyncIterable<Uint8Array>
   onOpen?.()
@@ -142,13 +142,13 @@ export async function* eventsOf(
 export const statusOf = (error: unknown): number | undefined =>
   typeof error === 'object' && error !== null && 'statusCode' in error ? Number(error.statusCode) : undefined
 
-/** The engine's own words, without the frame that the client puts around them. */
+/** Message of the engine, without the client's prefix. */
 export function wordsOfEngine(error: unknown): string {
   const message = errorMessage(error)
   return message.replace(/^\(HTTP code \d+\) [^-]*- /, '').trim()
 }
 
-/** An `EngineAway` that tells operators which socket was tried, and what to do about it. */
+/** An `EngineAway` that tells operators which socket was tried and what to do. */
 export function engineAwayAt(socketPath: string, error: unknown): EngineAway {
   const message = error instanceof EngineAway ? error.message : 'The Docker engine does not answer'
   return new EngineAway(message, { operatorMessage: operatorMessage(error, socketPath), cause: error })

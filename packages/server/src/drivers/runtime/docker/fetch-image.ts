@@ -10,17 +10,17 @@ import { type Labels, labelIn } from './labels.ts'
 const pullMs = 15 * 60_000
 const accessMs = 30_000
 
-/** The project that wants an image, and what its organisation signs in with. */
+/** The project that needs an image, with the registry credentials of its organisation. */
 export interface ImageUser {
   projectId: string
   logins: readonly RegistryLogin[]
-  /** The project's deployment was given this image before: one that is here is used without asking its registry. */
+  /** The project's deployment already got this image: a local copy is used without a request to its registry. */
   isGranted?: boolean
-  /** The tag is looked up first and its digest pulled: no tag stays in the engine, which would keep the image for good. */
+  /** Resolves the tag and pulls its digest, so that no tag stays in the engine and keeps the image for good. */
   wantsDigest?: boolean
 }
 
-/** The name under which the image is here, after a pull where it was not. */
+/** Returns the local name of the image. Pulls it if it does not exist locally. */
 export async function ensureImage(
   image: string,
   parts: ImageParts,
@@ -38,13 +38,13 @@ export async function ensureImage(
     if (!user.isGranted) await checkAccess(name, parts, user, abort)
     return name
   }
-  // Its name may belong to anyone at a registry.
+  // At a registry, the name may belong to any user.
   if (isOwn) throw new OwnImageGone(`The image ${image} was built here and does not exist any more`)
   const { name } = await pullFirst(image, sources, parts, user, say, abort)
   return name
 }
 
-/** Pulls the image, whatever is here, and says which version of it that is. */
+/** Pulls the image even if it exists locally. Returns its version. */
 export async function fetchImage(
   { image, owner, registryLogins = [] }: ImageRequest,
   parts: ImageParts,
@@ -65,7 +65,7 @@ export async function fetchImage(
   return { kind: 'image', reference, sizeBytes: info.Size, startCommand: null, exposedPorts: exposedPortsOf(info) }
 }
 
-/** Where no registry answers, an image that was loaded into the engine by hand will do. */
+/** Falls back to a local image if no registry responds, such as one that was loaded by hand. */
 async function hereAlready(
   image: string,
   parts: ImageParts,
@@ -87,7 +87,7 @@ const exposedPortsOf = ({ Config }: ImageInspectInfo): number[] =>
     .flatMap((port) => (/^\d+(\/tcp)?$/.test(port) ? [Number.parseInt(port, 10)] : []))
     .sort((left, right) => left - right)
 
-/** An image of a registry that the organisation has a login for comes from there, not from the mirror. */
+/** Names to pull. With a login for the image's registry it is pulled from there, not from the mirror. */
 function sourcesOf(image: string, { imageMirror }: ImageParts, { logins }: ImageUser): string[] {
   return imageMirror === null || loginFor(image, logins) ? [image] : mirrored(image, imageMirror)
 }
@@ -98,14 +98,14 @@ const loginFor = (name: string, logins: readonly RegistryLogin[]): RegistryLogin
 const authOf = (login: RegistryLogin): AuthConfig => ({
   username: login.username,
   password: login.password.reveal(),
-  // The hub goes by its old address in credentials.
+  // Docker Hub's credentials use its old address.
   serveraddress: login.host === 'docker.io' ? 'https://index.docker.io/v1/' : login.host,
 })
 
-/** The registry does not let this project's organisation have the image. */
+/** The registry denies the project's organisation access to the image. */
 class AccessDenied extends ImageMissing {}
 
-/** Asks the registry whether the organisation may have a private image that is here. A pull by digest would not ask it. */
+/** Checks with the registry that the organisation may use a private image that exists locally. A pull by digest would not. */
 async function checkAccess(name: string, parts: ImageParts, { logins }: ImageUser, abort: AbortSignal): Promise<void> {
   if (!parts.privateRepositories.has(repositoryOf(name))) return
   const login = loginFor(name, logins)
@@ -121,7 +121,7 @@ const refusal = (login: RegistryLogin | undefined) =>
 
 const loginAdvice = (name: string) => `Add a login for ${registryOf(name)} to the organisation's registries`
 
-/** The digest that the registry names for the image, null where it names none, or the reason why it does not show the image. */
+/** Digest of the image at its registry, null if it has none, or the reason why the registry does not return the image. */
 async function lookUp(
   name: string,
   login: RegistryLogin | undefined,
@@ -166,7 +166,7 @@ async function pullFirst(
     if (isPrivate && 'reason' in found) throw denied(name, login, found.reason)
     if (login && 'reason' in (await lookUp(name, undefined, engine, abort))) privateRepositories.add(repositoryOf(name))
     say(`Fetching the image ${name}`)
-    // Where the registry does not name it, the pull tells why.
+    // Without a digest, the pull reports the reason.
     const digest = user.wantsDigest && 'digest' in found ? found.digest : null
     const pulled = await pull(digest ? `${repositoryOf(name)}@${digest}` : name, login, engine, say, abort)
     if ('digest' in pulled) return { name, ...pulled }
@@ -179,7 +179,7 @@ async function pullFirst(
   )
 }
 
-/** Without a tag the engine would fetch every one of them. */
+/** Adds the default tag. Without one, the engine would pull every tag. */
 const whole = (name: string) => (/[:@][^/]*$/.test(name) ? name : `${name}:latest`)
 
 async function pull(
@@ -193,7 +193,7 @@ async function pull(
   try {
     await ask(
       async (signal) => {
-        // Given among the options, the client would write the password into the query too.
+        // Passed in the options, the client would also write the password into the query.
         const stream = login
           ? await engine.createImage(authOf(login), { fromImage: whole(name), abortSignal: signal })
           : await engine.pull(whole(name), { abortSignal: signal })
@@ -217,7 +217,7 @@ async function pull(
   }
 }
 
-/** A registry may send back in its error what it was sent. */
+/** Removes the password from an error message: a registry may repeat what it was sent. */
 function withoutPassword(text: string, login: RegistryLogin | undefined): string {
   if (!login) return text
   const password = login.password.reveal()
@@ -225,7 +225,7 @@ function withoutPassword(text: string, login: RegistryLogin | undefined): string
   return text.replaceAll(password, '[secret]').replaceAll(encoded, '[secret]')
 }
 
-/** The image under that name, where this project may use it. */
+/** Local image of that name, if this project may use it. */
 async function findHere(
   name: string,
   image: string,
@@ -242,7 +242,10 @@ async function findHere(
 
 const isWholeId = (image: string) => /^sha256:[0-9a-f]{64}$/.test(image)
 
-/** An adopted container may run an image that has lost its name. Nothing can be fetched by an id; another project's build has its label. */
+/**
+ * Finds an image by id: an adopted container may run one that has lost its name. An id cannot be pulled. Images that were
+ * built for other projects are recognized by their label.
+ */
 async function ownOrUnlabelled(
   image: string,
   { engine, labels }: Pick<ImageParts, 'engine' | 'labels'>,
@@ -256,7 +259,7 @@ async function ownOrUnlabelled(
   return image
 }
 
-/** Images that a Berth builds belong to one project, whose own builds and instances alone may name them. */
+/** Refuses images that were built for another project. */
 function refuseForeign(image: string, projectId: string, labels: Labels): void {
   if (isBuiltName(image) && !isOwnName(image, projectId, labels)) throw notForProject(image)
 }
@@ -266,12 +269,12 @@ const isBuiltName = (image: string) => /^berth-[0-9a-f]{16}\//.test(familiarName
 const isOwnName = (image: string, projectId: string, { instance }: Labels) =>
   familiarName(image).startsWith(`berth-${instance}/${projectId}:`)
 
-/** The same words whether there is such an image or not. */
+/** The message is the same whether the image exists or not. */
 const notForProject = (image: string) => new ImageMissing(`The image ${image} is not one that this project may use`)
 
 /**
- * The engine also finds an image by the first letters of its id, whosever it is: a few guesses would hit another project's.
- * So one that is here counts only by its name.
+ * Whether a local image really has this name. The engine also finds images by a prefix of their id, so a few guesses would
+ * find another project's image.
  */
 function isCalled(name: string, { RepoTags, RepoDigests }: ImageInspectInfo): boolean {
   const familiar = familiarName(name)

@@ -11,32 +11,32 @@ export interface ImageParts {
   engine: Engine
   labels: Labels
   imageMirror: string | null
-  /** Where images may be fetched from; null: from anywhere. */
+  /** Registries that images may be pulled from. Null: any. */
   registries: readonly string[] | null
   privateRepositories: PrivateRepositories
 }
 
-/** An image that is neither here nor to be had. */
+/** The image does not exist locally and cannot be pulled. */
 export class ImageMissing extends Error {
   override readonly name = 'ImageMissing'
 }
 
-/** An image that was built here and does not exist any more. */
+/** The image was built here and no longer exists. */
 export class OwnImageGone extends ImageMissing {}
 
-/** An id names an image of any project, or of any user of the engine. */
+/** Refuses an image id: it could be that of any project or any user of the engine. */
 export function refuseId(image: string): void {
   if (isImageId(image)) throw new ImageMissing(`An image is named by its name and tag, not by its id (${image.slice(0, 19)}…)`)
 }
 
-/** The same for images that run the same: their layers and settings, without the labels that say whose they are. */
+/** Hash of layers and settings without labels: equal for images that run the same. */
 export function contentOf({ RootFS, Config }: ImageInspectInfo): string {
   const { Labels: _whose, Image: _parent, Hostname: _host, ...settings } = Config as unknown as Record<string, unknown>
   const parts = [RootFS?.Layers ?? [], Object.entries(settings).sort(([left], [right]) => (left < right ? -1 : 1))]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
-/** A build cannot begin without its base image, nor without a network. */
+/** Turns errors about base images and networks into build failures. */
 export const asBuildFailure = (error: unknown): unknown =>
   error instanceof ImageMissing || error instanceof NoAddresses ? new BuildFailed('missing_tool', error.message) : error
 
@@ -54,15 +54,15 @@ export async function listImageArtifacts({ engine, labels }: ImageParts) {
   )
 }
 
-/** One that was built twice has lost its name to the second: it goes by its id. */
+/** Names of an image. One that a second build has replaced has no name and is listed by its id. */
 export function namesOf(id: string, tags: readonly string[] | null | undefined): string[] {
   const names = (tags ?? []).filter((tag) => tag !== '<none>:<none>')
   return names.length > 0 ? names : [id]
 }
 
 /**
- * Removes an image that was built here, or the digest of one that was pulled. Only when no container uses it: the engine itself
- * refuses that without force. A pulled image that has other names stays under those.
+ * Removes an image that was built here, or the digest of a pulled one. The engine refuses if a container uses it. A pulled
+ * image with other names stays under those.
  */
 export async function removeImageArtifact({ reference }: Artifact, parts: ImageParts, abort: AbortSignal): Promise<void> {
   const { engine, labels } = parts
@@ -77,7 +77,7 @@ export async function removeImageArtifact({ reference }: Artifact, parts: ImageP
   if (others.length === 0) await removeDependencies(project, 0, parts, abort)
 }
 
-/** What installs of a project's dependencies left, but for the newest `keep`. */
+/** Removes the cached installs of a project, except for the newest `keep`. */
 export async function removeDependencies(
   project: string,
   keep: number,
@@ -90,7 +90,7 @@ export async function removeDependencies(
   for (const name of old.flatMap(({ Id, RepoTags }) => namesOf(Id, RepoTags))) await removeQuietly(name, engine, abort)
 }
 
-/** In use, or gone already: both leave things as they should be. */
+/** Removes an image. Ignores one that is in use or does not exist. */
 export async function removeQuietly(reference: string, engine: Engine, abort?: AbortSignal): Promise<void> {
   try {
     await ask((abortSignal) => engine.getImage(reference).remove({ abortSignal }), abort ? { abort } : {})

@@ -1,16 +1,16 @@
 import type { Instance } from '../runtime.ts'
 
-/** The engine tells of every change; a look that is older than this is taken anew all the same. */
+/** Age after which a cached state is read again, although events report every change. */
 const goodForMs = 5 * 60_000
 
-/** What the engine said of instances last, while its events are followed: each one that speaks of an instance makes it unknown. */
+/** Cache of instance states while events are followed. Every event about an instance invalidates its entry. */
 export class KnownInstances {
   readonly #known = new Map<string, { instance: Instance; at: number }>()
-  /** How often something happened to one while it was being looked at. */
+  /** Reads that are under way. An event meanwhile marks the result as outdated. */
   readonly #looking = new Map<string, { isOutdated: boolean }>()
   #isFollowing = false
 
-  /** Events come from now on, or no longer. */
+  /** Set when the event stream opens or breaks. Clears the cache. */
   set isFollowing(isFollowing: boolean) {
     this.#isFollowing = isFollowing
     this.#known.clear()

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Owner } from '../runtime.ts'
 
-/** Kinds of objects that Berth makes in the engine. `stage`: an image that the classic builder leaves behind for its next build. */
+/** Kinds of objects that Berth creates in the engine. `stage`: an image that the classic builder leaves for its next build. */
 export type Kind = 'instance' | 'artifact' | 'dependencies' | 'stage' | 'build' | 'network' | 'volume' | 'helper'
 
 const names = {
@@ -24,11 +24,11 @@ const names = {
 export type LabelName = keyof typeof names
 export type LabelMap = Record<string, string>
 
-/** Labels of one Berth: everything it makes carries its mark, and only what carries it is ever looked at or removed. */
+/** Labels of one Berth. Every object that it creates has them, and it never touches objects without them. */
 export class Labels {
-  /** Of this data folder, and of no other. */
+  /** Identifies the data folder. */
   readonly instance: string
-  /** Of this control plane from its start to its end. */
+  /** Identifies this run of the control plane. */
   readonly run = randomBytes(8).toString('hex')
 
   constructor(instance: string) {
@@ -36,7 +36,7 @@ export class Labels {
   }
 
   of(kind: Kind, more: Partial<Record<LabelName, string>> = {}): LabelMap {
-    // What serves a call is good for nothing once the control plane that made the call is gone.
+    // Containers that serve a call are useless once the control plane that made the call has ended.
     return this.#named(kind, kind === 'build' || kind === 'helper' ? { ...more, run: this.run } : more)
   }
 
@@ -50,12 +50,12 @@ export class Labels {
     return this.of(kind, { project: projectId, deployment: deploymentId, environment, service, ...more })
   }
 
-  /** The filter of a list call. */
+  /** Filter for list calls. */
   filter(kind: Kind, more: Partial<Record<LabelName, string>> = {}): { label: string[] } {
     return { label: Object.entries(this.#named(kind, more)).map(([name, value]) => `${name}=${value}`) }
   }
 
-  /** What any Berth of this machine has labelled so, whatever the value. */
+  /** Filter for objects of every Berth on this machine that have the label, with any value. */
   static anyWith = (name: LabelName): { label: string[] } => ({ label: [names[name]] })
 
   isOurs(labels: LabelMap | null | undefined): labels is LabelMap {

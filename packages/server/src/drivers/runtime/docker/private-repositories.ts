@@ -1,9 +1,9 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 
 /**
- * Repositories whose images are in the engine because some organisation had a login for them. The engine keeps an image for
- * everybody, so their images are used only after the registry was asked again, with the login of the organisation that wants
- * one. Noted before the first pull, and kept for good.
+ * Repositories whose images were pulled with a login of some organisation. The engine keeps images for all its users, so such
+ * an image is used only after the registry has authorized the requesting organisation's own login. A repository is recorded
+ * before its first pull and never removed.
  */
 export class PrivateRepositories {
   readonly #file: string
@@ -24,7 +24,7 @@ export class PrivateRepositories {
     renameSync(draft, this.#file)
   }
 
-  /** A file that cannot be read is an error: without it a private image would be anybody's. */
+  /** Reads the file. One that cannot be read is an error: without it every organisation could use a private image. */
   #read(): Set<string> {
     if (this.#names) return this.#names
     try {

@@ -2,7 +2,7 @@ import { allows, type Version } from '../../process/tools/version-range.ts'
 import { nodeRange } from '../../process/tools/wanted-tools.ts'
 import type { BuildPlan } from '../../runtime.ts'
 
-/** What a project is made of, as far as images go. */
+/** Stacks with base images of their own. */
 export const stacks = [
   'node',
   'bun',
@@ -19,7 +19,7 @@ export const stacks = [
 ] as const
 export type StackName = (typeof stacks)[number]
 
-/** Images to use instead of the table's own; `go-run` is what Go's programs run in after they were built. */
+/** Images to use instead of those in the table. `go-run` is the image that Go programs run in after the build. */
 export type BaseImages = Readonly<Partial<Record<string, string>>>
 
 const byManager: Record<string, StackName> = {
@@ -55,18 +55,18 @@ const byLanguage: Record<string, StackName> = {
   html: 'static',
 }
 
-/** Null where nothing says what the project is written in. */
+/** Stack of a plan. Null if the language is unknown. */
 export function stackOf({ language, packageManager }: Pick<BuildPlan, 'language' | 'packageManager'>): StackName | null {
   return byManager[packageManager ?? ''] ?? byLanguage[language ?? ''] ?? null
 }
 
 interface Row {
-  /** The version where the project asks for none, or only for a least one. */
+  /** Version to use if the project names none, or a range that allows it. */
   usual: string
   build(version: string, plan: BuildPlan): string
-  /** Where it runs, when that is another image. */
+  /** Image to run in, if it differs from the build image. */
   run?(version: string): string
-  /** How many parts of a version are in the image's tag. */
+  /** Number of version parts in the image's tag. */
   parts: 1 | 2
 }
 
@@ -90,13 +90,13 @@ const table: Record<StackName, Row> = {
   static: { usual: '24', parts: 1, build: (version) => `node:${version}-bookworm` },
 }
 
-/** A project that brings its build tool along needs only the language. */
+/** Java build image. A project with its own build script (`./mvnw`) needs only a JDK. */
 function javaBuilder(version: string, { packageManager, buildCommand }: BuildPlan): string {
   if (buildCommand?.includes('./')) return `eclipse-temurin:${version}`
   return packageManager === 'gradle' ? `gradle:jdk${version}` : `maven:3-eclipse-temurin-${version}`
 }
 
-/** Where it is built, and where it runs; one image where both are the same. */
+/** Images to build in and to run in. They may be the same. */
 export function baseImagesFor(stack: StackName, plan: BuildPlan, overrides: BaseImages): { build: string; run: string } {
   const row = table[stack]
   const { node } = plan.runtimeVersion
@@ -108,7 +108,7 @@ export function baseImagesFor(stack: StackName, plan: BuildPlan, overrides: Base
   return { build, run }
 }
 
-/** `>=20` and `^20 || ^24` are content with the usual one, `^18` and `18.2` are not. What cannot be read counts as not said. */
+/** `>=20` and `^20 || ^24` allow the default version, `^18` and `18.2` do not. A range that cannot be parsed is ignored. */
 function chooseVersion(wanted: string | undefined, { usual, parts }: Pick<Row, 'usual' | 'parts'>): string {
   const [, operator = '', major, minor] = /^\s*([^\d]*?)\s*(\d{1,4})(?:\.(\d{1,4}))?/.exec(wanted ?? '') ?? []
   if (major === undefined || !wanted) return usual
@@ -117,7 +117,7 @@ function chooseVersion(wanted: string | undefined, { usual, parts }: Pick<Row, '
   return parts === 1 || minor === undefined ? major : `${major}.${minor}`
 }
 
-/** An image without the last numbers in its name has the newest of them. */
+/** A tag such as `3.13` stands for the newest patch release. */
 function newestOf(usual: string): Version {
   const [major = 0, minor = 999_999] = usual.split('.').map(Number)
   return [major, minor, 999_999]

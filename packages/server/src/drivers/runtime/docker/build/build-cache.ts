@@ -8,33 +8,34 @@ import { bytesField, bytesIn, fieldsOf, numberField, numberIn, textIn } from './
 const gigabyte = 1024 ** 3
 const usualBytes = 10 * gigabyte
 const usualShare = 0.2
-/** A record that no build has used for so long goes, however much room there is. */
+/** Age after which an unused record is removed, even if there is space. */
 const unusedMs = 30 * 24 * 60 * 60_000
-/** Records that others are made from go only after those. */
+/** Rounds of pruning: a record that others are based on can only be removed after them. */
 const pruneRounds = 5
 const idsAtOnce = 200
 
 export interface CacheRecord {
   id: string
-  /** Its bytes are those of an image as well, and stay while that does. */
+  /** An image uses the same bytes, so they stay while the image does. */
   isShared: boolean
-  /** A copy of a project's files; of no use to a later build. */
+  /** A copy of a project's files, useless for later builds. */
   isSource: boolean
   bytes: number
   createdAt: number
   usedAt: number
 }
 
-/** Which projects each record was made for, and the builds under way with the records from before them. */
+/** The projects of each record, and the running builds with the records that existed before them. */
 interface Ledger {
   records: Record<string, string[]>
   builds: { projectId: string; since: number; untilAtMost: number; before: string[] }[]
 }
 
 /**
- * The part of BuildKit's cache that builds of this Berth have made. The engine keeps one cache for all its users and cannot label a
- * record, so each build notes the records that appeared while it ran. Only those are ever counted and removed. A record that several
- * builds ran beside belongs to all of their projects: a cache holds nothing that cannot be made again.
+ * The part of BuildKit's cache that builds of this Berth created. An engine has a single cache for all its users and cannot
+ * label records. Each build therefore notes the records that appeared while it ran, and only those are counted and removed.
+ * A record that appeared during several builds belongs to all of their projects. Removing too much is safe: a cache can be
+ * rebuilt.
  */
 export class BuildCache {
   readonly #engine: Engine
@@ -43,14 +44,14 @@ export class BuildCache {
   #ledger: Ledger | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
-  /** `maxBytes` null: 10 GB, or a fifth of the disk where that is less. */
+  /** `maxBytes` null: 10 GB, or a fifth of the disk if that is less. */
   constructor(engine: Engine, file: string, maxBytes: number | null = null) {
     this.#engine = engine
     this.#file = file
     this.#maxBytes = maxBytes
   }
 
-  /** Runs a build of BuildKit and notes what it leaves. */
+  /** Runs a BuildKit build and notes the cache records that it creates. */
   async during<T>(projectId: string, timeoutMs: number, build: () => Promise<T>): Promise<T> {
     const since = Date.now()
     const begun = await this.#inTurn(async () => {
@@ -80,7 +81,7 @@ export class BuildCache {
     await this.#trim()
   }
 
-  /** A control plane that was killed during a build could not note what the build made. */
+  /** Assigns the records of builds during which the control plane was killed. */
   async #settleLost(): Promise<void> {
     const ledger = this.#read()
     const lost = ledger.builds.filter((row) => !this.#running.has(row))
@@ -102,7 +103,7 @@ export class BuildCache {
       if (!known.has(id)) owners[id] = [...new Set([...(Object.hasOwn(owners, id) ? (owners[id] ?? []) : []), projectId])]
   }
 
-  /** Removes all that builds of a project have left. */
+  /** Removes the records of a project's builds. */
   remove(projectId: string): Promise<void> {
     return this.#inTurn(async () => {
       await this.#settleLost()
@@ -111,7 +112,7 @@ export class BuildCache {
     })
   }
 
-  /** Removes what is over the bound, the longest unused first, and what was not used for 30 days. */
+  /** Removes the least recently used records above the limit, and records unused for 30 days. */
   trim(): Promise<void> {
     return this.#inTurn(async () => {
       await this.#settleLost()
@@ -119,7 +120,7 @@ export class BuildCache {
     })
   }
 
-  /** Removes all that no build uses at this moment. */
+  /** Removes all records that no running build uses. */
   clear(): Promise<void> {
     return this.#inTurn(async () => {
       await this.#settleLost()
@@ -127,7 +128,7 @@ export class BuildCache {
     })
   }
 
-  /** Bytes of this Berth's records that no image has as well, and how many there may be. */
+  /** Bytes of this Berth's records that no image shares, and their limit. */
   async use(): Promise<{ bytes: number; maxBytes: number; byProject: Map<string, number> }> {
     return this.#inTurn(async () => {
       const byProject = new Map<string, number>()
@@ -182,7 +183,7 @@ export class BuildCache {
     if (ids.length > 0) await this.#forgetGone()
   }
 
-  /** The ledger holds no record that the engine does not have any more. */
+  /** Removes ledger entries of records that the engine no longer has. */
   async #forgetGone(): Promise<void> {
     const there = new Set((await this.#records()).map(({ id }) => id))
     const ledger = this.#read()
@@ -219,7 +220,7 @@ function readLedger(file: string): Ledger {
     const { records, builds } = JSON.parse(readFileSync(file, 'utf8')) as Ledger
     return { records: records ?? {}, builds: builds ?? [] }
   } catch {
-    // None yet, or cut short by a full disk: a cache can be made again, and what is not noted is not touched.
+    // The file does not exist yet, or was truncated by a full disk. Records that are not in the ledger are never touched.
     return { records: {}, builds: [] }
   }
 }
@@ -237,7 +238,7 @@ function recordIn(message: Buffer): CacheRecord {
   }
 }
 
-/** BuildKit writes -1 for a size that it has not measured yet. */
+/** BuildKit reports -1 for a size that it has not measured yet. */
 const knownSize = (bytes: number) => (bytes > Number.MAX_SAFE_INTEGER ? 0 : bytes)
 
 const timeIn = (message: Buffer) => numberIn(message, 1) * 1000 + Math.floor(numberIn(message, 2) / 1e6)

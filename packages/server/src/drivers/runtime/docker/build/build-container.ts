@@ -13,10 +13,10 @@ import { makeIdle } from './idle-group.ts'
 
 export const buildProcesses = 512
 const tailLines = 30
-/** Between two looks at how many processes there are. */
+/** Interval of the checks of the number of processes. */
 export const lookMs = 150
 const settleMs = 300
-/** A program that was killed was most likely killed for its memory: the engine's word on that is worth a longer wait. */
+/** Wait for the engine's out-of-memory event after SIGKILL, which most likely was for the memory. */
 export const killedSettleMs = 5_000
 const killedExitCode = 137
 const sweepSeconds = 60
@@ -31,12 +31,12 @@ export interface BuildSetting {
   timeoutMs: number
 }
 
-/** What ended the build from outside, in words. */
+/** The limit that ended the build. */
 type Ending = BuildFailed | undefined
 
 /**
- * A container that commands run in, one after the other, within limits that hold for all of them together. It is ended
- * whole: by the clock, by its memory, by the number of its processes, by the caller.
+ * A container in which the commands of a build run one after the other, under common limits. The whole container is killed
+ * at a limit (time, memory, processes, disk) or on abort.
  */
 export class BuildContainer {
   readonly container: Container
@@ -48,7 +48,7 @@ export class BuildContainer {
   readonly #abort: AbortSignal
   #ending: Ending
   #reason: string | null = null
-  /** What runs now, for the words of a limit that it hits. */
+  /** Subject of the error message when a limit is reached: the running command. */
   #running = 'The build'
   readonly #disk: BuildDisk
   #look: NodeJS.Timeout | undefined
@@ -68,7 +68,7 @@ export class BuildContainer {
           name: setting.name,
           Image: setting.image,
           Labels: setting.labels,
-          // Ends by itself should nobody be left to end it.
+          // Exits by itself if the control plane is gone.
           Entrypoint: [],
           Cmd: ['/bin/sh', '-c', `exec sleep ${seconds}`],
           User: '0:0',
@@ -138,7 +138,7 @@ export class BuildContainer {
     splitters.stdout.end()
     splitters.stderr.end()
     if (exitCode === 0) return
-    // The engine tells of a full memory a moment after the program has ended of it.
+    // The engine reports an out-of-memory kill shortly after the program has ended.
     const waitMs = exitCode === killedExitCode ? killedSettleMs : settleMs
     await pause(waitMs, undefined, { signal: this.#abort }).catch(() => undefined)
     await this.#lookAtLimits()
@@ -150,7 +150,7 @@ export class BuildContainer {
     throw new BuildFailed('command_failed', failedWords(command, exitCode, this.#reason), [...this.tail])
   }
 
-  /** Whatever goes wrong after a limit was hit has that limit as its reason. */
+  /** Runs work in the container. After a limit was reached, every error is reported as that limit. */
   async guarded<T>(work: (abort: AbortSignal) => Promise<T>): Promise<T> {
     try {
       return await work(this.#abort)
@@ -168,7 +168,7 @@ export class BuildContainer {
     await removeByName(this.#setting.name, this.#engine)
   }
 
-  /** Bytes that the build has written. */
+  /** Bytes that the build has written to its layer. */
   async sizeBytes(): Promise<number> {
     const found = await ask((abortSignal) => this.container.inspect({ size: true, abortSignal } as object), {
       abort: this.#abort,
@@ -179,7 +179,7 @@ export class BuildContainer {
   #stopFor(code: BuildFailed['code'], message: string): void {
     if (this.#ending || this.#end.signal.aborted) return
     this.#ending = new BuildFailed(code, message, [...this.tail])
-    // At once and whole; the container goes with the build's end.
+    // Kills all processes at once. `end` removes the container.
     void this.container.kill().catch(() => undefined)
     this.#end.abort()
   }
@@ -198,12 +198,12 @@ export class BuildContainer {
         this.#stopFor('out_of_memory', `${this.#running} used more than the ${memoryMb} MB that a build may use`)
       }
     } catch {
-      // The build has ended, or the engine is away, which every other call will tell.
+      // The build has ended, or the engine is unreachable, which every other call reports.
     }
   }
 }
 
-/** None where the engine does not say. */
+/** Number of processes in a container. 0 if the engine does not report it. */
 export async function processesIn(container: Container): Promise<number> {
   const options = { stream: false, 'one-shot': true } as const
   const stats = await askFor(() => container.stats(options), { timeoutMs: 5_000 }).catch(() => undefined)

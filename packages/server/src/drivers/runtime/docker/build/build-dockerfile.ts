@@ -21,12 +21,12 @@ import { listSource, readFor } from './source-tar.ts'
 import { DockerfileRefused, dockerfileAtMost } from './strict-dockerfile.ts'
 import { withSyntaxHere } from './syntax-line.ts'
 
-/** Names that any build may be given, declared or not. */
+/** Arguments that every build accepts without declaration. */
 const predefined = new Set(
   ['HTTP_PROXY', 'HTTPS_PROXY', 'FTP_PROXY', 'NO_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()]),
 )
 
-/** Builds the project's own Dockerfile, from the stages that the result needs. */
+/** Builds the project's own Dockerfile. Leaves out stages that the result does not need. */
 export async function buildDockerfile(
   request: BuildRequest,
   onLine: (line: OutputLine) => void,
@@ -72,7 +72,7 @@ export async function buildDockerfile(
   return { kind: 'image', reference, sizeBytes: image.Size, startCommand: plan.startCommand, content: contentOf(image) }
 }
 
-/** Layers of an image that was there before are not written by the build. */
+/** Size of the base image's layers, which the build did not write. */
 function sizeOfBase({ RootFS }: ImageInspectInfo, bases: readonly ImageInspectInfo[]): number {
   const layers = RootFS?.Layers ?? []
   const below = bases.filter((base) => (base.RootFS?.Layers ?? []).every((layer, at) => layer === layers[at]))
@@ -81,13 +81,13 @@ function sizeOfBase({ RootFS }: ImageInspectInfo, bases: readonly ImageInspectIn
 
 interface Judged extends GuardedDockerfile {
   builder: 'buildkit' | 'classic'
-  /** Why BuildKit is held to no limit but time here; null where it is. */
+  /** Why BuildKit is limited by time alone here. Null if all limits apply. */
   limitedByTime: string | null
   buildArguments: Record<string, string>
   bases: ImageInspectInfo[]
 }
 
-/** The Dockerfile as it may be built: without stages that are not needed, and with its images under the names that they have here. */
+/** The Dockerfile after validation: without unneeded stages, and with base images under their local names. */
 async function judged(
   written: string,
   request: BuildRequest,
@@ -109,7 +109,7 @@ async function judged(
   try {
     const { Version, Os, Arch } = await ask(() => parts.engine.version(), { abort })
     const knowsHeredocs = Number.parseInt(Version, 10) >= 23
-    // What a preview leaves in a cache, a fork's perhaps, must not be what production's next build reads.
+    // Caches are separate per environment: a preview, perhaps of a fork, must not fill the cache that production reads.
     const caches = environment === 'production' ? projectId : `${projectId}@${environment}`
     const platform = `${Os}/${Arch}`
     const all = argumentsFor(written, request)
@@ -135,12 +135,12 @@ async function judged(
   }
 }
 
-/** Every engine for Linux since 18.09 (API 1.39) has BuildKit, whether it is its default or not. */
+/** Every Docker engine for Linux since 18.09 (API 1.39) has BuildKit, as the default builder or not. */
 const hasBuildKit = (os: string) => os === 'linux'
 
 /**
- * Values for the arguments that the Dockerfile declares: those of the plan, else the project's variable of that name. A secret one
- * is never an argument, because arguments stay readable in the image's history.
+ * Values for the arguments that the Dockerfile declares: from the plan, else the project's variable of that name. A secret
+ * variable is never passed, because arguments stay readable in the image's history.
  */
 function argumentsFor(dockerfile: string, { plan, secrets, secretKeys }: BuildRequest) {
   const declared = new Set(declaredArguments(dockerfile))
@@ -157,7 +157,7 @@ function argumentsFor(dockerfile: string, { plan, secrets, secretKeys }: BuildRe
 
 const addMs = 10 * 60_000
 
-/** The engine would fetch what an ADD names from the machine's own network, with all that listens there for itself alone. */
+/** Fetches the URLs of ADD. The engine would fetch them from the machine's own network, and reach services on loopback. */
 async function fetchAdded(
   added: readonly AddedFile[],
   { allotment }: BuildRequest,
@@ -191,7 +191,7 @@ async function fetchAdded(
   }
 }
 
-/** A Dockerfile names a folder that may not exist, or lead out of the source by a link. */
+/** Resolves the build context. The folder may be missing, or be a link out of the source. */
 async function contextFolder({ sourceFolder, plan }: BuildRequest): Promise<string> {
   const root = await realpath(sourceFolder)
   const context = await realpath(join(root, plan.rootDirectory)).catch(() => null)
@@ -202,7 +202,7 @@ async function contextFolder({ sourceFolder, plan }: BuildRequest): Promise<stri
 
 const maxBytes = 1024 ** 2
 
-/** It may lie beside its context, but not outside of the project. */
+/** Reads the Dockerfile. It may be outside of the build context, but not outside of the project. */
 async function readDockerfile(context: string, file: string, root: string): Promise<string> {
   const read = await readInside(root, relative(root, join(context, file)), { maxBytes: dockerfileAtMost })
   if (read.text !== null) return read.text
@@ -214,7 +214,7 @@ async function readDockerfile(context: string, file: string, root: string): Prom
   throw new BuildFailed('bad_plan', `There is no ${file} in the project`)
 }
 
-/** The Dockerfile's own, else that of the context. One that is no plain file of the project would leave out anything or nothing. */
+/** Reads the Dockerfile's own ignore file, else that of the context. Rejects a link out of the project. */
 export async function readIgnore(context: string, file: string, root: string): Promise<string> {
   for (const name of [`${file}.dockerignore`, '.dockerignore']) {
     const read = await readInside(root, relative(root, join(context, name)), { maxBytes })
@@ -227,7 +227,7 @@ export async function readIgnore(context: string, file: string, root: string): P
 
 const ofBuildKit = /^--(mount|link|chmod|parents|exclude|network|security)(=|$)/
 
-/** Only BuildKit knows these; the other builder is held to limits by the engine itself, wherever that is. */
+/** Whether the Dockerfile uses features of BuildKit. The classic builder is preferred because the engine itself limits it. */
 export function needsBuildKit(dockerfile: string): boolean {
   for (const { keyword, rest, hasHereDocuments } of instructionsOf(dockerfile)) {
     if (hasHereDocuments) return true

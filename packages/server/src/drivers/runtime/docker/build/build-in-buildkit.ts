@@ -14,14 +14,14 @@ interface Building {
   parts: BuildParts
   say: (line: string) => void
   abort: AbortSignal
-  /** Why its steps can be held to no limit but time; null where they can. */
+  /** Why its steps are limited by time alone. Null if all limits apply. */
   limitedByTime: string | null
 }
 
-/** The name that the engine has for a build whose files come over the session. */
+/** Value of `remote` for a build whose files come through the session. */
 const fromSession = 'client-session'
 
-/** BuildKit knows the engine's own bridge alone, and no limits: these are put on its steps from outside, where that can be done. */
+/** Builds with BuildKit, which supports only the default bridge and no limits. Limits are applied to its steps from outside. */
 export async function buildInBuildKit(
   builder: DockerfileBuild,
   { dockerfile, ...context }: BuildSource,
@@ -49,7 +49,7 @@ export async function buildInBuildKit(
   try {
     if (limitedByTime === null) steps = await BuildKitSteps.watch(engine, { mark, limits, onBreach })
     builder.writtenBytes = async () => steps?.writtenBytes() ?? 0
-    // As a number: told so by a text, the client would open a session of its own.
+    // `version` is a number: with a string, the Docker client would open its own session.
     const more = { version: 2, session: session.id, remote: fromSession, dockerfile: 'Dockerfile' }
     const hosts = steps ? { extrahosts: `${mark}:127.0.0.1` } : {}
     await parts.cache.during(request.owner.projectId, request.timeoutMs, () =>
@@ -63,13 +63,13 @@ export async function buildInBuildKit(
   }
 }
 
-/** The same for every build of a service, so that what was built before is found again; nobody else can know it. */
+/** Marker of the build's steps. It is the same for every build of a service, for the cache, and projects cannot guess it. */
 function markOf({ owner: { projectId, environment }, service }: BuildRequest, { cacheKey }: BuildParts): string {
   const name = JSON.stringify([projectId, environment, service])
   return `berth-${createHmac('sha256', cacheKey).update(name).digest('hex').slice(0, 24)}`
 }
 
-/** A secret is the project's variable of that name, or of that name as variables are written. */
+/** Finds a secret: the project's variable of that name, or of that name in upper case with underscores. */
 function secretsOf({ secrets }: BuildRequest, say: (line: string) => void): (id: string) => string | undefined {
   return (id) => {
     const name = [id, id.toUpperCase().replace(/[^A-Z0-9]/g, '_')].find((one) => Object.hasOwn(secrets, one))

@@ -5,21 +5,21 @@ import type { BaseImages } from './base-images.ts'
 import type { BuildCache } from './build-cache.ts'
 import type { BuildStages } from './build-stages.ts'
 
-/** What every kind of build works with. */
+/** Dependencies of all kinds of builds. */
 export interface BuildParts extends ImageParts {
   networks: Networks
   baseImages: BaseImages
-  /** Where pages are kept for the edge. */
+  /** Folder of the static pages that the edge serves. */
   artifactsFolder: string
-  /** Makes names of kept installs that tell nothing of the variables in them. */
+  /** HMAC key for the names of cached installs, which are derived from variables. */
   cacheKey: Uint8Array
   download: Download
-  /** The records of BuildKit's cache that builds here have made. */
+  /** BuildKit cache records that builds of this Berth created. */
   cache: BuildCache
-  /** The images that the classic builder leaves behind. */
+  /** Images that the classic builder leaves behind. */
   stages: BuildStages
-  /** BuildKit builds each Dockerfile where its steps can be held to limits; else those that need it. */
+  /** Uses BuildKit for every Dockerfile if its steps can be limited. Otherwise only if a Dockerfile needs it. */
   prefersBuildKit: boolean
-  /** For strangers: nothing is built that cannot be held to limits. */
+  /** Mode for untrusted projects: rejects builds that cannot be limited. */
   isStrict: boolean
 }

@@ -15,7 +15,7 @@ interface Message {
 
 const messageLength = 8 * 1024 * 1024
 
-/** What a builder has to say, of either kind. Rejects with the builder's own words when the build failed. */
+/** Reads the output of either builder. Rejects with the builder's error message if the build failed. */
 export async function followBuild(answer: AsyncIterable<Uint8Array>, onEvent: (event: BuildEvent) => void): Promise<void> {
   const decoder = new TextDecoder()
   const steps = new Set<string>()
@@ -39,7 +39,7 @@ export async function followBuild(answer: AsyncIterable<Uint8Array>, onEvent: (e
 
 const escapeCharacter = String.fromCharCode(27)
 
-/** The classic builder paints what came from the error output red, which is the only way to know. */
+/** The classic builder marks stderr lines with the color red, and in no other way. */
 function plainEvent(text: string): BuildEvent {
   const isError = text.startsWith(`${escapeCharacter}[91m`)
   return {
@@ -48,7 +48,7 @@ function plainEvent(text: string): BuildEvent {
   }
 }
 
-/** Fields of BuildKit's StatusResponse: its steps (1) and their output (3). Each step is named once. */
+/** Reads BuildKit's StatusResponse: steps (field 1) and their output (field 3). Each step is named once. */
 export function buildKitEvents(status: Buffer, steps: Set<string>): BuildEvent[] {
   const events: BuildEvent[] = []
   for (const { field, bytes } of fieldsOf(status)) {

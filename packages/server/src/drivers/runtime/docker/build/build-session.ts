@@ -5,38 +5,38 @@ import { beginReply, framed, messagesOf, refuse, upgraded } from './grpc.ts'
 import { bytesField, textIn } from './protobuf.ts'
 import { type SentFolder, sendFolder } from './send-folder.ts'
 
-/** What BuildKit calls its clients back for; the rest of what it may ask is not answered. */
+/** Callbacks that BuildKit may use. All others are refused. */
 const secretMethod = '/moby.buildkit.secrets.v1.Secrets/GetSecret'
 const folderMethod = '/moby.filesync.v1.FileSync/DiffCopy'
 const healthMethod = '/grpc.health.v1.Health/Check'
-/** How it signs in at a registry: as nobody. */
+/** Registry login, which is answered with empty credentials. */
 const signInMethod = '/moby.filesync.v1.Auth/Credentials'
 const requestAtMost = 64 * 1024
 const callsAtOnce = 100
 
 export interface BuildSession {
-  /** Which BuildKit is told with the build. */
+  /** Session id that is passed to BuildKit with the build. */
   id: string
   close(): void
 }
 
 export interface SessionParts {
   findSecret(id: string): string | undefined
-  /** Folders by BuildKit's names: `context`, and `dockerfile` for the folder that the Dockerfile is in. */
+  /** Folders by BuildKit's names: `context`, and `dockerfile` for the folder of the Dockerfile. */
   folders: Readonly<Record<string, SentFolder>>
 }
 
 /**
- * A connection over which BuildKit asks for what a build needs while it runs, in gRPC: the values of `RUN --mount=type=secret`, which
- * go into the memory of that step alone and are in no layer and no setting, and the files. The Dockerfile is in a folder of its own,
- * so that the context holds the project's files and no others. A build without such a connection cannot ask a registry.
+ * Opens a gRPC connection over which BuildKit requests the files of a build and the values of `RUN --mount=type=secret`.
+ * Secrets exist only in the memory of that step, in no layer or setting. The Dockerfile has its own folder, so that the
+ * context holds only files of the project. Without a session BuildKit cannot access registries.
  */
 export async function openBuildSession(engine: Engine, parts: SessionParts, abort: AbortSignal): Promise<BuildSession> {
   const id = randomUUID()
   const headers = {
     'X-Docker-Expose-Session-Uuid': id,
     'X-Docker-Expose-Session-Name': 'berth',
-    // Of this build alone: BuildKit takes a file of the same size and time for the same file as before.
+    // Unique per build: with the same key, BuildKit takes a file of the same size and time for unchanged.
     'X-Docker-Expose-Session-Sharedkey': id,
     'X-Docker-Expose-Session-Grpc-Method': [secretMethod, folderMethod, signInMethod, healthMethod],
   }
@@ -83,7 +83,7 @@ async function firstMessage(stream: ServerHttp2Stream): Promise<Buffer | undefin
   try {
     for await (const message of messagesOf(stream, requestAtMost)) return message
   } catch {
-    // It is longer than anything that BuildKit asks.
+    // Longer than any request of BuildKit.
   }
   return undefined
 }

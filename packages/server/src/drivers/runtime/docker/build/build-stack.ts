@@ -19,9 +19,9 @@ import { renamed } from './tar-names.ts'
 
 const user = `${appUser}:${appUser}`
 const longMs = 60 * 60_000
-/** Two installs of a project stay: that of the newest build, and the one before for a branch beside it. */
+/** Number of cached installs per project: for the newest build, and for another branch. */
 const keptInstalls = 2
-/** A longer one is looked into by nobody: the install then runs with the whole source there. */
+/** Size limit of a manifest. With a longer one, the install runs on the whole source without a cache. */
 const longestManifest = 4 * 1024 ** 2
 
 export interface Build {
@@ -34,7 +34,7 @@ export interface Build {
   entries: Awaited<ReturnType<typeof listSource>>
 }
 
-/** Runs the commands of a plan in a container and makes an image of what is there afterwards. */
+/** Runs the commands of a plan in a container and commits the result as an image. */
 export async function buildStack(
   request: BuildRequest,
   onLine: (line: OutputLine) => void,
@@ -69,7 +69,7 @@ export async function prepare(
 
 const userOf = ({ owner, registryLogins = [] }: BuildRequest) => ({ projectId: owner.projectId, logins: registryLogins })
 
-/** The container, still there, with the project built in it. */
+/** Returns the running container with the project built in it. */
 export async function runCommands(build: Build): Promise<BuildContainer> {
   const { request, recipe, parts, onLine, abort } = build
   const say = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
@@ -137,8 +137,8 @@ async function install(
 }
 
 /**
- * An install is found again by everything that can change what it gives: image, commands, manifests and variables. The
- * variables are in it only through a key that never leaves this machine, so that none can be guessed from the name.
+ * Finds a cached install by everything that affects its result: image, commands, manifests and variables. The tag is an HMAC
+ * with a local key, so that it reveals no variable.
  */
 async function cachedInstall(base: string, manifests: string[], { request, recipe, parts }: Build) {
   const { id } = await inspectImage(base, parts)
@@ -170,7 +170,7 @@ const foldersTo = (path: string) =>
     .filter(Boolean)
     .map((_, at, all) => `${all.slice(0, at + 1).join('/')}/`)
 
-/** Of the commands. The project's own variables win over ours, as they do when it runs. */
+/** Environment of the commands. The project's variables override Berth's, as at run time. */
 async function environmentFor(base: string, { request, recipe, parts }: Build): Promise<Record<string, string>> {
   return {
     ...recipe.env,
@@ -181,7 +181,7 @@ async function environmentFor(base: string, { request, recipe, parts }: Build): 
   }
 }
 
-/** The project's own programs first, then the image's. */
+/** PATH with the project's own programs before the image's. */
 function searchPath({ path }: { path: string }, request: BuildRequest): string {
   const work = workFolder(request)
   return [`${work}/.venv/bin`, `${work}/node_modules/.bin`, `${homeFolder}/.local/bin`, path].join(':')
@@ -218,7 +218,7 @@ async function makeImage(box: BuildContainer, build: Build, abort: AbortSignal):
   return { kind: 'image', reference, sizeBytes: Size, startCommand: plan.startCommand }
 }
 
-/** Into an image without the tools: a container that is never started takes the folders over. */
+/** Copies the result into an image without the build tools, through a container that is never started. */
 async function carryOver(
   box: BuildContainer,
   target: { repo: string; tag: string },
@@ -272,6 +272,6 @@ async function commit(container: string, base: string, target: { repo: string; t
   })
 }
 
-/** What is in the address and what in the body differ here; the client mixes them unless told. */
+/** Splits the request into query and body, which dockerode would mix. */
 const commitOf = (container: string, target: object, config: object, abortSignal: AbortSignal) =>
   ({ _query: { container, pause: true, ...target }, _body: config, abortSignal }) as object

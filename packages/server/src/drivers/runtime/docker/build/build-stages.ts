@@ -2,14 +2,14 @@ import { ask, type Engine } from '../engine.ts'
 import { namesOf, removeQuietly } from '../images.ts'
 import type { Labels } from '../labels.ts'
 
-/** One build by the classic builder, which tells of each image that it makes or finds again. */
+/** A build by the classic builder, which reports each image that it creates or reuses. */
 export interface StagedBuild {
   saw(shortId: string): void
-  /** Removes the stages of earlier builds of the project; those of this build stay, for the next one to go on from. */
+  /** Removes stages of earlier builds of the project. Stages of this build stay as a cache for the next one. */
   end(): Promise<void>
 }
 
-/** Images of stages and of unfinished builds that the classic builder leaves in the engine, by their label. */
+/** Images of stages and failed builds that the classic builder leaves in the engine, found by their label. */
 export class BuildStages {
   readonly #engine: Engine
   readonly #labels: Labels
@@ -29,7 +29,7 @@ export class BuildStages {
         const others = (this.#running.get(projectId) ?? 1) - 1
         if (others > 0) this.#running.set(projectId, others)
         else this.#running.delete(projectId)
-        // Another build of the project may need a stage that this one did not see.
+        // A parallel build of the project may need a stage that this build did not use.
         if (others === 0) await this.remove(projectId, (id) => seen.has(id.replace('sha256:', '').slice(0, 12)))
       },
     }

@@ -4,26 +4,25 @@ import { measureFolders } from '../../../folder/measure-folder.ts'
 import { ask, type Engine, isElsewhere } from '../engine.ts'
 import { StepGroup, type StepLimits } from './step-group.ts'
 
-/** Between two looks; a step that begins is without limits for at most so long. */
+/** Polling interval. A new step runs without limits for at most this long. */
 const lookMs = 100
-/** A process that is none of ours by then never will be. */
+/** Number of checks after which a process is known to belong to another program. */
 const youngLooks = 50
 
 export type Breach = 'out_of_memory' | 'too_many_processes'
 
 /**
- * The steps of one build in BuildKit, which takes no limits itself. Each step is a container of its own, known by a name in the
- * `/etc/hosts` that the engine gave it at our asking; its control group is limited as soon as it is there. Only on the engine's
- * own machine, and only as root.
+ * Limits the steps of a BuildKit build, which BuildKit itself cannot. Each step is a container, recognized by a marker name in
+ * its `/etc/hosts`. Its control group is limited as soon as it exists. Works only as root on the engine's own machine.
  */
 export class BuildKitSteps {
   readonly #hosts: string
-  /** Where the engine's driver has the layers, for those that are named without it. */
+  /** Folder of the overlay2 driver's layers, for relative layer names. */
   readonly #layersFolder: string
   readonly #beganAt = Date.now()
-  /** Layers that the build writes; one stays when its step has ended. */
+  /** Layers that the build has written. A layer outlives its step. */
   readonly #layers = new Set<string>()
-  /** Groups of steps whose layers are known. */
+  /** Groups whose layers have been recorded. */
   readonly #noted = new Set<string>()
   readonly #mark: string
   readonly #limits: StepLimits
@@ -34,14 +33,14 @@ export class BuildKitSteps {
   readonly #marked = new Map<string, boolean>()
   readonly #timer: NodeJS.Timeout
 
-  /** Whether steps can be held to limits here; else in words why not. */
+  /** Null if steps can be limited here, else the reason why not. */
   static async whyNot(engine: Engine): Promise<string | null> {
     if (isElsewhere(engine)) return 'the engine is on another machine'
     if (process.getuid?.() !== 0) return 'Berth is not root here'
     return existsSync(await folderOf(engine)) ? null : "the engine's folder is not on this machine"
   }
 
-  /** Before the build is asked for: what runs already is none of its steps. */
+  /** Starts watching. Called before the build: processes that already run are not steps of it. */
   static async watch(
     engine: Engine,
     options: { mark: string; limits: StepLimits; onBreach: (breach: Breach) => void },
@@ -59,13 +58,13 @@ export class BuildKitSteps {
     this.#timer = setInterval(() => this.#look(), lookMs)
   }
 
-  /** Ends what still runs, should the engine not have done so yet. */
+  /** Kills steps that the engine has not ended yet. */
   end(): void {
     clearInterval(this.#timer)
     for (const group of this.#groups.values()) group.kill()
   }
 
-  /** After a step was killed: whether it was for its memory. */
+  /** Whether the kernel killed a step for its memory. */
   get hasSeenKills(): boolean {
     return [...this.#groups.values()].some((group) => group.hasSeenKills)
   }
@@ -88,7 +87,7 @@ export class BuildKitSteps {
     group.kill()
   }
 
-  /** It gets its group and its files one after the other, so one that is not ours yet is looked at again. */
+  /** Checks a new process. It gets its group and its files one after the other, so an unknown process is checked again later. */
   #judge(pid: string): void {
     const looks = (this.#young.get(pid) ?? 0) + 1
     this.#young.set(pid, looks)
@@ -108,8 +107,8 @@ export class BuildKitSteps {
   }
 
   /**
-   * A step that begins still has this machine's own root. Below its own layer are those of the steps before it, one that ended
-   * between two looks among them. Caches that a step mounts are bounded by themselves.
+   * Records the layers of a step, once it has its own root. Its lower layers include those of earlier steps, even of one that
+   * ended between two checks. Cache mounts have their own limit and do not count.
    */
   #noteLayers({ key, pids }: StepGroup): void {
     for (const pid of pids) {
@@ -123,7 +122,7 @@ export class BuildKitSteps {
     }
   }
 
-  /** A layer has a folder of its own, and a short link to it that the engine mounts. */
+  /** Resolves a layer. The engine mounts it by a short link to its folder. */
   #layerAt(name: string): { folder: string; madeAt: number } | null {
     try {
       const folder = realpathSync(resolve(this.#layersFolder, name))
@@ -148,7 +147,7 @@ const folderOf = async (engine: Engine) => {
   return join(DockerRootDir ?? '/nowhere', 'buildkit')
 }
 
-/** An engine with another driver has no such folder. */
+/** Resolves the folder, which an engine with another storage driver does not have. */
 function realPath(folder: string): string {
   try {
     return realpathSync(folder)

@@ -1,9 +1,9 @@
 import { askFor, type Engine } from '../engine.ts'
 
-/** What one build of the classic builder has written: the layers that it made, and the step that runs. Learned from its output. */
+/** Bytes written by a build of the classic builder: its new layers and the running step. Parsed from the builder's output. */
 export class ClassicLayers {
   readonly #engine: Engine
-  /** Images that it made, each with the one before it. */
+  /** Images that the build created, each with its parent. */
   readonly #made: { id: string; from: string | undefined }[] = []
   readonly #sizes = new Map<string, number>()
   #running: string | undefined

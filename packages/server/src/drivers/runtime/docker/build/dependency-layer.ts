@@ -1,17 +1,17 @@
 import type { BuildPlan } from '../../runtime.ts'
 import type { StackName } from './base-images.ts'
 
-/** What of a source folder can be asked. Paths are relative, with `/`. */
+/** Read access to a source folder. Paths are relative, with `/`. */
 export interface SourceFiles {
   paths: readonly string[]
-  /** Null for what is too large to be looked into. */
+  /** Returns null for a file that is too large. */
   read(path: string): Promise<string | null>
 }
 
 interface Row {
-  /** The files that an install reads. */
+  /** Files that an install reads. */
   files: RegExp
-  /** Of those, text that says that an install needs more than them. */
+  /** Content of these files that shows that the install needs other files as well. */
   needsMore: RegExp | null
 }
 
@@ -29,7 +29,7 @@ const rows: Partial<Record<StackName, Row>> = {
   python: {
     files:
       /(^|\/)([^/]*requirements[^/]*\.txt|constraints[^/]*\.txt|requirements\/[^/]+\.txt|pyproject\.toml|uv\.lock|poetry\.(lock|toml)|pdm\.lock|Pipfile(\.lock)?|\.python-version)$/,
-    // The project itself, or a folder of it, is among what is installed.
+    // The project itself, or a folder of it, is one of the dependencies.
     needsMore: /^[ \t]*(-e\b|--editable|\.|file:)|^\[build-system\]|\bpath\s*=/m,
   },
   go: { files: /(^|\/)go\.(mod|sum|work|work\.sum)$/, needsMore: /=>\s*\.{1,2}\// },
@@ -50,8 +50,8 @@ const rows: Partial<Record<StackName, Row>> = {
 }
 
 /**
- * The files that decide what an install gives, so that it is done again only when one of them changes. Null: the install
- * reads more than these, and runs with the whole source there.
+ * Files that determine the result of an install, which is repeated only when one of them changes. Null: the install reads
+ * other files as well, and must run on the whole source.
  */
 export async function dependencyFiles(
   stack: StackName,
@@ -71,7 +71,7 @@ export async function dependencyFiles(
   return found
 }
 
-/** A command of the user's own may read anything. */
+/** Whether the command is known to read only these files. A user's own command may read anything. */
 const isKnownInstall = (command: string) =>
   command
     .split('&&')

@@ -3,12 +3,12 @@ import { substitute } from '../../../../source/dockerfile/substitute.ts'
 import { setVariables } from '../../../../source/dockerfile/variables.ts'
 import { BuildFailed } from '../../runtime.ts'
 
-/** Many times what anyone writes: each may be an image to fetch. */
+/** Limit of stages, far above real Dockerfiles: each may need an image to be pulled. */
 const maxStages = 200
 
 /**
- * A Dockerfile whose base images are called what they are called here: an engine without a public registry has them from a
- * mirror. Stages, `scratch` and names that only the build itself knows stay as they are.
+ * Replaces the base images of a Dockerfile by their local names: an engine without a public registry has them from a mirror.
+ * Stages, `scratch` and names that are known only during the build stay.
  */
 export async function withBasesHere(
   text: string,
@@ -35,13 +35,13 @@ export async function withBasesHere(
   return [...pieces, text.slice(from)].join('')
 }
 
-/** Null where a variable in it has no value that is known before the build. */
+/** Expands an image name. Null if a variable in it is unknown before the build. */
 function nameOf(written: string, values: ReadonlyMap<string, string>): string | null {
   const { text, isKnown } = substitute(written, values, 1000)
   return isKnown && text !== '' && !text.includes('$') ? text : null
 }
 
-/** As it was written but for the name; where it goes over several lines, in one. */
+/** The FROM instruction with the new name. One that spans lines is joined into one. */
 function renamed(text: string, { start, end, rest }: Instruction, written: string, name: string): string {
   const line = text.slice(start, end)
   const whole = line.includes('\n') ? `FROM ${rest}` : line

@@ -10,11 +10,11 @@ import { ClassicLayers } from './classic-layers.ts'
 
 const tailLines = 30
 const period = 100_000
-/** A step of ours; no line of the project's Dockerfile. */
+/** A step that Berth added, not the project's Dockerfile. */
 const ownStep = /^Step \d+\/\d+ : LABEL berth\./
 const stepOrEnd = /^(Step \d|Successfully )/
 
-/** One build of a Dockerfile by a builder of the engine, followed to its end and ended at its limits. */
+/** A Dockerfile build by one of the engine's builders. Follows its output and ends it at its limits. */
 export class DockerfileBuild {
   readonly #request: BuildRequest
   readonly #onLine: (line: OutputLine) => void
@@ -22,15 +22,15 @@ export class DockerfileBuild {
   readonly #engine: Engine
   readonly #tail: string[] = []
   readonly #end = new AbortController()
-  /** By the first letters of their ids, which is what the builder tells; the last one runs. */
+  /** Short ids of the build's containers, as the builder prints them. The last one runs. */
   readonly #containers = new Set<string>()
   readonly #layers: ClassicLayers
   readonly #disk: BuildDisk
   #failure: BuildFailed | undefined
   #isOwnStep = false
-  /** Called with the first 12 characters of the id of each image that the classic builder makes or finds again. */
+  /** Called with the 12-character id of each image that the classic builder creates or reuses. */
   onImage: (shortId: string) => void = () => undefined
-  /** Bytes that the build has written so far; as the classic builder tells, unless it is another one. */
+  /** Bytes that the build has written so far. By default from the classic builder's output. */
   writtenBytes: () => Promise<number>
 
   constructor(request: BuildRequest, onLine: (line: OutputLine) => void, abort: AbortSignal, { engine }: BuildParts) {
@@ -47,7 +47,7 @@ export class DockerfileBuild {
     )
   }
 
-  /** `wasKilledForMemory` is asked where a step was killed and nobody has said yet why. */
+  /** Runs the build. `wasKilledForMemory` is called when a step was killed and no event has told the reason. */
   async run(tar: NodeJS.ReadableStream, options: Record<string, unknown>, wasKilledForMemory = () => false): Promise<void> {
     const { timeoutMs, allotment } = this.#request
     const minutes = Math.max(1, Math.round(timeoutMs / 60_000))
@@ -71,7 +71,7 @@ export class DockerfileBuild {
     try {
       const abortSignal = AbortSignal.any([this.#abort, this.#end.signal])
       const stream = await this.#engine.buildImage(tar, { ...limits, rm: true, forcerm: true, ...options, abortSignal } as object)
-      // A closed connection ends the build on the other side as well.
+      // Closing the connection also ends the build in the engine.
       abortSignal.addEventListener('abort', () => (stream as unknown as { destroy(): void }).destroy(), { once: true })
       await followBuild(stream as unknown as AsyncIterable<Uint8Array>, (event) => this.#say(event))
       abortSignal.throwIfAborted()
@@ -107,7 +107,7 @@ export class DockerfileBuild {
     }
   }
 
-  /** The builder takes limits of memory and cores; the one on processes is set on each of its containers as it starts. */
+  /** Sets the process limit on a container as it starts. The builder itself accepts only memory and CPU limits. */
   async #limit(container: string): Promise<void> {
     this.#containers.add(container)
     await this.#engine
@@ -122,7 +122,7 @@ export class DockerfileBuild {
     this.breach('too_many_processes')
   }
 
-  /** It wanted more than it may. */
+  /** Ends the build because it exceeded a limit. */
   breach(code: 'out_of_memory' | 'too_many_processes' | 'disk_full'): void {
     const { memoryMb, diskMb } = this.#request.allotment
     const texts = {

@@ -13,7 +13,7 @@ import { removeEverythingOf } from '../remove-everything.ts'
 const never = new AbortController().signal
 const builders = ['buildkit', 'classic'] as const
 
-/** What holds for a Dockerfile whichever of the engine's builders is used. */
+/** Behaviour that both builders of the engine must have. */
 describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
   const seed = randomBytes(6).toString('hex')
   const secret = `canary-${randomBytes(8).toString('hex')}`
@@ -59,7 +59,7 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
     source?: string
     request?: Partial<BuildRequest>
   }
-  /** The files that are in the image below a folder. */
+  /** Files of the image below a folder. */
   const filesIn = async ({ reference }: Artifact, path: string) => {
     const Cmd = ['sh', '-c', `cd ${path} && find . | sort`]
     const container = await engine.createContainer({ Image: reference, Cmd, HostConfig: { NetworkMode: 'none' } })
@@ -72,7 +72,7 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
       await container.remove({ force: true })
     }
   }
-  /** Images and records of the build cache, of whatever owner, that were made by a step with that word in it. */
+  /** Counts images and cache records, of any owner, that were created by a step containing the word. */
   const leftOf = async (word: string) => {
     const images = await engine.listImages({ all: true })
     const histories = images.map(async ({ Id }) =>

@@ -11,38 +11,38 @@ import {
 
 export interface DockerfileGuard {
   buildArguments: Readonly<Record<string, string>>
-  /** Caches that are kept between builds are those of this owner alone. */
+  /** Owner of the cache mounts. Every owner has its own. */
   caches: string
-  /** The builder reads here-documents without being told by `# syntax=`. */
+  /** The builder supports here-documents without `# syntax=`. */
   knowsHeredocs: boolean
-  /** What the engine builds for, and on: `linux/amd64`. */
+  /** Platform that the engine runs on and builds for, such as `linux/amd64`. */
   platform: string
-  /** The name that an image goes by here; rejects for one that the project may not use. */
+  /** Returns the local name of an image. Rejects for an image that the project may not use. */
   findImage(image: string): Promise<string>
 }
 
-/** A file that an ADD names by its address: Berth fetches it, and the build copies it from `path`. */
+/** A URL of an ADD instruction. Berth fetches it, and the build copies it from `path`. */
 export interface AddedFile {
   url: string
   path: string
   sha256: string | null
 }
 
-/** Files that Berth fetched for an ADD, in the context of that build. */
+/** Folder in the build context for files that Berth fetched for ADD. */
 export const addedFolder = '.berth-added'
 
 export interface GuardedDockerfile {
   text: string
   added: AddedFile[]
   hasHeredocs: boolean
-  /** What it asks for of Docker's own arguments about platforms: the classic builder does not know them. */
+  /** Docker's predefined platform arguments that it declares. The classic builder does not set them. */
   platformArguments: Record<string, string>
 }
 
 /**
- * What the engine does on behalf of a Dockerfile, it does as root and from the machine's own network: it fetches addresses
- * (ADD), takes images that lie there (FROM, COPY --from, --mount=from) and shares caches between everybody. So each of these
- * is found and judged first, and written so that nothing is left to be filled in.
+ * Validates and rewrites a Dockerfile. The engine runs parts of it as root and from the machine's own network: it fetches URLs
+ * (ADD), uses local images (FROM, COPY --from, --mount=from) and shares cache mounts between all builds. Each of these is
+ * authorized first and rewritten without variables, so that the build cannot change it.
  */
 export async function guardedDockerfile(text: string, guard: DockerfileGuard): Promise<GuardedDockerfile> {
   if (Object.hasOwn(guard.buildArguments, 'BUILDKIT_SYNTAX'))
@@ -54,7 +54,7 @@ export async function guardedDockerfile(text: string, guard: DockerfileGuard): P
   const reading = new Reading(guard, escapeSign)
   const out = [...lines]
   for (const [at, instruction] of instructions.entries()) {
-    // Others are served in between.
+    // Lets other requests run in between.
     if (at % 200 === 199) await letOthers()
     const written = await reading.judge(instruction)
     if (written === null) continue
@@ -84,7 +84,7 @@ class Reading {
     this.#values = this.#before
   }
 
-  /** The instruction as it is to be written, or null where it stays as it is. */
+  /** Returns the rewritten instruction, or null if it stays as it is. */
   async judge(instruction: StrictInstruction): Promise<string | null> {
     const { keyword, rest } = instruction
     if (keyword === 'ARG') this.#setArguments(rest)
@@ -119,7 +119,7 @@ class Reading {
     return kept.join() === flags.join() ? null : ['COPY', ...kept, rest].join(' ')
   }
 
-  /** A stage by name or number, or an image under the name that it has here. */
+  /** A stage by name or number, or the local name of an image. */
   async #source(source: string, line: number): Promise<string> {
     if (/^\d+$/.test(source) && Number(source) < this.#count) return source
     if (this.#stages.has(source.toLowerCase())) return source
@@ -143,7 +143,7 @@ class Reading {
     return ['ADD', ...flags.filter((flag) => !/^--from/i.test(flag)), JSON.stringify([...plain, words.at(-1)])].join(' ')
   }
 
-  /** It becomes a COPY of the file that we fetched: like an ADD of an address, that unpacks nothing. */
+  /** Rewrites an ADD of URLs to a COPY of the fetched files. Neither unpacks archives. */
   #fetched(sources: string[], target: string, flags: string[], line: number): string {
     if (!sources.every((source) => /^https?:\/\//.test(source)))
       throw new DockerfileRefused(
@@ -174,7 +174,7 @@ class Reading {
     return kept.join() === flags.join() ? null : ['RUN', ...kept, rest].join(' ')
   }
 
-  /** Caches are shared by their id between all builds of an engine: each owner gets its own. */
+  /** Prefixes cache ids with the owner: an engine shares caches between all builds by id. */
   async #mount(written: string, line: number): Promise<string> {
     const fields = written.split(',').map((field) => {
       const sign = field.indexOf('=')
@@ -220,7 +220,7 @@ class Reading {
   }
 }
 
-/** What an image has its users' builds do. It cannot be rewritten, so it may not name anything outside. */
+/** Refuses an ONBUILD trigger that reaches outside the project. Triggers of an image cannot be rewritten. */
 export function refuseTrigger(trigger: string): void {
   const { keyword, flags, rest } = instructionOf(trigger, 0, '\\')
   const isReaching =
@@ -233,5 +233,5 @@ export function refuseTrigger(trigger: string): void {
 
 const isPlain = (image: string) => /^[A-Za-z0-9][\w.:/@-]*$/.test(image)
 
-/** Whatever a builder may take for something to fetch. */
+/** Whether a builder may take the source for a URL. */
 const isAddress = (source: string) => /^[a-z][a-z0-9+.-]*:/i.test(source) || /^git@|^github\.com\//i.test(source)

@@ -1,4 +1,4 @@
-/** One field of a message in protobuf's wire format: a number, or bytes (text, a message). */
+/** A field of a message in protobuf's wire format: a number, or bytes (text, a message). */
 export interface Field {
   field: number
   number: number
@@ -34,10 +34,10 @@ export function fieldsOf(message: Buffer): Field[] {
 
 const find = (message: Buffer, field: number) => fieldsOf(message).find((one) => one.field === field)
 
-/** The text of a field; '' where the message does not have it. */
+/** Text of a field. '' if the message does not have it. */
 export const textIn = (message: Buffer, field: number): string => find(message, field)?.bytes.toString('utf8') ?? ''
 
-/** The number of a field; 0 where the message does not have it, as protobuf has it. */
+/** Number of a field. 0 if the message does not have it, which is protobuf's default. */
 export const numberIn = (message: Buffer, field: number): number => find(message, field)?.number ?? 0
 
 export const bytesIn = (message: Buffer, field: number): Buffer => find(message, field)?.bytes ?? Buffer.alloc(0)

@@ -3,36 +3,36 @@ import { allows } from '../../process/tools/version-range.ts'
 import type { BuildPlan } from '../../runtime.ts'
 import { type BaseImages, baseImagesFor, type StackName, stackOf } from './base-images.ts'
 
-/** The folders that a project has in its image, and the plain user who owns them. */
+/** Folders of a project in its image, and the unprivileged user that owns them. */
 export const appFolder = '/app'
 export const homeFolder = '/home/app'
 export const appUser = 1000
 
-/** How a project becomes an image: what runs where, in what order, and what of it stays. */
+/** How a project becomes an image: images, commands, environment, and the folders that are kept. */
 export interface Recipe {
   stack: StackName
-  /** Commands run in this one. */
+  /** Image in which the commands run. */
   buildImage: string
-  /** The result is this one with what `carry` names; the same as `buildImage` where everything stays. */
+  /** Base of the resulting image, to which the folders in `carry` are added. The same as `buildImage` if everything is kept. */
   runImage: string
-  /** As root, before anything of the project is there: tools that the image lacks. */
+  /** Commands that run as root, before the source is copied: they install tools that the image lacks. */
   setup: string[]
-  /** As the plain user. Its result is kept for the next build with the same manifests. */
+  /** Runs as the unprivileged user. Its result is cached for builds with the same manifests. */
   install: string | null
   build: string | null
-  /** For the commands and for the running project. */
+  /** Environment of the commands and of the running project. */
   env: Record<string, string>
-  /** For the commands only. */
+  /** Environment of the commands only. */
   buildEnv: Record<string, string>
-  /** For the running project only. */
+  /** Environment of the running project only. */
   runEnv: Record<string, string>
-  /** Folders that go into another run image. */
+  /** Folders to copy into the run image, if it differs. */
   carry: string[]
-  /** Of those, what the running project has no use for. */
+  /** Files in these folders that the running project does not need. */
   leaveBehind: (path: string) => boolean
 }
 
-/** Undefined where nothing says what the project is written in. */
+/** Recipe for a plan. Undefined if the language is unknown. */
 export function recipeFor(plan: BuildPlan, overrides: BaseImages = {}): Recipe | undefined {
   const stack = stackOf(plan) ?? (plan.buildImage ? 'node' : null)
   if (!stack) return undefined
@@ -64,8 +64,8 @@ interface Row {
 
 const certificates = '/etc/ssl/certs/ca-certificates.crt'
 /**
- * Without NODE_ENV the development dependencies are installed, among which are the tools that build, and those then build for
- * production; with `development` they would not, and Next.js fails.
+ * NODE_ENV is unset during the build, so that development dependencies are installed. They include build tools, which then
+ * build for production by default. With `development` they would not, and Next.js fails.
  */
 const node = { env: { HOST: '0.0.0.0' }, runEnv: { NODE_ENV: 'production' } }
 const nodeBuild = {
@@ -92,7 +92,7 @@ const rows: Record<StackName, (plan: BuildPlan) => Row> = {
       RAILS_LOG_TO_STDOUT: '1',
       RAILS_SERVE_STATIC_FILES: '1',
     },
-    // Rails wants one to compile assets, and uses none of it.
+    // Rails requires a value to compile assets, but does not use it.
     buildEnv: { SECRET_KEY_BASE_DUMMY: '1' },
   }),
   php: (plan) => ({ setup: phpTools(plan), env: { COMPOSER_HOME: `${homeFolder}/composer` } }),
@@ -108,7 +108,7 @@ const rows: Record<StackName, (plan: BuildPlan) => Row> = {
   }),
 }
 
-/** Packages of Python go to the plain user's own place: the image's belongs to root. */
+/** Installs Python packages for the unprivileged user, because root owns the image's own folder. */
 const python = {
   PYTHONUNBUFFERED: '1',
   PYTHONDONTWRITEBYTECODE: '1',
@@ -121,7 +121,7 @@ const python = {
   UV_PYTHON_DOWNLOADS: 'never',
 }
 
-/** The version that the project asks for, also where the image has another; a range that can be read holds no quotes. */
+/** Installs the requested version even if the image has another. A range that can be parsed contains no quotes. */
 function javascriptTool({ packageManager, runtimeVersion }: BuildPlan): string[] {
   const tool = (['npm', 'pnpm', 'yarn'] as const).find((one) => one === packageManager)
   if (!tool) return []
@@ -133,7 +133,7 @@ function javascriptTool({ packageManager, runtimeVersion }: BuildPlan): string[]
   return tool === 'npm' ? [] : [`command -v ${tool} || corepack enable ${tool} || npm install -g ${tool}`]
 }
 
-/** Hugo is a package of the image's distribution; other generators of pages need an image that has them. */
+/** Hugo is a package of the image's distribution. Other site generators need an image that has them. */
 function pageProgram({ framework }: BuildPlan): string[] {
   return framework === 'hugo'
     ? ['command -v hugo || (apt-get update && apt-get install -y --no-install-recommends hugo && rm -rf /var/lib/apt/lists/*)']
@@ -154,5 +154,5 @@ function phpTools({ packageManager, installCommand, buildCommand }: BuildPlan): 
   return [...(packages.length > 0 ? [install] : []), ...(packageManager === 'composer' ? [composer] : [])]
 }
 
-/** Of what cargo makes only the programs run. */
+/** Cargo's intermediate files. Only the programs in `target/release` are needed to run. */
 const isCargoWaste = (path: string) => /(^|\/)target\//.test(path) && !/(^|\/)target\/(release\/[^/]*)?$/.test(path)

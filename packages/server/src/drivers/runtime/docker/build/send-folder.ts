@@ -8,22 +8,22 @@ import type { SourceEntry } from '../../../../source/list-source.ts'
 import { beginReply, framed, messagesOf } from './grpc.ts'
 import { bytesField, numberField, numberIn } from './protobuf.ts'
 
-/** A folder that a build reads: files of the disk below `folder`, and files that exist only here. */
+/** A folder that a build reads: files on disk below `folder`, and further files. */
 export interface SentFolder {
   folder: string
   entries: readonly SourceEntry[]
-  /** Files of the disk outside `folder`, by their names in it. */
+  /** Files on disk outside of `folder`, by their names in it. */
   files?: ReadonlyMap<string, string>
   texts?: ReadonlyMap<string, string>
 }
 
-/** Kinds of packets of BuildKit's file transfer (fsutil). */
+/** Packet types of BuildKit's file transfer (fsutil). */
 const packet = { stat: 0, request: 1, data: 2, finished: 3 } as const
-/** Modes as Go has them. */
+/** File mode bits of Go. */
 const goMode = { folder: 2 ** 31, link: 2 ** 27 } as const
 const chunkBytes = 64 * 1024
 const requestAtMost = 64 * 1024
-/** Neither a link nor a pipe that has taken a file's place since it was listed is opened. */
+/** Refuses links and pipes that have replaced a file since it was listed. */
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 interface Sent {
@@ -36,8 +36,8 @@ interface Sent {
 }
 
 /**
- * Sends a folder to BuildKit: what is in it first, then the content of the files that BuildKit asks for. Owners are root, as with
- * `docker build`. The `.dockerignore` was applied when the entries were listed, so BuildKit finds none.
+ * Sends a folder to BuildKit: the list of files, then the content of the files that BuildKit requests. All files belong to
+ * root, as with `docker build`. The `.dockerignore` was applied when the entries were listed, so BuildKit is given none.
  */
 export async function sendFolder(stream: ServerHttp2Stream, folder: SentFolder, wanted: readonly string[]): Promise<void> {
   const isIgnoreOnly = wanted.length > 0 && wanted.every((path) => path === '.dockerignore')
@@ -71,7 +71,7 @@ const statOf = ({ path, mode, size, mtimeNs, linkname }: Sent): Buffer =>
     ...(linkname ? [bytesField(7, linkname)] : []),
   ])
 
-/** In the order that BuildKit asks for, each after the folder that it is in. */
+/** Entries in the order that BuildKit requires: each after its folder. */
 async function entriesOf({ folder, entries, files, texts }: SentFolder): Promise<Sent[]> {
   const all = new Map<string, Sent>()
   for (const { path } of entries) {
@@ -104,13 +104,13 @@ async function fromDisk(path: string, file: string): Promise<Sent | null> {
   if (stat.isSymbolicLink()) return { ...sent, mode: 0o777 + goMode.link, linkname: await readlink(file) }
   if (!stat.isFile()) return null
   const size = Number(stat.size)
-  // As many bytes as were announced, should the file grow.
+  // Exactly the announced number of bytes, even if the file grows.
   const content = () =>
     size === 0 ? [] : createReadStream(file, { flags: flags as unknown as string, end: size - 1, highWaterMark: chunkBytes })
   return { ...sent, mode, size, content: content as Sent['content'] }
 }
 
-/** Orders paths by their segments, compared as bytes: a folder is followed by its entries. */
+/** Compares paths segment by segment, as bytes: a folder is followed by its entries. */
 function compare(one: string, other: string): number {
   const [left, right] = [one.split('/'), other.split('/')]
   for (const [at, name] of left.entries()) {

@@ -10,10 +10,10 @@ import { FolderTooMuch, folderReader, type ReadFor } from '../../../reader/folde
 import { TooManyWaiting } from '../../../reader/reader-turns.ts'
 import { BuildFailed, type BuildRequest } from '../../runtime.ts'
 
-/** Neither a link nor a pipe that has taken a file's place since it was listed is opened. */
+/** Refuses links and pipes that have replaced a file since it was listed. */
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-/** Read by a process that has limits: a folder is of any size, and so are the rules of its `.dockerignore`. */
+/** Lists the source in a process with limits, because a folder and its `.dockerignore` rules can be of any size. */
 export async function listSource(folder: string, leftOut: LeftOut, readFor: ReadFor): Promise<SourceEntry[]> {
   try {
     return await folderReader.list(folder, leftOut, readFor)
@@ -31,16 +31,16 @@ export const readFor = ({ organizationId, owner }: BuildRequest, abort: AbortSig
 export interface PackOptions {
   folder: string
   entries: readonly SourceEntry[]
-  /** Before each name, such as `app/`; folders named here are made first. */
+  /** Prefix of each name, such as `app/`. The folders in `makeFirst` are created first. */
   prefix: string
   makeFirst: readonly string[]
   uid: number
   more?: ReadonlyMap<string, string>
-  /** Files from elsewhere, by the names that they have in the tar. */
+  /** Files outside of `folder`, by their names in the tar. */
   files?: ReadonlyMap<string, string>
 }
 
-/** The entries as a tar stream that reads each file when its turn comes. */
+/** Packs the entries as a tar stream. Each file is opened when its turn comes. */
 export function packSource({ folder, entries, prefix, makeFirst, uid, more, files }: PackOptions, abort: AbortSignal): Readable {
   const archive = pack()
   const fill = async () => {
@@ -66,7 +66,7 @@ async function packEntry(archive: Pack, file: string, name: string, uid: number)
   if (stat.isDirectory()) await plain(archive, { ...header, type: 'directory', mode: header.mode | 0o700 })
   else if (stat.isSymbolicLink()) await plain(archive, { ...header, type: 'symlink', linkname: await readlink(file) })
   else if (stat.isFile()) {
-    // What the header promised is what is read, should the file grow.
+    // Exactly the size in the header, even if the file grows.
     const content =
       stat.size > 0 ? createReadStream(file, { flags: flags as unknown as string, end: stat.size - 1 }) : Readable.from([])
     await pipeline(content, archive.entry({ ...header, size: stat.size }))
@@ -76,7 +76,7 @@ async function packEntry(archive: Pack, file: string, name: string, uid: number)
 const plain = (archive: Pack, header: Parameters<Pack['entry']>[0]) =>
   new Promise<void>((resolve, reject) => archive.entry(header, (error) => (error ? reject(error) : resolve())))
 
-/** Of names and bytes; times do not count, for a fetched source has new ones each time. */
+/** Hashes names and contents. Modification times are left out, because every checkout has new ones. */
 export async function hashFiles(folder: string, paths: readonly string[], hash: Hmac): Promise<Hmac> {
   for (const path of paths) {
     const handle = await open(join(folder, path), flags)

@@ -18,25 +18,25 @@ export interface StepLimits {
   cpuCores: number
   memoryMb: number
   processes: number
-  /** The only cores it may run on; null: any. */
+  /** CPUs that it may run on. Null: any. */
   cores: string | null
 }
 
-/** The control group of somebody else's making that a step of a build runs in: held to limits from outside, while it lasts. */
+/** Control group of a build step. BuildKit created it; Berth limits it from outside while it exists. */
 export class StepGroup {
-  /** The same for all processes of a step. */
+  /** Identifies the step: the same for all its processes. */
   readonly key: string
   readonly #folders: ReadonlyMap<Controller, string>
   readonly #isUnified = isUnified()
   #killsBefore = 0
 
-  /** Of a process; undefined where it has none that could be limited, or has ended. */
+  /** Group of a process. Undefined if the process has ended, or its group cannot be limited. */
   static of(pid: number): StepGroup | undefined {
     const text = textIn(`/proc/${pid}`, 'cgroup')
     return text === null ? undefined : StepGroup.in(text)
   }
 
-  /** As the kernel writes it: `0::/path` of the one hierarchy, or `4:cpu,cpuacct:/path` for each of the separate ones. */
+  /** Parses `/proc/<pid>/cgroup`: `0::/path` under cgroup v2, or lines such as `4:cpu,cpuacct:/path` under v1. */
   static in(text: string): StepGroup | undefined {
     const lines = text.split('\n').map((line) => /^\d+:([^:]*):(.+)$/.exec(line))
     const folders = new Map<Controller, string>()
@@ -55,7 +55,7 @@ export class StepGroup {
     this.#folders = folders
   }
 
-  /** What may grow fastest comes first. A step that has more memory already than it may is out of memory. */
+  /** Sets the limits, the number of processes first because it grows fastest. A step already over its memory is out of memory. */
   limit({ cpuCores, memoryMb, processes, cores }: StepLimits): void {
     const bytes = memoryMb * 1024 * 1024
     const quota = Math.round(cpuCores * period)
@@ -67,7 +67,7 @@ export class StepGroup {
       this.#write('cpu', 'cpu.max', `${quota} ${period}`)
       this.#write('cpu', 'cpu.weight', 10)
     } else {
-      // It waits instead of being killed, so that whoever looks sees why.
+      // The kernel pauses the step instead of killing it, so that the next check sees the reason.
       this.#write('memory', 'memory.oom_control', 1)
       this.#write('memory', 'memory.limit_in_bytes', bytes)
       this.#write('memory', 'memory.memsw.limit_in_bytes', bytes)
@@ -98,7 +98,7 @@ export class StepGroup {
     return (fieldIn(told, 'under_oom') ?? 0) > 0 || (fieldIn(told, 'oom_kill') ?? 0) > 0 || used > memoryMb * 1024 * 1024
   }
 
-  /** Whether something was killed for its memory around here since it was limited: what is left to ask once the step is gone. */
+  /** Whether the kernel killed a process of the parent group for its memory since the limit was set. Works after the step has ended. */
   get hasSeenKills(): boolean {
     return this.#isUnified && this.#killsAround() > this.#killsBefore
   }

@@ -1,12 +1,12 @@
-/** A Dockerfile that Berth does not build, in words for its author. */
+/** Berth refuses to build the Dockerfile. The message is for its author. */
 export class DockerfileRefused extends Error {
   override readonly name = 'DockerfileRefused'
 }
 
-/** One instruction as the builder will read it, and the lines that it stands on, without its here-documents. */
+/** An instruction as the builder will read it, with its lines, without its here-documents. */
 export interface StrictInstruction {
   keyword: string
-  /** `--name=value` before the words. */
+  /** Options (`--name=value`) before the other words. */
   flags: string[]
   rest: string
   first: number
@@ -25,17 +25,17 @@ const keywords = new Set(
     ' ',
   ),
 )
-/** It is judged where everybody is served, so it has a size; most are a hundredth of it. */
+/** Size limit, because the Dockerfile is parsed on the main thread. Most are a hundredth of it. */
 export const dockerfileAtMost = 256 * 1024
 const instructionsAtMost = 2_000
-/** A value that names itself twice is twice as long each time. */
+/** Limit of an expanded value: one that refers to itself twice doubles with each expansion. */
 const wordAtMost = 16_384
-/** Each of them can name what lies outside the project. */
+/** Instructions whose options can refer to things outside of the project. */
 const withFlags = new Set(['FROM', 'RUN', 'ADD', 'COPY'])
 
 /**
- * Reads what a builder is about to be given, to judge it. Where two builders read the same text in two ways, it is refused
- * instead of guessed at: what is judged must be what is run.
+ * Parses a Dockerfile for validation. Text that builders interpret differently is refused instead of guessed: the validated
+ * instructions must be those that the builder runs.
  */
 export function readStrictly(text: string): StrictDockerfile {
   if (text.length > dockerfileAtMost) throw new DockerfileRefused(`it is larger than ${dockerfileAtMost / 1024} KiB`)
@@ -75,7 +75,7 @@ export function readStrictly(text: string): StrictDockerfile {
 
 const isNothing = (line: string) => /^\s*(#|$)/.test(line)
 
-/** The escape sign. Another program than Docker's own to read the file with (`# syntax=`) could ask the engine for anything. */
+/** Returns the escape character. Refuses `# syntax=` with a frontend other than Docker's, which could request anything of the engine. */
 function directivesOf(lines: readonly string[]): string {
   let escapeSign = '\\'
   let isTop = true
@@ -123,7 +123,7 @@ export function instructionOf(whole: string, first: number, escapeSign: string) 
   return { keyword, flags, rest }
 }
 
-/** Only where no quote or escape stands before it: what is not surely one is read as instructions. */
+/** Finds here-documents. Stops at quotes and escapes: doubtful text is parsed as instructions. */
 function heredocs({ keyword, rest }: { keyword: string; rest: string }): { name: string; isIndented: boolean }[] {
   if (!['RUN', 'COPY', 'ADD'].includes(keyword) || rest.startsWith('[')) return []
   const found: { name: string; isIndented: boolean }[] = []
@@ -136,8 +136,8 @@ function heredocs({ keyword, rest }: { keyword: string; rest: string }): { name:
 }
 
 /**
- * As Docker reads a word: quotes, escapes and variables. Null where a variable has no value that is known before the build, and
- * where it becomes longer than anything that is meant.
+ * Expands quotes, escapes and variables as Docker does. Null if a variable is unknown before the build, or if the result is
+ * too long.
  */
 export function expandWord(word: string, values: ReadonlyMap<string, string>, escapeSign: string): string | null {
   let out = ''
@@ -163,14 +163,14 @@ export function expandWord(word: string, values: ReadonlyMap<string, string>, es
   return quote === '' && out.length <= wordAtMost ? out : null
 }
 
-/** The words of ADD, COPY and FROM: a list in JSON, or split at every space. */
+/** Words of ADD, COPY and FROM: a JSON list, or split at spaces. */
 export function wordsIn(rest: string): { words: string[]; isJson: boolean } {
   if (rest.startsWith('['))
     try {
       const list: unknown = JSON.parse(rest)
       if (Array.isArray(list) && list.every((item) => typeof item === 'string')) return { words: list, isJson: true }
     } catch {
-      // Then it is plain words, as it is to the builder.
+      // Invalid JSON is read as plain words, as the builder does.
     }
   return { words: rest.split(/[\t\v\f\r ]+/).filter((word) => word !== ''), isJson: false }
 }

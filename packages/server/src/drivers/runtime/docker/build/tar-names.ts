@@ -1,7 +1,10 @@
 import { rewriteTar } from '../../../tar/rewrite-tar.ts'
 import { asText, type TarHeader } from '../../../tar/tar-header.ts'
 
-/** The same archive with other names; an entry without one is left out. Owners, modes, times and bytes stay. A name is bytes, one a character. */
+/**
+ * Renames the entries of an archive, and leaves out entries without a new name. Owners, modes, times and contents stay. A name
+ * is a string of bytes, one per character.
+ */
 export function renamed(
   tar: AsyncIterable<Uint8Array>,
   nameOf: (name: string, header: TarHeader) => string | null,
@@ -14,13 +17,16 @@ export function renamed(
   })
 }
 
-/** Names relative to the folder that was asked for, as `a/b`; the folder itself is left out. */
+/** Makes names relative to the archived folder (`a/b`). Leaves out the folder itself. */
 export const withoutTop = (tar: AsyncIterable<Uint8Array>) =>
   renamed(tar, (name) => name.replace(/^\.?\/+/, '').replace(/^\.$/, ''))
 
 const kindsOfVolumes = new Set(['file', 'contiguous-file', 'directory', 'symlink', 'link'])
 
-/** For the engine, which unpacks as root: names that stay below the top, and no device, pipe or the like. `onTop` is told of the top itself. */
+/**
+ * Makes an archive safe for the engine, which unpacks as root: names stay below the top, and devices, pipes and the like are
+ * left out. `onTop` gets the header of the top folder.
+ */
 export const harmless = (tar: AsyncIterable<Uint8Array>, onTop: (header: TarHeader) => void = () => undefined) =>
   renamed(tar, (name, header) => {
     const { type } = header

@@ -5,37 +5,38 @@ import { ask, type Engine, isElsewhere, wordsOfEngine } from '../engine.ts'
 import { freeSubnets, isOverlapping, readSubnet, routesIn, type Subnet, showSubnet } from './subnets.ts'
 
 export interface AddressRoomSettings {
-  /** Where networks are taken from; null: from the pools that the engine was given, else from ranges that are seldom used. */
+  /** Ranges for networks. Null: the engine's own address pools, else ranges that are rarely used. */
   ranges?: readonly string[] | null
-  /** The kernel's table of routes where the engine is. */
+  /** Reads the kernel's routing table on the engine's machine. */
   readRoutes?: () => Promise<string>
 }
 
-/** How much of the room a network takes: the first of these lengths that there is a place for. */
+/** Size of a network: the first of these prefix lengths that has a free subnet. */
 export interface NetworkSize {
   bits: readonly number[]
   from: 'start' | 'end'
 }
 
-/** One is enough for four thousand small networks; the others are for machines whose own network it is. */
+/** Default ranges. The first has space for four thousand small networks; the others are for machines whose own network it is. */
 const seldomUsed = ['10.213.0.0/16', '172.30.0.0/16', '192.168.240.0/20']
-/** Of those that are free one is taken by chance: two that choose at once seldom choose the same. */
+/** Number of free subnets from which one is chosen at random, so that parallel allocations rarely collide. */
 const choices = 8
 const tries = 40
 
-/** There is no place left for a network, in words that say what to do. */
+/** No subnet is free. The message says what to do. */
 export class NoAddresses extends Error {
   override readonly name = 'NoAddresses'
 }
 
-/** The place was taken by somebody else meanwhile. */
+/** Another program took the subnet meanwhile. */
 export class SubnetTaken extends Error {
   override readonly name = 'SubnetTaken'
 }
 
 /**
- * Gives networks small places of their own. Left to itself an engine gives each one a sixteenth of what it has, so that thirty
- * fill it. What the engine's other networks and the machine's routes have is never taken; who is second asks for another place.
+ * Allocates small subnets for networks. By default an engine gives each network a sixteenth of its pool, so that thirty
+ * networks fill it. Subnets of the engine's other networks and of the machine's routes are never used. If another program
+ * takes a subnet first, the next one is tried.
  */
 export class AddressRoom {
   readonly #engine: Engine
@@ -47,7 +48,7 @@ export class AddressRoom {
     this.#settings = settings
   }
 
-  /** `create` makes the network in the place it is given, null leaving that to the engine; it is asked again while places are taken. */
+  /** Calls `create` with a free subnet, again with another while subnets turn out to be taken. Null leaves the choice to the engine. */
   async place(size: NetworkSize, create: (subnet: string | null) => Promise<void>): Promise<void> {
     const refused: Subnet[] = []
     while (refused.length < tries) {
@@ -64,11 +65,11 @@ export class AddressRoom {
     if (ranges) throw new NoAddresses(`No network is free in ${ranges.join(', ')}: set BERTH_NETWORK_RANGE to a larger range`)
     await create(null).catch((error: unknown) => {
       if (!/address pool/i.test(wordsOfEngine(error))) throw error
-      throw new NoAddresses(`${wordsOfEngine(error)}: set BERTH_NETWORK_RANGE to addresses that nobody uses`)
+      throw new NoAddresses(`${wordsOfEngine(error)}: set BERTH_NETWORK_RANGE to addresses that are not in use`)
     })
   }
 
-  /** True where packets for the place go elsewhere too: another engine of the machine has taken it at the same time. */
+  /** Whether another route leads to the subnet as well: another engine of the machine took it at the same time. */
   async isDisputed(text: string, device: string): Promise<boolean> {
     const subnet = readSubnet(text)
     return (await this.#routes()).some((route) => route.device !== device && subnet && isOverlapping(route.subnet, subnet))
@@ -96,7 +97,7 @@ export class AddressRoom {
     return pools.length > 0 ? pools : seldomUsed.flatMap((text) => readSubnet(text) ?? [])
   }
 
-  /** What whoever runs the engine has set apart for its networks. */
+  /** Address pools that the operator configured in the engine. */
   async #enginePools(): Promise<Subnet[]> {
     const { DefaultAddressPools: pools } = (await ask(() => this.#engine.info())) as { DefaultAddressPools?: unknown }
     return listed(pools).flatMap((pool) => readSubnet(String((pool as { Base?: unknown })?.Base)) ?? [])
@@ -111,14 +112,14 @@ export class AddressRoom {
     )
   }
 
-  /** What cannot be read is not held against a place: the engine still refuses what is its own. */
+  /** Routes of the machine. Empty if they cannot be read: the engine still refuses its own subnets. */
   async #routes() {
     const { readRoutes = isElsewhere(this.#engine) ? async () => '' : readOwnRoutes } = this.#settings
     return routesIn(await readRoutes().catch(() => '')).slice(0, mostListed)
   }
 }
 
-/** Many times what any machine has: a server may say anything, and what it lists is compared with every place. */
+/** Limit far above real machines: a server may report anything, and each entry is compared with every subnet. */
 const mostListed = 4_000
 const listed = (list: unknown): unknown[] => (Array.isArray(list) ? list.slice(0, mostListed) : [])
 

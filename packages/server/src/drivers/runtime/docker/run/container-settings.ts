@@ -15,16 +15,16 @@ const mb = 1024 * 1024
 export interface Place {
   image: string
   labels: LabelMap
-  /** Joined in this order; none: the container has no network. */
+  /** Networks in the order of joining. Empty: no network. */
   networks: readonly JoinedNetwork[]
   hostPort: number | null
-  /** The engine's names of the volumes, by our ids. */
+  /** Docker volume names by volume id. */
   volumeNames: ReadonlyMap<string, string>
-  /** It was built here to run as a plain user, and needs no right of root. */
+  /** Built here to run as an unprivileged user. It gets no default capabilities. */
   isUnprivileged: boolean
 }
 
-/** Everything that a container of ours is made with. */
+/** Settings with which the container of an instance is created. */
 export function containerSettings(request: StartRequest, place: Place): ContainerCreateOptions {
   const { hostPort } = place
   const [first] = place.networks
@@ -36,7 +36,7 @@ export function containerSettings(request: StartRequest, place: Place): Containe
     Labels: { ...ownLabels(request.labels), ...place.labels },
     Env: environmentOf(request),
     ...(command ? { Cmd: command } : {}),
-    // One empty word is how the engine is told to drop the image's own.
+    // A single empty string makes the engine drop the image's entrypoint.
     ...(request.entrypoint ? { Entrypoint: request.entrypoint.length > 0 ? request.entrypoint : [''] } : {}),
     ...(port ? { ExposedPorts: { [port]: {} } } : {}),
     ...insideOf(request.container ?? {}),
@@ -85,7 +85,7 @@ const insideOf = ({
   ...(stopGraceSeconds == null ? {} : { StopTimeout: stopGraceSeconds }),
 })
 
-/** What is kept in memory counts as the container's own memory, whatever its size may be. */
+/** Settings of HostConfig. Data in tmpfs and shared memory counts towards the container's memory limit. */
 function hostSideOf({ container = {}, allotment, network }: StartRequest) {
   const { readOnly, shmMb, tmpfs, extraHosts, ulimits, sysctls, groups, dns, dnsSearch, dnsOptions, init } = container
   const reserved = container.memoryReservationMb
@@ -109,20 +109,20 @@ function hostSideOf({ container = {}, allotment, network }: StartRequest) {
     ...(dns ? { Dns: dns } : {}),
     ...(dnsSearch ? { DnsSearch: dnsSearch } : {}),
     ...(dnsOptions ? { DnsOptions: dnsOptions } : {}),
-    // A service has the first process that its file says; some insist on being it.
+    // A Compose service gets an init process only if its file asks for one: some programs must be process 1.
     ...(network || init != null ? { Init: init ?? false } : {}),
-    // The engine refuses to reserve more than the limit.
+    // The engine refuses a reservation above the limit.
     ...(reserved ? { MemoryReservation: Math.min(reserved, allotment.memoryMb) * mb } : {}),
   }
 }
 
-/** A plan from before IPv6 could only be turned off may turn it on. */
+/** Drops sysctls that are no longer allowed. An old plan may enable IPv6. */
 const harmless = (sysctls: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(sysctls).filter(([name, value]) => new RegExp(sysctlPattern(name)).test(value)))
 
 export const containerName = (instanceId: string) => `berth-${instanceId}`
 
-/** What it may use; no swap beyond its memory. */
+/** Resource limits. Swap is disabled. */
 export const limitsOf = ({ cpuCores, memoryMb }: Allotment, processLimit: number) => ({
   NanoCpus: Math.round(cpuCores * 1e9),
   Memory: memoryMb * mb,
@@ -130,19 +130,19 @@ export const limitsOf = ({ cpuCores, memoryMb }: Allotment, processLimit: number
   PidsLimit: processLimit,
 })
 
-/** Beside the 1024 of everything else: a build gives way when the machine is busy. */
+/** CPU weight of builds. The default of all other containers is 1024. */
 const buildShares = 102
 
-/** A build gives way to what serves, and never has the whole machine. */
+/** CPU settings of builds: lower priority than running projects, and not all CPUs. */
 export const wayGiving = (engine: Engine) => {
   const CpusetCpus = isElsewhere(engine) ? null : buildCores()
   return { CpuShares: buildShares, ...(CpusetCpus ? { CpusetCpus } : {}) }
 }
 
-/** Images made elsewhere often start as root, take their folders and then become a plain user. */
+/** Capabilities for images that start as root, change the owner of their folders and switch to an unprivileged user. */
 const rightsOfImages = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'NET_BIND_SERVICE', 'SETGID', 'SETUID']
 
-/** What a service drops itself is not given back to it. */
+/** Security settings. A capability that the service drops is not added. */
 export const safety = (isUnprivileged: boolean, dropped: readonly string[] = [], added: readonly string[] = []) => ({
   Init: true,
   CapDrop: ['ALL'],
@@ -153,7 +153,7 @@ export const safety = (isUnprivileged: boolean, dropped: readonly string[] = [],
   SecurityOpt: ['no-new-privileges'],
 })
 
-/** A service of a Compose file that sets `PORT` itself keeps it. */
+/** Environment of the container. A Compose service that sets `PORT` keeps its value. */
 function environmentOf({ env, port, volumes, network }: StartRequest): string[] {
   const whole = {
     ...Object.fromEntries(volumes.map(({ name, mountPath }) => [volumeVariable(name), mountPath])),
@@ -163,7 +163,7 @@ function environmentOf({ env, port, volumes, network }: StartRequest): string[] 
   return Object.entries(whole).map(([key, value]) => `${key}=${value}`)
 }
 
-/** A shell that only fills in a variable makes room for the program, so that the signal to stop reaches it. */
+/** Command line of a start command. `exec` replaces the shell by the program, so that the program gets the stop signal. */
 export function startWords(command: string): string[] {
   const words = wordsOf(command)
   if (words[0] !== '/bin/sh' || words[1] !== '-c' || words[2] !== command) return words

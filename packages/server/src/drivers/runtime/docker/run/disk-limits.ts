@@ -12,9 +12,9 @@ import { volumeSizes } from './volume-sizes.ts'
 const megabyte = 1024 * 1024
 const tickMs = 1_000
 const usualPollMs = 60_000
-/** The disk has filled up by so much since the last measurement: it is time for the next one. */
+/** Drop of free space since the last measurement that triggers the next one. */
 const worthMeasuringBytes = 64 * megabyte
-/** Measuring takes at most this part of the time. */
+/** Highest share of the time spent on measuring. */
 const shareOfTime = { filling: 1 / 5, quiet: 1 / 20 }
 const measureMs = 5 * 60_000
 
@@ -22,14 +22,14 @@ interface Parts {
   engine: Engine
   labels: Labels
   marks: DiskMarks
-  /** Between two measurements that nothing gives cause for. */
+  /** Interval of the periodic measurements. */
   pollMs?: number | undefined
 }
 
 /**
- * Ends instances that keep more on the disk than they may: writable layer and volumes together, except adopted volumes. The
- * engine is asked once a minute, and on its own machine also when the disk has filled up noticeably. A hundred containers and
- * volumes of 500 files each take it 0.4 s.
+ * Ends instances that exceed their disk limit: writable layer and volumes together, without adopted volumes. Measures once a
+ * minute, and on the engine's own machine also when free space has dropped noticeably. A hundred containers and volumes with
+ * 500 files each take 0.4 s.
  */
 export class DiskLimits {
   readonly #parts: Parts
@@ -38,12 +38,12 @@ export class DiskLimits {
   #isMeasuring = false
   #hasInstances = true
   #smallestMb = Number.POSITIVE_INFINITY
-  /** The most that there was since the last measurement. */
+  /** Highest free space since the last measurement. */
   #room: Room | null = null
   #nextAt = performance.now()
-  /** When the last measurement began and ended. */
+  /** Start and end of the last measurement. */
   #last = { began: 0, ended: 0 }
-  /** Whether a volume is this Berth's own, by its name; that does not change. */
+  /** Whether a volume belongs to this Berth, by name. That never changes. */
   readonly #ownVolumes = new Map<string, boolean>()
 
   constructor(parts: Parts) {
@@ -87,7 +87,7 @@ export class DiskLimits {
     return ended + (ended - began) * (1 / (isFilling ? shareOfTime.filling : shareOfTime.quiet) - 1)
   }
 
-  /** Null where the engine's folder is not on this machine. */
+  /** Free space of the engine's disk. Null if the engine's folder is not on this machine. */
   async #currentRoom(): Promise<Room | null> {
     const { engine } = this.#parts
     if (isElsewhere(engine)) return null
@@ -111,7 +111,7 @@ export class DiskLimits {
 
   async #measure(): Promise<void> {
     const { engine, labels } = this.#parts
-    // What a crashed instance wrote stays in its layer, and the engine starts it again with that.
+    // Includes restarting instances: the engine restarts a crashed one with its old layer.
     const filters = { ...labels.filter('instance'), status: ['running', 'restarting'] }
     const rows = await ask((abortSignal) => engine.listContainers({ size: true, filters, abortSignal }), { timeoutMs: measureMs })
     const limits = rows.map(({ Labels: marks }) => Number(labelIn(marks, 'disk')) || Number.POSITIVE_INFINITY)
@@ -126,7 +126,7 @@ export class DiskLimits {
     }
   }
 
-  /** By the engine's name. Adopted volumes were there before the project, and are not in it. */
+  /** Sizes of volumes by Docker name. Leaves out adopted volumes, whose data existed before the project. */
   async #volumeBytes(rows: readonly ContainerInfo[]): Promise<ReadonlyMap<string, number>> {
     const { engine } = this.#parts
     const mounts = new Map(rows.flatMap(volumesOf).map((mount) => [mount.Name ?? '', mount.Source]))
@@ -156,7 +156,7 @@ export class DiskLimits {
     try {
       await ask((abortSignal) => engine.getContainer(row.Id).kill({ signal: 'SIGKILL', abortSignal }))
     } catch (error) {
-      // Without an answer it may have been ended all the same.
+      // After a timeout, the kill may still have worked.
       if (statusOf(error) !== undefined) marks.delete(instanceId)
     }
   }
@@ -164,7 +164,7 @@ export class DiskLimits {
 
 const volumesOf = ({ Mounts }: ContainerInfo) => Mounts.filter(({ Type, RW }) => Type === 'volume' && RW)
 
-/** The engine makes one for each VOLUME of an image that the project does not name. */
+/** Whether it is an anonymous volume, which the engine creates for each VOLUME of an image. */
 const isUnnamed = (name: string) => /^[0-9a-f]{64}$/.test(name)
 
 const canRead = (folders: readonly string[]): Promise<boolean> =>

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Which instances were ended for their disk limit. Kept as files, because a container takes no label after it was made. */
+/** Instances that were ended for their disk limit. Stored as files, because labels of a container cannot be changed. */
 export class DiskMarks {
   readonly #folder: string
 

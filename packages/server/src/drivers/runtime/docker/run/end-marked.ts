@@ -13,8 +13,9 @@ const lookMs = 100
 const scriptMs = 10_000
 
 /**
- * The engine lets a program go on when nobody listens to it any more. This ends it: TERM, and KILL for what is left. On the engine's
- * own machine by number, else by the container's own shell; an image without one keeps it until it ends or the container stops.
+ * Ends a command that was run inside a container, which the engine leaves running when its client disconnects. Sends SIGTERM,
+ * then SIGKILL. Signals processes by pid on the engine's own machine, else through the container's shell. In an image without
+ * a shell the command runs until it ends or the container stops.
  */
 export async function endMarked(container: string, marked: Marked, engine: Engine): Promise<void> {
   const signal = isElsewhere(engine) ? viaShell : viaNumbers
@@ -28,7 +29,7 @@ export async function endMarked(container: string, marked: Marked, engine: Engin
 
 type Signal = 'TERM' | 'KILL' | '0'
 
-/** How many it reached. Whoever may not see or signal the processes of others asks the container's shell. */
+/** Signals by pid. Returns the number of processes reached. Without permission it uses the container's shell. */
 async function viaNumbers(container: string, marked: Marked, signal: Signal, engine: Engine): Promise<number> {
   const pids = await pidsOf(container, engine)
   let reached = 0
@@ -40,7 +41,7 @@ async function viaNumbers(container: string, marked: Marked, signal: Signal, eng
   return reached
 }
 
-/** False: it has ended meanwhile. */
+/** Returns false if the process has ended meanwhile. */
 function send(pid: number, signal: Signal): boolean {
   try {
     return process.kill(pid, signal === '0' ? 0 : `SIG${signal}`)
@@ -50,7 +51,7 @@ function send(pid: number, signal: Signal): boolean {
   }
 }
 
-/** The processes of a container by their numbers on the engine's machine; none once it has stopped. */
+/** Pids of a container's processes on the engine's machine. Empty if it has stopped. */
 async function pidsOf(container: string, engine: Engine): Promise<number[]> {
   try {
     const { Titles, Processes } = (await ask(() => engine.getContainer(container).top({ ps_args: '-eo pid' }))) as Listing
@@ -66,7 +67,7 @@ interface Listing {
   Processes: string[][]
 }
 
-/** One that has ended meanwhile is none; what may not be read is for others to end. */
+/** Whether a process belongs to the command. False if it has ended. Throws without permission to read its environment. */
 async function isMarked(pid: number, { mark }: Marked): Promise<boolean> {
   try {
     return (await variablesOf(pid)).includes(`${markVariable}=${mark}`)
@@ -76,7 +77,7 @@ async function isMarked(pid: number, { mark }: Marked): Promise<boolean> {
   }
 }
 
-/** Says a line for each that it reached. */
+/** Prints a line for each process reached. */
 const script = `for place in /proc/[0-9]*; do
   grep -q -- "${markVariable}=$1" "$place/environ" 2>/dev/null && kill -s "$2" "\${place#/proc/}" 2>/dev/null && echo reached
 done`

@@ -3,46 +3,46 @@ import type { RunCommand } from '../../../shell/command.ts'
 
 export interface FenceState {
   inForce: boolean
-  /** What holds, or why nothing does; for the log and for who runs the instance. */
+  /** What is blocked, or why nothing is. For the log and the operator. */
   words: string
 }
 
 export interface FenceSettings {
   instance: string
   shell: RunCommand
-  /** For strangers' projects: neither this machine's own services nor its private networks can be reached. */
+  /** Mode for untrusted projects: blocks the machine's own services and private networks. */
   isStrict: boolean
-  /** Of this machine, where projects are served: a project may call another one by its public name. */
+  /** Ports of this machine that serve projects. They stay open, so that a project can call another by its public name. */
   openPorts: readonly number[]
-  /** Told when what holds is another than before, the first time included. */
+  /** Called when the state changes, and the first time. */
   onChange?: (state: FenceState) => void
 }
 
-/** Where machines ask who they are; Azure's and Alibaba's lie in ranges that are otherwise public or private. */
+/** Cloud metadata addresses. Azure's and Alibaba's are in otherwise public or private ranges. */
 const metadata = ['169.254.0.0/16', '168.63.129.16/32', '100.100.100.200/32']
 const inside = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', '127.0.0.0/8', '0.0.0.0/8']
 const variants = ['iptables', 'iptables-nft', 'iptables-legacy'] as const
 
 /**
- * The engine takes its jump to `DOCKER-USER` out and puts it in again whenever a network is made: for that moment the
- * filter lets everything pass. The security table comes after the filter, and the engine does not know it.
+ * Second table for the rules. The engine removes and restores its jump to `DOCKER-USER` whenever it creates a network, and
+ * the filter table passes everything meanwhile. The security table comes after it, and the engine does not change it.
  */
 const second = 'security'
 
-/** Bridges of one Berth begin alike, so that one rule holds for those made later. At most 15 letters are a name to the kernel. */
+/** Common name prefix of this Berth's bridges, so that one rule covers future ones. The kernel allows 15 characters in a name. */
 export const bridgePrefix = (instance: string) => `b${instance.slice(0, 7)}`
 
-/** Follows the prefix in the name of a bridge whose network leads nowhere; other names go on in hexadecimal. */
+/** Follows the prefix in the bridge name of an internal network. Other names continue with a hexadecimal digit. */
 export const internalMark = 'i'
 
 /**
- * Rules of the machine's own packet filter for the bridges of this Berth and no others. They are put in whole and in one
- * step, as often as one likes, and stay while projects run: also while Berth itself does not.
+ * iptables rules for the bridges of this Berth only. They are replaced atomically, can be applied again at any time, and stay
+ * while projects run, even if Berth does not.
  */
 export class Fence {
   readonly #settings: FenceSettings
   #isDenied = false
-  /** Rules of a build that a killed control plane has left are removed once. */
+  /** Whether rules for builds that a killed control plane left were removed. Done once. */
   #isTidied = false
   state: FenceState = { inForce: false, words: 'The fence around projects was not put up yet' }
 
@@ -50,7 +50,7 @@ export class Fence {
     this.#settings = settings
   }
 
-  /** `bridges` are those that were named before there was a prefix. */
+  /** Applies the rules. `bridges` are those from before the name prefix. */
   async raise(bridges: readonly string[] = []): Promise<FenceState> {
     if (this.#isDenied) return this.state
     try {
@@ -80,15 +80,15 @@ export class Fence {
     return this.state
   }
 
-  /** The rules hold for this machine's bridges; an engine elsewhere has its own, and stays there. */
+  /** Gives up: the rules would apply to this machine's bridges, but the engine is on another machine. */
   deny(words: string): void {
     this.#isDenied = true
     this.#say({ inForce: false, words })
   }
 
   /**
-   * Closes metadata addresses to a bridge of the engine's own, but for the addresses of those who are on it with every right. Rejects
-   * where that cannot be done. Calling it again replaces the exceptions.
+   * Blocks metadata addresses for one of the engine's own bridges, except for the listed source addresses of other containers.
+   * Rejects on failure. Calling it again replaces the exceptions.
    */
   async closeMetadata(bridge: string, except: readonly string[]): Promise<void> {
     const { program, forward } = await this.#variant()
@@ -101,7 +101,7 @@ export class Fence {
       'COMMIT',
       '',
     ]
-    // A machine without the second table has the filter alone, as for the bridges of projects.
+    // On a machine without the security table only the filter applies, as for the bridges of projects.
     await this.#restore(program, [`*${second}`, ...rules('DROP')].join('\n'))
       .then(() => this.#jump(program, second, 'FORWARD', bridge, chain))
       .catch(() => undefined)
@@ -109,7 +109,7 @@ export class Fence {
     for (const from of [forward, 'INPUT']) await this.#jump(program, 'filter', from, bridge, chain)
   }
 
-  /** Takes back what `closeMetadata` did. */
+  /** Reverts `closeMetadata`. */
   async openMetadata(): Promise<void> {
     const { program, forward } = await this.#variant()
     await this.#removeChains(
@@ -158,7 +158,7 @@ export class Fence {
     if (isNew) this.#settings.onChange?.(state)
   }
 
-  /** Bridges of internal networks: neither the machine nor another network is reached from there. */
+  /** Bridges of internal networks, from which neither the machine nor other networks are reachable. */
   get #internal(): string {
     return `${bridgePrefix(this.#settings.instance)}${internalMark}+`
   }
@@ -204,8 +204,8 @@ export class Fence {
   }
 
   /**
-   * What the filter refuses never comes here: whoever asks is refused at once as a rule, and met by silence in that moment.
-   * The engine's rules between its bridges are away in it too, so that bridges are kept apart here as well.
+   * Applies the rules to the security table, which matters only while the engine changes the filter table. Packets are dropped
+   * then instead of refused. The engine's rules between its bridges are missing as well, so bridges are isolated here too.
    */
   async #raiseSecond(program: string, bridges: readonly string[]): Promise<void> {
     const apart = ['-m physdev --physdev-is-bridged -j RETURN', `-o ${bridgePrefix(this.#settings.instance)}+ -j DROP`]
@@ -213,7 +213,7 @@ export class Fence {
     for (const bridge of bridges) await this.#jump(program, second, 'FORWARD', bridge, this.#chain)
   }
 
-  /** The one that the engine itself uses; its chain for others comes before all of its own rules. */
+  /** Finds the iptables variant that the engine uses. Its DOCKER-USER chain comes before its own rules. */
   async #variant(): Promise<{ program: string; forward: string }> {
     for (const program of variants)
       if (await this.#run(program, ['-w', '5', '-S', 'DOCKER-USER']).catch(() => null)) return { program, forward: 'DOCKER-USER' }
@@ -228,7 +228,7 @@ export class Fence {
     if (!isThere) await this.#run(program, ['-w', '5', '-t', table, '-I', from, '1', ...rule])
   }
 
-  /** A whole chain in one step. */
+  /** Replaces a whole chain atomically. */
   #restore(program: string, rules: string) {
     return this.#run(`${program}-restore`, ['-w', '5', '--noflush'], rules)
   }
@@ -244,7 +244,7 @@ export class Fence {
 
 const answersPass = (chain: string) => `-A ${chain} -m conntrack --ctstate RELATED,ESTABLISHED -j RETURN`
 
-/** Answers pass, and questions for names: some clouds answer those at the address of their metadata. */
+/** Rules that let replies and DNS pass. Some clouds serve DNS at their metadata address. */
 function beforeRanges(chain: string): string[] {
   return [answersPass(chain), ...['udp', 'tcp'].map((protocol) => `-A ${chain} -p ${protocol} --dport 53 -j RETURN`)]
 }

@@ -3,7 +3,7 @@ import { ask, askFor, type Engine, statusOf } from '../engine.ts'
 
 const stopMs = 30_000
 
-/** Containers that somebody else made; they are stopped and started, never removed. */
+/** Existing containers that Berth did not create. They are stopped and started, never removed. */
 export function foreignContainers(engine: Engine): NonNullable<Runtime['foreign']> {
   const restarts = ({ name, retries }: ForeignState['restart'], containerId: string, abort: AbortSignal) => {
     const RestartPolicy = { Name: name, MaximumRetryCount: retries }
@@ -18,7 +18,7 @@ export function foreignContainers(engine: Engine): NonNullable<Runtime['foreign'
       return { isRunning, restart: { name: Name || 'no', retries: MaximumRetryCount ?? 0 } }
     },
     async stop(containerId, { graceSeconds }, abort) {
-      // First: an engine that restarts it between the two would leave both running.
+      // Before the stop: if the engine restarted the container in between, both would run.
       if ((await restarts({ name: 'no', retries: 0 }, containerId, abort)) === undefined) return
       const timeoutMs = graceSeconds * 1000 + stopMs
       await unlessDone(() =>
@@ -32,7 +32,7 @@ export function foreignContainers(engine: Engine): NonNullable<Runtime['foreign'
   }
 }
 
-/** 304: it is so already. 404: it is gone. */
+/** Ignores 304 (already in that state) and 404 (removed). */
 async function unlessDone(call: () => Promise<unknown>): Promise<void> {
   try {
     await call()

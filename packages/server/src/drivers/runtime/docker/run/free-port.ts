@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
-/** Below where systems take ports for outgoing connections: a port stays ours while a container is started again. */
+/** Port range below that of outgoing connections, so that a port stays free while its container is restarted. */
 const [lowest, highest] = [20_000, 32_000]
 
-/** `reserved` are those of containers that are there, running or not. What else an engine elsewhere has in use it says itself. */
+/** A free port. `reserved` are the ports of existing containers, running or not. An engine elsewhere reports other conflicts itself. */
 export async function freeHostPort(reserved: ReadonlySet<number>, elsewhere = false): Promise<number> {
   for (let tries = 0; tries < 200; tries++) {
     const port = randomInt(lowest, highest)

@@ -21,12 +21,12 @@ import { whyNotStarted } from './why-not-started.ts'
 export interface InstanceParts extends ImageParts {
   networks: Networks
   volumes: Volumes
-  /** Whether the operators let no container run as root. */
+  /** Whether the operator forbids containers that run as root. */
   forbidsRoot: boolean
   marks: DiskMarks
 }
 
-/** What an instance is shown by. */
+/** Dependencies for reading the state of an instance. */
 export interface InspectParts {
   engine: Engine
   labels: Labels
@@ -36,7 +36,7 @@ export interface InspectParts {
 const startMs = 120_000
 const portTries = 10
 
-/** Starts the container of an instance, or takes up the one that an earlier call has made. */
+/** Starts the container of an instance, or reuses one that an earlier call created. */
 export async function startInstance(request: StartRequest, parts: InstanceParts, abort: AbortSignal): Promise<Instance> {
   await noteUserNamespaces(parts.engine)
   const known = await inspectInstance(request.instanceId, parts)
@@ -59,7 +59,7 @@ export async function startInstance(request: StartRequest, parts: InstanceParts,
   }
 }
 
-/** One that was made for another network is a guest on this one. */
+/** Joins a running container to the requested networks. It is a guest on those that it was not created for. */
 async function joinNetworks({ instanceId, network, owner }: StartRequest, { networks }: InstanceParts): Promise<void> {
   if (!network) return
   const container = containerName(instanceId)
@@ -80,7 +80,7 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
   for (const { id, name } of request.volumes)
     volumeNames.set(id, await parts.volumes.create({ id, name, projectId: owner.projectId }))
   const joined = network ? partsOf(network) : []
-  // The engine publishes no port on internal networks; the machine itself reaches the container there.
+  // The engine publishes no ports on internal networks. The machine reaches the container by its address.
   const isInside = network !== null && joined.every(({ internal }) => internal)
   const inside = isInside && request.port !== null ? { inside: String(request.port) } : {}
   const disk = String(request.allotment.diskMb)
@@ -88,7 +88,7 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
   const place = { image, volumeNames, isUnprivileged: parts.labels.isOurs(info.Config?.Labels) && user !== null }
   for (let tries = 1; ; tries++) {
     try {
-      // Created under the lock, so that no other start removes the network or takes the port in between. Started outside it: that takes long.
+      // Created under the lock, so that no other start removes the network or takes the port. Started outside of it, because that is slow.
       const container = await parts.networks.use(network && { ...owner, name: network.name }, joined, async (networks) => {
         const hostPort =
           request.port === null || isInside
@@ -115,7 +115,7 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
   return instance
 }
 
-/** A container that crashed gets its port back when the engine starts it again: until it is removed nobody else is given it. */
+/** Ports of all existing containers. A crashed container gets its port back on restart, so it is reserved until removal. */
 async function reservedPorts({ engine }: InstanceParts, abort: AbortSignal): Promise<ReadonlySet<number>> {
   const filters = Labels.anyWith('port')
   const rows = await ask((abortSignal) => engine.listContainers({ all: true, filters, abortSignal }), { abort })
@@ -141,14 +141,14 @@ async function startContainer(
 ): Promise<void> {
   if (forbidsRoot) await refuseRoot(container, engine, abort)
   if (user !== null)
-    // What was adopted keeps its owner.
+    // Adopted data keeps its owner.
     for (const { id, mountPath, readOnly } of request.volumes)
       if (!readOnly && volumeNames.get(id)?.startsWith(id)) await volumes.giveTo(container, mountPath, user, abort)
   if (request.files?.length) await put(container, '/', archiveOf(request.files), abort)
   await ask((abortSignal) => container.start({ abortSignal }), { abort, timeoutMs: startMs })
 }
 
-/** The engine runs an image of another architecture slowly or not at all, and never says so by itself. */
+/** Refuses an image of another architecture, which the engine would run slowly or not at all, without an error. */
 function refuseOtherPlatform({ container }: StartRequest, { Os, Architecture }: { Os: string; Architecture: string }): void {
   const wanted = container?.platform
   if (!wanted) return
@@ -159,7 +159,7 @@ function refuseOtherPlatform({ container }: StartRequest, { Os, Architecture }: 
 
 const architectures: Record<string, string> = { x86_64: 'amd64', aarch64: 'arm64' }
 
-/** A number that stands for no right of root; null where it is root's, a name, or not said. */
+/** Numeric user id other than root. Null if the user is root, a name, or absent. */
 function plainUserOf(user: string | undefined): number | null {
   const uid = /^(\d+)(:\d+)?$/.exec(user ?? '')?.[1]
   return uid === undefined || Number(uid) === 0 ? null : Number(uid)
@@ -178,7 +178,7 @@ async function startAgain(instanceId: string, { engine }: InstanceParts, abort: 
   }
 }
 
-/** Only what the engine does at its next end; one that is gone needs none. */
+/** Sets the policy that the engine applies at the next end. Ignores a removed container. */
 export async function setRestart(
   instanceId: string,
   { name, maxRetries }: RestartPolicy,
@@ -195,7 +195,7 @@ export async function setRestart(
 
 const killMs = 20_000
 
-/** Ends it: asked first, then by force. The container stays, with its output. */
+/** Stops the container: SIGTERM, then SIGKILL. It is not removed, so that its output can be read. */
 export async function endInstance(
   instanceId: string,
   graceSeconds: number,
@@ -205,11 +205,11 @@ export async function endInstance(
   const container = engine.getContainer(containerName(instanceId))
   const found = await askFor((abortSignal) => container.inspect({ abortSignal }), { abort })
   if (!found || !labels.isOurs(found.Config.Labels)) return undefined
-  // A service that asked for its own time gets it, unless it is to end at once.
+  // A service's own grace period applies, unless it must end at once.
   const grace = graceSeconds === 0 ? 0 : ((found.Config as { StopTimeout?: number }).StopTimeout ?? graceSeconds)
   const timeoutMs = grace * 1000 + killMs
   await askFor((abortSignal) => container.stop({ t: grace, abortSignal }), { abort, timeoutMs }).catch(async (error) => {
-    // Not running any more.
+    // It has already stopped.
     if (statusOf(error) === 304) return
     abort.throwIfAborted()
     await askFor((abortSignal) => container.kill({ abortSignal }), { abort, timeoutMs: killMs }).catch(() => undefined)
@@ -217,13 +217,13 @@ export async function endInstance(
   return found
 }
 
-/** With what the image's own text calls a volume and nobody named; named ones stay. */
+/** Removes the container with its anonymous volumes. Named volumes stay. */
 export async function removeContainer(instanceId: string, engine: Engine, abort?: AbortSignal): Promise<void> {
   const container = engine.getContainer(containerName(instanceId))
   try {
     await ask((abortSignal) => container.remove({ force: true, v: true, abortSignal }), abort ? { abort } : {})
   } catch (error) {
-    // Gone, or going.
+    // Already removed, or removal in progress.
     if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error
   }
 }
@@ -231,7 +231,7 @@ export async function removeContainer(instanceId: string, engine: Engine, abort?
 export const inspectInstance = (instanceId: string, parts: InspectParts): Promise<Instance | undefined> =>
   inspectContainer(containerName(instanceId), parts)
 
-/** By the engine's name or id of its container. */
+/** Reads an instance by the name or id of its container. */
 export async function inspectContainer(nameOrId: string, { engine, labels, marks }: InspectParts): Promise<Instance | undefined> {
   const container = engine.getContainer(nameOrId)
   const found = await askFor((abortSignal) => container.inspect({ abortSignal }))
@@ -246,7 +246,7 @@ export async function listInstances(parts: InspectParts): Promise<Instance[]> {
   return all.filter((instance) => instance !== undefined)
 }
 
-/** The network that it was made on was removed, or the container was disconnected from it: its published port leads nowhere. */
+/** Whether the container's network was removed or the container disconnected from it. Its published port is dead then. */
 const hasLostNetwork = ({ HostConfig: { NetworkMode = '' }, NetworkSettings }: ContainerInspectInfo): boolean =>
   isOwnNetwork(NetworkMode) && !Object.hasOwn(NetworkSettings?.Networks ?? {}, NetworkMode)
 
@@ -257,7 +257,7 @@ const states: Record<string, Instance['state']> = {
   restarting: 'restarting',
 }
 
-/** While it runs again the engine tells when it ended last, and no longer how. */
+/** The most recent end. While the container runs again, the engine reports when it ended, but not how. */
 function lastEndIn(
   { FinishedAt, ExitCode, OOMKilled }: ContainerInspectInfo['State'],
   { hasEnded, diskFull }: { hasEnded: boolean; diskFull: boolean },
@@ -273,7 +273,7 @@ function lastEndIn(
   }
 }
 
-/** Where a container of internal networks alone is reached: its own address, which other projects have no way to. */
+/** Address of a container that is only on internal networks: its own, which other projects cannot reach. */
 function addressInside({ Config, NetworkSettings }: ContainerInspectInfo): Instance['address'] {
   const port = Number(labelIn(Config.Labels, 'inside'))
   const host = Object.values(NetworkSettings?.Networks ?? {}).find(({ IPAddress }) => IPAddress)?.IPAddress

@@ -5,12 +5,12 @@ import { markVariable, variablesOf } from './marked-programs.ts'
 
 const graceMs = 3_000
 
-/** What the mark of a program begins with: whose it is, and which control plane listens to it. */
+/** Prefix of the mark of a command: its Berth and the run of the control plane. */
 export const markOf = ({ instance, run }: Pick<Labels, 'instance' | 'run'>) => `${instance}.${run}.`
 
 /**
- * Ends the programs that a control plane which is gone has run inside instances: the engine lets them go on, and nobody hears them or
- * counts their time. On the engine's own machine, by number; whoever may not look at the processes of others finds none.
+ * Ends commands that an earlier control plane ran inside instances: the engine leaves them running, without a reader or time
+ * limit. Works by pid on the engine's own machine, and finds none without permission to read other processes.
  */
 export async function endLeftPrograms(labels: Pick<Labels, 'instance' | 'run'>): Promise<void> {
   const left = await leftPrograms(labels)

@@ -1,12 +1,12 @@
 import { open } from 'node:fs/promises'
 
-/** In the environment of what was run inside, so that it is found again, with all that it started. */
+/** Variable in the environment of a command run inside an instance, by which it and its child processes are found. */
 export const markVariable = 'BERTH_EXEC'
 
-/** What the kernel lets a program begin with. */
+/** Kernel's limit of arguments and environment. */
 const mostBytes = 2 * 1024 * 1024
 
-/** The variables of a process on this machine. It may say that they are any part of its memory: no more than this is read. */
+/** Environment of a process on this machine. A process can point it to any part of its memory, so the size is limited. */
 export async function variablesOf(pid: number | string): Promise<string[]> {
   await using file = await open(`/proc/${pid}/environ`)
   const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(mostBytes), 0, mostBytes, 0)

@@ -8,25 +8,25 @@ import { ClosedMetadata } from './closed-metadata.ts'
 import { bridgePrefix, type Fence, internalMark } from './fence.ts'
 import { bitsFor } from './subnets.ts'
 
-/** Owner of the networks; projects that stand alone have none and share one. */
+/** Owner of networks. Projects without services have none and share a network. */
 export interface NetworkOwner {
-  /** The networks of one version have it in common. */
+  /** Common name of all networks of one version. */
   name: string
   projectId: string
   environment: string
 }
 
-/** One of the networks of a version. */
+/** A network of a version. */
 export interface NamedPart {
-  /** '' for the only one. */
+  /** '' if it is the only one. */
   name: string
   internal: boolean
   aliases: readonly string[]
-  /** How many containers are made on it; as many again may be its guests. */
+  /** Number of containers created on it. As many again may be guests. */
   containers?: number | undefined
 }
 
-/** The networks that a request asks for. Those that lead outside come first: the engine publishes the port on the first. */
+/** Networks of a request. Those with a route to the outside come first, because the engine publishes the port on the first. */
 export const partsOf = ({ parts, aliases, services }: NetworkRequest): NamedPart[] =>
   parts
     ?.map((part) => ({ ...part, containers: part.services }))
@@ -35,16 +35,16 @@ export const partsOf = ({ parts, aliases, services }: NetworkRequest): NamedPart
   ]
 
 export interface JoinedNetwork {
-  /** The engine's name of it. */
+  /** Docker's name of the network. */
   network: string
   aliases: readonly string[]
 }
 
 const standsAlone: NamedPart = { name: '', internal: false, aliases: [] }
 const idleMs = 5_000
-/** Where nobody says how many there will be. */
+/** Number of containers to plan for if the request does not say. */
 const usualContainers = 6
-/** A bridge of Linux has a thousand ports; where there is no room for as many addresses, fewer projects stand alone. */
+/** Size of the shared network. A Linux bridge has a thousand ports; with fewer free addresses, fewer projects fit. */
 const shared: NetworkSize = { bits: [22, 23, 24, 25, 26], from: 'start' }
 const smallest = 28
 const small = (containers: number): NetworkSize => ({ bits: [Math.min(smallest, bitsFor(containers))], from: 'end' })
@@ -52,13 +52,13 @@ const bridgeName = 'com.docker.network.bridge.name'
 
 const namePrefix = 'berth-'
 
-/** Whether a Berth made the network, by its name: events tell nothing else. */
+/** Whether a Berth created the network. By name, because events contain nothing else. */
 export const isOwnNetwork = (name: string): boolean => name.startsWith(namePrefix)
 
 /**
- * Networks of this Berth. Those of one version share a name, which the label of its containers says; on the networks of other
- * versions a container is a *guest*. The networks of a version go with the last container that was made for it, and their guests
- * leave them. Making and removing take turns, so that none is removed between its making and its first use.
+ * Networks of this Berth. The networks of one version share a name, which is a label of its containers. On networks of other
+ * versions a container is a *guest*. The networks of a version are removed with its last container, and guests are
+ * disconnected. Creating and removing are serialized, so that no network is removed before its first use.
  */
 export class Networks {
   readonly #engine: Engine
@@ -76,7 +76,7 @@ export class Networks {
     this.#room = room
   }
 
-  /** Bridges that were made before they had a name of ours, and on request the engine's own, where BuildKit builds. */
+  /** Bridges from before Berth named them, and on request the engine's own bridge, where BuildKit builds. */
   async unnamedBridges(withEngineOwn: boolean): Promise<string[]> {
     const filters = { label: this.#labels.filter('network').label }
     const all = await ask((abortSignal) => this.#engine.listNetworks({ filters, abortSignal }))
@@ -86,8 +86,8 @@ export class Networks {
   }
 
   /**
-   * A network for the steps of one Dockerfile, which has it alone: they have the right to speak any protocol on their bridge.
-   * It stays a moment for the next one, since making a network takes long.
+   * Provides a network for the steps of one Dockerfile build alone, because they may send any protocol on their bridge. It is
+   * kept for a moment for the next build, because creating a network is slow.
    */
   async forBuild<T>(use: (network: string) => Promise<T>): Promise<T> {
     let slot = 0
@@ -107,22 +107,22 @@ export class Networks {
   }
 
   /**
-   * BuildKit's steps are on the engine's own bridge, beside containers of others. While one builds, that bridge leads to metadata
-   * addresses only for those containers.
+   * BuildKit's steps run on the engine's own bridge, beside other containers. During a build, only those containers can reach
+   * metadata addresses from it.
    */
   async forBuildKit<T>(build: () => Promise<T>): Promise<T> {
     this.#metadata ??= new ClosedMetadata(this.#engine, this.#fence)
     return this.#metadata.during(build)
   }
 
-  /** What cannot be removed now goes after the next build, or with the next start. */
+  /** Removes an unused build network. On failure the next build or start removes it. */
   async #removeIdle(slot: number, network: string): Promise<void> {
     await this.#inTurn(async () => {
       if (!this.#building.has(slot)) await ask((abortSignal) => this.#engine.getNetwork(network).remove({ abortSignal }))
     }).catch(() => undefined)
   }
 
-  /** Runs `use` with the networks there, in the order of the parts. */
+  /** Runs `use` while the networks exist, in the order of the parts. */
   use<T>(owner: NetworkOwner | null, parts: readonly NamedPart[], use: (networks: JoinedNetwork[]) => Promise<T>): Promise<T> {
     return this.#inTurn(async () => {
       const joined: JoinedNetwork[] = []
@@ -135,12 +135,12 @@ export class Networks {
     })
   }
 
-  /** Lets a container be reached by its names on the networks as well. */
+  /** Connects a container to the networks under its aliases. */
   join(container: string, owner: NetworkOwner, parts: readonly NamedPart[]): Promise<void> {
     return this.use(owner, parts, (joined) => this.connectAll(container, joined))
   }
 
-  /** As `join`, for those of the networks that are still there. */
+  /** Like `join`, but skips networks that do not exist. */
   visit(container: string, name: string, parts: readonly NamedPart[]): Promise<void> {
     return this.#inTurn(async () => {
       for (const part of parts)
@@ -150,19 +150,19 @@ export class Networks {
     })
   }
 
-  /** Only while `use` holds the networks. */
+  /** Connects to all networks. Only valid inside `use`. */
   async connectAll(container: string, joined: readonly JoinedNetwork[]): Promise<void> {
     for (const { network, aliases } of joined) await this.#connect(container, network, aliases)
   }
 
-  /** Once the last container that was made for the version is gone. The network for projects that stand alone stays. */
+  /** Removes the networks of a version after its last container. The shared network stays. */
   removeUnused(name: string): Promise<void> {
     return this.#inTurn(() => this.#removeUnused(name))
   }
 
   /**
-   * Removes networks that no container was made for, of one project or of all: a control plane that was killed left them, or the
-   * engine still had an endpoint on them when the last container went.
+   * Removes networks without containers, of one project or of all. A killed control plane left them, or the engine still had an
+   * endpoint on them when the last container was removed.
    */
   removeLeft(project?: string): Promise<void> {
     return this.#inTurn(async () => {
@@ -195,7 +195,7 @@ export class Networks {
       for (const { Id } of rows) await askFor(() => network.disconnect({ Container: Id, Force: true }))
       await ask((abortSignal) => network.remove({ abortSignal }))
     } catch (error) {
-      // Somebody else joined it, or it is gone already.
+      // A foreign container joined it, or it is already removed.
       if (statusOf(error) !== 404 && statusOf(error) !== 403) throw error
     }
   }
@@ -209,11 +209,11 @@ export class Networks {
     }
   }
 
-  /** One deployment of an environment is made at a time: what an earlier one left is not about to be used. */
+  /** Removes unused networks of the environment. Only one deployment of an environment runs at a time, so none of them is needed. */
   async #tidy({ name: starting, projectId, environment }: NetworkOwner): Promise<void> {
     const filters = this.#labels.filter('network', { project: projectId, environment })
     const all = await ask((abortSignal) => this.#engine.listNetworks({ filters, abortSignal }))
-    // The other networks of the version that is being started have no container yet.
+    // Other networks of the starting version have no containers yet.
     for (const name of new Set(all.map(({ Labels: marks }) => labelIn(marks, 'network'))))
       if (name !== starting) await this.#removeUnused(name)
   }
@@ -221,7 +221,7 @@ export class Networks {
   async #make(network: string, owner: NetworkOwner | null, { name, internal, containers }: NamedPart): Promise<void> {
     if (await askFor(() => this.#engine.getNetwork(network).inspect())) return
     if (owner) await this.#tidy(owner)
-    // Projects that stand alone share a bridge on which they cannot reach each other.
+    // Projects on the shared bridge cannot reach each other.
     const options: Record<string, string> = owner ? {} : { 'com.docker.network.bridge.enable_icc': 'false' }
     const whose = owner ? { project: owner.projectId, environment: owner.environment } : {}
     const size = owner ? small(2 * (containers ?? usualContainers)) : shared

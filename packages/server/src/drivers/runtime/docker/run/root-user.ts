@@ -6,7 +6,7 @@ import { ask, type Engine } from '../engine.ts'
 const mapped = new WeakMap<Engine, boolean>()
 const passwdAtMost = 1024 ** 2
 
-/** Asks the engine once whether root of a container is another user on the machine: `userns-remap`, or an engine without root. */
+/** Checks once whether the engine maps a container's root to another user: `userns-remap`, or a rootless engine. */
 export async function noteUserNamespaces(engine: Engine): Promise<boolean> {
   const known = mapped.get(engine)
   if (known !== undefined) return known
@@ -18,10 +18,10 @@ export async function noteUserNamespaces(engine: Engine): Promise<boolean> {
 
 export const mapsRoot = (engine: Engine): boolean => mapped.get(engine) ?? false
 
-/** As an image or a service names its user: nothing, or a name or number with a group. */
+/** Whether a user setting (empty, or name or number with an optional group) means root. */
 export const isRoot = (user: string | undefined): boolean => /^(root|0+)?(:|$)/.test((user ?? '').trim())
 
-/** Removes a container that would run as root before it is started. A name is looked up in the container's own list of users. */
+/** Rejects a container that would run as root, before it starts. A user name is looked up in the container's /etc/passwd. */
 export async function refuseRoot(container: Container, engine: Engine, abort: AbortSignal): Promise<void> {
   if (mapsRoot(engine)) return
   const { Config } = await ask((abortSignal) => container.inspect({ abortSignal }), { abort })
@@ -33,7 +33,7 @@ export async function refuseRoot(container: Container, engine: Engine, abort: Ab
   )
 }
 
-/** '' where the list does not have the name: then it counts as root. */
+/** User id of a name. '' if it is unknown, which counts as root. */
 async function uidOf(name: string, container: Container, abort: AbortSignal): Promise<string> {
   const archive = await container.getArchive({ path: '/etc/passwd', abortSignal: abort }).catch(() => null)
   if (!archive) return ''

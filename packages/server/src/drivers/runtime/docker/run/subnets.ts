@@ -1,4 +1,4 @@
-/** A range of IPv4 addresses: where it begins, as a number, and how many bits of an address it fixes. */
+/** A range of IPv4 addresses: its first address as a number, and its prefix length. */
 export interface Subnet {
   start: number
   bits: number
@@ -7,7 +7,7 @@ export interface Subnet {
 const sizeOf = ({ bits }: Pick<Subnet, 'bits'>) => 2 ** (32 - bits)
 const endOf = (subnet: Subnet) => subnet.start + sizeOf(subnet)
 
-/** As it is written, `10.0.0.0/8`; what lies beyond its bits does not count. Undefined where it is no such range. */
+/** Parses CIDR notation such as `10.0.0.0/8`, and clears the host bits. Undefined if it is invalid. */
 export function readSubnet(text: string): Subnet | undefined {
   const [, address = '', length = ''] = /^(\d{1,3}(?:\.\d{1,3}){3})\/(\d{1,2})$/.exec(text.trim()) ?? []
   const parts = address.split('.').map(Number)
@@ -22,12 +22,12 @@ export const showSubnet = ({ start, bits }: Subnet): string =>
 
 export const isOverlapping = (one: Subnet, other: Subnet): boolean => one.start < endOf(other) && other.start < endOf(one)
 
-/** The smallest network that has room for so many containers, beside the gateway and the two addresses that nobody has. */
+/** Prefix length of the smallest network for so many containers, plus network address, gateway and broadcast address. */
 export const bitsFor = (containers: number): number => 32 - Math.ceil(Math.log2(containers + 3))
 
 /**
- * What is free in a range, one after the other. Small ones are taken from its end and large ones from its start, so that they do
- * not cut up each other's room.
+ * Free subnets of a range, in order. Small ones are allocated from its end and large ones from its start, so that they do not
+ * fragment each other's space.
  */
 export function* freeSubnets(range: Subnet, bits: number, taken: readonly Subnet[], from: 'start' | 'end'): Generator<Subnet> {
   if (bits < range.bits) return
@@ -38,7 +38,7 @@ export function* freeSubnets(range: Subnet, bits: number, taken: readonly Subnet
     const subnet = { start, bits }
     const inTheWay = taken.find((one) => isOverlapping(one, subnet))
     if (!inTheWay) yield subnet
-    // Past all of what is in the way, which may be the whole of a private network.
+    // Skips the whole obstacle, which may be an entire private network.
     if (from === 'start') start = inTheWay ? Math.max(start + size, alignedUp(endOf(inTheWay), size)) : start + size
     else start = inTheWay ? Math.min(start - size, inTheWay.start - (inTheWay.start % size) - size) : start - size
   }
@@ -46,7 +46,7 @@ export function* freeSubnets(range: Subnet, bits: number, taken: readonly Subnet
 
 const alignedUp = (address: number, size: number) => Math.ceil(address / size) * size
 
-/** Where the kernel sends packets by itself, as it lists it in `/proc/net/route`: not the way that all others go. */
+/** Parses the routes of `/proc/net/route`, without the default route. */
 export function routesIn(table: string): { device: string; subnet: Subnet }[] {
   return table.split('\n').flatMap((line) => {
     const [device = '', destination = '', , , , , , mask = ''] = line.trim().split(/\s+/)
@@ -56,5 +56,5 @@ export function routesIn(table: string): { device: string; subnet: Subnet }[] {
   })
 }
 
-/** The kernel writes addresses as its processor has them in memory, the last byte first. */
+/** Converts an address, which the kernel prints in little-endian order. */
 const turned = (hex: string) => Buffer.from(hex, 'hex').readUInt32LE()

@@ -7,7 +7,7 @@ import { type Labels, labelIn, ownerIn } from '../labels.ts'
 const askedAtOnce = 4
 const statsMs = 10_000
 
-/** One list call, and the kernel's own account of each container; where that is out of reach, the engine's. */
+/** Reads usage with one list call and the control group of each container, or from the engine where that is inaccessible. */
 export async function readUsage(
   { engine, labels }: { engine: Engine; labels: Labels },
   abort: AbortSignal,
@@ -40,7 +40,7 @@ const shown = ({ Labels: marks, Created }: ContainerInfo, used: GroupUse): Insta
   ...used,
 })
 
-/** Once, and without the second look by which the engine would tell a rate. */
+/** Reads the engine's statistics once, without the second sample that the engine takes for a rate. */
 async function engineUse(id: string, engine: Engine, abort: AbortSignal): Promise<GroupUse | null> {
   const options = { stream: false, 'one-shot': true } as { stream: false; 'one-shot': true }
   const stats: ContainerStats = await ask(() => engine.getContainer(id).stats(options), { abort, timeoutMs: statsMs })

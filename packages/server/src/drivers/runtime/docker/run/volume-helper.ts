@@ -6,11 +6,11 @@ import { ask, askFor, type Engine } from '../engine.ts'
 import type { Labels } from '../labels.ts'
 
 const emptyImage = 'berth/empty:1'
-/** Where a helper has its volume. */
+/** Mount path of the volume in a helper container. */
 export const mountPoint = '/volume'
 const longMs = 6 * 60 * 60_000
 
-/** What was adopted may be a file or folder of the engine's machine: the engine refuses one that is not there. */
+/** Mount of a volume. An adopted one may be a path on the engine's machine, which the engine refuses if it does not exist. */
 export const mountOf = (name: string) => ({ Type: isPath(name) ? ('bind' as const) : ('volume' as const), Source: name })
 export const isPath = (name: string) => name.startsWith('/')
 
@@ -19,7 +19,7 @@ interface HelperParts {
   labels: Labels
 }
 
-/** A container that is never started: the engine reads and writes what is mounted in it all the same. The caller removes it. */
+/** Creates a container that is never started, through which the engine reads and writes the volume. The caller removes it. */
 export async function makeHelper(volume: string, { engine, labels }: HelperParts, abort: AbortSignal): Promise<Container> {
   await ensureEmptyImage(engine, abort)
   return ask(
@@ -52,14 +52,14 @@ async function ensureEmptyImage(engine: Engine, abort: AbortSignal): Promise<voi
   for await (const _line of stream) void _line
 }
 
-/** As the engine makes a new one. */
+/** Whether the folder has the owner and mode of a new volume. */
 export const isAsNew = ({ uid, gid, mode }: Header) => !uid && !gid && ((mode ?? 0o755) & 0o7777) === 0o755
 
-/** Whose the volume's own folder is: without it a program that is not root could not write there after a restore. */
+/** Tar entry with the owner of the volume's own folder. Without it an unprivileged program could not write there after a restore. */
 export const topEntry = ({ uid = 0, gid = 0, mode = 0o755, mtime = new Date(0) }: Header) =>
   encodeHeader({ name: './', type: 'directory', size: 0, mode, uid, gid, mtime, linkname: '' })
 
-/** The engine hands a mounted folder over when it is named from above, not as `./` from inside. */
+/** Archive that changes the owner of a mounted folder. The engine applies it by the folder's path, but not by `./`. */
 export function folderEntry(path: string, { uid, gid, mode = 0o755 }: Pick<Partial<Header>, 'uid' | 'gid' | 'mode'>): Readable {
   const archive = pack()
   const name = `${path.replace(/^\/+|\/+$/g, '')}/`
@@ -72,7 +72,7 @@ export async function put(container: Container, path: string, tar: Readable, abo
   await ask((abortSignal) => container.putArchive(tar, { path, abortSignal }), { abort, timeoutMs: longMs })
 }
 
-/** Reads no further than it must: the first entry is the folder itself. */
+/** Reads the first entries of an archive and stops. The first is the folder itself. */
 export async function firstEntries(container: Container, path: string, count: number, abort: AbortSignal): Promise<Header[]> {
   const end = new AbortController()
   const stream = await container.getArchive({ path, abortSignal: AbortSignal.any([abort, end.signal]) })

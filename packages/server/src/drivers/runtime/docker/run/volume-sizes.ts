@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ask, type Engine, wordsOfEngine } from '../engine.ts'
 
-/** The engine measures for one caller at a time. */
+/** Retries, because the engine runs only one measurement at a time. */
 const measureTries = 20
 const measurePauseMs = 500
 const measureMs = 5 * 60_000
 
 const measuring = new WeakMap<Engine, Promise<ReadonlyMap<string, number>>>()
 
-/** Bytes of every volume of the engine, by its name. Callers at the same time share one measurement. */
+/** Sizes of all volumes of the engine, by name. Parallel callers share one measurement. */
 export function volumeSizes(engine: Engine): Promise<ReadonlyMap<string, number>> {
   const underWay = measuring.get(engine)
   if (underWay) return underWay
@@ -22,7 +22,7 @@ async function measureVolumes(engine: Engine): Promise<ReadonlyMap<string, numbe
   return new Map((Volumes ?? []).flatMap(({ Name, UsageData }) => (UsageData ? [[Name, UsageData.Size] as const] : [])))
 }
 
-/** Tries again while the engine measures for another caller. */
+/** Retries while the engine runs another measurement. */
 export async function measureAlone<T>(measure: () => Promise<T>, abort?: AbortSignal): Promise<T> {
   for (let tries = 1; ; tries += 1)
     try {
@@ -37,7 +37,10 @@ interface VolumeUse {
   Volumes?: { Name: string; UsageData?: { Size: number } | null }[] | null
 }
 
-/** Without images and containers, which take longer; engines before API 1.42 measure them all the same. The client's `df` takes no query. */
+/**
+ * Requests the sizes of volumes only, because images and containers take longer. Engines before API 1.42 measure them anyway.
+ * The client's own `df` supports no query.
+ */
 const volumeUse = (engine: Engine) =>
   new Promise<VolumeUse>((resolve, reject) => {
     const request = {

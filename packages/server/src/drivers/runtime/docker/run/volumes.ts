@@ -23,8 +23,8 @@ import {
 import { volumeSizes } from './volume-sizes.ts'
 
 /**
- * Volumes by their stored ids. An engine cannot rename a volume, so replacing its content is a new one beside the old, and a
- * note on disk, changed in one step, that says which of them the id means now.
+ * Volumes by their stored ids. An engine cannot rename a volume. To replace its content, a new volume is filled, and a file on
+ * disk that names the current volume of the id is replaced atomically.
  */
 export class Volumes {
   readonly #engine: Engine
@@ -38,7 +38,7 @@ export class Volumes {
     mkdirSync(this.#folder, { recursive: true })
   }
 
-  /** Returns the engine's name of it. */
+  /** Creates the volume. Returns its Docker name. */
   async create({ id, projectId, name, adopted }: VolumeRef): Promise<string> {
     if (adopted && this.nameOf(id) === id) await this.#adopt(id, adopted)
     const current = this.nameOf(id)
@@ -62,8 +62,8 @@ export class Volumes {
   }
 
   /**
-   * Whether there are bytes for the id, under whichever name: then it means these from now on. Otherwise it means a new volume,
-   * whatever was noted.
+   * Finds existing data of the id under any name, and makes it the current volume. Without data, the next `create` makes a new
+   * volume.
    */
   async takeUp(id: string): Promise<boolean> {
     const current = this.nameOf(id)
@@ -77,7 +77,7 @@ export class Volumes {
 
   #sizes = () => volumeSizes(this.#engine)
 
-  /** Every one that ever stood for the id; nothing of another Berth, nothing foreign. */
+  /** Removes every volume that ever belonged to the id. Never touches volumes of others. */
   async remove(id: string): Promise<void> {
     for (const name of await this.#namesOf(id)) await this.#remove(name)
     rmSync(this.#note(id), { force: true })
@@ -106,18 +106,18 @@ export class Volumes {
     await this.#make(fresh, this.#labels.of('volume', { id, project, service: labelIn(labels, 'service') }))
     try {
       const top = await this.#fill(fresh, tar, owner, abort)
-      // Of one that holds nothing yet nobody has said whose it is: the archive does.
+      // An empty volume has no owner yet, so the archive's applies.
       if (top && !first) await this.#handOver(fresh, top, abort)
     } catch (error) {
       await this.#remove(fresh)
       throw error
     }
     this.#pointTo(id, fresh)
-    // Also what a writing that was killed has left.
+    // Also removes volumes of writes that were killed.
     for (const name of await this.#namesOf(id)) if (name !== fresh) await this.#remove(name)
   }
 
-  /** A volume that nobody has written to yet is handed to the user who will. */
+  /** Gives an empty volume to the user that will write to it. */
   async giveTo(container: Container, path: string, user: number, abort: AbortSignal): Promise<void> {
     const entries = await firstEntries(container, `${path}/.`, 2, abort)
     const [top] = entries
@@ -125,7 +125,7 @@ export class Volumes {
     await put(container, '/', folderEntry(path, { uid: user, gid: user, mode: 0o755 }), abort)
   }
 
-  /** Returns what the archive says of the volume's own folder, if anything. */
+  /** Unpacks the archive. Returns its header of the volume's own folder, if any. */
   async #fill(
     name: string,
     tar: AsyncIterable<Uint8Array>,
@@ -160,7 +160,7 @@ export class Volumes {
     return (await ask((abortSignal) => this.#engine.getVolume(name).inspect({ abortSignal }), { abort })).Labels ?? {}
   }
 
-  /** The volume's own folder, and the first thing in it. */
+  /** Headers of the volume's own folder and of the first entry in it. */
   async #firstIn(name: string, abort: AbortSignal): Promise<Header[]> {
     const helper = await this.#helperOf(name, abort)
     try {
@@ -180,7 +180,7 @@ export class Volumes {
     renameSync(draft, this.#note(id))
   }
 
-  /** The id means that volume or path from now on. Without our labels it is never removed by us. */
+  /** Makes the id refer to an existing volume or path. Berth never removes it, because it lacks Berth's labels. */
   async #adopt(id: string, adopted: AdoptedVolume): Promise<void> {
     if ('volume' in adopted && !(await this.#exists(adopted.volume)))
       throw new StartFailed(`The volume ${adopted.volume} that was adopted is not there any more`)
@@ -204,7 +204,7 @@ export class Volumes {
     try {
       await ask((abortSignal) => this.#engine.getVolume(name).remove({ abortSignal }))
     } catch (error) {
-      // In use by an instance that has yet to go: it is removed by the next one who looks.
+      // Still used by an instance that is about to end. A later call removes it.
       if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error
     }
   }

@@ -1,9 +1,9 @@
-/** In front of a path inside the container. */
+/** Host path of a container's root, in front of a path inside it. */
 const containerRoot = /\/[^\s":]*\/[0-9a-f]{64}\/merged(?=\/)/g
-/** Containers and layers of the engine lie under their ids, volumes in `_data`: where, is for the operators alone. */
+/** Host paths of the engine: containers and layers by id, volumes in `_data`. Only operators may see them. */
 const engineFolder = /\/[^\s":]*\/(?:[0-9a-f]{64}|_data)(?:\/[^\s":]*)?/g
 
-/** A command without a shell around it fails before it runs; the engine's words for that are long. */
+/** Shortens the engine's message about a command that could not be executed. */
 export function whyNotStarted(words: string): string {
   const [, program, why = ''] =
     /exec: "([^"]{1,200})": (executable file not found|stat [^:]*: no such file|permission denied)/.exec(words) ?? []
