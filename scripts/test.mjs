@@ -109,7 +109,7 @@ function runVitest(run, settings) {
   })
 }
 
-/** What vitest.config.ts leaves out; with a filter nothing, since whoever names a file wants to see it run. */
+/** The setting that tells vitest.config.ts which files to leave out. With a filter it leaves out none. */
 function selection() {
   if (quick) return { BERTH_TEST_SELECTION: 'quick' }
   return { BERTH_TEST_SELECTION: isWhole && !isMatrix ? 'gate' : 'all' }
