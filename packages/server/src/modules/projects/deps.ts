@@ -19,9 +19,9 @@ export interface ProjectsDeps {
   secretBox: SecretBox
   scrubber: Scrubber
   streamTokens: StreamTokens
-  /** What a person is in an organisation now; undefined when they have left it. */
+  /** The user's current role in the organisation; undefined when the user is no longer a member. */
   roleOf(userId: string, organizationId: string): Promise<Role | undefined>
-  /** Grants on projects that move; the access module owns them. */
+  /** Grants on projects that are being moved; the access module owns them. */
   grants: {
     of(db: Db, projectId: string): Promise<TravellingGrant[]>
     /** Replaces a project's grants; returns those that this organisation cannot have, and why. */
@@ -34,19 +34,19 @@ export interface ProjectsDeps {
   git: Git
   dns: Dns
   logStore: LogStore
-  /** Where a cloud has uploads sent to; absent: to itself. */
+  /** Object store that clients of a cloud upload to; absent: clients upload to this instance. */
   uploadStore?: UploadStore | undefined
   settings: ProjectsSettings
-  /** Where browsers reach this instance, without a slash at the end. */
+  /** URL at which browsers reach this instance, without a trailing slash. */
   publicUrl: () => string
-  /** Filled in by those who assemble the instance, once the modules above exist. */
+  /** Set by the code that assembles the instance, once the modules above this one exist. */
   projectPorts: ProjectPorts
 }
 
-/** null: as many as there are. */
+/** null: unlimited. */
 export type QuotaLimits = Record<QuotaName, number | null>
 
-/** What of the instance's settings projects depend on. */
+/** The instance settings that projects depend on. */
 export interface ProjectsSettings {
   mode: 'self-hosted' | 'cloud'
   host: string
@@ -56,7 +56,7 @@ export interface ProjectsSettings {
   edgeTlsPort: number | null
   projectRoots: readonly string[]
   github: { webUrl: string }
-  /** Of each organisation, where nothing else was said of it. */
+  /** Default limits of each organisation; an operator can override them for one organisation. */
   quotas: QuotaLimits & { uploads: number | null }
   gitlab: { url: string }
   gitea: { url: string }

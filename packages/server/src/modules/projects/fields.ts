@@ -3,7 +3,7 @@ import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { refuse } from '../../platform/failure.ts'
 import type { ProjectChanges } from './store.ts'
 
-/** What a project has before anybody says otherwise. */
+/** Defaults of a new project. */
 export const defaults = {
   type: 'app',
   port: 3000,
@@ -42,7 +42,7 @@ const plainFields = [
   'rollbackWindow',
 ] as const
 
-/** The value of a column that has no null, once its field is automatic again. */
+/** The value of a non-null column once its field is automatic again. */
 const automatic = {
   type: defaults.type,
   port: defaults.port,
@@ -53,7 +53,7 @@ const automatic = {
   rollbackWindow: defaults.rollbackWindow,
 }
 
-/** The columns of the fields that are named; a field that is not stays as it is, and null makes it automatic. */
+/** The columns of the given fields; an absent field is left unchanged, and null makes it automatic. */
 export function configColumns(body: ProjectOptions, current: Pick<ProjectRow, 'resources'> | null = null): ProjectChanges {
   const columns: ProjectChanges = {}
   for (const field of plainFields) {
@@ -75,8 +75,8 @@ export function configColumns(body: ProjectOptions, current: Pick<ProjectRow, 'r
 }
 
 /**
- * A new digest of an image is deployed by itself only where the user asked for that: unlike a push, it is not the owner's doing.
- * Automatic is off for a project of an image, therefore, and on for others.
+ * A new digest of an image is deployed automatically only where the user enabled it: unlike a push, the owner of the project
+ * did not cause it. The automatic value is therefore off for an image project, and on for others.
  */
 export const automaticDeploy = (body: ProjectOptions, image: string | null | undefined): ProjectChanges =>
   body.autoDeploy == null && image ? { autoDeploy: 0 } : {}
@@ -84,8 +84,8 @@ export const automaticDeploy = (body: ProjectOptions, image: string | null | und
 type Sides = Pick<Resources, 'production' | 'build'>
 
 /**
- * An amount that is not named stays as it is; null is the default, of one amount, of one side or of all. Runtimes take whole MB, so
- * that is what is recorded.
+ * Merges changed amounts into the current ones. An absent amount is left unchanged; null sets the default, of one amount, one
+ * side or all. Runtimes take whole MB, so amounts are rounded up.
  */
 export function mergedResources(changes: ResourceSides | null, current: Pick<ProjectRow, 'resources'> | null): Sides {
   if (changes === null) return defaults.resources
@@ -109,7 +109,7 @@ export const nameColumns = ({ name, slug }: Pick<UpdateProject, 'name' | 'slug'>
   ...(slug ? { slug } : {}),
 })
 
-/** Neither database keeps these as they are: PostgreSQL refuses NUL, and half a surrogate pair has no bytes. */
+/** Refuses text that a database cannot store: PostgreSQL refuses NUL, and an unpaired surrogate has no UTF-8 encoding. */
 export function refuseUnstorable(value: unknown, path: readonly (string | number)[] = []): void {
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed()) refuse(path.join('.'), 'holds a character that cannot be kept')

@@ -9,7 +9,7 @@ const formOf = (schema: object) => new RegExp((schema as { pattern: string }).pa
 const ownerForm = formOf(GitOwner)
 const repoForm = formOf(GitName)
 
-/** Owner and repository of a remote whose path is `owner/repo`, as the git hosts have it; null for any other path. */
+/** Owner and repository of a remote whose path is `owner/repo`, as git hosts write it; null for any other path. */
 export function repositoryOf(url: string): RepositoryName | null {
   const path = pathOf(url)
   const cut = path.lastIndexOf('/')
@@ -18,7 +18,7 @@ export function repositoryOf(url: string): RepositoryName | null {
   return fits ? found : null
 }
 
-/** The same host with another repository's path; null where the path does not name one now. */
+/** The same URL with another repository's path; null where the current path does not name a repository. */
 export function repoint(url: string, { owner, repo }: RepositoryName): string | null {
   const path = pathOf(url)
   if (!repositoryOf(url)) return null
@@ -26,7 +26,7 @@ export function repoint(url: string, { owner, repo }: RepositoryName): string | 
   return `${url.slice(0, at)}${owner}/${repo}${/\.git\/?$/.test(url) ? '.git' : ''}`
 }
 
-/** Where the git hosts are for this instance. */
+/** Base URLs of the git hosts that this instance uses. */
 export interface HostUrls {
   github: string
   gitlab: string
@@ -39,19 +39,19 @@ export const hostUrlsOf = (settings: {
   gitea: { url: string }
 }): HostUrls => ({ github: settings.github.webUrl, gitlab: settings.gitlab.url, gitea: settings.gitea.url })
 
-/** The provider that a remote's host is known to be; any other host is plain `git`. */
+/** The provider whose host the remote names; any other host is plain `git`. */
 export function providerOf(url: string, urls: HostUrls): keyof HostUrls | 'git' {
   const known = (['github', 'gitlab', 'gitea'] as const).find((provider) => isAt(url, urls[provider]))
   return known ?? 'git'
 }
 
-/** On the web the port belongs to a host; by ssh it is another one anyway. */
+/** Compares host and port for http(s) URLs; for ssh the port differs anyway, so the host name alone decides. */
 const isAt = (url: string, webUrl: string): boolean =>
   /^https?:/i.test(url) ? URL.parse(url)?.host === new URL(webUrl).host : hostOf(url) === hostOf(webUrl)
 
 const hostOf = (url: string): string | undefined => /^(?:[a-z]+:\/\/)?(?:[^@/]*@)?([^:/]+)/i.exec(url)?.[1]?.toLowerCase()
 
-/** Host and port, which is who gets to see a credential. */
+/** Compares scheme, host and port: a credential may be sent only to the same host. */
 export function sameHost(left: string, right: string): boolean {
   return authorityOf(left) === authorityOf(right)
 }
@@ -61,7 +61,7 @@ const authorityOf = (url: string): string | undefined => {
   return parsed ? `${parsed.protocol}//${parsed.host}`.toLowerCase() : hostOf(url)
 }
 
-/** Without slashes at its ends; of a URL or of git's short form `user@host:path`. */
+/** The path of a URL, or of git's short form `user@host:path`, without leading and trailing slashes. */
 function pathOf(url: string): string {
   const path = url.includes('://') ? (URL.parse(url)?.pathname ?? '') : url.slice(url.indexOf(':') + 1)
   return path.replace(/^\/+|\/+$/g, '')

@@ -13,7 +13,7 @@ import { uploadHandlers } from './handlers/uploads.ts'
 import type { Deletion } from './lifecycle/deletion.ts'
 import type { EnvironmentDeletion } from './lifecycle/environment-deletion.ts'
 
-/** One line for each file of handlers; together they serve every row of the projects table. */
+/** All handlers of the projects routes, one spread per handlers file. */
 export const projectsHandlers = (
   deps: ProjectsDeps,
   deletion: Deletion,

@@ -67,9 +67,9 @@ export type { ArrivingProject } from './transfer/arriving.ts'
 export type { ProjectTransfers } from './transfer/transfer-port.ts'
 
 /**
- * A *project* is what the service builds and runs: a *source*, a config, *environments* with their *variables*, *domains*
- * and a *status* that is derived from what is true. Modules above tell it what they know as its *projectPorts*; what hangs on
- * a project and must go with it is a *part*.
+ * A *project* is the unit that the service builds and runs: a *source*, a config, *environments* with their *variables*,
+ * *domains* and a *status* derived from current facts. Modules above this one provide their facts as *projectPorts*. Data that
+ * other modules attach to a project, and that is deleted with it, is a *part*.
  */
 export function createProjects(deps: ProjectsDeps) {
   const deletion = createDeletion(deps)
@@ -77,7 +77,7 @@ export function createProjects(deps: ProjectsDeps) {
   return {
     handlers: projectsHandlers(deps, deletion, environmentDeletion),
     loaders: projectsLoaders(deps),
-    /** Mounted beside the table. */
+    /** Extra HTTP addresses, mounted beside the route table. */
     addresses: storageAddresses(deps),
     jobs: [
       ...[
@@ -95,28 +95,28 @@ export function createProjects(deps: ProjectsDeps) {
     create: (body: CreateProject, caller: Caller, recordedWith?: RecordedWith) => createProject(body, caller, deps, recordedWith),
     update: (project: ProjectRow, body: UpdateProject) => updateProject(project, body, deps),
     show: (row: ProjectRow) => showProject(row, deps),
-    /** The address of production that works now; null for a worker. */
+    /** The URL of production that works now; null for a worker. */
     addressOf: async (row: ProjectRow): Promise<string | null> => (await showProject(row, deps)).url ?? null,
     quotas: {
       limitsOf: (db: Db, organizationId: string) => limitsOf(db, organizationId, deps),
       show: (organizationId: string) => showQuotas(deps.database.db, organizationId, deps),
-      /** Before something that runs is started: refuses where the organisation has more than it may already. */
+      /** Called before a workload is started: refuses where the organisation already exceeds its quota. */
       refuseOver: (bound: Pick<Bound, 'db' | 'lock'>, organizationId: string) =>
         refuseOverQuota(bound, organizationId, ['cpuCores', 'memoryMb'], deps),
     },
     showAll: (rows: readonly ProjectRow[]) => showProjects(rows, deps),
-    /** The organisation was connected to the git host. */
+    /** The organisation was connected to the git host: its webhooks are checked. */
     requestHooks,
-    /** Of these organisations, in whatever case their repository is written. */
+    /** Projects of these organisations that use the repository; its name is compared case-insensitively. */
     listOfRepository: (at: RepositoryName, organizationIds: readonly string[]) =>
       listOfRepository(deps.database.db, at, organizationIds),
-    /** Whether a push to that branch is deployed by any of them. */
+    /** Whether any project of these organisations deploys a push to that branch. */
     isFollowed: (at: RepositoryName, organizationIds: readonly string[], push: Parameters<typeof isFollowed>[3]) =>
       isFollowed(deps.database.db, at, organizationIds, push),
     /** The same for projects that were moved to another instance. */
     wasFollowed: (at: RepositoryName, organizationIds: readonly string[], push: Parameters<typeof isFollowed>[3]) =>
       isFollowed(deps.database.db, at, organizationIds, push, ['departed']),
-    /** Whether a project of that repository is on its way here, or from here. */
+    /** Whether a project of that repository is being moved to or from this instance. */
     isMoving: (at: RepositoryName, organizationIds: readonly string[]) => isMoving(deps.database.db, at, organizationIds),
     environmentsOf: (projectId: string) => allEnvironments(deps.database.db, projectId),
     find: (projectId: string) => findAnyProject(deps.database.db, projectId),
@@ -129,27 +129,27 @@ export function createProjects(deps: ProjectsDeps) {
     save: (projectId: string) => saveProjectWhole(projectId, deps),
     bringBack: (saved: SavedProject, organizationId: string) => bringProjectBack(saved, organizationId, deps),
     previewBringBack: (saved: SavedProject, organizationId: string) => previewBringBack(saved, organizationId, deps),
-    /** What it was uploaded from, and bringing that back. */
+    /** Upload that is a project's source, for backups and moves: reading it and restoring it. */
     uploadOf: (projectId: string) => uploadOf(projectId, deps),
     isUploadMissing: (saved: SavedProject) => isUploadMissing(saved, deps),
     bringUploadBack: (saved: SavedProject, organizationId: string, content: () => AsyncIterable<Uint8Array>) =>
       bringUploadBack(saved, organizationId, content, deps),
-    /** A deployment of the environment was asked for with this upload: it is the environment's source from now on. */
+    /** A deployment of the environment was requested with this upload, which becomes the environment's source. */
     async takeUpload(bound: Bound, sessionId: string, at: { project: ProjectRow; environment: EnvironmentRow }): Promise<void> {
       await claimUpload(bound, sessionId, at.project, deps)
       await adoptUpload(bound, sessionId, at, deps)
     },
-    /** A deployment of it was asked for by branch or commit. */
+    /** A deployment of the environment was requested by branch or commit: the upload is no longer its source. */
     leaveUpload: (bound: Bound, environment: EnvironmentRow) => dropUpload(bound, environment, deps),
     claimUpload: (bound: Bound, sessionId: string, project: ProjectRow) => claimUpload(bound, sessionId, project, deps),
-    /** A deployment is not made of it any more. */
+    /** A deployment no longer uses the upload. */
     releaseUpload: (bound: Bound, sessionId: string) => releaseUpload(bound, sessionId, deps),
     openSecrets: (projectId: string) => openSecrets(projectId, deps),
-    /** What moving a project to another instance asks for. */
+    /** Functions for moving a project to another instance. */
     transfers: projectTransfers(deps, deletion),
-    /** Has an upload here that was sent to the object store, before something refers to it. */
+    /** Downloads an upload that was sent to the object store, before a row refers to it. */
     fetchUpload: (sessionId: string, organizationId: string) => fetchNamed(sessionId, organizationId, deps),
-    /** Uploads that name no project, which may be for one in the linked cloud. */
+    /** Uploads that name no project: they may belong to a project in the linked cloud. */
     passableUploads: {
       find: async (sessionId: string, organizationId: string) => {
         const session = await findUploadSession(deps.database.db, organizationId, sessionId, nowOf(deps))
@@ -159,13 +159,13 @@ export function createProjects(deps: ProjectsDeps) {
       noteCloudSession: (sessionId: string, cloudSessionId: string) =>
         deps.database.db.updateTable('uploadSessions').set({ cloudSessionId }).where('id', '=', sessionId).execute(),
     },
-    /** Where the tarball of a received upload is. */
+    /** Path of the tarball of a received upload. */
     uploadFile: (sessionId: string): string => new UploadFiles(deps).of(sessionId),
-    /** Where a git host is to deliver what happens to a repository; null: at the instance's own address. */
+    /** The address to which a git host delivers webhooks of a repository; null: the instance's own address. */
     deliveryAddress: (organizationId: string, repository: RepositoryName) => deliveryAddress(organizationId, repository, deps),
-    /** Where git asks, with the credential for it. */
+    /** The git remote of a project, with its credential. */
     remoteOf: (project: ProjectRow, url?: string, abort?: AbortSignal) => remoteOf(project, deps, url, abort),
-    /** As `remoteOf`; where git is refused with what the connection gave, once more with another. */
+    /** Calls `ask` with `remoteOf`; where git is refused with the connection's credential, retries once with another one. */
     askRemote: <Result>(
       project: ProjectRow,
       ask: (remote: GitRemote) => Promise<Result>,

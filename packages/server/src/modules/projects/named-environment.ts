@@ -3,17 +3,17 @@ import type { EnvironmentRow } from '../../platform/db/tables/projects.ts'
 import { refuse } from '../../platform/failure.ts'
 import { findEnvironment, present } from './store.ts'
 
-/** The environment that a body, a query or a path names, by its slug or its id; one that does not exist is 400. */
+/** Finds the environment that a body, query or path names, by slug or id; responds 400 where it does not exist. */
 export async function namedEnvironment(db: Db, projectId: string, name: string): Promise<EnvironmentRow> {
   const found = name.includes('\0') ? undefined : await findEnvironment(db, projectId, name)
   return found ?? refuseUnknown(name)
 }
 
-/** Its slug; undefined where none is named. */
+/** The environment's slug; undefined where no name was given. */
 export const namedSlug = async (db: Db, projectId: string, name: string | undefined): Promise<string | undefined> =>
   name === undefined ? undefined : (await namedEnvironment(db, projectId, name)).slug
 
-/** For a list of the whole organisation: the slug, which environments of several projects may have, or the only one of an id. */
+/** Resolves an environment name in a list of the whole organisation: a slug may match several projects, an id matches one. */
 export async function namedInOrganization(
   db: Db,
   organizationId: string,

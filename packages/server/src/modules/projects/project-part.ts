@@ -1,7 +1,7 @@
 import type { DeletionItem } from '@berth/contract'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 
-/** Work that deleting a project would cut short. */
+/** An operation that blocks the deletion of a project. */
 export interface WorkUnderWay {
   /** `deployment`, `backup run`, `restore` … */
   kind: string
@@ -13,24 +13,24 @@ export interface DeletionOptions {
   deleteVolumes: boolean
 }
 
-/** Something that hangs on a project and is above this module: deployments, what runs, backups, logs. */
+/** Data or workload of a project that a module above this one owns: deployments, instances, backups, logs. */
 export interface ProjectPart {
-  /** What it is, for the log: `deployments`. */
+  /** Name for log lines: `deployments`. */
   readonly describe: string
-  /** What deleting the project would remove and what it would keep, item by item; changes nothing. */
+  /** Lists the items that deleting the project would remove and keep; changes nothing. */
   previewDeletion(project: ProjectRow, options: DeletionOptions): Promise<DeletionItem[]>
-  /** Cancels what is under way, then removes. Runs again after a crash: what is gone already is no failure. */
+  /** Cancels running work, then removes. May run again after a crash, so items that no longer exist are not an error. */
   remove(project: ProjectRow, options: DeletionOptions): Promise<void>
   /**
-   * An operation has ended: work that waited for it goes on, or ends where the project has left. May run twice; rejects where it is to
-   * be tried again.
+   * Called when an operation has ended: work that waited for it continues, or ends where the project has moved away. May run
+   * twice; rejects to be retried.
    */
   resume?(projectId: string): Promise<void>
-  /** What of it hangs on a single environment, by its slug; without this nothing does, and all stays with the project. */
+  /** The parts that belong to a single environment; absent: the data belongs to the whole project. */
   readonly ofEnvironment?: EnvironmentPart
 }
 
-/** The same, of one environment alone. */
+/** The same for one environment. */
 export interface EnvironmentPart {
   previewDeletion(project: ProjectRow, environment: string, options: DeletionOptions): Promise<DeletionItem[]>
   remove(project: ProjectRow, environment: string, options: DeletionOptions): Promise<void>

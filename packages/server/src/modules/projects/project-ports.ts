@@ -12,8 +12,8 @@ import type { Source } from './deployment-source.ts'
 import type { ProjectPart } from './project-part.ts'
 
 /**
- * What modules above this one tell it. Each is optional, and without it the answer is the truth of an instance that has
- * no such module: nothing was deployed, nothing runs, no edge has taken a route, there is no cloud, no server and no git host.
+ * Interfaces that modules above this one implement. Each is optional; without it the answer is that of an instance without the
+ * module: no deployment, no running workload, no route in the edge, no cloud, no server, no git host.
  */
 export interface ProjectPorts {
   deployments?: DeploymentReader
@@ -25,16 +25,16 @@ export interface ProjectPorts {
   gitHost?: GitHostConnection
   secrets?: SecretKeeper
   allotted?: AllottedReader
-  /** What hangs on a project, in the order in which it is to be removed. */
+  /** Parts of a project, in the order of their removal. */
   parts?: readonly ProjectPart[]
 }
 
-/** One deployment, as far as a project's record speaks of it. */
+/** The facts of a deployment that a project's record shows. */
 export interface DeploymentFacts {
   id: string
   number: number
   status: DeploymentStatus
-  /** Why it failed, in words. */
+  /** Error message of a failed deployment. */
   error: string | null
   commit: string | null
   sizeBytes: number | null
@@ -45,7 +45,7 @@ export interface DeploymentFacts {
 
 export interface DeploymentSummary {
   newest: DeploymentFacts
-  /** The one that serves; the newest itself, or one before it. */
+  /** The deployment that serves production; the newest one, or an earlier one. */
   live: DeploymentFacts | null
 }
 
@@ -54,7 +54,7 @@ export interface LiveVersion {
   deploymentId: string
   source: Source
   commit: string | null
-  /** The image that runs; of several services, that of the one that requests go to. */
+  /** The running image; of several services, that of the exposed one. */
   image: string | null
   plan: DeploymentPlan | null
 }
@@ -66,18 +66,18 @@ export interface DeploymentQuery {
   cursor?: string
 }
 
-/** What was deployed; `deployments/summary.ts`. */
+/** Reads deployments; `deployments/summary.ts`. */
 export interface DeploymentReader {
-  /** Of production, for a page of projects in one look; a project that was never deployed is left out. */
+  /** Summaries of production, for a page of projects in one query; a project that was never deployed is left out. */
   summaries(projectIds: readonly string[]): Awaitable<ReadonlyMap<string, DeploymentSummary>>
   list(projectId: string, query: DeploymentQuery): Promise<{ data: Deployment[]; nextCursor: string | null }>
-  /** The newest one of any environment. */
+  /** The newest deployment of any environment. */
   newest(projectId: string): Promise<{ id: string; status: DeploymentStatus } | null>
   /** The deployment that serves production, else undefined. */
   liveVersion(projectId: string): Promise<LiveVersion | undefined>
-  /** Which of these uploads a deployment is made of that is under way or in the rollback window. */
+  /** The uploads, of those given, that a deployment under way or in the rollback window uses. */
   keptUploads(db: Db, sessionIds: readonly string[], options?: { exceptProject?: string }): Promise<ReadonlySet<string>>
-  /** The service that requests go to in that deployment, else in production's; undefined where it has no services. */
+  /** The exposed service of that deployment, else of production's; undefined where it has no services. */
   exposedService(projectId: string, deploymentId?: string): Promise<string | undefined>
 }
 
@@ -87,21 +87,24 @@ export interface RunningState {
   /** ISO 8601. */
   startedAt: string | null
   instances: number
-  /** How each service is doing; one without a name is the project itself. Empty: not recorded. */
+  /** Status of each service; a service without a name is the project itself. Empty: not recorded. */
   services?: readonly ServiceStatus[]
-  /** Services that have an address of their own, with what stands in front of the project's. */
+  /** Services with a host name of their own, and the label in front of the project's host name. */
   serviceRoutes?: readonly ServiceRoute[]
 }
 
-/** What runs; `deployments/summary.ts`. */
+/** Reads the running workload; `deployments/summary.ts`. */
 export interface RunningProjects {
-  /** What runs projects on a server, null being this machine: `docker` or `process`. */
+  /** Runtime of a server (`docker` or `process`); null is this machine. */
   driverFor(serverId: string | null): string
-  /** What of production runs; a project of which nothing was ever started is left out. */
+  /** States of production; a project that was never started is left out. */
   states(projectIds: readonly string[]): Awaitable<ReadonlyMap<string, RunningState>>
 }
 
-/** What is deployed or about to be takes this much at once; `deployments/allotted.ts`. Both read with the connection they are given. */
+/**
+ * Resources reserved by deployments that are live or about to be; `deployments/allotted.ts`. Both functions read with the given
+ * connection.
+ */
 export interface AllottedReader {
   planned(
     db: Db,
@@ -114,27 +117,30 @@ export interface AllottedReader {
 /** Turns a project off and on; `deployments/power.ts`. */
 export interface ProjectPower {
   /**
-   * Resolves when nothing of the project runs or is routed to any more. May be called again, also when nothing runs. With `cancelWith`,
-   * deployments that are under way are cancelled, and that is their error message.
+   * Resolves when no instance of the project runs and no route leads to it. May be called again, also when nothing runs. With
+   * `cancelWith`, deployments under way are cancelled, and that is their error message.
    */
   takeOffline(projectId: string, cancelWith?: string): Promise<void>
-  /** Starts what was live last and routes to it; does nothing where nothing was ever deployed. May be called again. */
+  /** Starts the last live deployment and routes to it; does nothing where the project was never deployed. May be called again. */
   bringOnline(projectId: string): Promise<void>
-  /** Within a transaction: what sleeps is woken once it is committed. */
+  /** Called within a transaction: a sleeping project is woken once it is committed. */
   wake(projectId: string, bound: Bound): Promise<void>
 }
 
 export type RouteStatus = Pick<ProjectRoute, 'tls' | 'state' | 'reason'>
 
-/** What the edge serves; `routing/index.ts`. */
+/** Reads the edge's routes; `routing/index.ts`. */
 export interface EdgeRoutes {
-  /** How the edge stands to a host name, which has a row unless it is a free one; undefined: it was not told of it yet. */
+  /**
+   * Status of a host name in the edge. `domain` is its row, absent for a free host name; undefined: the edge does not know it
+   * yet.
+   */
   routeStatus(hostname: string, domain?: DomainRow): RouteStatus | undefined
-  /** Another one, frozen, whenever `standing` and `ports` may say something else than before of the same row. */
+  /** A frozen object that changes whenever `routeStatus` or `ports` may return something else for the same row. */
   revision(): object
-  /** Hands the project's routes to the edge once more; resolves when it has taken or refused them. */
+  /** Sends the project's routes to the edge again; resolves when the edge has accepted or refused them. */
   sync(projectId: string): Promise<void>
-  /** Where the edge listens, which is known once it does. */
+  /** Ports that the edge listens on, known once it has started. */
   ports(): { http: number; https: number | null }
 }
 
@@ -144,11 +150,11 @@ export interface TransferOptions {
 }
 
 export interface CloudProjects {
-  /** What lives in the cloud. Never fails because the cloud is away: then it says so and the list is empty. */
+  /** Lists the projects in the cloud. An unreachable cloud is reported as such with an empty list, not as an error. */
   list(
     caller: Pick<Caller, 'organizationId' | 'projectIds'>,
   ): Promise<{ linked: boolean; reachable: boolean; projects: Project[] }>
-  /** The project is undefined where it is not here: then it may be in the cloud. */
+  /** `project` is undefined where the project is not on this instance: it may be in the cloud. */
   transferToCloud(
     projectId: string,
     project: ProjectRow | undefined,
@@ -174,13 +180,13 @@ export interface ServerDirectory {
   has(organizationId: string, serverId: string): Promise<boolean>
 }
 
-/** Whoever hides the secrets of projects in what is written of them. */
+/** Redacts the secrets of projects from logs. */
 export interface SecretKeeper {
-  /** The project's secrets changed: resolves when the new ones are hidden here. */
+  /** The project's secrets changed: resolves when the new ones are redacted in this process. */
   refresh(projectId: string): Promise<void>
 }
 
-/** A repository as a project names it; `url` is where git would ask for it. */
+/** A repository as a project names it; `url` is the URL that git would use. */
 export interface RepositoryAt {
   provider: string | null
   owner: string | null
@@ -188,24 +194,29 @@ export interface RepositoryAt {
   url?: string | null
 }
 
-/** What the git host module tells of a project's repository; a project whose host it does not know has nothing there. */
+/** Git host functions for a project's repository; empty for a host that the module does not know. */
 export interface GitHostConnection {
   webhookOf(
     organizationId: string,
     at: RepositoryAt,
   ): Promise<{ active: boolean; url: string | null; lastDeliveryAt: string | null }>
-  /** For reading that repository alone; undefined where there is none, and the repository is asked as it is. */
+  /** Credential for reading that repository alone; undefined where there is none: git then connects without one. */
   credentialFor(organizationId: string, at: RepositoryAt, abort?: AbortSignal): Promise<GitRemote['credential'] | undefined>
-  /** Git was refused with a token that was given: it is not given again, and a login that the host has revoked is not used any more. */
+  /** Reports that git was refused with this token: it is not issued again, and a login that the host has revoked is disabled. */
   credentialRefused(organizationId: string, at: RepositoryAt, token: Secret): Promise<void>
-  /** Puts the organisation's hook on the repository or repairs it, unless an app already reports its pushes. */
+  /** Creates or repairs the organisation's webhook on the repository, unless an app already reports its pushes. */
   ensureWebhook(organizationId: string, at: RepositoryAt): Promise<void>
-  /** Puts the organisation's hook on the repository, or finds it there; rejects with words where it may not. */
+  /**
+   * Creates the organisation's webhook on the repository, or finds the existing one; rejects with a message where it is not
+   * permitted.
+   */
   registerWebhook(organizationId: string, at: RepositoryAt): Promise<unknown>
-  /** Removes the organisation's hook from the repository, where it has one; rejects with words where it may not. */
+  /**
+   * Removes the organisation's webhook from the repository, if there is one; rejects with a message where it is not permitted.
+   */
   removeWebhook(organizationId: string, at: RepositoryAt): Promise<void>
-  /** Which repositories a person of that role may use: `memberRepositories` says which are for members. */
+  /** Predicate of the repositories that a user of that role may use: `memberRepositories` lists those open to members. */
   visibleTo(viewer: { organizationId: string; role: Role }): Promise<(owner: string, repo: string) => boolean>
-  /** Never fails because the host is away: then it is the empty set. */
+  /** Protected branches of the repository; the empty set when the host is unreachable. */
   protectedBranches(organizationId: string, at: RepositoryAt): Promise<ReadonlySet<string>>
 }

@@ -5,9 +5,9 @@ import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { listPauses } from './operations/operation-store.ts'
 import { present, type RepositoryName } from './store.ts'
 
-/** What other modules ask of this one's tables. A query that is given unfinished is joined by theirs into one statement. */
+/** Queries on this module's tables for other modules. An unexecuted query is joined by the caller into one statement. */
 
-/** The projects of an organisation, to be joined by id. */
+/** Query of an organisation's projects, to be joined by id. */
 export const projectsOf = (db: Db, organizationId: string) =>
   db
     .selectFrom('projects')
@@ -15,23 +15,23 @@ export const projectsOf = (db: Db, organizationId: string) =>
     .where('projects.organizationId', '=', organizationId)
     .where('projects.presence', 'in', present)
 
-/** Names by id, to be joined. */
+/** Query of project names by id, to be joined. */
 export const projectNames = (db: Db) => db.selectFrom('projects').select(['projects.id', 'projects.name'])
 
-/** Projects whose next version is to run on a server. */
+/** Projects whose next version will run on that server. */
 export const projectsOnServer = (db: Db, serverId: string): Promise<Pick<ProjectRow, 'name'>[]> =>
   db.selectFrom('projects').select('name').where('serverId', '=', serverId).limit(10).execute()
 
-/** How long each project keeps previews, to be joined. */
+/** Query of each project's maximum preview age, to be joined. */
 export const previewAges = (db: Db) => db.selectFrom('projects').select(['projects.id', 'projects.previewsMaxAgeDays'])
 
-/** Which of these are projects of the organisation. */
+/** The given ids that are projects of the organisation. */
 export async function ownedProjects(db: Db, organizationId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await projectsOf(db, organizationId).where('projects.id', 'in', ids).execute()
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Whether a push to that branch is deployed by anybody: most are to branches that nobody deploys. */
+/** Whether any project deploys a push to that branch: most pushes are to branches that no project deploys. */
 export async function isFollowed(
   db: Db,
   { provider, owner, repo }: RepositoryName,
@@ -73,7 +73,7 @@ export interface ImageProject {
   image: string
 }
 
-/** Projects of an image that a new digest is deployed to by itself. */
+/** Image projects with auto-deploy: a new digest is deployed to them. */
 export const imageProjects = (db: Db): Promise<ImageProject[]> =>
   db
     .selectFrom('projects')
@@ -88,7 +88,7 @@ export const imageProjects = (db: Db): Promise<ImageProject[]> =>
 
 const inMotion: readonly Presence[] = ['departing', 'arriving', 'landing']
 
-/** Whether a project of that repository is being moved: a push waits until it is known where the project lives. */
+/** Whether a project of that repository is being moved: a push waits until the move has ended. */
 export async function isMoving(
   db: Db,
   { provider, owner, repo }: RepositoryName,
@@ -108,7 +108,7 @@ export async function isMoving(
   return found !== undefined
 }
 
-/** What the edge serves is made of these: projects that stay, and the rules that are on. */
+/** Input of the edge's routes: projects that are not being deleted, enabled rules and paused projects. */
 export async function routedProjects(db: Db) {
   const [projects, rules, pauses] = await Promise.all([
     db
@@ -130,10 +130,10 @@ export const addRuleHits = (db: Db, ruleId: string, hits: number): Promise<unkno
     .where('id', '=', ruleId)
     .execute()
 
-/** Every name that somebody has connected, to be compared with. */
+/** Query of all connected host names, to be compared with. */
 export const claimedHostnames = (db: Db) => db.selectFrom('domains').select('domains.hostname')
 
-/** The data folder lies elsewhere now: `move` gives a path's new place. */
+/** Rewrites local paths after the data folder has moved: `move` returns the new path. */
 export async function moveLocalPaths(db: Db, move: (path: string) => string): Promise<void> {
   for (const { id, localPath } of await db.selectFrom('projects').select(['id', 'localPath']).execute()) {
     const moved = localPath && move(localPath)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 const longestBase = 50
 
-/** What a name becomes in a host name; null when nothing of it can be used. */
+/** The slug of a name; null when no character of it can be used. */
 export function slugFrom(name: string): string | null {
   const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
   const slug = plain
@@ -12,7 +12,7 @@ export function slugFrom(name: string): string | null {
   return slug || null
 }
 
-/** The first few are the ones a person would choose. */
+/** Candidate slugs, the most natural first. */
 export const likelySlugs = (base: string): string[] => [base, ...[2, 3, 4, 5, 6, 7, 8, 9].map((number) => `${base}-${number}`)]
 
 export const chanceSlug = (base: string): string => `${base}-${randomBytes(4).toString('hex')}`

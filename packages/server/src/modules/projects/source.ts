@@ -26,7 +26,10 @@ export type SourceRow = Pick<
   'gitProvider' | 'gitOwner' | 'gitRepo' | 'gitBranch' | 'gitUrl' | 'localPath' | 'uploadSessionId' | 'image' | 'services'
 >
 
-/** An image stands for itself. Else the provider decides where one is set; fields that belong to another kind of source wait in case it is chosen again. */
+/**
+ * An image takes precedence. Otherwise the provider decides if one is set; fields of other kinds of source are kept in case
+ * they are chosen again.
+ */
 export function sourceKind(row: SourceRow): ProjectSource['kind'] {
   const { gitProvider, gitOwner, gitRepo, gitUrl, localPath, uploadSessionId, image, services } = row
   if (image) return 'image'
@@ -38,13 +41,13 @@ export function sourceKind(row: SourceRow): ProjectSource['kind'] {
 
 type SourceEnvironment = Pick<EnvironmentRow, 'slug' | 'branch' | 'pullRequest' | 'uploadSessionId'>
 
-/** An environment with a branch of a repository has a source of its own. */
+/** Whether the environment has its own branch of the repository. */
 const hasOwnBranch = (project: SourceRow, { branch, pullRequest }: SourceEnvironment): boolean =>
   sourceKind(project) === 'git' && (branch !== null || pullRequest !== null)
 
 /**
- * The source that the next deployment of an environment builds: the upload that its newest deployment was asked for, else
- * production's, else the project's own source. Undefined where there is none.
+ * The source that the next deployment of an environment builds: the upload of its newest deployment, else production's upload,
+ * else the project's own source. Undefined where there is none.
  */
 export function nextSource(
   project: SourceRow,
@@ -58,7 +61,7 @@ export function nextSource(
   return sessionId ? { kind: 'upload', sessionId } : projectSource(project, environment, urls)
 }
 
-/** The same without the uploads that deployments were asked for. */
+/** The project's own source, without the uploads of deployments. */
 export function projectSource(
   project: SourceRow,
   { branch }: Pick<EnvironmentRow, 'branch'>,
@@ -72,12 +75,12 @@ export function projectSource(
   return url === null ? undefined : { kind: 'git', url, branch: branch ?? project.gitBranch }
 }
 
-/** Production's upload is the project's own source, unless a repository, a folder or images are. */
+/** Whether production's upload is the project's own source: true unless a repository, a folder or images are. */
 export const isMadeOfUploads = (project: SourceRow): boolean => ['upload', 'none'].includes(sourceKind(project))
 
 const hasImages = (services: string): boolean => (JSON.parse(services) as Service[]).some(({ image }) => image)
 
-/** `commit` is the one that serves. */
+/** `commit` is the live one. */
 export function showSource(row: SourceRow, commit: string | null, urls: HostUrls): ProjectSource {
   const kind = sourceKind(row)
   const isGit = kind === 'git'
@@ -111,7 +114,7 @@ export function deployedSource({ source, commit }: { source: Source; commit: str
   }
 }
 
-/** Where git fetches from; null where the provider's host is not known. */
+/** The URL that git fetches from; null where the provider's host is unknown. */
 export function remoteUrl({ gitProvider, gitOwner, gitRepo, gitUrl }: SourceRow, urls: HostUrls): string | null {
   if (gitUrl) return gitUrl
   if (!gitOwner || !gitRepo) return null
@@ -119,20 +122,23 @@ export function remoteUrl({ gitProvider, gitOwner, gitRepo, gitUrl }: SourceRow,
   return host && `${host}/${gitOwner}/${gitRepo}.git`
 }
 
-/** Who asks for what is to become of a project, and what it is now. */
+/** The caller who changes a project's server, and the current one. */
 interface Placing {
   current: Pick<ProjectRow, 'serverId'> | null
   caller: Caller
 }
 
-/** Where a project runs is up to those who have the servers in hand; moving it back to this machine is not. */
+/** Choosing a project's server needs `server:write`; moving it back to this machine does not. */
 function checkPlacing(serverId: string, { current, caller }: Placing): void {
   const tag = 'server:write'
   if (serverId === current?.serverId || holds(caller, tag)) return
   fail('forbidden', { field: 'serverId', permission: tag, words: `Choosing the server of a project needs the permission ${tag}` })
 }
 
-/** The fields with what had to be asked of the machine: a folder that may be read, as its real path, and a server of the organisation. */
+/**
+ * Checks fields that depend on the machine: a folder must be readable (returned as its real path), and a server must belong to
+ * the organisation.
+ */
 export async function checkSource<Fields extends SourceFields>(
   fields: Fields,
   organizationId: string,
@@ -152,7 +158,7 @@ export async function checkSource<Fields extends SourceFields>(
 function checkedRemote(gitUrl: string, { settings }: ProjectsDeps): string {
   try {
     const { scheme, host, url } = parseRemote(gitUrl)
-    // The loopback of a shared service is not the user's own machine.
+    // Plain http is for loopback only; on a shared service that is not the user's machine.
     if (scheme === 'http' && settings.mode === 'cloud') throw new RemoteRefused('is not encrypted; use https')
     if (settings.mode === 'cloud') refuseInsideHost(host)
     return url
@@ -162,7 +168,7 @@ function checkedRemote(gitUrl: string, { settings }: ProjectsDeps): string {
   }
 }
 
-/** Whether the changes lead git to another host than before. No repository is a host of its own: a token does not outlast it. */
+/** Whether the changes point git at another host. Removing the repository counts as another host: the token is deleted. */
 export function leavesHost(current: ProjectRow, changes: ProjectChanges, urls: HostUrls): boolean {
   const before = remoteUrl(current, urls)
   const after = remoteUrl({ ...current, ...(changes as Partial<ProjectRow>) }, urls)
@@ -170,7 +176,7 @@ export function leavesHost(current: ProjectRow, changes: ProjectChanges, urls: H
   return !sameHost(before, after)
 }
 
-/** The columns of the source fields that are named, which have been checked. A source that is named by half is refused. */
+/** The columns of the given source fields, which must have been checked. An incomplete source is refused. */
 export function sourceColumns(fields: SourceFields, current: SourceRow | null, urls: HostUrls): ProjectChanges {
   if (fields.image) return imageColumns(fields)
   const provider = chosenProvider(fields, current, urls)
@@ -182,7 +188,7 @@ export function sourceColumns(fields: SourceFields, current: SourceRow | null, u
   return { ...columns, ...completion(fields, { ...(current ?? noSource), ...(columns as Partial<SourceRow>) }) }
 }
 
-/** A project of an image has no other source: nothing is built, and no push deploys it. */
+/** An image project has no other source: nothing is built, and no push deploys it. */
 function imageColumns(fields: SourceFields): ProjectChanges {
   const other = otherFields.find((field) => fields[field])
   if (other) refuse(other, 'has no effect: the source is an image')
@@ -190,7 +196,7 @@ function imageColumns(fields: SourceFields): ProjectChanges {
   return { ...none, image: fields.image ?? null, ...(fields.serverId === undefined ? {} : { serverId: fields.serverId }) }
 }
 
-/** Naming a field of one kind of source chooses that kind; a provider of null is chosen by the other fields, too. */
+/** A field of one kind of source selects that kind, also where the provider is null. */
 function chosenProvider(fields: SourceFields, current: SourceRow | null, urls: HostUrls): string | undefined {
   if (fields.gitProvider) return fields.gitProvider
   const git = fields.gitUrl || fields.gitOwner || fields.gitRepo
@@ -212,7 +218,7 @@ const fieldsOfKind = {
 
 const otherFields = ['gitProvider', ...Object.values(fieldsOfKind).flat()] as const
 
-/** Refuses a source that lacks a field. Where nothing but nulls was named, no source is what was asked for: clears it. */
+/** Refuses a source that lacks a field. Where all given fields are null, the source is cleared. */
 function completion(fields: SourceFields, wanted: SourceRow): ProjectChanges {
   if (otherFields.every((field) => fields[field] === undefined)) return {}
   const isNamed = otherFields.some((field) => fields[field])
@@ -233,7 +239,7 @@ function refuseOtherKinds(fields: SourceFields, kind: keyof typeof fieldsOfKind 
       if (kind && other !== kind && fields[name]) refuse(name, `has no effect: the source is of the provider ${kind}`)
 }
 
-/** The files of an upload may come with a deployment, so its provider needs nothing else. */
+/** The field that the source lacks. An upload may come with the deployment, so its provider needs no other field. */
 function missingField(wanted: SourceRow, { gitBranch, gitProvider: named }: SourceFields) {
   const { gitProvider, gitOwner, gitRepo, gitUrl, localPath, uploadSessionId } = wanted
   if (gitProvider === 'upload') return named === null && !uploadSessionId ? 'uploadSessionId' : null
@@ -249,7 +255,7 @@ export const noSource: SourceRow = {
   ...{ localPath: null, uploadSessionId: null, image: null, services: '[]' },
 }
 
-/** The URL and the names say the same: what is given decides, the other follows. */
+/** URL and owner/repo name the same repository: the given one is stored, the other is derived. */
 function repositoryColumns(
   { gitOwner, gitRepo, gitUrl }: SourceFields,
   current: SourceRow | null,
@@ -267,10 +273,10 @@ function repositoryColumns(
   return { ...names, gitUrl: staysAtHost ? repoint(current.gitUrl as string, { owner, repo }) : null }
 }
 
-/** Where a folder of this machine may be a project's source. */
+/** Folders below which a project's local source must be. */
 export const localRoots = ({ projectRoots, dataDir }: ProjectsDeps['settings']) => ({ roots: projectRoots, dataDir })
 
-/** The real path of a folder below the roots that this instance may read; anything else is a 400 that names the field. */
+/** The real path of a readable folder below the roots; anything else responds 400 and names the field. */
 export async function allowedFolder(path: string, field: string, { settings }: Pick<ProjectsDeps, 'settings'>): Promise<string> {
   if (settings.mode === 'cloud') refuse(field, 'is only for self-hosted instances')
   try {

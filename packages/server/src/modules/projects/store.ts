@@ -16,12 +16,12 @@ import type {
 } from '../../platform/db/tables/projects.ts'
 import { deleteGrants } from '../access/index.ts'
 
-/** All SQL of projects, their environments, variables and domains. What names a project names its organisation too. */
+/** SQL of projects, environments, variables and domains. A query for a project by id also names its organisation. */
 
 export type NewProject = Insertable<ProjectsTable>
 export type ProjectChanges = Omit<Updateable<ProjectsTable>, 'id' | 'organizationId'>
 
-/** What is on its way here, or was kept when it left, is no project of this instance. */
+/** Presences of this instance's own projects. A project being moved here, or a copy kept after a move, is excluded. */
 export const present: readonly Presence[] = ['here', 'departing']
 
 const projectById = preparedQuery((db, { organizationId, id }: { organizationId: string; id: string }) =>
@@ -36,7 +36,7 @@ const projectById = preparedQuery((db, { organizationId, id }: { organizationId:
 export const findProject = (db: Db, organizationId: string, id: string): Awaitable<ProjectRow | undefined> =>
   projectById.first(db, { organizationId, id })
 
-/** For durable work, whose payload is the id alone. */
+/** Finds a project by id alone, for jobs whose payload is the id. */
 export const findAnyProject = (db: Db, id: string): Promise<ProjectRow | undefined> =>
   db.selectFrom('projects').selectAll().where('id', '=', id).executeTakeFirst()
 
@@ -46,7 +46,7 @@ export interface RepositoryName {
   repo: string
 }
 
-/** Those whose source is that repository at that host; names are compared without case, as hosts do. */
+/** Projects whose source is that repository; names are compared case-insensitively, as git hosts do. */
 export const listOfRepository = (db: Db, { provider, owner, repo }: RepositoryName, organizationIds: readonly string[]) =>
   db
     .selectFrom('projects')
@@ -69,7 +69,7 @@ export interface ProjectsQuery {
   onlyIds?: ReadonlySet<string> | null
 }
 
-/** Newest first; a page is a walk along the index, however many projects there are. */
+/** Newest first; keyset pagination along the index, so the cost does not depend on the number of projects. */
 export function listProjects(db: Db, organizationId: string, query: ProjectsQuery): Awaitable<Page<ProjectRow>> {
   const { limit = 100, cursor = null, q, onlyIds } = query
   if (!onlyIds && !q) return pageOfAll(db, { organizationId }, { limit, cursor })
@@ -88,14 +88,14 @@ const pageOfAll = preparedPage<{ organizationId: string }, 'projects', ProjectRo
   newestFirst,
 )
 
-/** Whatever the case of ASCII letters, which is all that SQLite's lower() knows; other letters as they are written. */
+/** Case-insensitive for ASCII letters only, as SQLite's lower() is; other letters must match exactly. */
 function contains(field: 'name' | 'slug', q: string): RawBuilder<SqlBool> {
   const like = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`
   const column = sql.ref(field)
   return sql<SqlBool>`(lower(${column}) like ${like(q.toLowerCase())} escape '\\' or ${column} like ${like(q)} escape '\\')`
 }
 
-/** Undefined when the slug is taken; the transaction goes on. */
+/** Undefined when the slug is taken; the transaction continues. */
 export async function insertProject(db: Db, row: NewProject): Promise<ProjectRow | undefined> {
   return db
     .insertInto('projects')
@@ -108,7 +108,7 @@ export async function insertProject(db: Db, row: NewProject): Promise<ProjectRow
 export const saveProject = (db: Db, id: string, changes: ProjectChanges): Promise<ProjectRow> =>
   db.updateTable('projects').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
 
-/** What belongs to it goes by the foreign keys; grants have none, since access lies below. */
+/** Foreign keys delete dependent rows; grants have none, since the access module is below this one. */
 export async function deleteProject(db: Db, id: string): Promise<void> {
   await deleteGrants(db, id)
   await db.deleteFrom('projects').where('id', '=', id).execute()
@@ -123,14 +123,14 @@ export async function takenSlugs(db: Db, slugs: readonly string[]): Promise<Set<
 
 const environmentsOf = (db: Db, projectId: string) => db.selectFrom('environments').selectAll().where('projectId', '=', projectId)
 
-/** In the order of their making, in which production is always the first. */
+/** Environments in order of creation; production is always the first. */
 export const listEnvironments = (db: Db, projectId: string, { limit = 100, cursor }: { limit?: number; cursor?: string }) =>
   page(environmentsOf(db, projectId), { limit, cursor, by: ['createdAt', 'id'], direction: 'asc' })
 
 export const allEnvironments = (db: Db, projectId: string): Promise<EnvironmentRow[]> =>
   environmentsOf(db, projectId).orderBy('createdAt').orderBy('id').execute()
 
-/** By its slug or its id; no slug holds the underscore of an id. */
+/** Finds an environment by slug or id; a slug contains no underscore, an id does. */
 export const findEnvironment = (db: Db, projectId: string, name: string): Promise<EnvironmentRow | undefined> =>
   environmentsOf(db, projectId)
     .where(name.includes('_') ? 'id' : 'slug', '=', name)
@@ -166,7 +166,7 @@ export async function newestEnvironmentAt(db: Db, projectId: string): Promise<nu
   return row?.createdAt ?? 0
 }
 
-/** False when the project has an environment of that slug. */
+/** False when the project already has an environment with that slug. */
 export async function insertEnvironment(db: Db, row: Insertable<EnvironmentsTable>): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('environments')
@@ -216,7 +216,7 @@ export async function deleteVariables(db: Db, projectId: string, environment: st
 
 // Domains
 
-/** Of a page of projects at once, in the order of their making. */
+/** Domains of a page of projects, oldest first. */
 export function domainsOf(db: Db, projectIds: readonly string[]): Awaitable<Map<string, DomainRow[]>> {
   const [only] = projectIds
   if (only === undefined) return new Map()
@@ -231,7 +231,9 @@ const domainsOfOne = preparedQuery<{ projectId: string }, DomainRow>((db, { proj
   inOrder(db).where('projectId', '=', projectId),
 )
 
-/** To a power of two, with the last one again: a statement is prepared by its text, and pages have any length. */
+/**
+ * Pads the list to a power of two by repeating the last id: statements are prepared by their text, and pages differ in length.
+ */
 function filledUp(ids: readonly string[]): string[] {
   const length = 2 ** Math.ceil(Math.log2(ids.length))
   return Array.from({ length }, (_, at) => ids[Math.min(at, ids.length - 1)] as string)
@@ -245,7 +247,7 @@ export const findDomain = (db: Db, organizationId: string, hostname: string): Pr
     .where('hostname', '=', hostname)
     .executeTakeFirst()
 
-/** Of a project that is being deleted, or is not here, nothing is claimed. */
+/** Claims of present projects that are not being deleted. */
 const standingClaims = (db: Db) =>
   db
     .selectFrom('domains')
@@ -256,7 +258,7 @@ const standingClaims = (db: Db) =>
 
 export const allClaims = (db: Db): Promise<DomainRow[]> => standingClaims(db).execute()
 
-/** All that claim one of the names. */
+/** All claims of the given host names. */
 export const claimsOf = (db: Db, ...hostnames: string[]): Promise<DomainRow[]> =>
   standingClaims(db).where('domains.hostname', 'in', hostnames).execute()
 
@@ -269,7 +271,7 @@ export async function countDomains(db: Db, projectId: string): Promise<number> {
   return Number(count)
 }
 
-/** False when the organisation has connected the host name already. */
+/** False when the organisation has already connected the host name. */
 export async function insertDomain(db: Db, row: DomainRow): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('domains')
@@ -281,13 +283,13 @@ export async function insertDomain(db: Db, row: DomainRow): Promise<boolean> {
 
 export const deleteDomain = (db: Db, id: string): Promise<unknown> => db.deleteFrom('domains').where('id', '=', id).execute()
 
-/** null: none of them, so that the free route is the primary one. */
+/** null: no domain, so that the free route is primary. */
 export async function makePrimary(db: Db, projectId: string, domainId: string | null): Promise<void> {
   await db.updateTable('domains').set({ isPrimary: 0 }).where('projectId', '=', projectId).where('isPrimary', '=', 1).execute()
   if (domainId) await db.updateTable('domains').set({ isPrimary: 1 }).where('id', '=', domainId).execute()
 }
 
-// What other files of this module keep, for the deletion's list
+// Rows of this module's other files, for the list of a deletion
 
 export const allRules = (db: Db, projectId: string) =>
   db.selectFrom('routeRules').select(['id', 'kind']).where('projectId', '=', projectId).orderBy('createdAt').execute()

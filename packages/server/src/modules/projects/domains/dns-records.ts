@@ -6,8 +6,9 @@ import { isAddress, isBelow } from '../hostnames/hostnames.ts'
 type DnsRecords = Domain['dnsRecords']
 
 /**
- * What to create so that the domain leads here. A CNAME follows the instance when it moves, but the top of a zone
- * (`example.com`) cannot have one, so it gets addresses where they are known. `target` below `localhost` exists in no DNS.
+ * The DNS records that make the domain resolve to this instance. A CNAME follows the instance when it moves, but the zone apex
+ * (`example.com`) cannot have one, so it gets A and AAAA records where the addresses are known. A `target` below `localhost`
+ * does not exist in public DNS.
  */
 export function dnsRecordsFor(
   hostname: string,
@@ -19,7 +20,10 @@ export function dnsRecordsFor(
   return addresses.map((value) => ({ type: isIPv4(value) ? 'A' : 'AAAA', name: hostname, value }))
 }
 
-/** The address that the settings name, if it leads here from where the domain will be used: a loopback one only does on this machine. */
+/**
+ * The address that the settings name, if clients of the domain can reach it: a loopback address is reachable only from this
+ * machine.
+ */
 export function knownAddresses({ settings, publicUrl }: Pick<ProjectsDeps, 'settings' | 'publicUrl'>): string[] {
   const reached = (URL.parse(publicUrl())?.hostname ?? '').replace(/^\[|\]$/g, '')
   const isLocal = isBelow(settings.baseDomain, 'localhost')

@@ -27,10 +27,13 @@ const longestPauseMs = 6 * 3_600_000
 const atOnce = 8
 const mostInOneRun = 500
 
-/** Half of the claim's age: often at first, when somebody waits for it, and for ever at a pace that costs nothing. */
+/**
+ * Pause before the next check: half of the claim's age. Checks are frequent while a user waits for the result, then rare and
+ * cheap.
+ */
 export const pauseAfter = (ageMs: number): number => Math.min(Math.max(Math.floor(ageMs / 2), shortestPauseMs), longestPauseMs)
 
-/** Looks for the proofs of claims that have none, a name at a time. What is not answered is asked again later. */
+/** Looks up the TXT records of unproven claims, one host name at a time. A lookup without an answer is retried later. */
 export const checkJob = (deps: ProjectsDeps) =>
   job<Nothing, unknown>(checkKind.kind, {
     deadlineMs: 10 * 60_000,
@@ -44,7 +47,7 @@ export const checkJob = (deps: ProjectsDeps) =>
     },
   })
 
-/** Somebody says that the record is there: the project's names are looked up now. */
+/** Looks up the project's unproven names now: the user reports that the record exists. */
 export async function checkProject({ id }: Pick<ProjectRow, 'id'>, deps: ProjectsDeps): Promise<void> {
   const rows = await deps.database.db
     .selectFrom('domains')
@@ -53,7 +56,7 @@ export async function checkProject({ id }: Pick<ProjectRow, 'id'>, deps: Project
     .where('provenAt', 'is', null)
     .limit(atOnce * 4)
     .execute()
-  // Over all names together: somebody waits for the answer.
+  // One limit for all names together: the client waits for the response.
   const abort = AbortSignal.timeout(5_000)
   for (let at = 0; at < rows.length; at += atOnce)
     await Promise.all(rows.slice(at, at + atOnce).map(({ hostname }) => checkName(hostname, deps, abort)))
@@ -88,7 +91,7 @@ async function checkName(hostname: string, deps: ProjectsDeps, abort: AbortSigna
   })
 }
 
-/** Until the transaction ends nobody else claims the name or is found to have proven it. */
+/** Locks the host name: until the transaction ends, no other transaction claims it or marks it as proven. */
 export const lockName = ({ lock }: Pick<Bound, 'lock'>, hostname: string): Promise<void> => lock(`domain:${hostname}`)
 
 const checkLater = ({ id, createdAt }: DomainRow, db: Db, deps: ProjectsDeps) => {
@@ -100,13 +103,16 @@ const checkLater = ({ id, createdAt }: DomainRow, db: Db, deps: ProjectsDeps) =>
     .execute()
 }
 
-/** The one who had it is told; their claim stays, and is proven again by the next one whose record stands alone. */
+/**
+ * Moves the host name from its holder to `next`. The previous holder is notified; its claim stays, and is proven again once its
+ * record is the only one.
+ */
 async function handOver(claims: readonly DomainRow[], next: DomainRow, bound: Bound, deps: ProjectsDeps): Promise<void> {
   const { db, signal } = bound
   const now = nowOf(deps)
   const served = await servingAt(db, next.hostname, deps.settings)
   const holder = claims.find(({ id }) => id === served?.id && id !== next.id)
-  // Also of a project that is being deleted, which is among no claims.
+  // Includes a domain of a project that is being deleted, which is not among the claims.
   const lost = await db
     .updateTable('domains')
     .set({ provenAt: null, nextCheckAt: now + shortestPauseMs })

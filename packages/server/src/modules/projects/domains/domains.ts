@@ -20,7 +20,7 @@ export interface Connected {
   isNew: boolean
 }
 
-/** Adds the domain and makes it the primary one, in one transaction. The free host name becomes primary by having no other. */
+/** Adds the domain and makes it primary, in one transaction. The free host name is primary when no domain is. */
 export async function connectDomain(project: ProjectRow, wanted: string, deps: ProjectsDeps): Promise<Connected> {
   const free = freeHostname(project, deps.settings.baseDomain)
   const hostname = wanted.toLowerCase() === free ? free : hostnameOf(wanted)
@@ -39,11 +39,14 @@ export async function connectDomain(project: ProjectRow, wanted: string, deps: P
 interface AddedDomain {
   row: DomainRow
   isNew: boolean
-  /** What it lacks to be served; null: nothing. */
+  /** The reason why it is not served yet; null: it is served. */
   missing: string | null
 }
 
-/** Any organisation may claim a name; within one, the unique host name decides between two projects that connect it at once. */
+/**
+ * Any organisation may claim a name. Within one organisation, the unique host name decides between two projects that connect it
+ * at once.
+ */
 async function addDomain(project: ProjectRow, hostname: string, bound: Bound, deps: ProjectsDeps): Promise<AddedDomain> {
   const { db, enqueue } = bound
   await lockName(bound, hostname)
@@ -97,7 +100,7 @@ function showDomain(row: DomainRow, missing: string | null, project: ProjectRow,
   }
 }
 
-/** The free host name has no row of its own: it lives and dies with the project, whose id it goes by. */
+/** The free host name has no row: it exists as long as the project, and its id is the project's id. */
 function showFree(project: ProjectRow, hostname: string, { projectPorts }: ProjectsDeps): Domain {
   const standing = projectPorts.edge?.routeStatus(hostname) ?? notTaken
   const { id, createdAt } = project

@@ -9,14 +9,14 @@ import { changeProject } from '../operations/change-project.ts'
 
 type CloneTokenRow = Pick<ProjectRow, 'id' | 'cloneToken' | 'cloneTokenLastFour' | 'cloneTokenSetAt'>
 
-/** The mask and the last four characters: enough to tell two tokens apart, never the whole. */
+/** Shows the mask and the last four characters: enough to tell two tokens apart. */
 export const showCloneToken = ({ cloneToken, cloneTokenLastFour, cloneTokenSetAt }: CloneTokenRow): CloneCredential => ({
   hasToken: cloneToken !== null,
   token: cloneToken === null ? null : secretMask + (cloneTokenLastFour ?? ''),
   setAt: isoOrNull(cloneTokenSetAt),
 })
 
-/** null drops it; what a read has shown, sent back, leaves it alone. */
+/** Stores the token; null deletes it. The masked value of a previous read leaves the token unchanged. */
 export async function setCloneToken(project: ProjectRow, token: string | null, deps: ProjectsDeps): Promise<CloneCredential> {
   if (token !== null) refuseUnusable(token)
   const row = await changeProject(project, deps, (current) => {
@@ -30,7 +30,7 @@ export async function setCloneToken(project: ProjectRow, token: string | null, d
   return showCloneToken(row)
 }
 
-/** Git's credential helpers speak in lines: a line break in a token would be a line of its own. */
+/** Git's credential helpers use a line protocol: a line break in a token would inject a line. */
 function refuseUnusable(token: string): void {
   if (/[\u0000-\u001f\u007f]/.test(token) || !token.isWellFormed()) refuse('token', 'holds a character that no token can hold')
 }
@@ -44,10 +44,13 @@ export function cloneTokenColumns(projectId: string, token: string, deps: Projec
   }
 }
 
-/** A token is for the host it was given for: whoever may change the address must not have it sent to a host of theirs. */
+/**
+ * The columns of a deleted token. A token belongs to the host it was given for: a user who changes the URL must not have it
+ * sent to another host.
+ */
 export const forgottenToken = { cloneToken: null, cloneTokenLastFour: null, cloneTokenSetAt: null } as const
 
-/** For the one who hands it to git. It is scrubbed from the instance's own log from then on. */
+/** Decrypts the token for git. From then on it is redacted from the instance's own log. */
 export function openCloneToken({ id, cloneToken }: CloneTokenRow, { secretBox, scrubber }: ProjectsDeps): Secret | null {
   if (cloneToken === null) return null
   const token = secretBox.open(cloneToken, sealedFor.cloneToken(id))
@@ -55,5 +58,5 @@ export function openCloneToken({ id, cloneToken }: CloneTokenRow, { secretBox, s
   return token
 }
 
-/** Of a short token the last four would be too much of it. */
+/** The last four characters of a short token would disclose too much of it. */
 const lastFour = (token: string): string | null => (token.length >= 12 ? token.slice(-4) : null)

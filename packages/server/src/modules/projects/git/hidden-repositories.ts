@@ -4,14 +4,14 @@ import type { ProjectsDeps } from '../deps.ts'
 import { hostUrlsOf, type RepositoryName, repositoryOf } from '../git-remote.ts'
 import { noSource, remoteUrl, type SourceRow, sourceKind } from '../source.ts'
 
-/** Those whose repositories the organisation's connection opens. */
+/** Providers whose repositories are read with the organisation's connection. */
 const hosts: ReadonlySet<string | null> = new Set(['github', 'gitlab', 'gitea'])
 
 export type RefuseHidden = (wanted: Partial<SourceRow>, current: SourceRow | null) => void
 
 /**
- * Members lead a project only to repositories that are for members: the organisation's connection would read any other one for
- * them. A project that is there already stays as it is, whoever changes the rest of it.
+ * Refuses to point a member's project at a repository that members may not use: the organisation's connection would read it for
+ * them. An existing project keeps its repository when a member changes other settings.
  */
 export async function hiddenFrom(
   caller: Pick<Caller, 'role' | 'organizationId'>,
@@ -33,8 +33,8 @@ export async function hiddenFrom(
 }
 
 /**
- * What a repository names (a submodule) was written by whoever may push to it. Out of a repository that is for members, only
- * what is for members is opened with the organisation's credential.
+ * Whether the organisation's credential may open a repository that another repository names (a submodule). Any user who can
+ * push to the first one chose that name, so from a repository open to members only repositories open to members are read.
  */
 export async function mayOpen(
   named: RepositoryName,

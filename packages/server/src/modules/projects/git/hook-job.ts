@@ -6,7 +6,10 @@ import { hookKind } from '../hostnames/hook-request.ts'
 import { findAnyProject, present } from '../store.ts'
 import { repositoryAt } from './project-remote.ts'
 
-/** Puts the push hook on the repository of a project with auto-deploy, or repairs it, as far as the connection may. */
+/**
+ * Creates or repairs the push webhook on the repository of a project with auto-deploy, as far as the connection's permissions
+ * allow.
+ */
 export const hookJob = (deps: ProjectsDeps) =>
   job<{ projectId: string }, unknown>(hookKind, {
     deadlineMs: 60_000,
@@ -20,7 +23,7 @@ export const hookJob = (deps: ProjectsDeps) =>
     },
   })
 
-/** A hook that is there delivers to where it is to be delivered now; none is put where none was. */
+/** Updates an existing webhook to the current delivery address; creates none. */
 export const moveJob = (deps: ProjectsDeps) =>
   job<HookedRepository, unknown>(moveKind, {
     deadlineMs: 60_000,
@@ -34,7 +37,10 @@ export const moveJob = (deps: ProjectsDeps) =>
     },
   })
 
-/** What may pass comes back; what is refused now will be refused again, and `GET /projects/:id/git` says what there is. */
+/**
+ * Rethrows transient errors, so that the job is retried. A permanent refusal is only logged; `GET /projects/:id/git` shows the
+ * webhook's state.
+ */
 const notNow =
   (about: object, { log }: ProjectsDeps) =>
   (error: unknown): void => {

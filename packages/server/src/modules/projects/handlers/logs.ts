@@ -5,7 +5,7 @@ import { defaultTail, requestFilter, resumeAfter, runtimeFilter, showLine, showR
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 
-/** What a project wrote and what was asked of it, as the log store keeps it. */
+/** Handlers of runtime logs and request logs. */
 export function logHandlers(deps: ProjectsDeps) {
   const { logStore, streamTokens } = deps
   return {

@@ -14,7 +14,7 @@ import { listEnvironments } from '../store.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 
-/** What a project has a list or a page of its own for. */
+/** Handlers of environments, variables, clone token, resources and domains. */
 export function settingsHandlers(deps: ProjectsDeps, deletion: EnvironmentDeletion) {
   const { db } = deps.database
   return {

@@ -1,10 +1,10 @@
 import type { DomainRow } from '../../../platform/db/tables/projects.ts'
 
-/** Who of those that claim a host name is served there, and what the others lack. From rows alone, for all who ask. */
+/** Decides which claim of a host name is served, and what the other claims lack. Pure functions of database rows. */
 
 export const proofLabel = '_berth'
 
-/** The record that proves a claim: only whoever rules the name can create it. */
+/** The record that proves a claim: only the owner of the DNS zone can create it. */
 export const proofRecord = ({ hostname, proofToken }: Pick<DomainRow, 'hostname' | 'proofToken'>) => ({
   type: 'TXT' as const,
   name: `${proofLabel}.${hostname}`,
@@ -17,11 +17,11 @@ export interface ProofRules {
 
 export interface JudgedDomains {
   serving: DomainRow[]
-  /** By id: why a claim does not serve, and what to do about it. */
+  /** Claim id to the reason why it is not served and what to do about it. */
   waiting: Map<string, string>
 }
 
-/** `claims` are all of each host name that is judged, and the proven ones of the names above it. */
+/** `claims` are all claims of each host name in question, and the proven claims of its parent names. */
 export function judgeDomains(claims: readonly DomainRow[], rules: ProofRules): JudgedDomains {
   const judged: JudgedDomains = { serving: [], waiting: new Map() }
   const owners = new Map(claims.filter(isProven).map(({ hostname, organizationId }) => [hostname, organizationId]))
@@ -38,17 +38,20 @@ export function judgeDomains(claims: readonly DomainRow[], rules: ProofRules): J
 const isProven = ({ provenAt }: DomainRow) => provenAt !== null
 const byAge = (left: DomainRow, right: DomainRow) => left.createdAt - right.createdAt || (left.id < right.id ? -1 : 1)
 
-/** The proven claim; without one, self-hosted, the first claim, which a later one does not disturb. */
+/** The proven claim. A self-hosted instance serves the oldest claim when none is proven. */
 function servingClaim(rivals: readonly DomainRow[], owners: Owners, { mode }: ProofRules): DomainRow | undefined {
   const proven = rivals.find(isProven)
   if (proven || mode === 'cloud') return proven
   return rivals.filter((claim) => !ownerAbove(claim, owners)).toSorted(byAge)[0]
 }
 
-/** Organisations by the host name that they have proven. */
+/** Proven host name to the organisation that has proven it. */
 type Owners = ReadonlyMap<string, string>
 
-/** Their wildcard record may lead here: nobody else is to answer there because they were the first to say it. */
+/**
+ * The parent name that another organisation has proven. Its wildcard DNS record may resolve here, so an unproven claim below it
+ * is not served.
+ */
 const ownerAbove = ({ hostname, organizationId }: DomainRow, owners: Owners): string | undefined =>
   namesAbove(hostname).find((parent) => owners.has(parent) && owners.get(parent) !== organizationId)
 
@@ -71,7 +74,10 @@ export function namesAbove(hostname: string): string[] {
   return labels.slice(1).map((_, at) => labels.slice(at + 1).join('.'))
 }
 
-/** Who has the name by what stands in its records: whoever has it keeps it while their record stands. */
+/**
+ * The claim that gains the host name according to the TXT records; null where nothing changes. The current holder keeps the
+ * name while its record exists.
+ */
 export function newHolder(claims: readonly DomainRow[], records: readonly string[]): DomainRow | null {
   const stands = (claim: DomainRow) => records.includes(proofRecord(claim).value)
   const holder = claims.find(isProven)

@@ -15,17 +15,17 @@ const hookFields = [
   'gitBranch',
 ] as const satisfies (keyof ProjectRow)[]
 
-/** Whether a change says anything about deploy on push, be it the same as before. */
+/** Whether a change names a field that the push webhook depends on, also if its value stays the same. */
 export const concernsHook = (changes: ProjectChanges): boolean => hookFields.some((field) => changes[field] !== undefined)
 
-/** With auto-deploy on and a repository at a git host, the push hook is checked and put there by a job. */
+/** Enqueues a check of the push webhook, for a project with auto-deploy and a repository at a git host. */
 export async function requestHook(project: ProjectRow, { enqueue }: Pick<Bound, 'enqueue'>): Promise<void> {
   const { id, organizationId, autoDeploy, gitProvider: provider, gitOwner: owner, gitRepo: repo } = project
   if (autoDeploy && provider && owner && repo)
     await enqueue(hookKind.of({ organizationId }), { projectId: id }, { groupKey: hookGroup({ provider, owner, repo }) })
 }
 
-/** The organisation has a connection to the host again: the hooks of its projects are checked. */
+/** Enqueues the checks of all projects of the organisation at that host, after the organisation has connected it again. */
 export async function requestHooks(
   organizationId: string,
   provider: string,

@@ -5,19 +5,22 @@ import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects
 import type { ProjectsDeps } from '../deps.ts'
 import type { EdgeRoutes, RouteStatus } from '../project-ports.ts'
 
-/** Host names and URLs of projects, said in one place: the record, the edge and the checks must not disagree. */
+/** Host names and URLs of projects. The project record, the edge and the domain checks all use these functions, so they agree. */
 
-/** The free host name, which a project has from the start and keeps for as long as it keeps its slug. */
+/** The free host name, which a project has from the start and keeps as long as its slug is unchanged. */
 export const freeHostname = ({ slug }: Pick<ProjectRow, 'slug'>, baseDomain: string): string => `${slug}.${baseDomain}`
 
-/** A label in front of the project's own name, so that no other project's slug can ever be the same host. */
+/** The environment is a label in front of the project's host name, so it can never equal another project's free host name. */
 export const environmentHostname = (project: Pick<ProjectRow, 'slug'>, environment: string, baseDomain: string): string =>
   environment === 'production' ? freeHostname(project, baseDomain) : `${environment}.${freeHostname(project, baseDomain)}`
 
-/** One more label in front, which is the service's. */
+/** The service is one more label in front of the environment's host name. */
 export const serviceHostname = (label: string, environmentHost: string): string => `${label}.${environmentHost}`
 
-/** What the settings switched off is not served from that moment on, whatever the deployment had. */
+/**
+ * Routes of services that the settings have not switched off. A switched-off service is not served from that moment on, also if
+ * the live deployment still has a route for it.
+ */
 export const routesLeft = (
   routes: readonly ServiceRoute[],
   { serviceRoutes }: Pick<ProjectRow, 'serviceRoutes'>,
@@ -28,13 +31,13 @@ export const routesLeft = (
 
 export const isBelow = (hostname: string, domain: string): boolean => hostname === domain || hostname.endsWith(`.${domain}`)
 
-/** The host that the instance itself answers at: no project may take it. */
+/** The host name at which the instance itself answers; projects cannot use it. */
 export function instanceHostname(publicUrl: string): string | null {
   const hostname = URL.parse(publicUrl)?.hostname ?? ''
   return hostname && !isAddress(hostname) ? hostname.toLowerCase() : null
 }
 
-/** True for the slug whose free host name would be the instance's own. */
+/** Whether the slug's free host name would be the instance's own. */
 export const isInstanceSlug = (slug: string, { settings, publicUrl }: Pick<ProjectsDeps, 'settings' | 'publicUrl'>): boolean =>
   freeHostname({ slug }, settings.baseDomain) === instanceHostname(publicUrl())
 
@@ -42,7 +45,7 @@ export const isAddress = (hostname: string): boolean => isIP(hostname.replace(/^
 
 export type UrlSettings = { ports: { http: number; https: number | null } }
 
-/** Until the edge says where it listens, the settings do. */
+/** The ports that the edge listens on; those of the settings until the edge has started. */
 export const urlSettings = ({ projectPorts, settings }: Pick<ProjectsDeps, 'projectPorts' | 'settings'>): UrlSettings => ({
   ports: projectPorts.edge?.ports() ?? { http: settings.edgePort, https: settings.edgeTlsPort },
 })
@@ -54,7 +57,7 @@ export function urlOf(hostname: string, tls: RouteStatus['tls'], { ports }: UrlS
 
 export interface RouteFacts {
   domains: readonly DomainRow[]
-  /** Of production. */
+  /** Service routes of production. */
   services?: readonly ServiceRoute[]
   edge: Pick<EdgeRoutes, 'routeStatus'> | undefined
   baseDomain: string
@@ -67,7 +70,10 @@ export const notTaken = {
   reason: 'The edge has not taken this route yet',
 } as const satisfies RouteStatus
 
-/** The free route first, then those of services, then the project's own domains. A worker answers no requests, so it has no free route. */
+/**
+ * The free route first, then service routes, then the project's own domains. A worker answers no requests, so it has no free
+ * route.
+ */
 export function routesOf(project: Pick<ProjectRow, 'slug' | 'type' | 'serviceRoutes'>, facts: RouteFacts): ProjectRoute[] {
   const { domains, services = [], edge, baseDomain, urls } = facts
   const hostname = freeHostname(project, baseDomain)
@@ -90,7 +96,7 @@ export function routesOf(project: Pick<ProjectRow, 'slug' | 'type' | 'serviceRou
   return routes
 }
 
-/** The address that works now: the primary domain once it is verified and served, else the free one. */
+/** The URL that works now: the primary domain once it is verified and served, else the free host name. */
 export function workingUrl(routes: readonly ProjectRoute[], domains: readonly DomainRow[]): string | null {
   const primary = routes.find((route) => route.primary)
   if (!primary || primary.kind === 'free') return primary?.url ?? null

@@ -22,9 +22,9 @@ import { insertEnvironment, insertProject, type NewProject, takenSlugs } from '.
 import { fetchNamed } from '../uploads/stored-upload.ts'
 import { claimUpload } from '../uploads/upload-claim.ts'
 
-/** What is recorded with a project or not at all. */
+/** Rows that are recorded in the same transaction as a project. */
 export interface RecordedWith {
-  /** Of production, all of them secret. */
+  /** Variables of production, all of them secret. */
   secrets: readonly { key: string; value: string }[]
   record(project: ProjectRow, db: Db): Promise<void>
 }
@@ -116,7 +116,10 @@ async function insertAs(slug: string, row: NewProject, db: Db): Promise<ProjectR
   return (await insertProject(db, { ...row, slug })) ?? fail('slug_taken', { field: 'slug' })
 }
 
-/** The unique slug decides between two of one name made at once: the one that comes second takes another. */
+/**
+ * Inserts the project with the first free slug. The unique index decides between concurrent projects of one name; the second
+ * one takes another slug.
+ */
 async function insertUnderFreeSlug(row: NewProject, db: Db, deps: ProjectsDeps): Promise<ProjectRow> {
   const { base, free } = await freeSlugs(row.name, db, deps)
   for (const slug of free) {
@@ -126,7 +129,7 @@ async function insertUnderFreeSlug(row: NewProject, db: Db, deps: ProjectsDeps):
   return insertAs(chanceSlug(base), row, db)
 }
 
-/** The slug that a project of this name gets by itself; one that it may have got so stays. */
+/** The slug that a project of this name gets automatically; a slug that was derived from the name is kept. */
 export async function slugOfName({ name, slug }: Pick<ProjectRow, 'name' | 'slug'>, db: Db, deps: ProjectsDeps): Promise<string> {
   const { base, free } = await freeSlugs(name, db, deps)
   const isOfName = slug === base || (slug.startsWith(`${base}-`) && /^(\d|[0-9a-f]{8})$/.test(slug.slice(base.length + 1)))

@@ -22,17 +22,17 @@ interface RemovalPayload extends DeletionOptions {
   projectId: string
 }
 
-/** Committed with the mark `deletingSince`: whatever happens to this process or this request, the removal goes on. */
+/** Enqueued in the transaction that sets `deletingSince`: the removal continues also after this process or the request ends. */
 const removal = sharedKind<RemovalPayload>('projects.remove')
 const uniqueKey = (projectId: string) => `${removal.kind}:${projectId}`
 const netAfterMs = 60_000
-/** An instance that is just being started is started before it is stopped. */
+/** Longest wait for a start that is in progress, before its instance is stopped. */
 const longestStartMs = 30_000
 
 export interface Deletion {
   preview(project: ProjectRow): Promise<{ items: DeletionItem[]; blockedBy: WorkUnderWay[] }>
   remove(project: ProjectRow, options: DeletionOptions & { force: boolean }): Promise<DeletionItem[]>
-  /** A copy that was kept when the project left, with its volumes. */
+  /** Removes the copy that was kept when the project moved away, with its volumes. */
   removeKept(project: ProjectRow): Promise<void>
   job: ReturnType<typeof removalJob>
 }
@@ -61,7 +61,10 @@ export function createDeletion(deps: ProjectsDeps): Deletion {
   }
 }
 
-/** From here on nothing changes the project or starts work on it; the removal is in the queue in case this process dies. */
+/**
+ * Marks the project as being deleted: no change and no operation begins after it. The removal job is enqueued in case this
+ * process dies.
+ */
 async function mark(project: ProjectRow, options: DeletionOptions & { force: boolean }, deps: ProjectsDeps): Promise<void> {
   const { force, deleteVolumes } = options
   await deps.database.transaction(async (bound) => {
@@ -91,7 +94,7 @@ export async function removeSoon(
   bound.signal(projectsTopic, { projectId } satisfies ProjectSignal)
 }
 
-/** The parts in their order, the project's own rows last: a project that is still there is not removed whole. */
+/** Removes the parts in order, and the project's own rows last: while the project row exists, the removal is incomplete. */
 async function removeAll(project: ProjectRow, options: DeletionOptions, deps: ProjectsDeps): Promise<void> {
   await untilNoneHeld(project.id, deps, longestStartMs)
   for (const part of partsOf(deps)) {
@@ -114,7 +117,7 @@ async function removeAll(project: ProjectRow, options: DeletionOptions, deps: Pr
 const removalJob = (deps: ProjectsDeps, removeOnce: (project: ProjectRow, options: DeletionOptions) => Promise<void>) =>
   job<RemovalPayload, unknown>(removal, {
     deadlineMs: 60 * 60_000,
-    // A server may be away for weeks; what was asked for is not forgotten over it.
+    // A server may be unreachable for weeks; the removal is retried until it succeeds.
     maxAttempts: Number.MAX_SAFE_INTEGER,
     async run({ projectId, deleteVolumes }) {
       const project = await findAnyProject(deps.database.db, projectId)
@@ -136,5 +139,5 @@ export async function blockedBy(
   return thatMeet({ kind: 'delete', environment }, underWay, 'refuse').map(showOperation)
 }
 
-/** Logs last: everything else may write to them until it is gone. */
+/** Logs last: every other part may write to them until it is removed. */
 const partsOf = (deps: ProjectsDeps) => [...(deps.projectPorts.parts ?? []), logsPart(deps)]

@@ -24,14 +24,16 @@ interface RemovalPayload extends DeletionOptions {
   environmentId: string
 }
 
-/** Committed with the mark `deletingSince`, as a project's is: whatever happens to this process, the removal goes on. */
+/**
+ * Enqueued in the transaction that sets `deletingSince`, as a project's removal is: it continues also after this process ends.
+ */
 const removal = sharedKind<RemovalPayload>('projects.remove-environment')
 const uniqueKey = (environmentId: string) => `${removal.kind}:${environmentId}`
 const netAfterMs = 60_000
 
 interface EnvironmentDeletionOptions extends DeletionOptions {
   force: boolean
-  /** A pull request was closed: its preview shares nothing with the data that is restored or moved. */
+  /** A pull request was closed: its preview shares no data with a restore or a move. */
   isAutomatic?: boolean
 }
 
@@ -88,7 +90,7 @@ async function mark(
     const current = (await findEnvironment(bound.db, project.id, environment.slug)) ?? fail('not_found')
     if (current.id !== environment.id) fail('not_found')
     if (current.deletingSince !== null) fail('conflict', { words: 'The environment is being deleted already' })
-    // Its deployments are cancelled by force, and nothing else of the project is.
+    // With `force`, deployments of the environment are cancelled; other operations still refuse the deletion.
     const kind = force ? 'change' : 'delete'
     await refuseOperation({ projectId: project.id, environment: environment.slug, kind, isAutomatic }, bound, deps)
     const now = nowOf(deps)
@@ -102,7 +104,7 @@ async function mark(
   })
 }
 
-/** What hangs on it first, its own rows last: an environment that is still listed is not removed whole. */
+/** Removes the parts first and the environment's own rows last: while the row exists, the removal is incomplete. */
 async function removeAll(
   project: ProjectRow,
   environment: EnvironmentRow,
@@ -124,7 +126,7 @@ const removalJob = (
 ) =>
   job<RemovalPayload, unknown>(removal, {
     deadlineMs: 60 * 60_000,
-    // A server may be away for weeks; what was asked for is not forgotten over it.
+    // A server may be unreachable for weeks; the removal is retried until it succeeds.
     maxAttempts: Number.MAX_SAFE_INTEGER,
     async run({ projectId, environmentId, deleteVolumes }) {
       const { db } = deps.database

@@ -6,7 +6,7 @@ import type { WorkUnderWay } from '../project-part.ts'
 import { allEnvironments, allRules, allVariableNames, domainsOf, findUpload } from '../store.ts'
 import { isNamedByAnother } from '../uploads/upload-claim.ts'
 
-/** What of a project this module keeps itself, for the deletion's list. */
+/** Items that this module stores for a project, for the list of a deletion. */
 export async function ownItems(project: ProjectRow, deps: ProjectsDeps): Promise<DeletionItem[]> {
   const { db } = deps.database
   const { id, name, localPath, uploadSessionId } = project
@@ -38,7 +38,7 @@ export const removed = (kind: string, id: string, name: string, sizeBytes: numbe
 
 const sharedUpload = { kept: true, reason: 'Another project is made of it, too' }
 
-/** Shows the name alone: paths of the machine are for operators. */
+/** Shows only the folder's name: paths of the machine are visible to operators alone. */
 const keptFolder = (name: string): DeletionItem => ({
   kind: 'folder',
   id: name,
@@ -48,13 +48,13 @@ const keptFolder = (name: string): DeletionItem => ({
   reason: 'It is your own folder, which Berth only reads',
 })
 
-/** What a deletion answers with. */
+/** Response of a deletion. */
 export const removedAndKept = (items: readonly DeletionItem[]) => ({
   removed: items.filter(({ kept }) => !kept),
   kept: items.filter(({ kept }) => kept),
 })
 
-/** What a preview answers with: the same list, and how much room it gives back. */
+/** Response of a deletion preview: the same list, and the disk space that it frees. */
 export const shownPreview = ({ items, blockedBy }: { items: DeletionItem[]; blockedBy: WorkUnderWay[] }) => ({
   items,
   totalSizeBytes: items.reduce((sum, { kept, sizeBytes }) => sum + (kept ? 0 : (sizeBytes ?? 0)), 0),

@@ -14,12 +14,12 @@ interface PowerPayload {
   projectId: string
 }
 
-/** Makes what runs match what is recorded: the net below a process that dies, or a driver that fails, halfway. */
+/** Reconciles the running workload with the recorded state: the fallback if a process dies or a driver fails halfway. */
 const settlePower = sharedKind<PowerPayload>('projects.settle-power')
 const uniqueKey = (projectId: string) => `${settlePower.kind}:${projectId}`
 const netAfterMs = 60_000
 
-/** Recorded before anything stops, so that no push slips in between; undone when stopping fails. */
+/** Records the state before anything is stopped, so that no push starts a deployment in between; reverted when stopping fails. */
 export async function disableProject(project: ProjectRow, deps: ProjectsDeps): Promise<ProjectRow> {
   const { row, operation, wasEnabled } = await record(project, 'disable', deps)
   await keepLease(operation, deps, async () => {
@@ -27,7 +27,7 @@ export async function disableProject(project: ProjectRow, deps: ProjectsDeps): P
       await deps.projectPorts.power?.takeOffline(project.id, disabledText)
     } catch (error) {
       deps.log.error({ err: error, projectId: project.id }, 'a project could not be taken offline')
-      // The net stays in the queue: part of the project may have stopped, and is to be as it is recorded.
+      // The reconcile job stays queued: part of the project may have stopped, and must match the recorded state again.
       if (wasEnabled) await changeProject(project, deps, () => ({ enabled: true }), { kind: 'enable' })
       const why = error instanceof EngineAway || error instanceof ServerAway ? `. ${error.message}` : ''
       fail('unavailable', {
@@ -41,7 +41,7 @@ export async function disableProject(project: ProjectRow, deps: ProjectsDeps): P
 
 const disabledText = 'The project was disabled'
 
-/** Deploys are allowed from the moment it is recorded; a start that fails shows as the project's status and is tried again. */
+/** Deployments are allowed from the moment the state is recorded. A failed start shows as the project's status and is retried. */
 export async function enableProject(project: ProjectRow, deps: ProjectsDeps): Promise<ProjectRow> {
   const { row, operation } = await record(project, 'enable', deps)
   await keepLease(operation, deps, async () => {
@@ -55,7 +55,7 @@ export async function enableProject(project: ProjectRow, deps: ProjectsDeps): Pr
   return row
 }
 
-/** While a restore or a move has stopped the project, nothing is done: it leaves the project as it is to be. */
+/** Does nothing while a restore or a move has stopped the project: that operation leaves the project in its correct state. */
 export const powerJob = (deps: ProjectsDeps) =>
   job<PowerPayload, unknown>(settlePower, {
     deadlineMs: 10 * 60_000,
@@ -67,7 +67,7 @@ export const powerJob = (deps: ProjectsDeps) =>
 async function settlePowerOf(projectId: string, deps: ProjectsDeps): Promise<void> {
   const { power } = deps.projectPorts
   let done: boolean | undefined
-  // What is recorded may change while it is being done.
+  // The recorded state may change while it is applied.
   for (;;) {
     const project = await findAnyProject(deps.database.db, projectId)
     if (!project || project.deletingSince !== null || isArriving(project)) return
@@ -79,7 +79,7 @@ async function settlePowerOf(projectId: string, deps: ProjectsDeps): Promise<voi
   }
 }
 
-/** Begins the operation in the transaction that records it. */
+/** Records the state and begins the operation, in one transaction. */
 async function record(project: ProjectRow, kind: 'enable' | 'disable', deps: ProjectsDeps) {
   const recorded: { operation?: ProjectOperationRow; wasEnabled: boolean } = { wasEnabled: false }
   const decide = async (current: ProjectRow, bound: Bound) => {
@@ -93,7 +93,7 @@ async function record(project: ProjectRow, kind: 'enable' | 'disable', deps: Pro
   return { row, wasEnabled: recorded.wasEnabled, operation: recorded.operation as ProjectOperationRow }
 }
 
-/** Takes the net away, unless somebody has recorded the opposite meanwhile: then it is needed more than ever. */
+/** Cancels the reconcile job, unless a caller has recorded the opposite state meanwhile: then the job runs at once. */
 async function settled(projectId: string, enabled: boolean, deps: ProjectsDeps): Promise<void> {
   if (!deps.projectPorts.power) return
   await deps.database.transaction(async (bound) => {
@@ -104,11 +104,11 @@ async function settled(projectId: string, enabled: boolean, deps: ProjectsDeps):
   })
 }
 
-/** One that is on its way here is started by its arrival, once its data is there. */
+/** A project that is being moved here is started by the import, once its data is complete. */
 const isArriving = ({ presence }: ProjectRow): boolean => presence === 'arriving' || presence === 'landing'
 const shouldRun = ({ enabled, presence }: ProjectRow): boolean => enabled === 1 && presence === 'here'
 
-/** What runs is made to match where the project is, at once, whatever else waits to be settled; one after the other. */
+/** Reconciles the running workload with the project's presence, at once and one job after the other. */
 export const settlePresence = (projectId: string, presence: ProjectRow['presence'], { enqueue }: Bound) =>
   enqueue(
     settlePower.of({ projectId }),

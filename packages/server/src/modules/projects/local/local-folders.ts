@@ -14,7 +14,7 @@ import { detectLocal } from '../settings/detect-local.ts'
 import { allowedFolder, localRoots } from '../source.ts'
 import { present } from '../store.ts'
 
-/** Looks into a folder below the roots. */
+/** Detects the framework of a folder below the allowed roots. */
 export async function scanFolder(path: string, { organizationId }: Caller, deps: ProjectsDeps) {
   const localPath = await allowedFolder(path, 'path', deps)
   return { ...showDetection(await detectLocal(localPath, organizationId)), gitProvider: 'local' as const, localPath }
@@ -22,13 +22,13 @@ export async function scanFolder(path: string, { organizationId }: Caller, deps:
 
 export type ImportBody = UpdateProject & { path: string }
 
-/** A project of the folder: what the body does not say, its files do. */
+/** Creates a project from a folder. Fields that the body does not name are taken from detection. */
 export async function importFolder({ path, ...body }: ImportBody, caller: Caller, deps: ProjectsDeps): Promise<ProjectRow> {
   for (const field of ['gitOwner', 'gitRepo', 'gitUrl', 'uploadSessionId'] as const)
     if (body[field]) refuse(field, 'cannot be given here: the source is the folder at path')
   if (body.gitProvider && body.gitProvider !== 'local') refuse('gitProvider', 'must be local')
   const localPath = await allowedFolder(path, 'path', deps)
-  // The scan of the folder names it, too.
+  // The result of scanning the folder contains this field too.
   if (body.localPath && body.localPath !== localPath)
     refuse('localPath', 'cannot be given here: the source is the folder at path')
   checkNames(body)
@@ -47,7 +47,7 @@ const detectable = [
   'type',
 ] as const
 
-/** Services are not copied: their file goes on saying what they are, also after it was changed. */
+/** Services are not copied: the Compose file defines them, also after it has changed. */
 function detectedFields(detection: Detection): UpdateProject {
   const fields: UpdateProject = {}
   for (const field of detectable) if (detection[field] !== null) Object.assign(fields, { [field]: detection[field] })
@@ -63,7 +63,7 @@ export interface LocalQuery {
   onlyIds: ReadonlySet<string> | null
 }
 
-/** Projects whose source is a folder, newest first; `sourceKind` says the same of one project. */
+/** Projects whose source is a folder, newest first; `sourceKind` decides the same for one project. */
 export function listLocal(
   db: Db,
   organizationId: string,
@@ -83,12 +83,12 @@ export function listLocal(
   return page(found, { limit, cursor, by: ['createdAt', 'id'], direction: 'desc' })
 }
 
-/** There, a folder, and still below the roots: what a deployment could read now. */
+/** Whether the path is an existing folder below the roots, which a deployment could read now. */
 export const folderExists = (path: string, { settings }: ProjectsDeps): Promise<boolean> =>
   resolveAllowed(path, localRoots(settings)).then(
     () => true,
     () => false,
   )
 
-/** As the contract shows it. */
+/** The detection as the contract shows it. */
 export const showDetection = (detection: Detection) => ({ ...detection, apps: detection.apps.map((app) => ({ ...app })) })

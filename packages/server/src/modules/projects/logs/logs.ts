@@ -17,7 +17,7 @@ export interface LogQuery {
 
 export const defaultTail = 200
 
-/** Of several services the exposed one's lines are meant unless another is named. */
+/** Filter of runtime logs. A project with several services shows the exposed service's lines unless the query names another. */
 export async function runtimeFilter(
   project: LogOwner,
   query: LogQuery,
@@ -35,7 +35,7 @@ export async function runtimeFilter(
 
 type LogOwner = Pick<ProjectRow, 'id' | 'services'>
 
-/** A project whose Compose file names its services stores none: what was deployed knows them. */
+/** The exposed service. A project whose Compose file names its services stores none; the deployment knows them. */
 async function defaultService(
   { id, services }: LogOwner,
   deploymentId: string | undefined,
@@ -67,11 +67,11 @@ export const showRequest = (entry: RequestEntry) => ({
   service: entry.service ?? null,
 })
 
-/** Where a reader that comes back left off; an id that is not ours starts anew. */
+/** Position at which a reconnecting client continues; an unknown id starts from the beginning. */
 export const resumeAfter = (lastEventId: string | null): { afterId?: string } =>
   lastEventId !== null && isLogId(lastEventId) ? { afterId: lastEventId } : {}
 
-/** What is kept of a project's logs goes after everything that writes to them. */
+/** Logs of a project; removed after every part that writes to them. */
 export function logsPart({ logStore }: Pick<ProjectsDeps, 'logStore'>): ProjectPart {
   const kinds: LogKind[] = ['runtime', 'requests', 'deployments']
   const isThere = async (projectId: string, kind: LogKind) => (await logStore.tail(projectId, kind, { limit: 1 })).length > 0

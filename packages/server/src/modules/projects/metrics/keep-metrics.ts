@@ -3,12 +3,12 @@ import type { Database } from '../../../platform/database.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import { addRestarts, environmentIds, type MetricRow, minuteSeconds, upsertMetrics } from './metric-rows.ts'
 
-/** What everything that ran of an environment has used in a minute, as far as one control plane has looked. */
+/** Resource usage of an environment in one minute, as far as one control plane observed it. */
 export interface UsageMinute {
   counter: string
   projectId: string
   environment: string
-  /** Milliseconds since 1970 of the minute's beginning. */
+  /** Beginning of the minute, in milliseconds since 1970. */
   at: number
   cpuMs: number
   observedMs: number
@@ -33,7 +33,7 @@ export const keepUsage = (minutes: readonly UsageMinute[], database: Database): 
 
 const minuteMs = minuteSeconds * 1000
 
-/** Services of an environment ended by themselves; counted within the transaction that records it. */
+/** Counts services of an environment that exited unexpectedly; called in the transaction that records the exit. */
 export async function keepRestarts(
   db: Db,
   { projectId, environment, at, count }: { projectId: string; environment: string; at: number; count: number },
@@ -47,7 +47,7 @@ export async function keepRestarts(
 
 type Key = Pick<UsageMinute, 'counter' | 'projectId' | 'environment' | 'at'>
 
-/** What is told of an environment that is gone is dropped. */
+/** Stores minutes; those of a deleted environment are dropped. */
 async function keep<Minute extends Key>(
   minutes: readonly Minute[],
   numbers: (minute: Minute) => Omit<MetricRow, 'environmentId' | 'spanSeconds' | 'at' | 'counter'>,
@@ -61,7 +61,7 @@ async function keep<Minute extends Key>(
       if (!environmentId) return []
       return [{ environmentId, spanSeconds: minuteSeconds, at: minute.at, counter: minute.counter, ...numbers(minute) }]
     })
-    // In one order for all who write, so that none waits for another that waits for it.
+    // All writers use the same order, which prevents deadlocks.
     rows.sort((one, other) =>
       one.environmentId < other.environmentId ? -1 : one.environmentId > other.environmentId ? 1 : one.at - other.at,
     )

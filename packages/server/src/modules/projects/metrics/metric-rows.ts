@@ -12,7 +12,7 @@ export const coarseSeconds = 1800
 const rowsAtOnce = 500
 const rowsAPage = 2_000
 
-/** Each replaces what the same counter wrote of the same span. */
+/** Each row replaces the one that the same counter wrote for the same span. */
 export async function upsertMetrics(db: Db, rows: readonly MetricRow[]): Promise<void> {
   for (let at = 0; at < rows.length; at += rowsAtOnce)
     await db
@@ -34,7 +34,7 @@ export async function upsertMetrics(db: Db, rows: readonly MetricRow[]): Promise
       .execute()
 }
 
-/** Adds to what the counter wrote of the minute before. */
+/** Adds to the count that the same counter wrote for the minute. */
 export const addRestarts = (db: Db, row: MetricRow): Promise<unknown> =>
   db
     .insertInto('metrics')
@@ -46,7 +46,7 @@ export const addRestarts = (db: Db, row: MetricRow): Promise<unknown> =>
     )
     .execute()
 
-/** By `project/slug`; those that are not there, or are going, are left out. */
+/** Environment ids by `projectId/slug`; environments that do not exist or are being deleted are left out. */
 export async function environmentIds(db: Db, projectIds: readonly string[]): Promise<Map<string, string>> {
   const found = new Map<string, string>()
   for (let at = 0; at < projectIds.length; at += rowsAtOnce) {
@@ -62,7 +62,7 @@ export async function environmentIds(db: Db, projectIds: readonly string[]): Pro
   return found
 }
 
-/** In pages, so that a long span does not hold up everybody else. */
+/** Reads in pages, so that a long span does not block other queries. */
 export async function* metricsWithin(db: Db, environmentId: string, from: number, to: number): AsyncGenerator<MetricRow> {
   for (const spanSeconds of [coarseSeconds, minuteSeconds]) {
     let [after, counter] = [from, '']
@@ -87,7 +87,7 @@ export async function* metricsWithin(db: Db, environmentId: string, from: number
   }
 }
 
-/** Some environments that have minutes from before that time. */
+/** Some environments that have minute rows from before that time. */
 export const withOldMinutes = async (db: Db, before: number, limit: number): Promise<string[]> =>
   (
     await db
@@ -100,7 +100,7 @@ export const withOldMinutes = async (db: Db, before: number, limit: number): Pro
       .execute()
   ).map(({ environmentId }) => environmentId)
 
-/** The oldest minutes from before that time become half hours: a page of them, whole minutes only. */
+/** Merges the oldest minute rows from before that time into half-hour rows, one page at a time, whole minutes only. */
 export async function joinMinutes(db: Db, environmentId: string, before: number): Promise<void> {
   const page = await oldestMinutes(db, environmentId, before)
   const end = page.length < rowsAPage ? before : (page.at(-1)?.at ?? before)

@@ -15,7 +15,7 @@ const hourMs = 3600_000
 const usualPoints = 360
 const usualSteps = [60, 300, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400]
 
-/** What is asked for, as whole steps. Nothing lies before what is kept, and nothing after now. */
+/** The requested span, in whole steps, limited to the retention period and to the present. */
 export function spanOf(query: { from?: string; to?: string; stepSeconds?: number }, now: number): Span {
   const to = Math.min(now, query.to === undefined ? now : timeOf('to', query.to))
   const asked = query.from === undefined ? to - hourMs : timeOf('from', query.from)
@@ -34,13 +34,13 @@ export function spanOf(query: { from?: string; to?: string; stepSeconds?: number
   return whole
 }
 
-/** A leap second is a time to the schema and none to the clock. */
+/** A leap second is valid in the schema but not for `Date.parse`. */
 function timeOf(field: 'from' | 'to', value: string): number {
   const time = Date.parse(value)
   return Number.isNaN(time) ? refuse(field, 'is not a time') : time
 }
 
-/** A point for every step, in order, whether anything happened or not. */
+/** Returns one point per step, in order, also for steps without data. */
 export async function pointsOf(rows: AsyncIterable<MetricRow>, { from, to, stepSeconds }: Span): Promise<MetricPoint[]> {
   const stepMs = stepSeconds * 1000
   const steps = Array.from({ length: Math.round((to - from) / stepMs) }, () => undefined as Step | undefined)

@@ -10,13 +10,13 @@ const dayMs = 24 * 3600_000
 const coarseMs = coarseSeconds * 1000
 const environmentsAtOnce = 100
 
-/** For so long each minute is kept by itself. */
+/** Retention of minute rows; older ones are merged into half hours. */
 export const minutesKeptMs = 2 * dayMs
 export const keptMs = limits.metricDays * dayMs
 
 export const thinSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, rhythm: { everySeconds: 3600 } }
 
-/** Makes half hours of minutes that are older than two days, and forgets what is older than thirty. */
+/** Merges minutes older than two days into half hours, and deletes rows older than the retention period. */
 export const thinJob = (deps: ProjectsDeps) =>
   job<Nothing, unknown>(kind, { deadlineMs: 30 * 60_000, run: (_payload, _deps, abort) => thinMetrics(deps, abort) })
 

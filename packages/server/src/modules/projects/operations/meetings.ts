@@ -43,7 +43,7 @@ const deploying: Meetings = {
 /** The deployment has failed or was cancelled, and the instances that it started are being stopped. */
 const discarding: Meetings = { ...all('beside'), restore: 'wait', move: 'wait' }
 
-/** Starts and stops of what is deployed are short, and take turns by themselves. */
+/** Starts and stops of a deployed project are short, and are serialized elsewhere. */
 const switching: Meetings = { ...all('beside'), restore: 'wait', move: 'wait', delete: 'wait' }
 
 /** The project still serves: an instance that crashed is restarted, and a request wakes it. */
@@ -105,7 +105,7 @@ const queues: readonly (readonly OperationKind[])[] = [
 export const shareQueue = (left: { kind: OperationKind }, right: { kind: OperationKind }): boolean =>
   queues.some((queue) => queue.includes(left.kind) && queue.includes(right.kind))
 
-/** Those of the operations under way that lead to `meeting`. */
+/** The operations under way whose table entry for the requested one is `meeting`. */
 export const thatMeet = <Row extends UnderWay>(
   requested: RequestedOperation,
   underWay: readonly Row[],

@@ -4,13 +4,13 @@ import { preparedQuery } from '../../../platform/db/prepared.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { OperationPhase, ProjectOperationRow } from '../../../platform/db/tables/projects.ts'
 
-/** The SQL of operations that are under way. */
+/** SQL of operations that are under way. */
 
 const ofProject = preparedQuery<{ projectId: string }, ProjectOperationRow>((db, { projectId }) =>
   db.selectFrom('projectOperations').selectAll().where('projectId', '=', projectId).orderBy('startedAt').orderBy('id'),
 )
 
-/** Oldest first. An operation whose lease has run out has ended: its process died. */
+/** Operations of a project, oldest first. One whose lease has expired counts as ended: its process died. */
 export async function listOperations(db: Db, projectId: string, now: number): Promise<ProjectOperationRow[]> {
   const rows = await ofProject.all(db, { projectId })
   return rows.filter(({ heldUntil }) => heldUntil === null || heldUntil > now)
@@ -25,7 +25,7 @@ export async function listPauses(db: Db): Promise<{ projectId: string; kind: 're
   return rows.flatMap(({ projectId, kind }) => (kind === 'restore' || kind === 'move' ? [{ projectId, kind }] : []))
 }
 
-/** For a page of projects at once. */
+/** Operations of a page of projects. */
 export function operationsOf(
   db: Db,
   projectIds: readonly string[],

@@ -32,7 +32,7 @@ const advice: Partial<Record<OperationKind, (id: string) => string>> = {
   delete: () => 'A deletion cannot be cancelled.',
 }
 
-/** As `deletion-preview` lists it. */
+/** The operation as `deletion-preview` lists it. */
 export const showOperation = (row: Shown): { kind: string; id: string; status: string } => ({
   kind: labels[row.kind],
   id: row.subjectId ?? row.id,

@@ -38,7 +38,7 @@ export async function refuseOperation(
 
 export interface BegunOperation {
   operation: ProjectOperationRow
-  /** Its job is not to be enqueued: `ProjectPart.resume` does that when the operations that it waits for have ended. */
+  /** The caller must not enqueue its job: `ProjectPart.resume` does that when the awaited operations have ended. */
   isHeld: boolean
 }
 
@@ -93,7 +93,7 @@ export async function enterStopped(subjectId: string, { db }: Pick<Bound, 'db'>)
   return row !== undefined
 }
 
-/** A deployment is over; it ends as an operation when the instances that it started are stopped. */
+/** The deployment has ended; its operation ends when the instances that it started are stopped. */
 export async function enterDiscarding(subjectId: string, { db }: Pick<Bound, 'db'>): Promise<void> {
   const row = await findBySubject(db, subjectId)
   if (row) await setPhase(db, row.id, 'discarding')
@@ -107,7 +107,7 @@ export async function enterUndoing(subjectId: string, { db }: Pick<Bound, 'db'>)
 
 const pollMs = 250
 
-/** After `enterStopped`: resolves when every operation that was under way before has ended. */
+/** Called after `enterStopped`: resolves when every operation that was under way before has ended. */
 export async function untilAlone(subjectId: string, { database, clock }: Waiting, abort: AbortSignal): Promise<void> {
   for (;;) {
     const row = await findBySubject(database.db, subjectId)
@@ -116,7 +116,7 @@ export async function untilAlone(subjectId: string, { database, clock }: Waiting
   }
 }
 
-/** Resolves when no process holds an operation of the project any more, or after `mostMs`: a start may hang. */
+/** Resolves when no process holds an operation of the project any more, or after `mostMs`: a start may time out. */
 export async function untilNoneHeld(projectId: string, { database, clock }: Waiting, mostMs: number): Promise<void> {
   for (const giveUpAt = Date.now() + mostMs; Date.now() < giveUpAt; await pause(pollMs)) {
     const underWay = await listOperations(database.db, projectId, nowOf({ clock }))
@@ -131,7 +131,7 @@ export async function endOperation(subjectId: string, bound: Pick<Bound, 'db' | 
   const { db } = bound
   const row = await findBySubject(db, subjectId)
   if (!row) return
-  // An operation that begins to wait for this one must see it end, or be seen here.
+  // A concurrent operation either sees this one end, or is already visible here as waiting.
   await lockProject(bound, row.projectId)
   await deleteOperation(db, row.id)
   if (pausePhases.includes(row.phase)) bound.signal(projectsTopic, { projectId: row.projectId } satisfies ProjectSignal)

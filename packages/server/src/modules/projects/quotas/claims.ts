@@ -1,7 +1,7 @@
 import type { Resources, Service } from '@berth/contract'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 
-/** What something may use of the machine at once. */
+/** Maximum resources that a workload may use at once. */
 export interface Claim {
   cpuCores: number
   memoryMb: number
@@ -9,13 +9,13 @@ export interface Claim {
 
 export const noClaim: Claim = { cpuCores: 0, memoryMb: 0 }
 
-/** Cores are given in hundredths, and added as such. */
+/** Adds two claims. Cores have two decimals, so the sum is rounded to hundredths. */
 export const add = (one: Claim, other: Claim): Claim => ({
   cpuCores: Math.round((one.cpuCores + other.cpuCores) * 100) / 100,
   memoryMb: one.memoryMb + other.memoryMb,
 })
 
-/** Of one environment: what is planned there may be more than its settings say, as long as it is there. */
+/** The larger of an environment's two claims: a planned deployment may take more than its settings, as long as it exists. */
 export const larger = (one: Claim, other: Claim): Claim => ({
   cpuCores: Math.max(one.cpuCores, other.cpuCores),
   memoryMb: Math.max(one.memoryMb, other.memoryMb),
@@ -23,7 +23,7 @@ export const larger = (one: Claim, other: Claim): Claim => ({
 
 type Configured = Pick<ProjectRow, 'type' | 'resources' | 'services' | 'enabled'>
 
-/** What the settings give to each environment of a project. Nothing runs of one that is disabled, and of plain pages. */
+/** Resources that the settings give to each environment of a project; none for a disabled project or a static site. */
 export function configuredClaim({ type, resources, services, enabled }: Configured): Claim {
   if (!enabled || type === 'static') return noClaim
   const { production } = JSON.parse(resources) as Pick<Resources, 'production'>

@@ -17,7 +17,10 @@ const words: Record<Counted, { what: string; less: string }> = {
   memoryMb: { what: 'MB of memory', less: 'give projects less memory, disable one or close a preview' },
 }
 
-/** What an operator has said of the organisation counts before the settings of the instance, which are not for their own. */
+/**
+ * Limits of an organisation. An operator's override takes precedence over the instance's settings, which do not limit the
+ * operators' own organisation.
+ */
 export async function limitsOf(db: Db, organizationId: string, { settings }: Pick<QuotaDeps, 'settings'>): Promise<QuotaLimits> {
   const { projects, cpuCores, memoryMb, builds } = settings.quotas
   const own = { projects, cpuCores, memoryMb, builds }
@@ -30,8 +33,8 @@ const unlimited: QuotaLimits = { projects: null, cpuCores: null, memoryMb: null,
 const hasLimit = (limits: QuotaLimits, names: readonly QuotaName[]) => names.some((name) => limits[name] !== null)
 
 /**
- * To be called in the transaction that made more of something, after it did: two at once that would both fit alone are
- * counted one after the other. What was too much before is in nobody's way who makes more of something else.
+ * Called in the transaction that increased the usage, after the increase: the lock counts two concurrent increases one after
+ * the other. A quota that was exceeded before does not refuse an increase of another one.
  */
 export async function refuseOverQuota(
   { db, lock }: Pick<Bound, 'db' | 'lock'>,
@@ -52,21 +55,21 @@ export async function refuseOverQuota(
   const [first] = details
   if (first)
     throw new Failure('quota_exceeded', {
-      words: `Quota ${first.field}: ${first.message}, or ask whoever runs this service for more`,
+      words: `Quota ${first.field}: ${first.message}, or ask the operator of this service for more`,
       field: first.field,
       details,
     })
 }
 
-/** What a change of a project's settings takes more of. */
+/** Resources that a change of a project's settings increases. */
 export function raisedBy(before: ProjectRow, after: ProjectRow): Counted[] {
   const [had, has] = [configuredClaim(before), configuredClaim(after)]
-  // What stopped comes back as it was, which may be more than the settings say.
+  // A stopped project returns with its deployed resources, which may exceed its settings.
   const isBack = before.enabled === 0 && after.enabled === 1
   return (['cpuCores', 'memoryMb'] as const).filter((name) => isBack || has[name] > had[name])
 }
 
-/** For the organisation's record; null where it is held to nothing. */
+/** Quotas for the organisation's record; null where it has no limit. */
 export async function showQuotas(db: Db, organizationId: string, deps: QuotaDeps): Promise<Quotas | null> {
   const limits = await limitsOf(db, organizationId, deps)
   if (!hasLimit(limits, ['projects', 'cpuCores', 'memoryMb', 'builds'])) return null

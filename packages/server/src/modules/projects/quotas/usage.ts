@@ -6,14 +6,14 @@ export interface Usage extends Claim {
   projects: number
 }
 
-/** What an organisation has: its projects, and what each environment of them may use at once. */
+/** Usage of an organisation: its projects, and the most that each of their environments may use at once. */
 export async function usageOf(db: Db, organizationId: string, { allotted }: ProjectPorts): Promise<Usage> {
   const projects = await db
     .selectFrom('projects')
     .select(['id', 'type', 'resources', 'services', 'enabled'])
     .where('organizationId', '=', organizationId)
     .where('deletingSince', 'is', null)
-    // What is on its way here counts as well: else many moves at once would each find room.
+    // Projects that are being moved here count too: otherwise concurrent moves would together exceed the quota.
     .where('presence', '!=', 'departed')
     .execute()
   const environments = await db

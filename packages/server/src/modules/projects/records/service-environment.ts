@@ -1,7 +1,7 @@
 import { type Service, secretMask } from '@berth/contract'
 import { refuse } from '../../../platform/failure.ts'
 
-/** As reads show them: a Compose file often holds passwords, so each value is the mask. */
+/** Services as reads show them: a Compose file often holds passwords, so each value is masked. */
 export const maskedServices = (services: readonly Service[]): Service[] =>
   services.map((service) =>
     service.environment
@@ -9,7 +9,7 @@ export const maskedServices = (services: readonly Service[]): Service[] =>
       : service,
   )
 
-/** The mask sent back stands for the stored value of the same service and variable; it is itself never stored. */
+/** A mask sent back stands for the stored value of the same service and variable; the mask itself is never stored. */
 export function withStoredValues<Body extends { services?: Service[] | null }>(body: Body, stored: readonly Service[]): Body {
   if (!body.services) return body
   const services = body.services.map((service, at) => {

@@ -8,7 +8,7 @@ export interface StatusFacts {
   isBeingDeleted: boolean
   /** The restore or move that is under way. */
   operation: Pick<ProjectOperationRow, 'kind' | 'phase' | 'startedAt'> | undefined
-  /** Of production; undefined: never deployed. */
+  /** Deployments of production; undefined: never deployed. */
   deployments: DeploymentSummary | undefined
   running: RunningState | undefined
 }
@@ -18,7 +18,7 @@ export interface StatusWords {
   statusReason: string | null
 }
 
-/** The one place that says how a project is, from what is true. */
+/** Derives the project's status from current facts; no other code decides it. */
 export function statusOf(facts: StatusFacts): StatusWords {
   if (facts.isBeingDeleted) return say('deleting', 'The project is being deleted')
   if (!facts.operation) return settledStatus(facts)
@@ -29,7 +29,7 @@ export function statusOf(facts: StatusFacts): StatusWords {
   return say(settledStatus(facts).status, reason)
 }
 
-/** Without regard to a restore or a move. */
+/** The status when no restore or move is under way. */
 function settledStatus({ enabled, deployments, running }: StatusFacts): StatusWords {
   if (!enabled) return say('disabled', 'The project is disabled: deploys are paused and it is offline')
   if (!deployments) return say('created', 'Nothing was deployed yet')

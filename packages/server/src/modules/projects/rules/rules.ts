@@ -18,7 +18,7 @@ import { checkRuleConfig, type RuleConfig } from './rule-config.ts'
 
 type ProjectKey = Pick<ProjectRow, 'id' | 'organizationId'>
 
-/** In the order of their making. */
+/** Rules of a project, oldest first. */
 export const listRules = (
   db: Db,
   projectId: string,
@@ -67,11 +67,11 @@ function ruleColumns(body: CreateRule, now: number): RuleColumns {
   return { ...standing, ...scopeColumns(body, now), config: JSON.stringify(checkRuleConfig(body.kind, body.config)) }
 }
 
-/** Rules that arrive with a project, judged as if each had been sent by itself. */
+/** Validates the rules of an imported project as if a client had sent each of them. */
 export const checkedRules = (bodies: readonly CreateRule[], now: number): RuleColumns[] =>
   bodies.map((body) => ruleColumns(body, now))
 
-/** The project has exactly these rules afterwards. One that it has already stays as it is, its id and hits included. */
+/** Makes these the only rules of the project. An equal existing rule is kept, with its id and hits. */
 export async function replaceRules(db: Db, projectId: string, rules: readonly RuleColumns[], now: number): Promise<void> {
   const kept = await rulesOf(db, projectId)
   for (const [at, rule] of rules.entries()) {
@@ -88,7 +88,7 @@ export async function replaceRules(db: Db, projectId: string, rules: readonly Ru
 const isSameRule = (row: RouteRuleRow, rule: RuleColumns): boolean =>
   (Object.keys(rule) as (keyof RuleColumns)[]).every((column) => row[column] === rule[column])
 
-/** Each field, and each field of the config, is left as it is when not named. */
+/** Changes the named fields, of the rule and of its config; absent ones are left unchanged. */
 export async function updateRule(rule: RouteRuleRow, organizationId: string, body: UpdateRule, deps: ProjectsDeps) {
   refuseUnstorable(body)
   const now = nowOf(deps)
@@ -106,7 +106,7 @@ export async function updateRule(rule: RouteRuleRow, organizationId: string, bod
       .where('id', '=', rule.id)
       .returningAll()
       .executeTakeFirstOrThrow()
-    // Rules that are beyond the bounds already may be switched off and made smaller.
+    // Existing rules above the limit can still be disabled or made smaller.
     if (config.length > current.config.length) await refuseManyRules(bound, project, 'config')
     return changed
   })
@@ -118,7 +118,7 @@ export const removeRule = (rule: RouteRuleRow, organizationId: string, deps: Pro
     if (numDeletedRows === 0n) fail('not_found')
   })
 
-/** What somebody has said of it, as they would say it again. */
+/** The rule's fields as a client would send them. */
 export const ruleFields = (row: RouteRuleRow) => ({
   kind: row.kind,
   enabled: row.enabled === 1,
@@ -138,21 +138,21 @@ export const showRule = (row: RouteRuleRow): RouteRule => ({
   updatedAt: iso(row.updatedAt),
 })
 
-/** A rule of another kind starts from nothing; `null` takes a field away. */
+/** A rule that changes its kind starts with an empty config; `null` removes a field. */
 function mergedConfig(current: RouteRuleRow, { kind = current.kind, config = {} }: UpdateRule): RuleConfig {
   const before = kind === current.kind ? (JSON.parse(current.config) as RuleConfig) : {}
   const merged = Object.entries({ ...before, ...config }).filter(([, value]) => value !== null)
   return checkRuleConfig(kind, Object.fromEntries(merged))
 }
 
-/** A rule for a host name that is never served for the project would be in force nowhere. */
+/** Refuses a host name that is never served for this project: the rule would never apply. */
 async function refuseForeignHostname(project: ProjectRow, { hostname }: Scope, deps: ProjectsDeps): Promise<void> {
   if (!hostname) return
   const own = await ownHostnames(project, deps)
   if (!own.includes(hostname.toLowerCase())) refuse('hostname', `must be one of the project's own: ${own.join(', ')}`)
 }
 
-/** Rules of the free host names follow the project to its new slug. */
+/** Rules of free host names are rewritten to the project's new slug. */
 export async function moveRules(
   db: Db,
   project: Pick<ProjectRow, 'id' | 'slug'>,
@@ -171,7 +171,7 @@ export async function moveRules(
 
 type Scope = Pick<UpdateRule, 'enabled' | 'pathPrefix' | 'hostname' | 'dryRun' | 'expiresAt'>
 
-/** The columns of what is named: where the rule applies, until when, and whether it is in force. */
+/** The columns of the given fields: where the rule applies, until when, and whether it is enabled. */
 function scopeColumns({ enabled, pathPrefix, hostname, dryRun, expiresAt }: Scope, now: number) {
   const ends = expiresAt ? Date.parse(expiresAt) : null
   if (ends !== null && !(ends > now)) refuse('expiresAt', 'is in the past')
@@ -184,7 +184,7 @@ function scopeColumns({ enabled, pathPrefix, hostname, dryRun, expiresAt }: Scop
   }
 }
 
-/** Under the project's lock; the edge hears of it with the commit. */
+/** Changes rules under the project's lock; the edge is notified on commit. */
 function changeRules<Result>(
   project: ProjectKey,
   deps: ProjectsDeps,

@@ -20,7 +20,7 @@ import {
 import { claimSavedDomains, domainTakenText, isDomainTaken, type SavedDomain, saveDomains } from './saved-domains.ts'
 import { uploadVersion } from './version.ts'
 
-/** Enough of a project to bring it back after it was deleted. Holds secrets in the clear: whoever keeps it encrypts it. */
+/** Everything needed to restore a deleted project. Contains secrets in clear text: the caller must encrypt it. */
 export interface SavedProject {
   project: Omit<ProjectRow, 'cloneToken' | 'deletingSince' | 'presence'>
   cloneToken: string | null
@@ -60,7 +60,7 @@ export interface BroughtBack {
 const domainsNotSaved =
   'This backup was taken by a version that did not save custom domains and route rules: they do not come back, connect and make them again'
 
-/** Everything that `bringProjectBack` would make; undefined where the project exists. */
+/** Everything that `bringProjectBack` would create; undefined where the project exists. */
 export async function previewBringBack(
   saved: SavedProject,
   organizationId: string,
@@ -86,9 +86,9 @@ export async function previewBringBack(
 }
 
 /**
- * The project under its own id again, in the organisation it was in; under another slug where its own was given away. Does
- * nothing where it exists. Its upload, or the server it ran on, may be gone: a deployment tells. Returns a warning for each part
- * that did not come back.
+ * Restores the project with its own id and in its organisation; under another slug where its own is taken. Does nothing where
+ * the project exists. Its upload or its server may no longer exist; the next deployment reports that. Returns a warning for
+ * each part that was not restored.
  */
 export async function bringProjectBack(saved: SavedProject, organizationId: string, deps: ProjectsDeps): Promise<string[]> {
   const { project, cloneToken, environments } = saved

@@ -9,14 +9,14 @@ import { receiveUpload } from '../uploads/uploads.ts'
 import type { SavedProject } from './saved-project.ts'
 import { uploadVersion } from './version.ts'
 
-/** The tarball that a project is made of, for whoever saves the project. */
+/** The tarball that is the source of a project, for backups and moves. */
 export interface SavedUpload {
   uploadSessionId: string
   sizeBytes: number
   read(): AsyncIterable<Uint8Array>
 }
 
-/** Undefined for a project that is made of something else. */
+/** Undefined for a project with another kind of source. */
 export async function uploadOf(projectId: string, deps: ProjectsDeps): Promise<SavedUpload | undefined> {
   const project = await findAnyProject(deps.database.db, projectId)
   const uploadSessionId = project && (await uploadVersion(project, deps))
@@ -27,19 +27,22 @@ export async function uploadOf(projectId: string, deps: ProjectsDeps): Promise<S
   return { uploadSessionId, sizeBytes: size, read: () => createReadStream(file, { highWaterMark: 64 * 1024 }) }
 }
 
-/** The upload of production. Records from before environments had one name only the project's. */
+/** The upload of production. Records from before environments had uploads name only the project's. */
 function uploadOfSaved({ project, environments }: SavedProject): string | null {
   const production = environments.find(({ slug }) => slug === 'production')
   return production?.uploadSessionId ?? project.uploadSessionId
 }
 
-/** Whether the files of the saved project are gone, as after it was deleted. */
+/** Whether the tarball of the saved project no longer exists, as after a deletion. */
 export async function isUploadMissing(saved: SavedProject, deps: ProjectsDeps): Promise<boolean> {
   const uploadSessionId = uploadOfSaved(saved)
   return uploadSessionId !== null && (await sizeOf(new UploadFiles(deps).of(uploadSessionId))) === undefined
 }
 
-/** For a project that was brought back. Checked as any upload is; one that is there stays, and does not run out any more. */
+/**
+ * Stores the upload of a restored project, with the same checks as any upload. An existing tarball is kept, and no longer
+ * expires.
+ */
 export async function bringUploadBack(
   saved: SavedProject,
   organizationId: string,
@@ -56,7 +59,7 @@ export async function bringUploadBack(
     const fresh: UploadSessionRow = {
       id: uploadSessionId,
       organizationId,
-      // Nobody may send anything to it any more.
+      // An empty user: no client may upload to this session.
       createdBy: '',
       projectId: id,
       hints: '{}',

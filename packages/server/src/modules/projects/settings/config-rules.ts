@@ -2,7 +2,7 @@ import type { ProjectOptions, Service, Volume } from '@berth/contract'
 import { refuse } from '../../../platform/failure.ts'
 import { knownFrameworks, knownPackageManagers } from '../../../source/detection/known-names.ts'
 
-/** Rules about a project's config that no schema can tell. `stored` is what the project has already. */
+/** Checks a project's config beyond its schema. `stored` are the project's current services. */
 export function checkConfig(
   changes: Pick<ProjectOptions, 'volumes' | 'services' | 'image' | 'type'>,
   stored: readonly Service[] = [],
@@ -17,7 +17,7 @@ function checkImage({ type, services }: Pick<ProjectOptions, 'type' | 'services'
   if (services && services.length > 0) refuse('services', 'has no effect: the source is one image')
 }
 
-/** Names that detection knows, by which a build is planned. */
+/** Checks names against those that detection knows, which the build plan depends on. */
 export function checkNames({ framework, packageManager }: Pick<ProjectOptions, 'framework' | 'packageManager'>): void {
   if (framework && !knownFrameworks.includes(framework))
     refuse('framework', `${JSON.stringify(framework)} is not known; GET /api/frameworks lists them`)
@@ -25,7 +25,7 @@ export function checkNames({ framework, packageManager }: Pick<ProjectOptions, '
     refuse('packageManager', `must be one of ${knownPackageManagers.join(', ')}`)
 }
 
-/** A running project finds each volume by `BERTH_VOLUME_<NAME>`, so two names must not become one there. */
+/** A running project finds each volume by `BERTH_VOLUME_<NAME>`, so two names must not map to the same variable. */
 function checkVolumes(volumes: readonly Volume[]): void {
   const variable = ({ name }: Volume) => name.toUpperCase().replace(/[^A-Z0-9]/g, '_')
   volumes.forEach((volume, at) => {
@@ -53,10 +53,10 @@ type Mount = NonNullable<Service['volumes']>[number]
 
 const volumeName = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/
 const containerPath = /^\/(?!(.*\/)?\.\.(\/|$))[^\0]+$/
-/** Below the project's own folder: relative, without `..`, and nothing that another system takes for a root. */
+/** A path inside the project's folder: relative, without `..`, and not a root path on any operating system. */
 const projectPath = /^(?![/~])(?![a-zA-Z]:)(?!(.*\/)?\.\.(\/|$))[^\0\\]+$/
 
-/** A path of the host could hand over the whole machine; one that an adoption has recorded stays usable. */
+/** A host path could expose the whole machine, so it is refused, except one that an adoption has recorded. */
 function mountProblem({ type, source, target }: Mount, known: ReadonlySet<string>): [field: string, words: string] | null {
   if (!containerPath.test(target)) return ['target', 'must be an absolute path in the container']
   if (type === 'volume' && source && !volumeName.test(source)) return ['source', 'is not the name of a volume']

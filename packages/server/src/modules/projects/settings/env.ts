@@ -11,7 +11,7 @@ import { changeProject } from '../operations/change-project.ts'
 import { deleteVariables, findAnyProject, findEnvironment, listVariables, upsertVariable } from '../store.ts'
 import { refuseLargeEnv, refuseLargeProject, sizeOf } from './env-bounds.ts'
 
-/** Sorted by key; a secret's value is the mask. */
+/** Variables sorted by key; a secret's value is masked. */
 export async function listEnv(project: ProjectRow, environment: string, deps: ProjectsDeps): Promise<EnvVariable[]> {
   const { slug } = await namedEnvironment(deps.database.db, project.id, environment)
   const rows = await listVariables(deps.database.db, project.id, slug)
@@ -24,7 +24,7 @@ export async function listEnv(project: ProjectRow, environment: string, deps: Pr
   }))
 }
 
-/** Merge: only the named keys are touched, all of them or none. */
+/** Merges: changes only the named keys, all of them or none. */
 export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: ProjectsDeps): Promise<EnvVariable[]> {
   const { environment: name = 'production', upserts = [], deletes = [] } = changes
   refuseMisuse(upserts, deletes)
@@ -70,7 +70,7 @@ export function replacedVariables({ type }: Pick<ProjectRow, 'type'>, { upserts 
 const portWarning =
   "PORT is set by Berth: a running project gets the port it must listen on there, not this value. Set the project's `port` to choose the port."
 
-/** The first variables of a project that is being made. */
+/** Inserts the first variables of a new project. */
 export async function insertSecrets(
   db: Db,
   { id: projectId }: ProjectRow,
@@ -88,12 +88,12 @@ export async function insertSecrets(
 }
 
 export interface OpenedEnv {
-  /** Byte for byte what was set. */
+  /** The values as set, unchanged. */
   values: Record<string, string>
   secretKeys: string[]
 }
 
-/** For what builds and runs the project. The secret ones are scrubbed from the instance's own log from then on. */
+/** Decrypts the variables for building and running the project. From then on secrets are redacted from the instance's own log. */
 export async function openEnv(
   projectId: string,
   environment: string,
@@ -112,13 +112,13 @@ export async function openEnv(
   }
 }
 
-/** What all previews of a project share is set on an environment of this slug. */
+/** Slug of the environment whose variables all previews share. */
 const sharedByPreviews = 'preview'
 
 /**
- * Whose variables an environment gets, the last one having the last word. The preview of a pull request gets what is set for
- * previews and what is set for itself; production's only where somebody with `project:admin` has said so, and never where the environment or
- * the source that is deployed (`fromFork`) comes from a fork: the environment of a number may have belonged to another pull request before.
+ * The environments whose variables apply, the last one taking precedence. The preview of a pull request gets those shared by
+ * previews and its own; production's only where a user with `project:admin` has enabled it, and never where the environment or
+ * the deployed source (`fromFork`) comes from a fork: the environment of a number may have belonged to another pull request.
  */
 async function layersOf(
   projectId: string,
@@ -133,7 +133,7 @@ async function layersOf(
   return [...(isTrusted ? ['production'] : []), sharedByPreviews, environment]
 }
 
-/** Every secret that the project stores, of whatever environment, for whoever hides them. */
+/** Every secret of the project, of all environments, for redaction. */
 export async function openSecrets(projectId: string, deps: ProjectsDeps): Promise<string[]> {
   const { db } = deps.database
   const rows = await db
@@ -159,14 +159,14 @@ export function refuseMisuse(upserts: readonly Upsert[], deletes: readonly strin
     once(key, `upserts.${at}.key`)
     if (Buffer.byteLength(value) > limits.envValueBytes)
       refuse(`upserts.${at}.value`, `must not be longer than ${limits.envValueBytes} bytes`)
-    // No process can be given a NUL in its environment, and half a surrogate pair has no bytes.
+    // An environment variable cannot contain NUL, and an unpaired surrogate has no UTF-8 encoding.
     if (value.includes('\0') || !value.isWellFormed())
       refuse(`upserts.${at}.value`, 'holds a character that no environment variable can hold')
   })
   deletes.forEach((key, at) => void once(key, `deletes.${at}`))
 }
 
-/** What the key becomes; null leaves it as it is. The mask stands for the stored value and is itself never stored. */
+/** The new row of a key; null leaves it unchanged. The mask stands for the stored value and is never stored itself. */
 function merged(
   { key, value, isSecret }: Upsert,
   stored: EnvVariableRow | undefined,

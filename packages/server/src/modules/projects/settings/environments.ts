@@ -41,7 +41,7 @@ export async function createEnvironment(
   }
   await changeProject(project, deps, async (_, bound) => {
     const { db } = bound
-    // Later than all before it, whatever the clock says: the order of the list is the order of making.
+    // Later than all existing ones, also if the clock went back: the list is in order of creation.
     row.createdAt = Math.max(row.createdAt, (await newestEnvironmentAt(db, project.id)) + 1)
     if (!(await insertEnvironment(db, row))) refuseTakenSlug(row, options)
     await refuseOverQuota(bound, project.organizationId, ['cpuCores', 'memoryMb'], deps)
@@ -50,7 +50,7 @@ export async function createEnvironment(
   return row
 }
 
-/** Names the field that the client sent: a slug that was made from the name is refused as the name. */
+/** Names the field that the client sent: a slug derived from the name is reported as the name. */
 const refuseTakenSlug = ({ slug }: EnvironmentRow, options: EnvironmentOptions): never =>
   options.slug === undefined
     ? fail('slug_taken', {
@@ -59,7 +59,7 @@ const refuseTakenSlug = ({ slug }: EnvironmentRow, options: EnvironmentOptions):
       })
     : fail('slug_taken', { field: 'slug' })
 
-/** Production is where the project's primary route leads; each other one has a host name of its own, a worker's none. */
+/** Production has the project's primary URL; each other environment has its own host name, and a worker has none. */
 export async function showEnvironments(
   rows: readonly EnvironmentRow[],
   project: ProjectRow,
@@ -76,11 +76,11 @@ export async function showEnvironments(
   }))
 }
 
-/** There is one production; other environments of that type were made before it was refused. */
+/** Only `production` has this type; other environments of that type were created before it was refused. */
 const typeOf = (slug: string, type: EnvironmentRow['type']): EnvironmentRow['type'] =>
   type === 'production' && slug !== 'production' ? 'preview' : type
 
-/** Of another environment than production. */
+/** URL of an environment other than production. */
 export function environmentUrl(project: ProjectRow, slug: string, deps: ProjectsDeps): string | null {
   if (project.type === 'worker') return null
   const hostname = environmentHostname(project, slug, deps.settings.baseDomain)

@@ -15,7 +15,7 @@ export interface PreviewOptions {
 
 export const previewSlug = (pullRequest: number): string => `pr-${pullRequest}`
 
-/** The environment of a pull request, made when it is not there; a sentence where there is no room for it. */
+/** The environment of a pull request, created if it does not exist; a message where the project has reached its limit. */
 export async function ensurePreview(
   project: ProjectRow,
   { pullRequest, branch, fromFork }: PreviewOptions,
@@ -29,7 +29,7 @@ export async function ensurePreview(
     const known = all.find((row) => row.slug === slug)
     answer = known ? usable(known) : (roomFor(all, current) ?? '')
     if (known && typeof answer !== 'string') {
-      // The project may have moved to another repository: its pull request of that number is another's.
+      // The project may have changed its repository: the same number then names another pull request.
       answer = { ...known, branch, fromFork: fromFork ? 1 : 0 }
       if (known.branch === branch && known.fromFork === answer.fromFork) return null
       await changeEnvironment(db, known.id, { branch, fromFork: answer.fromFork })
@@ -56,7 +56,7 @@ export async function ensurePreview(
     return {}
   }
   try {
-    // A preview shares nothing with the data that is restored or moved; its deployment waits.
+    // A preview shares no data with a restore or a move; its deployment waits.
     await changeProject(project, deps, decide, { isAutomatic: true })
   } catch (error) {
     if (error instanceof Failure && error.code === 'quota_exceeded') return error.message
@@ -67,8 +67,8 @@ export async function ensurePreview(
 
 function usable(known: EnvironmentRow): EnvironmentRow | string {
   if (known.pullRequest === null)
-    return `The project has an environment ${known.slug} that somebody made by hand: delete or rename it to get a preview`
-  // The one who removes it is asked to come back: see `git-events`.
+    return `The project has an environment ${known.slug} that a user created: delete or rename it to get a preview`
+  // An environment that is being deleted is handled by the caller: see `git-events`.
   return known
 }
 

@@ -32,8 +32,8 @@ export interface ScannedBody<Body> {
 }
 
 /**
- * Reads a body that may hold the scan of its own source. Services that are those of the Compose file are not copied into the
- * project: the file goes on saying what they are, also after it was changed.
+ * Reads a body that may contain the scan of its own source. Services equal to those of the Compose file are not copied into the
+ * project: the file defines them, also after it has changed.
  */
 export async function readScanned<Body extends UpdateProject>(
   given: Body,
@@ -50,7 +50,7 @@ export async function readScanned<Body extends UpdateProject>(
   return { body: hasScannedServices ? { ...body, services: null } : body, detected, hasScannedServices }
 }
 
-/** A name of null leaves the project its name, so the scan of a source without one changes nothing. */
+/** A name of null keeps the project's name, so a scan of a source without a name changes nothing. */
 const withoutName = <Body extends UpdateProject>({ name: _, ...body }: Body): Body => body as Body
 
 /** Names of new projects whose source has none. */
@@ -77,19 +77,18 @@ async function scanOf({ uploadSessionId, localPath }: UpdateProject, organizatio
   return stored.status === 'received' ? newestScan(stored, deps) : undefined
 }
 
-/** As they are in an answer: without the fields that are undefined. */
+/** Services as in a response: without undefined fields. */
 const plain = (services: readonly Service[]): unknown => JSON.parse(JSON.stringify(services))
 
 export interface KeptChoices<Body> {
   body: Body
-  /** One for each field of the scan that was not applied. */
+  /** Warnings, one for each field of the scan that was not applied. */
   warnings: string[]
 }
 
 /**
- * Removes the fields from the body that a scan has detected where the project has a value that a person chose: a scan that is sent
- * back for an existing project changes no setting that its user made. A value that differs from the scan is a choice, and stays
- * in the body.
+ * Removes scanned fields from the body where a user chose the project's value: a scan sent back for an existing project does
+ * not overwrite the user's settings. A value that differs from the scan is the user's choice and stays in the body.
  */
 export function keepChoices<Body extends UpdateProject>(
   { body, detected, hasScannedServices }: ScannedBody<Body>,
@@ -104,7 +103,7 @@ export function keepChoices<Body extends UpdateProject>(
   return { body: Object.fromEntries(Object.entries(body).filter(([field]) => !removed.has(field))) as Body, warnings }
 }
 
-/** The column that remembers which values came from a scan; undefined where none did. */
+/** The column that records which values came from a scan; undefined where none did. */
 export function detectedColumn(detected: DetectedFields, project: ProjectRow | null): { detected?: string } {
   if (Object.keys(detected).length === 0) return {}
   const before: DetectedFields = project?.detected ? JSON.parse(project.detected) : {}

@@ -9,8 +9,8 @@ import { hostnameOf, refuseReserved } from '../domains/wanted-hostname.ts'
 import { deleteDomain, domainsOf, findDomain, insertDomain, makePrimary } from '../store.ts'
 
 /**
- * The domains of a bundle become claims that are not proven, each with a token of its own: one that the bundle chose could be a
- * record that somebody else has published. A name that cannot be claimed is left out, with a warning.
+ * Turns the domains of a bundle into unproven claims, each with a new token: a token chosen by the bundle could equal a record
+ * that another organisation has published. A name that cannot be claimed is left out, with a warning.
  */
 export async function replaceDomains(
   domains: ProjectBundle['domains'],

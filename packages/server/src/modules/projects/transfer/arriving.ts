@@ -44,18 +44,18 @@ export interface ArrivingProject {
   projectId: string
   organizationId: string
   bundle: ProjectBundle
-  /** Its files, where the bundle brought some. */
+  /** Upload session of the bundle's files, if it has any. */
   uploadSessionId: string | null
 }
 
 export interface RecordedArrival {
-  /** What came otherwise than it left. */
+  /** Parts of the project that were changed or left out during the import. */
   warnings: string[]
 }
 
 /**
- * What a bundle says of a project is recorded, hidden until it is `here`. Judged as if a person had sent it to this instance: a
- * bundle that was made elsewhere is nobody's word. May be repeated, also with a newer bundle.
+ * Records the project of a bundle, hidden until its presence is `here`. Validated like a client's request to this instance: a
+ * bundle from another instance is untrusted input. May be repeated, also with a newer bundle.
  */
 export async function recordArriving(arriving: ArrivingProject, deps: ProjectsDeps): Promise<RecordedArrival> {
   const { bundle, organizationId } = arriving
@@ -79,7 +79,7 @@ export async function recordArriving(arriving: ArrivingProject, deps: ProjectsDe
     await putEnvironments(bundle, project, bound, deps)
     await putProductionUpload(arriving, bound, deps)
     await replaceDomains(bundle.domains, project, warnings, bound, deps)
-    // Edge rules belong to self-hosted instances: the cloud has no route to see or change them, so it enforces none.
+    // Route rules exist only on self-hosted instances: a cloud has no API to see or change them, so it enforces none.
     const isServed = deps.settings.mode === 'self-hosted'
     await replaceRules(bound.db, project.id, isServed ? rules : [], nowOf(deps))
     if (isServed) await refuseManyRules(bound, project, 'rules')
@@ -103,7 +103,7 @@ export async function recordArriving(arriving: ArrivingProject, deps: ProjectsDe
   return recorded
 }
 
-/** Somebody else's project of that id, or one that lives here, is not touched. */
+/** Refuses to overwrite another organisation's project with that id, or a project that lives on this instance. */
 async function refuseTaken({ projectId, organizationId }: ArrivingProject, { db }: Bound): Promise<ProjectRow | undefined> {
   const row = await findAnyProject(db, projectId)
   if (!row) return undefined
@@ -119,7 +119,7 @@ function sourceFields({ bundle, uploadSessionId }: ArrivingProject) {
   return kind === 'git' ? git : {}
 }
 
-/** The sender names a port only where one was chosen. */
+/** The sender names a port only where a user chose one. */
 const detectedPort = { port: defaults.port, portChosen: 0 } as const
 
 const columnsOf = (bundle: ProjectBundle) => ({
@@ -164,7 +164,7 @@ function notServed({ kind, pathPrefix, hostname }: ProjectBundle['rules'][number
   return `The edge rule ${kind}${where ? ` for ${where}` : ''} is not in force there: a cloud has no edge rules. It comes back with the project`
 }
 
-/** Returns the grants that cannot be in force here; each is named, since it may have lowered a person's level. */
+/** Returns the grants that cannot apply here, each with a warning, since a grant may have lowered a user's level. */
 async function putGrants(
   { grants }: ProjectBundle,
   project: ProjectRow,
@@ -179,7 +179,7 @@ async function putGrants(
   return refused.map(({ email, level }) => ({ email, level }))
 }
 
-/** A host name that the project does not have here is left out, with a warning. */
+/** A host name that the project does not have on this instance is left out, with a warning. */
 async function webhookDomainOf(
   { webhookDomain }: ProjectBundle,
   project: ProjectRow,
@@ -208,7 +208,7 @@ async function exchangeUpload(
     await releaseUpload(bound, before.uploadSessionId, deps)
 }
 
-/** Files that come with a project of another source are the upload that production was deployed from. */
+/** Files of a project with another kind of source are the upload that production was deployed from. */
 async function putProductionUpload(
   { bundle, uploadSessionId, projectId }: ArrivingProject,
   bound: Bound,
@@ -224,7 +224,7 @@ async function putProductionUpload(
 async function putEnvironments(bundle: ProjectBundle, { id }: ProjectRow, { db }: Bound, deps: ProjectsDeps): Promise<void> {
   const now = nowOf(deps)
   await deleteAllVariables(db, id)
-  // Production is always the first, whatever the bundle says.
+  // Production is always first, regardless of the order in the bundle.
   const sorted = bundle.environments.toSorted(
     (left, right) => Number(right.slug === 'production') - Number(left.slug === 'production'),
   )

@@ -8,8 +8,8 @@ import { lockProject } from '../operations/operation.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 
 /**
- * The one way a project's presence changes; false when it was not to be moved. What runs is made to match it by a job that
- * commits with it, whoever dies in between.
+ * Changes a project's presence; false when the transition is not allowed. A job that commits with it reconciles the running
+ * workload, also if this process dies.
  */
 export async function movePresence(
   projectId: string,

@@ -17,25 +17,25 @@ import { type DescribedProject, describeProject, type SourceFiles } from './bund
 import { movePresence } from './presence.ts'
 import { restoreFolder } from './restore-folder.ts'
 
-/** What moving a project asks of this module. */
+/** Functions that the transfers module uses to move a project. */
 export interface ProjectTransfers {
   find(projectId: string): Promise<ProjectRow | undefined>
   describe(projectId: string): Promise<DescribedProject | undefined>
-  /** As a gzip-compressed tar. */
+  /** Returns a gzip-compressed tar. */
   readFiles(files: NonNullable<SourceFiles>, abort: AbortSignal): Promise<AsyncIterable<Uint8Array>>
-  /** Through the same door as an upload: what is wrong with it is refused. Gives the session. */
+  /** Stores the files with the same checks as an upload. Returns the session id. */
   storeFiles(tarball: AsyncIterable<Uint8Array>, owner: { organizationId: string; userId: string }): Promise<string>
   record(arriving: ArrivingProject): Promise<RecordedArrival>
   move(projectId: string, to: ProjectRow['presence'], bound: Bound): Promise<boolean>
-  /** Begins the move as an operation of the project, or refuses it, naming the operations that stand in its way. */
+  /** Begins the move as an operation of the project, or refuses it, naming the conflicting operations. */
   begin(projectId: string, transferId: string, bound: Bound): Promise<void>
-  /** Of a project that never came to live here, everything goes. */
+  /** Removes everything of a project whose import did not complete. */
   discard(projectId: string, bound: Bound): Promise<void>
-  /** Puts the push hook of a project that arrives; a warning where it cannot. */
+  /** Creates the push webhook of an imported project; returns a warning where it cannot. */
   putHook(projectId: string): Promise<string | null>
-  /** The folder of this machine becomes the source again; a warning where it cannot, null where all is well. */
+  /** Makes the local folder the source again; returns a warning where it cannot, else null. */
   restoreFolder(projectId: string, path: string): Promise<string | null>
-  /** A kept copy whose time is over, with its volumes. */
+  /** Removes an expired kept copy, with its volumes. */
   forget(projectId: string): Promise<void>
 }
 

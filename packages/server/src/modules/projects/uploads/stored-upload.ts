@@ -12,7 +12,7 @@ const withinMs = 5 * 60_000
 export const storedName = (sessionId: string): string => `${sessionId}.tar.gz`
 export const sessionOfStored = (name: string): string => name.replace(/\.tar\.gz$/, '')
 
-/** Signed for that many bytes, until the session runs out. */
+/** Upload URL, signed for that many bytes and valid as long as the session. */
 export const storeAddress = ({ id, declaredBytes }: UploadSessionRow, store: UploadStore) =>
   store.addressFor(storedName(id), {
     sizeBytes: declaredBytes as number,
@@ -20,12 +20,12 @@ export const storeAddress = ({ id, declaredBytes }: UploadSessionRow, store: Upl
     seconds: limits.uploadSessionSeconds,
   })
 
-/** One of an organisation at a time: a caller who asks for many fills nothing but their own turn. */
+/** Fetches one upload per organisation at a time: many requests of one organisation delay only that organisation. */
 const turns = new KeyedMutex()
 
 /**
- * The session as it is once what was sent to the object store is here: whole, checked like any upload, and gone from there.
- * Whoever scans or uses an upload asks for this first; nothing there yet leaves the session open.
+ * Fetches an upload from the object store, checks it like any upload, and deletes it from the store. Callers that scan or use
+ * an upload call this first. An upload that is not in the store yet leaves the session open.
  */
 export async function fetchStored(session: UploadSessionRow, deps: ProjectsDeps): Promise<UploadSessionRow> {
   if (session.status === 'received' || session.inStore === 0) return session
@@ -33,14 +33,14 @@ export async function fetchStored(session: UploadSessionRow, deps: ProjectsDeps)
   const current = () => findUploadSession(deps.database.db, organizationId, id, nowOf(deps))
   return turns.run(organizationId, async () => {
     const now = (await current()) ?? fail('not_found')
-    // Another one has fetched it meanwhile, or it came by the instance's own address.
+    // Another request has fetched it meanwhile, or the client uploaded it to the instance directly.
     if (now.status === 'received') return now
     await fetchOnce(now, deps.uploadStore ?? fail('conflict', { words: noStore }), deps)
     return (await current()) ?? fail('not_found')
   })
 }
 
-/** Before a project or a deployment refers to it by its id; one that is nobody's is refused by whoever looks it up next. */
+/** Fetches the upload before a project or a deployment refers to it; an unknown session is refused by the later lookup. */
 export async function fetchNamed(sessionId: string, organizationId: string, deps: ProjectsDeps): Promise<void> {
   const session = await findUploadSession(deps.database.db, organizationId, sessionId, nowOf(deps))
   if (session) await fetchStored(session, deps)
@@ -54,11 +54,11 @@ async function fetchOnce(session: UploadSessionRow, store: UploadStore, deps: Pr
   try {
     const size = await store.size(name, abort)
     if (size === undefined) return
-    // Before a byte of it is fetched: what is signed for one length may still be put there by other means.
+    // Checked before the download: the object may have been written by other means than the signed URL.
     if (size !== session.declaredBytes) refuse('upload', `it has ${size} bytes, not the ${session.declaredBytes} it was to have`)
     await receiveUpload(session, store.get(name, abort), deps)
   } catch (error) {
-    // What is wrong with it stays wrong: the next one who asks does not fetch it again, and the sender may send another.
+    // An invalid upload stays invalid: it is removed, so that it is not fetched again and the client can send another.
     if (error instanceof Failure && error.status < 500) await forgetStored(name, store, deps)
     throw error instanceof StoreFailure ? away(error) : error
   }
@@ -68,7 +68,7 @@ async function fetchOnce(session: UploadSessionRow, store: UploadStore, deps: Pr
 const away = (cause: StoreFailure) =>
   new Failure('unavailable', { words: 'The object store that uploads go to does not answer: try again in a minute', cause })
 
-/** What cannot be removed now is removed by the hourly job. */
+/** An object that cannot be removed now is removed by the hourly job. */
 const forgetStored = (name: string, store: UploadStore, { log }: ProjectsDeps): Promise<void> =>
   store
     .remove(name, AbortSignal.timeout(30_000))

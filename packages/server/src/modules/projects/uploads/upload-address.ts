@@ -9,7 +9,7 @@ import { findSession, findUploadSession, receiveUpload } from './uploads.ts'
 const purpose = 'upload-address'
 const notGood = 'This upload address is not a good one, or has run out'
 
-/** On a self-hosted instance uploads go through the relay, and there is nothing here. */
+/** Upload addresses of a cloud. A self-hosted instance has none: its uploads use the relay. */
 export const storageAddresses = (deps: ProjectsDeps) =>
   deps.settings.mode === 'cloud' ? { rows, handlers: storeHandlers(deps) } : { rows: {}, handlers: {} }
 
@@ -20,14 +20,14 @@ const storeHandlers = (deps: ProjectsDeps): Handlers<typeof rows> => ({
       context.isSignedIn && query.signature === undefined
         ? await admitCaller(params.sessionId, context.caller, deps)
         : await admit(params.sessionId, query, deps)
-    // Whoever opened the session answers for what is sent to its address.
+    // The user who opened the session is recorded as the author of the upload.
     const { id, organizationId, createdBy } = session
     audit({ organizationId, userId: createdBy, objectKind: 'uploadSession', objectId: id })
     return { data: { sessionId: id, ...(await receiveUpload(session, upload, deps, maxBytes)) } }
   },
 })
 
-/** Whoever has this address may send one tarball of so many bytes, until the session runs out. */
+/** A URL whose holder may send one tarball of at most that size, until the session expires. */
 export const signedUrl = (session: Signed, { publicUrl, secretBox }: Pick<ProjectsDeps, 'publicUrl' | 'secretBox'>): string =>
   `${publicUrl()}/api/uploads/${session.id}?${signUpload(session, limits.tarballBytes, secretBox)}`
 
@@ -38,7 +38,7 @@ export function signUpload(session: Signed, maxBytes: number, secretBox: SecretB
   return new URLSearchParams({ ...terms, signature: secretBox.sign(messageOf(session, terms), purpose) })
 }
 
-/** One answer for an address that was altered, has run out or never was: it tells nothing about sessions. */
+/** Responds the same for an altered, expired or unknown address, so that it discloses nothing about sessions. */
 async function admit(sessionId: string, terms: QueryOf<typeof rows.storeUpload>, deps: ProjectsDeps) {
   const { expires = '', maxBytes = '', signature = '' } = terms
   const now = nowOf(deps)
@@ -49,7 +49,7 @@ async function admit(sessionId: string, terms: QueryOf<typeof rows.storeUpload>,
   return { session, maxBytes: Number(maxBytes) }
 }
 
-/** An instance that passes an upload on, with the token of its link. */
+/** Authorizes a linked instance that forwards an upload with the token of its link. */
 async function admitCaller(sessionId: string, caller: Caller, deps: ProjectsDeps) {
   const { organizationId, projectIds } = caller
   const session = await findUploadSession(deps.database.db, organizationId, sessionId, nowOf(deps))
@@ -59,12 +59,12 @@ async function admitCaller(sessionId: string, caller: Caller, deps: ProjectsDeps
   return { session, maxBytes: limits.tarballBytes }
 }
 
-/** The address never grants more than whoever opened the session has at the time of use. */
+/** The address grants no more than the role that the session's creator has at the time of use. */
 async function mayStillUpload({ createdBy, organizationId }: UploadSessionRow, { roleOf }: ProjectsDeps): Promise<boolean> {
   const role = await roleOf(createdBy, organizationId)
   return role !== undefined && holds({ role, scopes: null }, 'project:write')
 }
 
-/** As JSON, so that no two sets of parts make the same message. */
+/** Encoded as JSON, so that different values never produce the same message. */
 const messageOf = ({ id, organizationId }: Pick<Signed, 'id' | 'organizationId'>, terms: { expires: string; maxBytes: string }) =>
   JSON.stringify([id, organizationId, terms.expires, terms.maxBytes])

@@ -7,10 +7,10 @@ import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { isMadeOfUploads } from '../source.ts'
 import { changeEnvironment, saveProject } from '../store.ts'
 
-/** A session in use does not run out; the largest time that a Date can hold. */
+/** Expiry of a session in use: the largest time that a Date can hold. */
 export const never = 8_640_000_000_000_000
 
-/** The project that wants it; one that is being made has no id that an upload could be for. */
+/** The project that uses the upload; a project that is being created has no id yet. */
 interface Claimant {
   organizationId: string
   id: string | null
@@ -19,8 +19,8 @@ interface Claimant {
 type ClaimDeps = Pick<ProjectsDeps, 'clock' | 'projectPorts'>
 
 /**
- * Makes sure of a received upload before a project, an environment or a deployment refers to it: the sweep takes the same
- * lock, and finds the reference once this transaction is committed.
+ * Reserves a received upload before a project, an environment or a deployment refers to it: the sweep takes the same lock, and
+ * sees the reference once this transaction is committed.
  */
 export async function claimUpload(
   bound: Bound,
@@ -47,7 +47,7 @@ export async function claimUpload(
   await bound.db.updateTable('uploadSessions').set({ expiresAt: never }).where('id', '=', sessionId).execute()
 }
 
-/** The upload that a deployment was asked for becomes the source of its environment, in place of the one before it. */
+/** Makes the upload of a deployment the source of its environment, replacing the previous upload. */
 export async function adoptUpload(
   bound: Bound,
   sessionId: string,
@@ -61,7 +61,7 @@ export async function adoptUpload(
   if (before && before !== sessionId) await releaseUpload(bound, before, deps)
 }
 
-/** Another source was chosen for the environment. */
+/** Another source was chosen for the environment: its upload is released. */
 export async function dropUpload(bound: Bound, environment: EnvironmentRow | undefined, deps: ClaimDeps): Promise<void> {
   if (!environment?.uploadSessionId) return
   await changeEnvironment(bound.db, environment.id, { uploadSessionId: null })
@@ -72,8 +72,8 @@ export async function dropUpload(bound: Bound, environment: EnvironmentRow | und
 export const removeUploadKind = sharedKind<{ sessionId: string }>('projects.remove-upload')
 
 /**
- * To be called after the reference was removed: a session that nothing names any more expires now. Its tarball goes with it, not with
- * the hourly sweep: the quota does not count it, so a client that claims one upload after the other would fill the disk.
+ * Called after a reference was removed: an unreferenced session expires now. Its tarball is removed at once and not by the
+ * hourly sweep: the quota does not count it, so a client that claims one upload after the other would fill the disk.
  */
 export async function releaseUpload(bound: Bound, sessionId: string, deps: ClaimDeps): Promise<void> {
   await bound.lock(`upload:${sessionId}`)
@@ -88,7 +88,7 @@ export async function releaseUpload(bound: Bound, sessionId: string, deps: Claim
   if (released) await bound.enqueue(removeUploadKind.of(released), { sessionId })
 }
 
-/** Sessions that neither a project nor an environment is made of. */
+/** Sessions that no project and no environment refers to. */
 export const unnamedSessions = (db: Db) =>
   db
     .selectFrom('uploadSessions')
@@ -104,14 +104,14 @@ export const unnamedSessions = (db: Db) =>
       ),
     )
 
-/** Whether a project, an environment, or a deployment that can be built again is made of it. */
+/** Whether a project, an environment, or a deployment that can be rebuilt refers to the session. */
 export async function isNamed(db: Db, sessionId: string, { projectPorts }: Pick<ProjectsDeps, 'projectPorts'>): Promise<boolean> {
   const unnamed = await unnamedSessions(db).where('uploadSessions.id', '=', sessionId).executeTakeFirst()
   if (!unnamed) return true
   return (await projectPorts.deployments?.keptUploads(db, [sessionId]))?.has(sessionId) ?? false
 }
 
-/** Whether anything of another project than this one is made of it. */
+/** Whether another project refers to the session. */
 export async function isNamedByAnother(
   db: Db,
   sessionId: string,

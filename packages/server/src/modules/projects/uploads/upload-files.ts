@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { ProjectsDeps } from '../deps.ts'
 
 /**
- * Uploads on the disk, all in one folder: `<session>.tar.gz` is a whole and good tarball; `<session>.<chance>.incoming` and
- * `scan-<chance>` belong to a request, and what a killed process left of them is swept.
+ * Uploads on disk, all in one folder: `<session>.tar.gz` is a complete, valid tarball; `<session>.<random>.incoming` and
+ * `scan-<random>` belong to one request. The sweep removes those that a killed process left.
  */
 export class UploadFiles {
   readonly folder: string
@@ -18,7 +18,7 @@ export class UploadFiles {
     return join(this.folder, `${sessionId}${ending}`)
   }
 
-  /** Each request writes to a file of its own: two of one session must not write into each other's. */
+  /** Each request writes to its own file: concurrent uploads of one session must not share one. */
   incoming(sessionId: string): string {
     return join(this.folder, `${sessionId}.${chance()}.incoming`)
   }
@@ -27,7 +27,7 @@ export class UploadFiles {
     return join(this.folder, `scan-${chance()}`)
   }
 
-  /** In place for good, also after a power cut. */
+  /** Moves the tarball into place durably, also across a power failure. */
   async keep(incoming: string, sessionId: string): Promise<void> {
     await rename(incoming, this.of(sessionId))
     const folder = await open(this.folder, 'r')
@@ -42,13 +42,13 @@ export class UploadFiles {
     await rm(this.of(sessionId), { force: true })
   }
 
-  /** The sessions of which there is a tarball. */
+  /** Session ids that have a tarball. */
   async kept(): Promise<string[]> {
     const names = await this.#names()
     return names.filter((name) => name.endsWith(ending)).map((name) => name.slice(0, -ending.length))
   }
 
-  /** Removes what requests left that nobody has written to since `before`. */
+  /** Removes files that requests left behind and that were last written before `before`. */
   async sweepLeftovers(before: number): Promise<void> {
     for (const name of (await this.#names()).filter((name) => name.startsWith('scan-') || name.includes('.incoming'))) {
       const path = join(this.folder, name)

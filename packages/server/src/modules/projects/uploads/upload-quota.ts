@@ -4,7 +4,7 @@ import { isSetupOrganization } from '../../access/index.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { never } from './upload-claim.ts'
 
-/** Each may take 300 MB of disk for an hour: nobody opens them without end. What a project is made of does not count here. */
+/** Limits open upload sessions: each may take 300 MB of disk for an hour. Uploads that are in use do not count. */
 export async function refuseTooManyUploads(
   { db, lock }: Pick<Bound, 'db' | 'lock'>,
   organizationId: string,

@@ -12,14 +12,14 @@ const deadlineMs = 10 * 60_000
 
 export const sweepSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, rhythm: { everySeconds: 3600 } }
 
-/** Removes sessions that have expired or that nothing is made of any more, their tarballs, and what a killed process left. */
+/** Removes expired and unreferenced sessions, their tarballs, and files that a killed process left. */
 export const sweepJob = (deps: ProjectsDeps) =>
   job<Nothing, unknown>(kind, {
     deadlineMs,
     run: (_payload, _deps, abort) => sweepUploads(deps, abort),
   })
 
-/** A session that was claimed again meanwhile stays. One that is left here goes with the sweep. */
+/** Removes a released session, unless it was claimed again meanwhile. A failed removal is left to the sweep. */
 export const removeUploadJob = (deps: ProjectsDeps) =>
   job<{ sessionId: string }, unknown>(removeUploadKind, {
     deadlineMs: 60_000,
@@ -39,7 +39,7 @@ export async function sweepUploads(deps: ProjectsDeps, abort = AbortSignal.timeo
     abort.throwIfAborted()
     if (await forget(id, deps, now)) await files.remove(id)
   }
-  // The row is written before its file and goes before it: a file without one is nobody's.
+  // The row is inserted before its file and deleted before it: a file without a row is orphaned.
   const kept = await files.kept()
   const known = await knownSessions(kept, deps)
   for (const id of kept.filter((id) => !known.has(id))) await files.remove(id)
@@ -52,7 +52,7 @@ const expiredSessions = async ({ database }: ProjectsDeps, now: number): Promise
     ({ id }) => id,
   )
 
-/** Called under the lock that a claim takes. */
+/** Takes the same lock as a claim. */
 const forget = (id: string, deps: ProjectsDeps, now: number): Promise<boolean> =>
   deps.database.transaction(async ({ db, lock }) => {
     await lock(`upload:${id}`)
@@ -67,7 +67,7 @@ const forget = (id: string, deps: ProjectsDeps, now: number): Promise<boolean> =
 
 const pageLength = 500
 
-/** Sessions in use by nothing: a release that a crash or a restore left out. Page by page. */
+/** Sessions that are marked as in use but unreferenced: a crash or a restore skipped the release. Reads page by page. */
 async function* abandonedSessions({ database: { db }, projectPorts }: ProjectsDeps): AsyncGenerator<string> {
   let last = ''
   for (;;) {

@@ -39,7 +39,7 @@ export const findUploadSession = (
 ): Promise<UploadSessionRow | undefined> =>
   findSession(db, id, now).where('organizationId', '=', organizationId).executeTakeFirst()
 
-/** Of whichever organisation: for a door whose credential is bound to it. */
+/** Finds the session of any organisation: for routes whose credential is bound to the session. */
 export const findSession = (db: Db, id: string, now: number) =>
   db.selectFrom('uploadSessions').selectAll().where('id', '=', id).where('expiresAt', '>', now)
 
@@ -61,7 +61,7 @@ export async function openUpload(
     status: 'open',
     declaredBytes: sizeBytes ?? null,
     declaredSha256: sha256 ?? null,
-    // The store can be told to take so many bytes, not at most so many: of an upload whose size nobody knows there is no bound.
+    // A signed URL can fix an exact size, not a maximum: an upload of unknown size would be unlimited.
     inStore: deps.uploadStore && sizeBytes !== undefined ? 1 : 0,
     cloudSessionId: null,
     sizeBytes: null,
@@ -77,7 +77,7 @@ export async function openUpload(
   return row
 }
 
-/** The tarball on the disk, whole and checked, or nothing of it: then the session is open as before. */
+/** Stores the tarball completely and checked. On an error nothing is stored, and the session stays open. */
 export async function receiveUpload(
   session: UploadSessionRow,
   bytes: AsyncIterable<Uint8Array>,
@@ -100,7 +100,7 @@ export async function receiveUpload(
   }
 }
 
-/** Whoever said what they send is told when something else has come. */
+/** Refuses an upload that differs from the declared size or SHA-256. */
 function refuseOther({ declaredBytes, declaredSha256 }: UploadSessionRow, came: { sizeBytes: number; sha256: string }): void {
   if (declaredBytes !== null && came.sizeBytes !== declaredBytes)
     refuse('upload', `it has ${came.sizeBytes} bytes, not the ${declaredBytes} it was to have: send it again`)
@@ -108,7 +108,7 @@ function refuseOther({ declaredBytes, declaredSha256 }: UploadSessionRow, came: 
     refuse('upload', `its SHA-256 is ${came.sha256}, not the one that was announced: send it again`)
 }
 
-/** Of two that arrive at once the first one counts: what a project may refer to by now never changes. */
+/** The first of two concurrent uploads wins: a stored upload never changes, since a project may refer to it. */
 async function record(
   { id, organizationId }: UploadSessionRow,
   arrived: { incoming: string; sizeBytes: number; files: number },
@@ -133,21 +133,21 @@ function refuseReceived({ status }: Pick<UploadSessionRow, 'status'>): void {
   if (status === 'received') fail('conflict', { words: 'This session has its upload already: open another session' })
 }
 
-/** The scan that was made of the session's files; made now where there is none. */
+/** The scan of the session's files; scans them now where there is none. */
 export const newestScan = async (session: UploadSessionRow, deps: ProjectsDeps): Promise<Detection> =>
   session.scan === null ? scanUpload(session, deps) : JSON.parse(session.scan)
 
-/** What an archive says about itself: hints count where its files say nothing. */
+/** Detects the framework from the archive's files; hints apply where the files give no answer. */
 export async function scanUpload(session: UploadSessionRow, deps: ProjectsDeps): Promise<Detection> {
   if (session.status !== 'received') fail('conflict', { words: 'Nothing has arrived yet: upload the tarball first' })
   const files = new UploadFiles(deps)
   const folder = files.scanFolder()
   try {
-    // It starts while the files are on their way.
+    // The worker starts while the files are being unpacked.
     folderReader.warm()
     const { rootName } = await unpackSource(files.of(session.id), folder, unpacked)
     const detection = await folderReader.detect(folder, { organizationId: session.organizationId })
-    // A name that detection has from the folder it looked at is ours, not the user's.
+    // A name that equals the scan folder's is temporary, not the user's.
     const name = detection.name === basename(folder) ? rootName : detection.name
     const scan = withHints({ ...detection, name }, JSON.parse(session.hints) as UploadHints)
     const { db } = deps.database
@@ -173,11 +173,11 @@ function withHints(detection: Detection, hints: UploadHints): Detection {
   }
 }
 
-/** A hint that detection does not know says nothing. */
+/** An unknown hint is ignored. */
 const known = (hint: string | undefined, names: readonly string[]): string | null =>
   names.find((name) => name === hint?.trim().toLowerCase()) ?? null
 
-/** In the words of the API: what is wrong with the bytes is the sender's to know. */
+/** Maps errors to API failures: the client learns what is wrong with its upload. */
 function explain(error: unknown): unknown {
   try {
     if (error instanceof TooLarge) fail('payload_too_large', { words: error.message, field: 'upload' })
