@@ -14,9 +14,9 @@ import type { SavedProject, SavedUpload } from '../projects/index.ts'
 
 export interface BackupsSettings {
   mode: 'self-hosted' | 'cloud'
-  /** Below these, or one of them, a local destination may be. */
+  /** Folders below which a local destination may be. */
   backupRoots: readonly string[]
-  /** How many runs this control plane works on at once. */
+  /** Maximum concurrent runs of this control plane. */
   maxBackups: number
 }
 
@@ -28,12 +28,12 @@ export interface BackupsDeps {
   scrubber: Pick<Scrubber, 'register'>
   settings: BackupsSettings
   stores: ArchiveStores
-  /** Opened when they are first needed: the key is made then. */
+  /** Opened on first use: the key is generated then. */
   archives(): Promise<Archives>
   data: ProjectData
   projects: {
     save(projectId: string): Promise<SavedProject | undefined>
-    /** Warnings: each part that did not come back. */
+    /** Returns a warning for each part that was not restored. */
     bringBack(saved: SavedProject, organizationId: string): Promise<string[]>
     /** Undefined where the project exists. */
     previewBringBack(
@@ -44,11 +44,11 @@ export interface BackupsDeps {
     isUploadMissing(saved: SavedProject): Promise<boolean>
     bringUploadBack(saved: SavedProject, organizationId: string, content: () => AsyncIterable<Uint8Array>): Promise<void>
   }
-  /** Filled in by those who assemble the instance, once the modules above exist. */
+  /** Set by the code that assembles the instance, once the modules above this one exist. */
   ports: {
     /** Whether the project was moved away from this instance and has not come back. */
     hasLeft?(db: Db, projectId: string): Promise<boolean>
-    /** Starts the run of a policy in a linked cloud by its webhook token; null where no cloud knows the token. */
+    /** Starts a policy's run in a linked cloud by its webhook token; null where no cloud knows the token. */
     runInCloud?(webhookToken: string): Promise<string | null>
     /** A page of the destinations that a policy of a project in the linked cloud may use; null where there is no such project. */
     destinationsInCloud?(
@@ -57,7 +57,7 @@ export interface BackupsDeps {
     ): Promise<{ data: BackupDestination[]; nextCursor: string | null } | null>
   }
   version: string
-  /** Whether the caller runs this instance. */
+  /** Whether the caller is an operator of this instance. */
   isOperator(caller: Caller): Awaitable<boolean>
 }
 

@@ -5,7 +5,7 @@ import { StartFailed, VolumeUnreadable } from '../../drivers/runtime/runtime.ts'
 import { isDiskFull } from '../../platform/disk-full.ts'
 import { errorMessage } from '../../platform/error-message.ts'
 
-/** Something that a person can act on ended a run or a restore; the words say what. */
+/** A failure of a run or restore that a user can act on; the message says what happened. */
 export class BackupFailed extends Error {
   override readonly name = 'BackupFailed'
   readonly code: string
@@ -16,7 +16,7 @@ export class BackupFailed extends Error {
   }
 }
 
-/** What to record of an error that is nobody's bug; undefined: it is one of ours, and trying again may help. */
+/** Code and message of an expected error; undefined: an internal error, which is retried. */
 export function failureOf(error: unknown): { code: string; message: string } | undefined {
   if (error instanceof BackupFailed) return { code: error.code, message: error.message }
   if (error instanceof StoreFailure) return { code: `destination_${error.reason}`, message: error.message }
@@ -29,5 +29,5 @@ export function failureOf(error: unknown): { code: string; message: string } | u
 
 export const wordsOfError = (error: unknown): string => errorMessage(error).slice(0, 2_000)
 
-/** For an error that has no message for people: its own may name a table or a path, and is in the log. */
+/** Message for an internal error: its own message may name a table or a path, and is only logged. */
 export const internalText = 'Internal error. The log of the instance has the details.'

@@ -20,9 +20,9 @@ import { runJob } from './runs/run-job.ts'
 export type { BackupsDeps } from './deps.ts'
 
 /**
- * Saving projects and bringing them back. A *policy* binds a project to a *destination*; a *run* of it stores *artifacts* there
- * and a *manifest* last, and has succeeded only when all of it was read back. A *restore* is staged from a run, verified,
- * and applied with a token that is shown once.
+ * Backups and restores of projects. A *policy* binds a project to a *destination*; its *run* stores *artifacts* there and a
+ * *manifest* last, and succeeds only after all of it was read back. A *restore* is staged from a run, verified, and applied
+ * with a token that is shown once.
  */
 export function createBackups(deps: BackupsDeps) {
   return {
@@ -40,20 +40,20 @@ export function createBackups(deps: BackupsDeps) {
       ...trialJobs(deps),
     ] as Job<unknown, undefined>[],
     schedules: [pruneSchedule, keySchedule],
-    /** Says early what nobody wants to learn from a restore. */
+    /** Reports a lost key at start, before a restore fails because of it. */
     start: () => announceLostKey(deps),
     part: backupsPart(deps),
-    /** Runs and restores of before, for a project that moves. */
+    /** History for a project that is being moved: past runs and restores. */
     history: {
       read: (db: Db, projectId: string) => readBackupHistory(db, projectId),
       write: (db: Db, project: Parameters<typeof writeBackupHistory>[1], history: BackupHistory) =>
         writeBackupHistory(db, project, history, nowOf(deps)),
     },
-    /** Policies of a project, in words: they stay where their destinations are. */
+    /** Policies of a project: they stay on this instance, with their destinations. */
     policiesOf: async (db: Db, projectId: string) => (await listPolicies(db, projectId, { limit: 100 })).rows,
-    /** For the watcher of backups that did not happen. */
+    /** Check for backups that did not happen. */
     watched: { missed: missedWatch(deps) },
-    /** What a deployment waits for before it starts anything. */
+    /** Runs that a deployment waits for before it starts anything. */
     beforeDeploy: (deployment: SavedDeployment, say: (line: string) => void, abort: AbortSignal) =>
       runBeforeDeploy(deployment, say, abort, deps),
   }

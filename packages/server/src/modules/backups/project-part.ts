@@ -12,7 +12,7 @@ import { cancelRun } from './runs/cancel-run.ts'
 import * as runs from './runs/run-store.ts'
 import { enqueue } from './runs/start-run.ts'
 
-/** What backups leave on a project. What was saved stays: it is what brings a deleted project back. */
+/** Policies and runs of a project. Stored runs are kept on deletion: a restore brings the deleted project back. */
 export const backupsPart = (deps: BackupsDeps): ProjectPart => ({
   describe: 'backups',
   async previewDeletion({ id }) {
@@ -56,14 +56,17 @@ export const backupsPart = (deps: BackupsDeps): ProjectPart => ({
 const pollMs = 100
 const longestWaitMs = 60_000
 
-/** A restore that still writes would make volumes again that were deleted. Rejects where it takes too long: the removal is tried again. */
+/**
+ * Waits for restores: one that still writes would create deleted volumes again. Rejects after a timeout, so that the removal is
+ * retried.
+ */
 async function untilRestoresEnded(projectId: string, { database: { db } }: BackupsDeps): Promise<void> {
   for (const end = performance.now() + longestWaitMs; performance.now() < end; await pause(pollMs))
     if ((await listOperations(db, projectId, 0)).every(({ kind }) => kind !== 'restore')) return
   throw new Error('a restore is still being undone')
 }
 
-/** Runs and restores that waited for another operation; where the project has left, runs are cancelled. */
+/** Continues runs and restores that waited for another operation; where the project has moved away, runs are cancelled. */
 async function resumeWaiting(projectId: string, deps: BackupsDeps): Promise<void> {
   const { db } = deps.database
   const project = await findAnyProject(db, projectId)

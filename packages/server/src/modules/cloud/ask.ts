@@ -4,7 +4,7 @@ import { bodyWithinMs, revokedMessage } from '../../http/forwarded-answer.ts'
 import { Failure } from '../../platform/failure.ts'
 import { parseInSlices } from '../../platform/sliced-json.ts'
 
-/** A page of a list, a record. What is larger says so. */
+/** Limit for a page of a list or a single record. Callers that expect more pass their own limit. */
 const usualBytes = 1024 * 1024
 
 interface AnswerBounds {
@@ -14,25 +14,25 @@ interface AnswerBounds {
 // biome-ignore lint/suspicious/noExplicitAny: each caller checks the parts that it needs
 type Asked = Promise<{ status: number; body: any; bytes: number }>
 
-/** Calls the cloud with the link's token. A token that the cloud refuses is 503 as well, and says what to do. */
+/** Calls the cloud with the link's token. A refused token is also 503, with a message that says what to do. */
 export async function ask(api: CloudApi, address: CloudAddress, request: CloudRequest, bounds?: AnswerBounds): Asked {
   const answer = await askWithAny(api, address, request, bounds)
   if (answer.status === 401) throw new LinkRevoked()
   return answer
 }
 
-/** The cloud answers, and does not take the link's token: it was revoked or has expired. */
+/** The cloud is reachable but refuses the link's token: it was revoked or has expired. */
 export class LinkRevoked extends Failure {
   constructor() {
     super('cloud_unreachable', { words: revokedMessage })
   }
 }
 
-/** The cloud's answer is longer than any of this product. */
+/** The cloud's response exceeds the limit of any Berth response. */
 export class CloudAnswerTooLong extends CloudUnreachable {}
 
 /**
- * One call whose answer is read whole, as JSON, within the time of every short answer. Whatever is wrong with the way there is 503
+ * Sends a request and reads its whole response as JSON, within the time limit of a short response. Every transport error is 503
  * `cloud_unreachable`.
  */
 export async function askWithAny(
@@ -67,7 +67,7 @@ async function textOf(body: Readable, mostBytes: number, withinMs: number): Prom
   }
 }
 
-/** The caller's own abort stays what it is. */
+/** Maps an error to `cloud_unreachable`; the caller's own abort is returned unchanged. */
 export function cloudUnreachable(error: unknown): unknown {
   if (error instanceof Error && error.name === 'AbortError') return error
   const reason = error instanceof CloudUnreachable ? error.message : 'its response is invalid'

@@ -8,12 +8,12 @@ import type { CloudDeps } from './deps.ts'
 import type { Link, Links } from './links.ts'
 import { transfer } from './transfers/start-transfer.ts'
 
-/** Over all pages together. */
+/** Time limit for all pages together. */
 const limitMs = 4_500
 const mostPages = 40
 const pageSize = 200
 const leastPageSize = 10
-/** Bytes of all pages: the list is answered as a whole. */
+/** Limit for all pages together: the list is returned as a whole. */
 const mostBytes = 4 * 1024 * 1024
 
 interface CloudList {
@@ -22,7 +22,7 @@ interface CloudList {
   projects: Project[]
 }
 
-/** What the projects module is told of the cloud. */
+/** The cloud as the projects module sees it. */
 export function cloudProjects(deps: CloudDeps, links: Links): CloudProjects {
   const towards =
     (direction: 'to_cloud' | 'to_self_hosted'): CloudProjects['transferToCloud'] =>
@@ -35,7 +35,7 @@ export function cloudProjects(deps: CloudDeps, links: Links): CloudProjects {
   }
 }
 
-/** The projects of the linked account, as far as the caller's token may see them. A cloud that is away has none and says so. */
+/** The projects of the linked account that the caller's token may see. An unreachable cloud is reported with an empty list. */
 async function listCloudProjects(
   caller: Pick<Caller, 'organizationId' | 'projectIds'>,
   links: Links,
@@ -62,7 +62,7 @@ async function allPages({ address }: Link, api: CloudApi): Promise<Project[]> {
   for (let page = 0; page < mostPages; page += 1) {
     const query = new URLSearchParams({ limit: String(limit), ...(cursor ? { cursor } : {}) })
     const answer = await ask(api, address, { method: 'GET', path: `/api/projects?${query}`, abort }).catch((error: Failure) => {
-      // A page of large records is asked for in halves.
+      // A page that exceeds the size limit is requested again with half its length.
       if (!(error.cause instanceof CloudAnswerTooLong) || limit <= leastPageSize) throw error
       return null
     })
@@ -81,5 +81,5 @@ async function allPages({ address }: Link, api: CloudApi): Promise<Project[]> {
   return projects
 }
 
-/** The list is sorted and shown by these. */
+/** Checks the fields by which the list is sorted and shown. */
 const isProject = (one: Project | null): one is Project => typeof one?.id === 'string' && typeof one.createdAt === 'string'

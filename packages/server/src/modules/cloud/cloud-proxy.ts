@@ -9,10 +9,10 @@ import type { Links } from './links.ts'
 import { passUploadOn } from './pass-upload-on.ts'
 import { underWay } from './transfers/transfer-store.ts'
 
-/** How the mount asks the cloud for what is not here. */
+/** Forwards requests to the cloud for projects that are not on this instance. */
 export const createCloudProxy = (links: Links, deps: CloudDeps): CloudProxy => ({
   isLinked: (organizationId) => links.has(organizationId),
-  // The object is kept until the link changes.
+  // The object stays the same until the link changes.
   linkOf: (organizationId) => links.of(organizationId),
   async passUploadOn(organizationId, upload) {
     const link = (await links.of(organizationId)) ?? fail('not_found')
@@ -35,8 +35,8 @@ type Sent = Omit<ForwardedRequest, 'projectId'>
 const arrivalWaitMs = 10_000
 
 /**
- * At the end of a move to this instance the cloud has let go of the project a moment before the project is here. A read waits for that
- * moment to pass and is answered here; any other request is refused, as it is during the whole move.
+ * The cloud releases a project, at the end of a move to this instance, a moment before it is available here. A read waits for
+ * that moment and is served here; any other request is refused, as during the whole move.
  */
 async function refuseArriving(
   { organizationId, projectId }: { organizationId: string; projectId: string },
@@ -57,7 +57,7 @@ async function refuseArriving(
   })
 }
 
-/** The project that the cloud has just deleted. */
+/** The id of the project that the cloud has just deleted. */
 function deletedProject({ method, path }: Sent, { status }: ForwardedAnswer): string | null {
   if (method !== 'DELETE' || status >= 300) return null
   return /^\/api\/projects\/(prj_[a-z2-7]{20})(?:\?|$)/.exec(path)?.[1] ?? null

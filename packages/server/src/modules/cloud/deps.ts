@@ -12,13 +12,13 @@ import type { ProjectTransfers } from '../projects/index.ts'
 import type { TransferEnds } from '../transfers/index.ts'
 import type { RetryLimits } from './transfers/retry-unreachable.ts'
 
-/** Uploads of this instance that may be sent on to the cloud. */
+/** Uploads of this instance that may be forwarded to the cloud. */
 export interface PassableUploads {
   find(
     sessionId: string,
     organizationId: string,
   ): Promise<Pick<UploadSessionRow, 'status' | 'sizeBytes' | 'cloudSessionId'> | undefined>
-  /** Where the tarball is. */
+  /** Path of the tarball. */
   file(sessionId: string): string
   noteCloudSession(sessionId: string, cloudSessionId: string): Promise<unknown>
 }
@@ -28,14 +28,14 @@ export interface CloudDeps {
   clock: Clock
   log: Log
   secretBox: SecretBox
-  /** The instance's own: no line of its log shows a link's token. */
+  /** Redacts the link's token from the instance's own log. */
   scrubber: Scrubber
   api: CloudApi
   projects: Pick<ProjectTransfers, 'restoreFolder'>
   uploads: PassableUploads
-  /** Filled in by those who assemble the instance, once the ends of moves exist; empty where no project runs. */
+  /** Set by the code that assembles the instance, once the transfers module exists; empty where no project runs. */
   transferPorts: { ends?: TransferEnds }
-  /** With a cloud that goes away in the middle of a move. */
+  /** Retry limits for a cloud that becomes unreachable during a move. */
   retryLimits: RetryLimits
   isOperator(caller: Caller): Awaitable<boolean>
 }

@@ -16,7 +16,10 @@ export interface Link {
   address: CloudAddress
 }
 
-/** The links, each read once and kept until it changes, here or on another control plane: every call on a project asks for one. */
+/**
+ * Cache of links: each is read once and kept until it changes, on this or another control plane. Every request for a project
+ * needs one.
+ */
 export class Links {
   readonly #deps: CloudDeps
   readonly #kept = new Map<string, Awaitable<Link | null>>()
@@ -46,13 +49,13 @@ export class Links {
     return after(this.of(organizationId), (link) => link !== null)
   }
 
-  /** To be called once the change was committed. */
+  /** Called after the change was committed. */
   changed(organizationId: string): void {
     this.#kept.delete(organizationId)
     this.#deps.database.signals.publish(topic, { organizationId } satisfies LinkSignal)
   }
 
-  /** As it is in the database now. */
+  /** Reads the link from the database. */
   async read(organizationId: string): Promise<Link | null> {
     const { database, secretBox, scrubber } = this.#deps
     const row = await findLink(database.db, organizationId)

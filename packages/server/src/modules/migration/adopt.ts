@@ -17,7 +17,7 @@ import { holdsVolume, planOfAdoption } from './plan.ts'
 import { discoverOn } from './scan.ts'
 import { adoptedContainers, insertAdopted } from './store.ts'
 
-/** Looks at the server anew and records what was named as a project. Nothing on the server changes. */
+/** Reads the server again and records the named services as a project. Nothing on the server changes. */
 export const adopt = (body: AdoptBody, isPlan: boolean, caller: Caller, deps: MigrationDeps): Promise<AdoptReply> =>
   tryAdopt(body, isPlan, caller, deps).catch(answerFailed)
 
@@ -44,7 +44,7 @@ async function tryAdopt(body: AdoptBody, isPlan: boolean, caller: Caller, deps: 
   }
 }
 
-/** By the container that is adopted and by its replicas. */
+/** System paths mounted by the adopted container or its replicas. */
 function systemPlacesIn({ parts }: Adoption, { docker }: Discovery): string[] {
   const places = placesOf(docker)
   const containers = parts.flatMap(({ named }) => [named.container, ...named.replicas])
@@ -56,7 +56,7 @@ const systemWarning = (place: string): string =>
 
 const shownVolume = (what: AdoptedVolume | undefined) => (what ? plainText('volume' in what ? what.volume : what.path) : '')
 
-/** A refusal that names no field of the request is about the discovered services, which the caller did not write. */
+/** An error that names no field of the request concerns the discovered services, which the caller did not write. */
 function answerFailed(error: unknown): never {
   if (isDiskFull(error)) throw error
   if (error instanceof Failure && (error.code !== 'validation_failed' || isOfRequest(error.particulars.field))) throw error
@@ -77,7 +77,8 @@ async function record(adoption: Adoption, name: string, caller: Caller, deps: Mi
       record: (project, db) => recordAdopted(adoption, project, db),
     })
   } catch (error) {
-    if (isUniqueViolation(error)) fail('conflict', { words: 'Somebody adopted one of these services a moment ago: scan again' })
+    if (isUniqueViolation(error))
+      fail('conflict', { words: 'Another user adopted one of these services a moment ago. Scan again.' })
     throw error
   }
 }

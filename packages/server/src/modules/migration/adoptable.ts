@@ -4,25 +4,31 @@ import { composeMarks, isOurs } from './compose-labels.ts'
 import { plainText } from './plain-text.ts'
 
 export interface AdoptionFacts {
-  /** The project here that it was adopted into. */
+  /** The project of this instance that adopted the container. */
   adoptedBy: string | undefined
-  /** Volumes that are a place of the server under another name, and which place. */
+  /** Volumes that are backed by a path of the server, and that path. */
   places?: ReadonlyMap<string, string>
-  /** False: the caller is no operator of the instance, and adopts no container that mounts a part of the server's system. */
+  /**
+   * False: the caller is not an operator of the instance, and may not adopt a container that mounts a part of the server's
+   * system.
+   */
   isOperator?: boolean
 }
 
-/** A volume may be made of a folder or a disk of the server (`device`): then that is what a container sees. */
+/** Volumes backed by a folder or disk of the server (`device`), which a container then sees. */
 export const placesOf = ({ volumes }: Pick<ReadDocker, 'volumes'>): ReadonlyMap<string, string> =>
   new Map(volumes.flatMap(({ name, options }) => (options.device?.startsWith('/') ? [[name, options.device] as const] : [])))
 
-/** As a whole; a file such as /etc/localtime or a folder such as /home/shop/data says nothing of the rest. */
+/**
+ * Folders that are refused when mounted as a whole; a file such as /etc/localtime or a folder such as /home/shop/data is
+ * allowed.
+ */
 const systemFolders = new Set(
   '/ /bin /boot /etc /home /lib /lib64 /mnt /opt /root /run /sbin /srv /usr /var /var/lib /var/run /etc/ssh /root/.ssh'.split(
     ' ',
   ),
 )
-/** With everything in them. */
+/** Folders that are refused with everything below them. */
 const systemTrees = /^\/(proc|sys|dev|var\/lib\/(docker|containerd)|run\/(docker|containerd))(\/|$)/
 
 const isOfTheSystem = (path: string): boolean => {
@@ -30,17 +36,20 @@ const isOfTheSystem = (path: string): boolean => {
   return systemFolders.has(plain) || systemTrees.test(plain)
 }
 
-/** Parts of a server's system. A project that writes there (`/etc/cron.d`) rules the server, and one that reads there has its secrets. */
+/**
+ * Parts of a server's system. A project that can write there (`/etc/cron.d`) controls the server, and one that can read there
+ * has its secrets.
+ */
 const systemParts = [
   /^\/(etc|root|boot|bin|sbin|lib|lib32|lib64|libx32|usr|run|snap)\//,
   /^\/var\/(run|spool|log|cache|backups|lib\/(systemd|dpkg|rpm|apt|cloud|sudo|kubelet|lxc|lxd|snapd|polkit-1|NetworkManager))(\/|$)/,
-  // Of a user: keys, logins, and the files that a shell runs.
+  // Files of a user: keys, logins, and files that a shell runs.
   /\/\.(ssh|gnupg|kube|docker|aws|azure|config|local|berth|bashrc|bash_profile|profile|zshrc|netrc)(\/|$)/,
 ]
-/** Files that say nothing of the server but its time zone. */
+/** Files that disclose only the server's time zone. */
 const harmless = new Set(['/etc/localtime', '/etc/timezone'])
 
-/** Places of the server's system that a container mounts, by a bind or by a volume that is another name for one. */
+/** System paths that a container mounts, by a bind mount or by a volume backed by such a path. */
 export function systemPlacesOf({ mounts }: Pick<ReadContainer, 'mounts'>, places?: ReadonlyMap<string, string>): string[] {
   const mounted = mounts.flatMap(({ type, source, readOnly }) => {
     const place = type === 'volume' ? places?.get(source ?? '') : type === 'bind' ? source : null
@@ -54,7 +63,10 @@ export function systemPlacesOf({ mounts }: Pick<ReadContainer, 'mounts'>, places
 
 type Rule = (container: ReadContainer, facts: AdoptionFacts) => string | false | undefined
 
-/** Why it stays as it is, the first reason that holds. What could not be run the same way here is not taken over in part. */
+/**
+ * Reasons why a container cannot be adopted; the first that applies is shown. A container that could not run the same way here
+ * is not adopted in part.
+ */
 const rules: Rule[] = [
   (container) => isOurs(container) && 'It was started by Berth and belongs to a project already',
   (_, { adoptedBy }) => adoptedBy && `It was adopted already, into the project ${adoptedBy}`,
@@ -78,14 +90,14 @@ const rules: Rule[] = [
     mounts.some(({ type, source }) => {
       const place = type === 'volume' ? places?.get(source ?? '') : source
       return (type === 'bind' || type === 'volume') && typeof place === 'string' && isOfTheSystem(place)
-    }) && 'It mounts a folder of the system: whoever may change the project would read or change the server itself',
+    }) && 'It mounts a folder of the system: a user who may change the project could read or change the server itself',
   (container, { places, isOperator = true }) => {
     const mounted = isOperator ? [] : systemPlacesOf(container, places)
     return mounted.length > 0 && operatorsOnly(mounted)
   },
 ]
 
-/** The reason, which names the places. */
+/** The message names the paths. */
 export const operatorsOnly = (places: readonly string[]): string =>
   `It mounts ${places.map(plainText).join(', ')} of the server's system: only an operator of this instance may adopt it`
 

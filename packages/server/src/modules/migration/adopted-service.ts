@@ -13,19 +13,19 @@ export interface AdoptedService {
   warnings: string[]
 }
 
-/** What is known of the whole adoption while one service of it is made. */
+/** Facts about the whole adoption, while one of its services is built. */
 export interface AdoptionParts {
   image: ReadImage | undefined
-  /** Names in the project of what it needs, as far as that is adopted too. */
+  /** Names in the project of the services that it depends on, as far as they are adopted too. */
   dependsOn: string[]
   volumes: AdoptedVolumes
-  /** Variables of the project. */
+  /** Names of the project's variables. */
   taken: Set<string>
-  /** Networks of the server that lead nowhere else. */
+  /** Internal networks of the server, without internet access. */
   closed: ReadonlySet<string>
 }
 
-/** A container as a service of a project: what it was given itself, without what its image brings along. */
+/** A container as a service of a project: its own settings, without those of its image. */
 export function adoptService(named: NamedService, { image, dependsOn, volumes, taken, closed }: AdoptionParts): AdoptedService {
   const { container, name, replicas } = named
   const warnings: string[] = []
@@ -43,7 +43,7 @@ export function adoptService(named: NamedService, { image, dependsOn, volumes, t
     volumes: adoptMounts(container, volumes, warn),
     dependsOn,
     healthcheck: healthCheckOf(container.healthCheck),
-    // The engine's own word for no policy: nothing says that it is a task.
+    // The engine's value for no policy: it does not mean that the container is a one-off task.
     restart: container.restart === 'no' ? null : container.restart,
     cpuCores: bounded(container.limits.nanoCpus / 1e9, 0.1, limits.cpuCoresMaximum),
     memoryMb: bounded(Math.round(container.limits.memoryBytes / 1024 ** 2), 16, 65536),
@@ -58,7 +58,7 @@ export function adoptService(named: NamedService, { image, dependsOn, volumes, t
 type Port = ReadContainer['ports'][number]
 const isWebPort = ({ hostPort, protocol }: Port) => protocol === 'tcp' && (hostPort === 80 || hostPort === 443)
 
-/** The name that it was asked for by; where that means another image by now, the very image that runs. */
+/** The image's name; where the tag now points to another image, the id of the running image. */
 function imageOf({ image, imageId }: ReadContainer, found: ReadImage | undefined, warn: (words: string) => void): string {
   if (!found || found.tags.map(familiarName).includes(familiarName(image)) || image === imageId || image.includes('@'))
     return image
@@ -70,7 +70,7 @@ const sameAs = (one: string[] | null, other: string[] | null | undefined) =>
   JSON.stringify(one ?? []) === JSON.stringify(other ?? [])
 const bounded = (value: number, least: number, most: number) => (value > 0 ? Math.min(Math.max(value, least), most) : null)
 
-/** Published ones first: the first port is the one that requests go to. */
+/** Published ports first: the first port is the one that requests go to. */
 const portsOf = ({ ports }: ReadContainer): number[] => {
   const tcp = ports
     .filter(({ protocol }) => protocol === 'tcp')
@@ -78,7 +78,7 @@ const portsOf = ({ ports }: ReadContainer): number[] => {
   return [...new Set(tcp.map(({ containerPort }) => containerPort))].slice(0, 50)
 }
 
-/** In the shape in which the Compose reader hands one over. */
+/** The health check in the shape that the Compose reader returns. */
 function healthCheckOf(check: ReadHealthCheck | null): Service['healthcheck'] {
   if (!check) return null
   const { intervalSeconds, timeoutSeconds, retries, startPeriodSeconds } = check
@@ -114,7 +114,7 @@ function warnOfWhatIsNotFollowed(container: ReadContainer, image: ReadImage | un
   if (unusual.length > 0) warn(`it is not given: ${unusual.join(', ')}`)
 }
 
-/** Every service is found by its name in the project, and by nothing else. */
+/** Services of a project find each other by service name only. */
 function warnOfNetworks(
   { container, marks, name }: NamedService,
   closed: ReadonlySet<string>,

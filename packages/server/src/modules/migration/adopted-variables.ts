@@ -5,19 +5,22 @@ import { plainText } from './plain-text.ts'
 import { unusedName } from './unused-name.ts'
 
 export interface AdoptedVariables {
-  /** As the service names them. */
+  /** Variables by the names that the service uses. */
   environment: Record<string, string>
   /** Variables of the project, all of them secret. */
   variables: { key: string; value: string }[]
 }
 
-/** As Docker takes one: Elasticsearch has a `discovery.type`. The project's own variable that holds the value is named more strictly. */
+/**
+ * Names that Docker accepts: Elasticsearch has a `discovery.type`. The project's own variable that holds the value has a
+ * stricter name.
+ */
 const variableName = /^[A-Za-z_][A-Za-z0-9_./-]*$/
 const longestKey = 255
 
 /**
- * Each value is a variable of the project that the service names: two services may have different ones under one name. `taken`
- * holds the names of all services of the adoption, since WEB_API_KEY may be web's API_KEY or web-api's KEY.
+ * Stores each value as a variable of the project that the service refers to: two services may have different values under one
+ * name. `taken` holds the names of all services of the adoption, since WEB_API_KEY may be web's API_KEY or web-api's KEY.
  */
 export function adoptVariables(
   service: string,

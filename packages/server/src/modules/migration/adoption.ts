@@ -16,7 +16,7 @@ export interface Adoption {
   warnings: string[]
 }
 
-/** What would be adopted, from what was found on the server just now. */
+/** Computes the adoption from the current state of the server. */
 export function adoptionOf(
   { serverId, serviceNames }: AdoptBody,
   discovery: Discovery,
@@ -40,7 +40,7 @@ export function adoptionOf(
   return { serverId, parts, volumes: volumes.byName, renamed, warnings }
 }
 
-/** What it needs in its own stack, by the names that those have here. */
+/** Names in the project of the services that it depends on within its own stack. */
 function namesOfNeeded({ marks }: NamedService, services: readonly NamedService[], { stacks }: Discovery): string[] {
   if (!marks) return []
   const inFile = stacks.get(marks.project)?.files.file?.services.find(({ name }) => name === marks.service)
@@ -50,13 +50,13 @@ function namesOfNeeded({ marks }: NamedService, services: readonly NamedService[
     .map(({ name }) => name)
 }
 
-/** Requests go to one service: the first that had port 80 or 443 of the server. */
+/** Only one service is exposed: the first that published port 80 or 443. */
 function exposeOne(services: Service[]): void {
   const first = services.find(({ exposed }) => exposed)
   for (const service of services) service.exposed = service === first
 }
 
-/** Containers that stay as they are and go on writing to the same bytes. */
+/** Warns about containers that are not adopted and continue to write to the same data. */
 function sharedWithOthers(
   parts: Adoption['parts'],
   volumes: ReadonlyMap<string, AdoptedVolume>,

@@ -1,6 +1,6 @@
 import type { ReadContainer } from '../../drivers/runtime/server/server-reader.ts'
 
-/** What Compose writes on a container that it made. */
+/** Labels that Compose sets on its containers. */
 const label = {
   project: 'com.docker.compose.project',
   service: 'com.docker.compose.service',
@@ -23,7 +23,7 @@ export interface ComposeMarks {
   number: number
 }
 
-/** null: no Compose made it. */
+/** null: the container was not created by Compose. */
 export function composeMarks({ labels }: Pick<ReadContainer, 'labels'>): ComposeMarks | null {
   const [project, service] = [labels[label.project], labels[label.service]]
   if (!project || !service) return null
@@ -44,5 +44,5 @@ export function composeMarks({ labels }: Pick<ReadContainer, 'labels'>): Compose
 const isAbsolute = (path: string) => path.startsWith('/') && !path.includes('\0')
 const absolute = (path: string | undefined) => (path && isAbsolute(path) ? path : null)
 
-/** Ours carry this mark, of whichever instance. */
+/** Whether a Berth instance, this or another one, started the container. */
 export const isOurs = ({ labels }: Pick<ReadContainer, 'labels'>): boolean => labels['berth.instance'] !== undefined

@@ -12,17 +12,17 @@ import type { StackFiles, StackReading } from '../../source/compose/index.ts'
 import type { RecordedWith } from '../projects/index.ts'
 
 export interface MigrationDeps {
-  /** Whether the caller runs this instance. */
+  /** Whether the caller is an operator of this instance. */
   isOperator(caller: Caller): Awaitable<boolean>
   database: Database
   clock: Clock
   log: Log
   runtimes: Runtimes
-  /** Readings of a server wait for each other. */
+  /** Serializes the reads of one server. */
   turns: KeyedMutex
-  /** Of a server that the guard has found in the caller's organisation. */
+  /** Reader of a server that was found in the caller's organisation. */
   readerOf(serverId: string): ServerReader
-  /** Reads Compose files in a process of its own, with its limits. */
+  /** Reads Compose files in a separate process with resource limits. */
   readStack(files: StackFiles, readFor: { organizationId: string; abort: AbortSignal }): Promise<StackReading>
   projects: {
     create(body: CreateProject, caller: Caller, recordedWith: RecordedWith): Promise<ProjectRow>

@@ -2,7 +2,7 @@ import type { ReadContainer, ReadDocker, ServerReader } from '../../drivers/runt
 import { type ComposeMarks, composeMarks } from './compose-labels.ts'
 import { type FilesOfStack, type ReadFor, readFilesOf } from './stack-files.ts'
 
-/** A Compose stack as it runs, and its files as they are now. */
+/** A running Compose stack, and its files as they are now. */
 export interface DiscoveredStack {
   marks: ComposeMarks
   containers: ReadContainer[]
@@ -12,14 +12,14 @@ export interface DiscoveredStack {
 export interface Discovery {
   docker: ReadDocker
   stacks: Map<string, DiscoveredStack>
-  /** Those that no Compose made. */
+  /** Containers that were not created by Compose. */
   handRun: ReadContainer[]
 }
 
-/** Of stacks whose files are read at the same time. */
+/** Number of stacks whose files are read concurrently. */
 const atOnce = 4
 
-/** Reads the server once: what runs, then the files that it was made from. Nothing on the server changes. */
+/** Reads the server once: its containers, then their Compose files. Nothing on the server changes. */
 export async function discover(reader: Pick<ServerReader, 'readDocker' | 'files'>, readFor: ReadFor): Promise<Discovery> {
   const docker = await reader.readDocker(readFor.abort)
   const marked = docker.containers.map((container) => ({ container, marks: composeMarks(container) }))
@@ -41,6 +41,6 @@ export async function discover(reader: Pick<ServerReader, 'readDocker' | 'files'
   return { docker, stacks, handRun: marked.filter(({ marks }) => marks === null).map(({ container }) => container) }
 }
 
-/** Containers of one stack may have been made from other files; those of a real service tell more than a single run. */
+/** Containers of one stack may have been created from different files; those of a service are preferred over a one-off run. */
 const newest = (marks: ComposeMarks[]): ComposeMarks =>
   marks.find(({ isOneOff, configFiles }) => !isOneOff && configFiles.length > 0) ?? (marks[0] as ComposeMarks)

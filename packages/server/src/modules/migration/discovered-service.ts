@@ -12,7 +12,7 @@ const mostVariables = 500
 
 export interface Facts extends AdoptionFacts {
   image: ReadImage | undefined
-  /** What its file says of it; undefined where there is no file, or nothing of it in there. */
+  /** The service in the Compose file; undefined where there is no file, or the file does not name it. */
   inFile: ComposeService | undefined
 }
 
@@ -89,7 +89,7 @@ export function serviceWithoutContainer(service: ComposeService): DiscoveredServ
   }
 }
 
-/** What a service needs, as its labels and its file say. */
+/** Services that this one depends on, from its labels and its file. */
 export const dependenciesOf = (labelled: string[], inFile: ComposeService | undefined): string[] => [
   ...new Set([...labelled, ...(inFile?.dependsOn.map((one) => one.service) ?? [])]),
 ]

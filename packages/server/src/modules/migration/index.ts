@@ -9,8 +9,8 @@ import { listUnsettled } from './store.ts'
 export type { MigrationDeps } from './deps.ts'
 
 /**
- * Takes over what already runs. A *scan* reads a server and changes nothing; *adopt* records some of what it found as a project.
- * The deployment that follows replaces the old containers, its *predecessors*.
+ * Adoption of existing containers. A *scan* reads a server and changes nothing; *adopt* records some of its services as a
+ * project. The deployment that follows replaces the old containers, its *predecessors*.
  */
 export function createMigration(given: Omit<MigrationDeps, 'turns'>) {
   const deps: MigrationDeps = { ...given, turns: new KeyedMutex() }
@@ -19,7 +19,7 @@ export function createMigration(given: Omit<MigrationDeps, 'turns'>) {
     handlers: migrationHandlers(deps),
     predecessors,
     part: migrationPart(predecessors, deps),
-    /** What still needs a server, in words. */
+    /** Describes what still uses the server. */
     usesOf: async (db: Db, serverId: string) =>
       (await listUnsettled(db))
         .filter((one) => one.serverId === serverId)

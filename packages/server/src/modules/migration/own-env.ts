@@ -9,7 +9,7 @@ export function pairsOf(env: readonly string[]): Map<string, string> {
   )
 }
 
-/** What a container was given; what its image says the same is the image's own. */
+/** Variables set on the container itself, without those that equal the image's. */
 export function ownEnv({ env }: Pick<ReadContainer, 'env'>, image: Pick<ReadImage, 'env'> | undefined): Map<string, string> {
   const ofImage = pairsOf(image?.env ?? [])
   return new Map([...pairsOf(env)].filter(([key, value]) => ofImage.get(key) !== value))

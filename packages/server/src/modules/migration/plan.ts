@@ -4,10 +4,10 @@ import { plainText } from './plain-text.ts'
 type Part = Adoption['parts'][number]
 const volumesOf = ({ adopted }: Part) => (adopted.service.volumes ?? []).map(({ source }) => source as string)
 
-/** Two containers must not write the same bytes at the same time. */
+/** Whether the service writes to a volume: two containers must not write to it at the same time. */
 export const holdsVolume = ({ adopted }: Part): boolean => (adopted.service.volumes ?? []).some(({ readOnly }) => !readOnly)
 
-/** What the first deployment will do on the server, in its order. */
+/** The steps of the first deployment on the server, in order. */
 export function planOfAdoption({ parts }: Adoption): string[] {
   const holds = parts.filter(holdsVolume)
   const others = parts.filter((part) => !holdsVolume(part))

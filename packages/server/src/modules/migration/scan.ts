@@ -8,7 +8,7 @@ import { stackOf } from './stack.ts'
 import { adoptedContainers } from './store.ts'
 
 const limitMs = 90_000
-/** Of readings of one server at the same time: each may hold all that a server says. Others wait for their turn. */
+/** Concurrent reads of one server: each may hold all of a server's output in memory. Further ones wait. */
 const lanes = 2
 let nextLane = 0
 
@@ -19,7 +19,7 @@ export async function scan(serverId: string, caller: Caller, deps: MigrationDeps
   return stackOf(serverId, discovery, adoptedBy, await deps.isOperator(caller))
 }
 
-/** Looks at the server anew: what a client says of it is never taken for true. */
+/** Reads the server again: data about it that a client sends is never trusted. */
 export async function discoverOn(serverId: string, organizationId: string, deps: MigrationDeps): Promise<Discovery> {
   const reader = deps.readerOf(serverId)
   const abort = AbortSignal.timeout(limitMs)

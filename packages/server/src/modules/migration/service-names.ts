@@ -3,14 +3,14 @@ import { plainText } from './plain-text.ts'
 import { unusedName } from './unused-name.ts'
 
 export interface NamedService extends Chosen {
-  /** In the project: as Compose takes it, and no other has it. */
+  /** Name in the project: valid in Compose, and unique. */
   name: string
 }
 
-/** Room for a number behind it. */
+/** Leaves room for an appended number. */
 const longest = 58
 
-/** Each service under a name of its own; `renamed` says where it is not the one that it had. */
+/** Gives each service a unique name; `renamed` lists the changed ones. */
 export function nameServices(chosen: readonly Chosen[]): { services: NamedService[]; renamed: Record<string, string> } {
   const taken = new Set<string>()
   const renamed: Record<string, string> = {}

@@ -10,7 +10,7 @@ export interface FilesOfStack {
   warnings: string[]
 }
 
-/** How the files are read, whose turn it takes, and until when. */
+/** Reader of the files, the organisation it works for, and the abort signal. */
 export interface ReadFor extends Pick<MigrationDeps, 'readStack'> {
   organizationId: string
   abort: AbortSignal
@@ -18,11 +18,11 @@ export interface ReadFor extends Pick<MigrationDeps, 'readStack'> {
 
 const longestFile = 128 * 1024
 const fileMs = 10_000
-/** Of all files that a stack names besides. */
+/** Limit for other files that a stack refers to. */
 const mostOthers = 20
 const rounds = 4
 
-/** The Compose files that a stack was made from, as they are on the server now. */
+/** The Compose files of a stack, as they are on the server now. */
 export async function readFilesOf(
   { workingDir, configFiles, project }: ComposeMarks,
   files: ServerFiles,
@@ -54,7 +54,7 @@ export async function readFilesOf(
   }
 }
 
-/** Files that the files name are read, then what those name, a few times. */
+/** Reads the files that the stack refers to, then those that they refer to, for a few rounds. */
 async function readWithOthers(stack: StackFiles, project: string, files: ServerFiles, { readStack, ...readFor }: ReadFor) {
   for (let round = 0; ; round += 1) {
     const { file, wanted } = await readStack(stack, readFor)
@@ -72,10 +72,10 @@ function found(file: ComposeFile, project: string): FilesOfStack {
   return { state: isUnreadable ? 'unreadable' : 'read', file: isUnreadable ? null : file, warnings: words }
 }
 
-/** Where reading may wait for ever; a label of any image can name such a path. */
+/** Paths where a read may block for ever; a label of any image can name one. */
 const notOnDisk = /^\/(proc|sys|dev)(\/|$)/
 
-/** One file that does not come must not hide the rest of the server. */
+/** Reads one file with its own timeout: a file that cannot be read must not hide the rest of the server. */
 async function textOf(files: ServerFiles, path: string, abort: AbortSignal): Promise<string> {
   if (notOnDisk.test(posix.normalize(path))) throw new FileUnreadable('not_a_file', `${path} is not a file on a disk`)
   const own = AbortSignal.timeout(fileMs)

@@ -6,7 +6,7 @@ import type { DiscoveredStack, Discovery } from './discover.ts'
 import { discoveredService, serviceWithoutContainer } from './discovered-service.ts'
 import { plainText, plainWords } from './plain-text.ts'
 
-/** What a scan answers. `adoptedBy`: container id → the project here that has it. */
+/** The response of a scan. `adoptedBy` maps a container id to the project of this instance that adopted it. */
 export function stackOf(
   serverId: string,
   { docker, stacks, handRun }: Discovery,
@@ -57,7 +57,7 @@ export function stackOf(
   }
 }
 
-/** Names of the containers by what they use: a server may list thousands of both. */
+/** Container names by the volume or network they use; an index, since a server may list thousands of both. */
 function usersBy(containers: readonly ReadContainer[], uses: (container: ReadContainer) => string[]): Map<string, string[]> {
   const users = new Map<string, string[]>()
   for (const container of containers) {
@@ -90,6 +90,6 @@ function projectOf(
   }
 }
 
-/** A container whose service the file does not have any more. */
+/** Whether a container's service is no longer in the file. */
 const isGone = (running: DiscoveredService[], inFile: readonly { name: string }[] | undefined): boolean =>
   inFile !== undefined && running.some(({ name }) => !inFile.some((service) => service.name === name))

@@ -1,4 +1,4 @@
-/** The name, or the first with a number that nobody has; it is taken from then on. */
+/** Returns the name, or the first unused one with a number, and marks it as taken. */
 export function unusedName(wanted: string, taken: Set<string>, between: string): string {
   let name = wanted
   for (let number = 2; taken.has(name); number += 1) name = `${wanted}${between}${number}`

@@ -6,7 +6,7 @@ import { allLoginsOf, deleteLogin, findLoginOf, listLoginsOf } from './store.ts'
 
 export type { RegistriesDeps } from './logins.ts'
 
-/** Logins at image registries. Each belongs to an organisation and to one host, which its password is sealed for. */
+/** Logins at image registries. Each belongs to an organisation and to one host, and its password is encrypted for that host. */
 export function createRegistries(deps: RegistriesDeps) {
   const { db } = deps.database
   return {
@@ -27,9 +27,9 @@ export function createRegistries(deps: RegistriesDeps) {
       registryLogin: ({ registryId }: Record<string, string>, { organizationId }: { organizationId: string }) =>
         findLoginOf(db, organizationId, registryId as string),
     },
-    /** For the images of an organisation's projects. */
+    /** Logins for the images of an organisation's projects. */
     loginsOf: (organizationId: string) => openLogins(organizationId, deps),
-    /** Without the passwords. */
+    /** Hosts and user names, without passwords. */
     hostsOf: async (organizationId: string) =>
       (await allLoginsOf(db, [organizationId])).map(({ host, username }) => ({ host, username })),
     loginsOfEach: (organizationIds: readonly string[]) => openLoginsOfEach(organizationIds, deps),

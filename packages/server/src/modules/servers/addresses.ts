@@ -6,19 +6,19 @@ import { publicNames, systemNames } from '../../drivers/web-request/resolve.ts'
 type Mode = 'self-hosted' | 'cloud'
 
 /**
- * Whether an address is this machine, or leads to what only its operators may reach; on the cloud service everything that is not
- * the internet.
+ * Whether an address is this machine, or in a network that only its operators may reach; on the cloud service every address
+ * that is not public.
  */
 export const isOurs = (address: string, mode: Mode): boolean =>
   isThisMachine(address) || (mode === 'cloud' && reachOf(address.replace(/%.*$/, '')) !== 'public')
 
-/** By its name: it can be told without asking anybody. */
+/** Decides from the host name or literal address alone, without a DNS lookup. */
 export const isOursByName = (host: string, mode: Mode): boolean => {
   const address = literalAddress(host)
   return address === null ? isThisMachineByName(host) : isOurs(address, mode)
 }
 
-/** One address of a host that this server may be at. It is judged here and connected to as it is. */
+/** Resolves the host to an allowed address. The connection uses this very address, so DNS cannot change it afterwards. */
 export async function judgedAddress(host: string, mayBeHere: boolean, mode: Mode, abort: AbortSignal): Promise<string> {
   const literal = literalAddress(host)
   const resolve = mode === 'cloud' ? publicNames() : systemNames

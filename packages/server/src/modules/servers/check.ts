@@ -6,7 +6,7 @@ import { fail } from '../../platform/failure.ts'
 import { nowOf, type ServersDeps } from './deps.ts'
 import { findServer, updateServer } from './store.ts'
 
-/** Logs in and asks its Docker, whatever was known of it a moment ago; what came of it is noted. The driver has its own time limit. */
+/** Logs in and pings Docker, ignoring remembered failures, and records the result. The driver has its own time limit. */
 export async function checkServer(
   id: string,
   deps: ServersDeps,
@@ -31,7 +31,7 @@ const note = (id: string, reason: string | null, deps: ServersDeps) =>
     checkedAt: nowOf(deps),
   })
 
-/** For who asks through the API. */
+/** Check for an API request. */
 export async function checkForCaller({ id }: ServerRow, deps: ServersDeps): Promise<ServerCheck> {
   const { version, latencyMs } = await checkServer(id, deps).catch(answerAway)
   const row = (await findServer(deps.database.db, id)) ?? fail('not_found')
@@ -39,7 +39,7 @@ export async function checkForCaller({ id }: ServerRow, deps: ServersDeps): Prom
   return { reachable: true, hostKey: row.hostKey ?? '', docker: { version }, latencyMs, checkedAt }
 }
 
-/** A server that cannot be used is a 502 with the reason; one that this caller may not reach, a 403. */
+/** Responds 502 with the reason for an unreachable server, and 403 for an address that the caller may not use. */
 export function answerAway(error: unknown): never {
   if (!(error instanceof ServerAway)) throw error
   if (error.reason === 'address_refused') fail('forbidden', { field: 'host', words: error.message })

@@ -14,19 +14,19 @@ export interface ServersDeps {
   clock: Clock
   log: Log
   secretBox: SecretBox
-  /** Learns the keys and passwords before they are used. */
+  /** Receives keys and passwords before they are used, so that they are redacted from the log. */
   scrubber: Pick<Scrubber, 'register'>
   links: ServerLinks
   readerOf(serverId: string): ServerReader
   isOperator(caller: Caller): Awaitable<boolean>
   settings: { mode: 'self-hosted' | 'cloud' }
-  /** Filled in by those who assemble the instance, once the modules above exist. */
+  /** Set by the code that assembles the instance, once the modules above this one exist. */
   ports: ServerPorts
 }
 
-/** What modules above this one tell it. */
+/** Interfaces that modules above this one implement. */
 export interface ServerPorts {
-  /** What still needs a server, in words that name it; empty: nothing does. */
+  /** Names the objects that still use a server; empty: none. */
   usesOf?(db: Db, serverId: string): Promise<string[]>
 }
 

@@ -10,8 +10,8 @@ export { answerAway } from './check.ts'
 export type { ServerPorts, ServersDeps } from './deps.ts'
 
 /**
- * Machines that are reached over SSH. A server's *host key* is pinned at the first contact, its *credential* is sealed and goes
- * to that host alone. How it is reached is a driver's matter (`drivers/shell/ssh`), which asks here who the servers are.
+ * Machines that are reached over SSH. A server's *host key* is pinned at the first connection; its *credential* is encrypted
+ * and sent to that host alone. The driver in `drivers/shell/ssh` makes the connections, and reads the servers from here.
  */
 export function createServers(deps: ServersDeps) {
   const { db, signals } = deps.database
@@ -25,15 +25,15 @@ export function createServers(deps: ServersDeps) {
       server: ({ id, serverId }: Record<string, string>, { organizationId }: { organizationId: string }) =>
         findServerOf(db, organizationId, (id ?? serverId) as string),
     },
-    /** For projects that name one. */
+    /** Lookup for projects that name a server. */
     directory: { has: (organizationId: string, serverId: string) => hasServer(db, organizationId, serverId) },
     nameOf: async (serverId: string) => (await findServer(db, serverId))?.name ?? serverId,
-    /** Reads a server without changing anything on it. Somebody asks for it now: a failure that is remembered is not repeated. */
+    /** Reads a server without changing anything on it. A client requests it now, so a remembered failure is retried. */
     reader: (serverId: string) => {
       deps.links.for(serverId).retry()
       return deps.readerOf(serverId)
     },
-    /** What is looked at from time to time; a server without a credential was never meant to answer. */
+    /** Servers that are checked periodically; one without a credential cannot be reached. */
     watched: {
       list: async () => (await listAllServers(db)).filter(({ authentication }) => authentication !== 'none'),
       check: async (serverId: string, abort: AbortSignal) => void (await checkServer(serverId, deps, abort)),

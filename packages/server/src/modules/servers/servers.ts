@@ -10,7 +10,7 @@ import { isOursByName } from './addresses.ts'
 import { nowOf, type ServersDeps } from './deps.ts'
 import { deleteServer, findServer, insertServer, updateServerAt } from './store.ts'
 
-/** A server was changed or removed: connections made with what it was before are closed everywhere. */
+/** A server was changed or removed: all control planes close connections made with its previous settings. */
 export const serversTopic = 'servers'
 export interface ServerSignal {
   changed: string
@@ -44,7 +44,7 @@ export async function createServer(body: ServerBody, caller: Caller, deps: Serve
   return showServer(row)
 }
 
-/** What is not named stays. A stored credential never goes to another place than the one it was given for. */
+/** Changes the given fields. A stored credential is never sent to another host, port or user than it was given for. */
 export async function changeServer(server: ServerRow, body: ServerChanges, caller: Caller, deps: ServersDeps): Promise<Server> {
   const moves = isOther(body.host, server.host) || isOther(body.port, server.port)
   const credential = await credentialColumns(server.id, body, deps)
@@ -58,16 +58,16 @@ export async function changeServer(server: ServerRow, body: ServerChanges, calle
     ...(user === undefined ? {} : { user }),
     ...(dockerSocket === undefined ? {} : { dockerSocket }),
     ...credential,
-    // Another place has another key.
+    // Another host has another key.
     ...(moves || body.hostKey === null ? { hostKey: null, hostKeyType: null } : {}),
     ...(moves || credential ? { status: 'unknown' as const, statusReason: null } : {}),
     updatedAt: nowOf(deps),
   }
   return deps.database.transaction(async ({ db, signal }) => {
-    // A key that was sent for one place must not meet another place that somebody else sent meanwhile.
+    // A key that was sent for one host must not be combined with a host that another request sent concurrently.
     const row =
       (await updateServerAt(db, server, changes)) ??
-      fail('conflict', { words: 'Somebody moved this server to another host, port or user a moment ago: look at it again' })
+      fail('conflict', { words: 'Another user changed the host, port or user of this server a moment ago. Read it again.' })
     signal(serversTopic, { changed: server.id } satisfies ServerSignal)
     return showServer(row)
   })
@@ -84,7 +84,7 @@ export async function removeServer({ id, name }: ServerRow, deps: ServersDeps): 
   })
 }
 
-/** Undefined when the body speaks of none. */
+/** Undefined when the body names no credential. */
 async function credentialColumns(id: string, { privateKey, password }: Partial<ServerBody>, deps: ServersDeps) {
   if (privateKey && password) refuse('password', 'give a private key or a password, not both')
   if (privateKey) {
@@ -100,7 +100,10 @@ async function credentialColumns(id: string, { privateKey, password }: Partial<S
   return privateKey === null || password === null ? { authentication: 'none' as const, credential: null } : undefined
 }
 
-/** What a name means is judged anew at each connection; what is plainly this machine is refused here already. */
+/**
+ * Whether the server may be this machine. Resolved addresses are checked at each connection; names of this machine are refused
+ * here already.
+ */
 async function mayBeHere(host: string, caller: Caller, { isOperator, settings }: ServersDeps): Promise<0 | 1> {
   const isAllowed = await isOperator(caller)
   if (!isAllowed && isOursByName(host, settings.mode))

@@ -3,7 +3,7 @@ import { page } from '../../platform/db/pages.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { ServerRow, ServersTable } from '../../platform/db/tables/servers.ts'
 
-/** All SQL of the servers module. */
+/** SQL of servers. */
 
 export const findServer = (db: Db, id: string): Promise<ServerRow | undefined> =>
   db.selectFrom('servers').selectAll().where('id', '=', id).executeTakeFirst()
@@ -27,7 +27,7 @@ export const insertServer = (db: Db, row: Insertable<ServersTable>) => db.insert
 export const updateServer = (db: Db, id: string, changes: Updateable<ServersTable>): Promise<ServerRow | undefined> =>
   db.updateTable('servers').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
 
-/** Undefined when it is not at the place any more that the changes were judged for. */
+/** Undefined when host, port or user is no longer the one that the changes were checked for. */
 export const updateServerAt = (
   db: Db,
   { id, host, port, user }: Pick<ServerRow, 'id' | 'host' | 'port' | 'user'>,
@@ -45,7 +45,10 @@ export const updateServerAt = (
 
 export const deleteServer = (db: Db, id: string) => db.deleteFrom('servers').where('id', '=', id).execute()
 
-/** Pins the key of a server that has none yet and is where it was. Gives what is pinned now, whoever did it; null when it is elsewhere. */
+/**
+ * Pins the host key of a server that has none yet and is still at this host. Returns the key that is pinned now, by this or
+ * another process; null when the server has another host.
+ */
 export async function pinHostKey(
   db: Db,
   { id, host, port }: Pick<ServerRow, 'id' | 'host' | 'port'>,

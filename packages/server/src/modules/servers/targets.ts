@@ -5,7 +5,7 @@ import { judgedAddress } from './addresses.ts'
 import type { ServersDeps } from './deps.ts'
 import { findServer, listAllServers, pinHostKey } from './store.ts'
 
-/** The stored servers as SSH reaches them. */
+/** The stored servers as targets of SSH connections. */
 export const sshTargets = (deps: ServersDeps): SshTargets => ({
   async find(serverId) {
     const row = await findServer(deps.database.db, serverId)
@@ -21,11 +21,11 @@ function targetOf(row: ServerRow, deps: ServersDeps): SshTarget {
     credential: openCredential(row, deps),
     resolve: (abort) => judgedAddress(host, row.mayBeHere === 1, deps.settings.mode, abort),
     async acceptHostKey(key: HostKey) {
-      // Read anew: another process may have pinned one meanwhile, or somebody has let the old one go.
+      // Read again: another process may have pinned a key meanwhile, or a user has reset it.
       const pinned = await pinHostKey(deps.database.db, row, key)
       if (pinned === key.fingerprint) return null
       if (pinned === null) return `${name} is not at ${host}:${port} any more: it was changed or removed a moment ago`
-      return `The host key of ${name} (${host}:${port}) has changed from ${pinned} to ${key.fingerprint}. Nothing was sent to it. If the server was set up anew, forget the old key by setting hostKey to null; else somebody may be in between`
+      return `The host key of ${name} (${host}:${port}) has changed from ${pinned} to ${key.fingerprint}. Nothing was sent to it. If the server was set up anew, forget the old key by setting hostKey to null; else an attacker may be intercepting the connection`
     },
   }
 }

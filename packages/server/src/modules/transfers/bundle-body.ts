@@ -22,7 +22,7 @@ const Index = Type.Object({
   sha256: Sha,
 })
 
-/** Deployments, runs and restores of before, as the API shows them; the receiving side only lists them. */
+/** History of deployments, runs and restores, as the API shows them; the target only lists them. */
 const History = Type.Object({
   deployments: Type.Array(Deployment, { maxItems: 500 }),
   runs: Type.Array(BackupRun, { maxItems: 500 }),
@@ -30,20 +30,20 @@ const History = Type.Object({
 })
 export type History = Static<typeof History>
 
-/** What the files of a bundle hold. Encrypted: it has the secrets of the project in the clear. */
+/** Content of a bundle. Encrypted, since it contains the project's secrets in clear text. */
 export const BundleBody = Type.Object({
   project: ProjectBundle,
   contentKey: Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$' }),
-  /** Its files as a gzip-compressed tar. */
+  /** The project's files as a gzip-compressed tar. */
   source: Type.Union([Index, Type.Null()]),
   volumes: Type.Array(Type.Object({ name: Type.String({ pattern: '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$' }), index: Index }), {
     maxItems: 200,
   }),
-  /** Absent: from a version of Berth whose history did not travel. */
+  /** Absent: the bundle is from a version of Berth that did not export history. */
   history: Type.Optional(History),
 })
 export type BundleBody = Static<typeof BundleBody>
 
-/** The parts of all that a body names. */
+/** The parts of all archives that a body names. */
 export const partsOf = ({ source, volumes }: Pick<BundleBody, 'source' | 'volumes'>) =>
   [...(source ? [source] : []), ...volumes.map(({ index }) => index)].flatMap(({ parts }) => parts)

@@ -5,13 +5,13 @@ import { keep } from './departures/departures.ts'
 import type { TransfersDeps } from './deps.ts'
 import { findEnd, isOver } from './store.ts'
 
-/** Nothing is changed by the move, and its project serves where it did. */
+/** Cancels the move on this side: the project stays where it was. */
 export const callOffEnd = (end: TransferEndRow, deps: TransfersDeps): Promise<void> =>
   (end.side === 'departure' ? keep : abortArrival)(end, deps)
 
 /**
- * Asked for by anybody of the organisation who may move projects. One that is driven from here is its driver's alone: it may
- * have asked the other side to serve. Elsewhere the driver is told when it next asks.
+ * Cancels a move for any user of the organisation who may move projects. A move that this instance drives is cancelled by its
+ * driver: the other side may already have been asked to serve. A driver elsewhere learns of it at its next request.
  */
 export async function callOff(id: string, organizationId: string, deps: TransfersDeps): Promise<void> {
   if (await deps.drivers.callOff?.(id, organizationId)) return

@@ -17,7 +17,7 @@ export interface TransfersDeps {
   secretBox: SecretBox
   settings: { dataDir: string; quotas: { arrivingMb: number | null } }
   stores: ArchiveStores
-  /** Threads that pack and open bundles; they end when there is nothing to do. */
+  /** Threads that pack and open bundles; they exit when idle. */
   workers: PartWorkers
   projects: ProjectTransfers
   data: ProjectData
@@ -28,28 +28,28 @@ export interface TransfersDeps {
     ): Promise<DeploymentRow>
     find(id: string): Promise<DeploymentRow | undefined>
     cancel(deployment: DeploymentRow, words: string): Promise<unknown>
-    /** One that was built and held is started. */
+    /** Starts a deployment that was built and held. */
     goOn(deploymentId: string): Promise<unknown>
     summary(projectId: string): Promise<DeploymentSummary | undefined>
   }
   history: {
     read(projectId: string): Promise<History>
-    /** May be repeated: what is known already stays as it is. */
+    /** May be repeated: existing rows are left unchanged. */
     write(project: { projectId: string; organizationId: string }, history: History): Promise<void>
   }
-  /** Parts of a project that a move leaves behind, in words. */
+  /** Names the parts of a project that a move leaves behind. */
   leftBehind(projectId: string): Promise<string[]>
-  /** Filled in by those who assemble the instance: whether a move is driven from here, and is not over. */
+  /** Set by the code that assembles the instance: whether this instance drives a move that has not ended. */
   drivers: {
     isDriven?(id: string): Promise<boolean>
-    /** False: it is not driven from here. Rejects when it cannot be taken back any more. */
+    /** False: this instance does not drive the move. Rejects when the move can no longer be cancelled. */
     callOff?(id: string, organizationId: string): Promise<boolean>
   }
-  /** Resolves when the edge has taken what the database says. */
+  /** Resolves when the edge has applied the project's routes from the database. */
   syncRoutes(projectId: string): Promise<void>
 }
 
 export const nowOf = ({ clock }: Pick<TransfersDeps, 'clock'>): number => clock.now().getTime()
 
-/** A deployment that will not come to anything any more. */
+/** Whether the deployment has ended without success. */
 export const hasFailed = (status: DeploymentStatus): boolean => status === 'failed' || status === 'cancelled'

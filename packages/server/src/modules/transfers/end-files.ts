@@ -7,7 +7,7 @@ import type { TransfersDeps } from './deps.ts'
 const rootOf = ({ settings }: Pick<TransfersDeps, 'settings'>) => join(settings.dataDir, 'transfers')
 const folderOf = (id: string, deps: Pick<TransfersDeps, 'settings'>) => join(rootOf(deps), id)
 
-/** The files of a bundle while it is on its way; gone when the end is over. */
+/** The files of a bundle during the move; removed when it has ended. */
 export async function openFiles(id: string, deps: TransfersDeps): Promise<ArchiveStore> {
   const root = rootOf(deps)
   await mkdir(root, { recursive: true, mode: 0o700 })
@@ -17,10 +17,10 @@ export async function openFiles(id: string, deps: TransfersDeps): Promise<Archiv
 export const removeFiles = (id: string, deps: Pick<TransfersDeps, 'settings'>): Promise<void> =>
   rm(folderOf(id, deps), { recursive: true, force: true, maxRetries: 3 })
 
-/** What a machine needs for itself, whoever sends it how much. */
+/** Disk space that is always kept free for the machine itself. */
 const keptFreeBytes = 1024 ** 3
 
-/** Refuses what would fill the disk. */
+/** Refuses bytes that would fill the disk. */
 export async function refuseFull(bytes: number, deps: TransfersDeps): Promise<void> {
   const root = rootOf(deps)
   await mkdir(root, { recursive: true, mode: 0o700 })
@@ -32,7 +32,7 @@ export async function refuseFull(bytes: number, deps: TransfersDeps): Promise<vo
 
 const lookEveryBytes = 64 * 1024 ** 2
 
-/** The same content, for as long as writing it does not fill the disk. */
+/** Passes the content through, and fails before writing it would fill the disk. */
 export async function* whileThereIsRoom(content: AsyncIterable<Uint8Array>, deps: TransfersDeps): AsyncGenerator<Uint8Array> {
   await refuseFull(0, deps)
   let since = 0

@@ -6,7 +6,7 @@ import type { TransfersDeps } from './deps.ts'
 export interface DepartureSecrets {
   /** Ed25519, as PKCS #8 in base64. */
   signingKey: string
-  /** Under which equal parts are recognised; the other side is told it within the encrypted bundle. */
+  /** Key of the hashes by which equal parts are recognised; the target receives it within the encrypted bundle. */
   contentKey: string
 }
 
@@ -15,7 +15,7 @@ export interface ArrivalSecrets {
   identity: string
 }
 
-/** A key that signs the manifests of one departure, and what the other side knows it by. */
+/** A new key that signs the manifests of one export, and its public key. */
 export function newDepartureSecrets(): { secrets: DepartureSecrets; signer: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const { x } = publicKey.export({ format: 'jwk' })

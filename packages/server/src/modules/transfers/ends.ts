@@ -11,7 +11,10 @@ interface Driver {
   userId: string
 }
 
-/** Found by whoever started it, and by nobody else. That it was asked for is noted: one that nobody asks for is called off. */
+/**
+ * Finds the side of a move for the user who started it; 404 for every other user. Records the time of the request: a move that
+ * is not polled for long is cancelled.
+ */
 export async function endOf(
   id: string,
   side: TransferEndRow['side'],

@@ -3,7 +3,7 @@ import { StoreFailure } from '../../drivers/archive-store/store-failure.ts'
 import { isDiskFull } from '../../platform/disk-full.ts'
 import { Failure } from '../../platform/failure.ts'
 
-/** A move that does not work, for a reason that its owner can act on. */
+/** A failed move, for a reason that the project's owner can act on. */
 export class TransferFailed extends Error {
   override readonly name = 'TransferFailed'
   readonly code: string
@@ -14,7 +14,7 @@ export class TransferFailed extends Error {
   }
 }
 
-/** Undefined: nobody has words for it, and it may be tried again. */
+/** Code and message of an expected error; undefined: an internal error, which may be retried. */
 export function failureOf(error: unknown): { code: string; message: string } | undefined {
   if (error instanceof TransferFailed) return { code: error.code, message: error.message }
   if (error instanceof Failure) return { code: error.code, message: error.message }

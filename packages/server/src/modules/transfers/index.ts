@@ -27,8 +27,9 @@ interface Driver {
 }
 
 /**
- * The two *ends* of a move. A *departure* packs a project into a *bundle* of encrypted files, then stops it; an *arrival* takes a
- * bundle in, builds it, starts it and gives it its route. Neither knows the other: whoever drives them carries the files over.
+ * The two *ends* of a move. A *departure* (export) packs a project into a *bundle* of encrypted files, then stops it; an
+ * *arrival* (import) takes a bundle, builds the project, starts it and adds its route. Neither knows the other: the *driver*
+ * carries the files over.
  */
 export function createTransfers(given: Omit<TransfersDeps, 'workers'>) {
   const deps: TransfersDeps = { ...given, workers: new PartWorkers() }
@@ -39,9 +40,9 @@ export function createTransfers(given: Omit<TransfersDeps, 'workers'>) {
     part: transfersPart(deps),
     /** Whether the project was moved away from this instance and has not come back. */
     hasLeft: (db: Db, projectId: string) => hasLeft(db, projectId),
-    /** The ends of this instance, for whoever drives a move from here. */
+    /** The ends of this instance, for a driver on this instance. */
     ends: {
-      /** The project was deleted where it lives: the copy that was kept here goes, with its volumes. */
+      /** The project was deleted on the other instance: the copy that was kept here is removed, with its volumes. */
       async forget(projectId: string): Promise<void> {
         await deps.projects.forget(projectId)
         await deleteDepartures(deps.database.db, projectId)

@@ -6,12 +6,12 @@ import { TransferFailed } from './failures.ts'
 
 const format = 'berth-transfer/1'
 
-/** Which files a bundle is made of, in its pass; signed. The body, which is one of them, says what they hold. */
+/** The files of a bundle in one pass; signed. The body, which is one of them, describes their content. */
 export const Manifest = Type.Object({
   format: Type.String(),
   transfer: TransferId,
   project: Type.String(),
-  /** 1: while the project served. 2: after it was stopped. */
+  /** 1: packed while the project served. 2: packed after it was stopped. */
   pass: Type.Integer({ minimum: 1, maximum: 2 }),
   compression: Type.Union([Type.Literal('zstd'), Type.Literal('gzip')]),
   body: BundleFile,
@@ -36,7 +36,7 @@ interface Expected {
   pass: number
 }
 
-/** Refuses one that was changed, that is another transfer's or project's, or that was true in another pass. */
+/** Refuses a manifest that was modified, or that belongs to another transfer, project or pass. */
 export function readManifest(bytes: Buffer, { signer, ...expected }: Expected): Manifest {
   const { manifest: text, signature } = checkShape(Signed, parsed(bytes.toString('utf8')))
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: signer }, format: 'jwk' })

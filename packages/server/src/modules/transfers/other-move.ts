@@ -2,10 +2,10 @@ import { iso } from '../../platform/db/columns.ts'
 import type { TransferEndRow } from '../../platform/db/tables/transfers.ts'
 import { fail } from '../../platform/failure.ts'
 
-/** How to see what is open, and to end it. */
+/** Tells the user how to list open moves and cancel one. */
 export const howToCallOff = 'berth project transfers lists them, and calls one off with --cancel <id>'
 
-/** Of a project one move is under way at a time, and whoever drives it may be gone. */
+/** Refuses a second move of a project. The message names the first one, since its driver may no longer exist. */
 export function refuseOther([other]: readonly TransferEndRow[], organizationId: string): void {
   if (!other) return
   if (other.organizationId !== organizationId) fail('work_in_progress', { words: 'Another move of this project is under way' })

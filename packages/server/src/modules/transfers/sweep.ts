@@ -11,15 +11,17 @@ export const sweepSchedule: Schedule<unknown> = { key: kind, job: { kind }, payl
 
 const minutes = 60_000
 const urgent: ReadonlySet<TransferEndRow['state']> = new Set(['releasing', 'ready', 'landing', 'landed', 'failed'])
-/** A departure refuses changes of its project, and a project may be stopped for it: no longer than this without its driver. */
+/**
+ * An export blocks changes of its project, and may have stopped it: cancelled after this long without a request of its driver.
+ */
 const silentMs = 15 * minutes
 const openMs = 24 * 60 * minutes
 const keptRowsMs = 60 * openMs
 
 /**
- * Whoever drives a move may go away for good. Before the move is committed, its ends are taken back here: the driver asks this
- * side for its word before it makes the other side serve. What is driven from this instance is its own driver's alone: that one may
- * have been cut off after it asked the other side to serve.
+ * Cancels moves whose driver no longer sends requests. This is safe before the commit: the driver needs this side's consent
+ * before it makes the other side serve. A move that this instance drives is left to its driver, which may have been interrupted
+ * after it asked the other side to serve.
  */
 export const sweepJob = (deps: TransfersDeps) =>
   job<Nothing, unknown>(kind, {
@@ -39,7 +41,7 @@ function isForgotten({ side, state, touchedAt }: TransferEndRow, deps: Transfers
 async function callOff(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
   deps.log.warn(
     { transfer: end.id, projectId: end.projectId, state: end.state },
-    'a move that nobody drives any more is called off',
+    'transfers: driver stopped polling, cancelling the move',
   )
   await callOffEnd(end, deps).catch((error: unknown) =>
     deps.log.warn({ err: error, transfer: end.id }, 'a move could not be called off yet'),

@@ -2,15 +2,15 @@ import type { ExecCommand, Runtime } from '../../../drivers/runtime/runtime.ts'
 import type { ArtifactKind } from '../../../platform/db/tables/backups.ts'
 import type { DataUnit } from '../../deployments/index.ts'
 
-/** A service that runs, and how to speak to it. */
+/** A running service and the runtime to execute commands in it. */
 export interface RunningUnit extends DataUnit {
   instance: NonNullable<DataUnit['instance']>
   runtime: Runtime
 }
 
-/** One thing that a database's own tool saves: a database of the server, or all of it. */
+/** A dump that a database's own tool makes: one database of the server, or all of them. */
 export interface Dump {
-  /** Added to the service's name. */
+  /** Appended to the service's name. */
   name: string
   extension: string
   command: ExecCommand
@@ -19,25 +19,25 @@ export interface Dump {
 
 export interface DumpDetails {
   service: string
-  /** The database of that name alone. */
+  /** The database, if the dump holds only one. */
   database?: string
-  /** What the server holds beside its databases, such as its users. */
+  /** Server-wide objects outside the databases, such as users. */
   globals?: true
-  /** Brought back as this file of this volume, while the server does not run. */
+  /** The dump is restored by writing this file to this volume while the server is stopped. */
   file?: { volume: string; path: string }
 }
 
-/** What a trial is loaded into. One that was killed leaves it: the next one takes it away, and no dump holds it. */
+/** Temporary database of a trial restore. One that a killed trial left is dropped by the next trial, and dumps skip it. */
 export const trialDatabase = 'berth_trial'
 
-/** How a kind of database is found, saved and brought back with its own tools. */
+/** Detection, dump and load of a kind of database with its own tools. */
 export interface DatabaseKind {
   kind: ArtifactKind
   recognises(unit: DataUnit): boolean
-  /** What there is to save now. Null: its files are good as they lie there, and are saved as any volume. */
+  /** Lists the dumps to make now. Null: the database's files can be copied while it runs, and are saved like any volume. */
   dumps(unit: RunningUnit, abort: AbortSignal): Promise<Dump[] | null>
-  /** Loads the content into a throw-away database of the server, and says how many tables came out of it. */
+  /** Loads the content into a temporary database of the server, and returns its number of tables. */
   prove?(unit: RunningUnit, details: DumpDetails, content: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<number>
-  /** Puts the content in the place of what is there; absent where that is done by a file of a volume. */
+  /** Replaces the current data with the content; absent where the dump is restored as a file of a volume. */
   load?(unit: RunningUnit, details: DumpDetails, content: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void>
 }

@@ -4,7 +4,7 @@ import { imageName } from './image-name.ts'
 
 const notSaved = ['information_schema', 'performance_schema', 'mysql', 'sys', trialDatabase]
 
-/** Each database by `mariadb-dump` or `mysqldump`, in one transaction of the server. */
+/** Dumps each database with `mariadb-dump` or `mysqldump`, in one transaction. */
 export const mysql: DatabaseKind = {
   kind: 'mysql',
   recognises: ({ image }) => /^(mysql|mariadb|percona|percona-server|mysql-server)$/.test(imageName(image)),
@@ -42,7 +42,7 @@ async function loadAnew(unit: RunningUnit, database: string, stdin: AsyncIterabl
 
 const quoted = (name: string) => `\`${name.replaceAll('`', '``')}\``
 
-/** As root where the service was told root's password, else as the user that it was told of. */
+/** Connects as root where the service's environment has root's password, else as its configured user. */
 function accessOf({ image, env }: RunningUnit) {
   const isMaria = imageName(image) === 'mariadb'
   const [client, dump] = isMaria ? ['mariadb', 'mariadb-dump'] : ['mysql', 'mysqldump']

@@ -4,7 +4,7 @@ import { imageName } from './image-name.ts'
 
 const names = /^(postgres|postgresql|postgis|pgvector|timescaledb|timescaledb-ha|cloudnative-pg|supabase-postgres)$/
 
-/** Each database by `pg_dump`, and what is the server's own (users, their rights) by `pg_dumpall`. */
+/** Dumps each database with `pg_dump`, and server-wide objects (roles, grants) with `pg_dumpall`. */
 export const postgres: DatabaseKind = {
   kind: 'postgres',
   recognises: ({ image, env }) =>
@@ -35,7 +35,7 @@ export const postgres: DatabaseKind = {
     ]
   },
   async load(unit, { database, globals }, content, abort) {
-    // Users that are there already are no failure, so it goes on over errors.
+    // Roles that already exist cause errors, so the load continues after errors.
     if (globals || database === undefined) return load(unit, 'postgres', content, abort)
     const [fresh, old] = [`${database}_berth_new`, `${database}_berth_old`]
     await psql(unit, 'template1', `DROP DATABASE IF EXISTS ${quoted(fresh)}`, abort)
@@ -67,7 +67,7 @@ function load(unit: RunningUnit, into: string, stdin: AsyncIterable<Uint8Array>,
   return runInside(unit.runtime, unit.instance.id, { argv, env, stdin }, abort)
 }
 
-/** Both names change in one transaction: whoever connects finds the old one or the new one. */
+/** Renames both databases in one transaction: a connecting client finds either the old or the new one. */
 function swap(database: string, fresh: string, old: string): string {
   const literal = `'${database.replaceAll("'", "''")}'`
   return [
@@ -80,10 +80,13 @@ function swap(database: string, fresh: string, old: string): string {
 }
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
-/** As a connection string, so that no name is taken for an option or an address. */
+/** Passed as a connection string, so that a name is never parsed as an option or a URL. */
 const connection = (database: string) => `dbname='${database.replace(/[\\']/g, '\\$&')}'`
 
-/** Through the socket inside, where the server's own image trusts its user; the password is there for one that does not. */
+/**
+ * Connects through the container's local socket, where the official image trusts its user; the password is for images that do
+ * not.
+ */
 function accessOf({ env }: RunningUnit): { arguments: string[]; env: Record<string, string> } {
   const user = env.POSTGRES_USER || 'postgres'
   const password = env.POSTGRES_PASSWORD

@@ -3,12 +3,12 @@ import type { DatabaseKind, RunningUnit } from './database-kind.ts'
 import { textOf } from './exec-output.ts'
 import { imageName } from './image-name.ts'
 
-/** `redis-cli --rdb`; brought back as the file that the server reads when it starts. */
+/** Dumped with `redis-cli --rdb`; restored as the RDB file that the server loads at its start. */
 export const redis: DatabaseKind = {
   kind: 'redis',
   recognises: ({ image }) => /^(redis|valkey|redis-stack|redis-stack-server|keydb)$/.test(imageName(image)),
   async dumps(unit, abort) {
-    // One that also keeps a log of writes reads that at its start, not the dump; and the log may be copied at any time.
+    // A server with an append-only file loads that at its start and not the RDB; the file can be copied at any time.
     if ((await setting(unit, 'appendonly', abort)) === 'yes') return null
     const [folder, file] = [await setting(unit, 'dir', abort), await setting(unit, 'dbfilename', abort)]
     const volume = unit.volumes.find(({ mountPath }) => posix.normalize(mountPath) === posix.normalize(folder))
@@ -25,13 +25,13 @@ export const redis: DatabaseKind = {
 
 const cli = ({ image }: RunningUnit) => (imageName(image) === 'valkey' ? 'valkey-cli' : 'redis-cli')
 
-/** In the environment, where no list of processes shows it. */
+/** Passed in the environment, which the process list does not show. */
 function accessOf({ env }: RunningUnit): Record<string, string> {
   const password = env.REDIS_PASSWORD ?? env.VALKEY_PASSWORD
   return password ? { REDISCLI_AUTH: password } : {}
 }
 
-/** `redis-cli` answers with the name and the value, a line each. */
+/** `redis-cli` prints the name and the value on separate lines. */
 async function setting(unit: RunningUnit, name: string, abort: AbortSignal): Promise<string> {
   const argv = [cli(unit), 'CONFIG', 'GET', name]
   const text = await textOf(unit.runtime, unit.instance.id, { argv, env: accessOf(unit) }, abort)

@@ -4,7 +4,7 @@ import { BackupFailed } from '../failures.ts'
 
 const tailCharacters = 500
 
-/** What a program inside an instance writes, as it comes; fails at its end when the program did. */
+/** Streams the output of a program inside an instance; fails at the end when the program failed. */
 export async function* outputOf(
   runtime: Runtime,
   instanceId: string,
@@ -33,13 +33,13 @@ export async function* outputOf(
   }
 }
 
-/** Runs it to its end; its output is left, its failure told. */
+/** Runs the program to its end, discards its output, and fails when it failed. */
 export async function runInside(runtime: Runtime, instanceId: string, command: ExecCommand, abort: AbortSignal): Promise<void> {
   const { exitCode, stderrTail } = await runtime.exec(instanceId, command, abort)
   if (exitCode !== 0) throw commandFailed(command, exitCode, stderrTail)
 }
 
-/** A short output as text. */
+/** Returns a short output as text. */
 export async function textOf(runtime: Runtime, instanceId: string, command: ExecCommand, abort: AbortSignal): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0

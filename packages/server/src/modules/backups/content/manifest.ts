@@ -3,7 +3,7 @@ import type { ArtifactKind, RunRow } from '../../../platform/db/tables/backups.t
 import type { SavedProject } from '../../projects/index.ts'
 import { BackupFailed } from '../failures.ts'
 
-/** Written last: it names every stored part, and holds what brings the project itself back. */
+/** Written last: names every stored part, and contains the project's own settings for a restore after deletion. */
 export interface Manifest {
   format: typeof manifestFormat
   runId: string
@@ -24,7 +24,7 @@ export interface ManifestArtifact {
 }
 
 const manifestFormat = 'berth-backup/1'
-/** An index is some hundred bytes for each 8 MiB. */
+/** Limit for reading a manifest; an index takes some hundred bytes for each 8 MiB. */
 export const longestManifestBytes = 256 * 1024 * 1024
 
 export function manifestOf(
@@ -36,14 +36,14 @@ export function manifestOf(
   return { format: manifestFormat, runId, organizationId, projectId, serviceId, createdAt, version, project, artifacts }
 }
 
-/** The names of a run's objects begin with this. */
+/** Prefix of the names of a run's objects. */
 export const folderOf = ({ projectId, id }: Pick<RunRow, 'projectId' | 'id'>) => `${projectId}/${id}/`
-/** Another one for each attempt after the first: whoever was thought dead and is not must not write over it. */
+/** Each attempt after the first has its own name: an attempt that was presumed dead but still runs must not overwrite it. */
 export const manifestNameOf = (run: Pick<RunRow, 'projectId' | 'id'>, attempt: string | null) =>
   `${folderOf(run)}manifest${attempt === null ? '' : `-${attempt}`}.json.zst.age`
 export const isManifest = (name: string) => /\/manifest(-[a-z0-9]+)?\.json\.zst\.age$/.test(name)
 
-/** Refuses one of another run, project or organisation, whoever put it there. */
+/** Refuses the manifest of another run, project or organisation. */
 export function readManifest(text: string, run: RunRow): Manifest {
   const manifest = parsed(text)
   const isOurs =

@@ -13,13 +13,13 @@ import { outputOf } from './exec-output.ts'
 import { withoutExcluded } from './without-excluded.ts'
 import { withoutLongHoles } from './without-long-holes.ts'
 
-/** One thing that a run saves. */
+/** A unit of data that a run saves. */
 export interface SavedContent {
   name: string
   kind: ArtifactKind
   extension: string
   details: DumpDetails | VolumeDetails | SourceDetails
-  /** null: nobody knows before it is read. */
+  /** null: unknown until it has been read. */
   estimatedBytes: number | null
   read(abort: AbortSignal): AsyncIterable<Uint8Array>
 }
@@ -43,13 +43,13 @@ export interface Wanted {
 
 export interface FoundContent {
   content: SavedContent[]
-  /** Data that the run leaves out without being told to. */
+  /** Warning about data that the run leaves out although the policy does not exclude it. */
   warning: string | null
 }
 
 /**
- * What there is to save. The files of a database that runs are half-written at any moment, so its own tool saves what is in
- * it; the files of one that does not run, and of all else, are saved as they lie there.
+ * Lists the data to save. The files of a running database are inconsistent at any moment, so it is dumped with its own tool;
+ * files of a stopped database, and all other volumes, are copied as they are.
  */
 export async function contentOf(
   { projectId, serviceId, payload, isSafety }: Wanted,
@@ -62,7 +62,7 @@ export async function contentOf(
   const held = new Set(dumped.flatMap(({ unit }) => unit.volumes.filter(({ readOnly }) => !readOnly).map(({ name }) => name)))
   const shared = namesIn(all.filter(({ service }) => !dumped.some(({ unit }) => unit.service === service)))
   const mounted = namesIn(all)
-  // A copy that a restore made is the project's own data once the project mounts it. A deleted project mounts nothing that is known.
+  // A copy made by a restore is the project's own data once the project mounts it. The mounts of a deleted project are unknown.
   const isOwn = ({ name, restoredFrom }: VolumeRow) =>
     restoredFrom === null || mounted.has(name) || (isSafety && all.length === 0)
   const own = known.filter(isOwn).map(({ name }) => name)
@@ -118,7 +118,7 @@ async function* dumpOutput(unit: RunningUnit, command: ExecCommand, abort: Abort
   }
 }
 
-/** The error of a dump with the name of its service: a project may have several of one image. */
+/** The error of a dump with the name of its service: a project may have several services of one image. */
 function namingService(error: unknown, { service }: DataUnit): unknown {
   const name = service ? `The service ${service}` : 'The project'
   if (error instanceof StartFailed)
@@ -131,7 +131,7 @@ function namingService(error: unknown, { service }: DataUnit): unknown {
   return error
 }
 
-/** What was uploaded is nowhere else: without it a project that was deleted could not be deployed again. */
+/** An upload exists nowhere else: without it a deleted project could not be deployed again. */
 const sourceContent = ({ uploadSessionId, sizeBytes, read }: SavedUpload): SavedContent => ({
   name: 'source',
   kind: 'source',

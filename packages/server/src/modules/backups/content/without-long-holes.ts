@@ -1,11 +1,17 @@
 import { VolumeUnreadable } from '../../../drivers/runtime/runtime.ts'
 
 const gibibyte = 1024 ** 3
-/** Zeros in one piece. Nobody has that many on purpose; at some hundred MB a second they hold a place of the cap for minutes. */
+/**
+ * Longest run of zeros. Real data does not have that many; reading them at some hundred MB/s occupies a backup slot for
+ * minutes.
+ */
 const mostZeros = 64 * gibibyte
 const nothing = Buffer.alloc(256 * 1024)
 
-/** An engine hands out a file with holes as the zeros that it seems to hold, and a terabyte of them costs nothing to make. */
+/**
+ * Fails on a sparse file with a very long hole. An engine streams holes as zeros, and a file with a terabyte of holes takes no
+ * disk space to create.
+ */
 export async function* withoutLongHoles(
   tar: AsyncIterable<Uint8Array>,
   volume: string,

@@ -4,7 +4,9 @@ import type { DestinationRow } from '../../../platform/db/tables/backups.ts'
 import { fail } from '../../../platform/failure.ts'
 import { changedAddress, type StoredConfig } from './destination-config.ts'
 
-/** Refuses a destination on this machine that an operator did not name. What a name means is judged anew at each connection. */
+/**
+ * Refuses a destination on this machine unless an operator created it. Resolved addresses are checked again at each connection.
+ */
 export function mayBeHere(kind: DestinationKind, { config }: StoredConfig, isOperator: boolean): 0 | 1 {
   if (isOperator) return 1
   const [field, host] = kind === 's3' ? ['endpoint', hostOf(config.endpoint)] : ['host', config.host]
@@ -16,7 +18,7 @@ export function mayBeHere(kind: DestinationKind, { config }: StoredConfig, isOpe
   return 0
 }
 
-/** After a change: one that a member moves is no longer where an operator put it. */
+/** The flag after a change: a destination that a member points elsewhere is no longer the one an operator approved. */
 export const mayStillBeHere = (
   row: Pick<DestinationRow, 'kind' | 'mayBeHere'>,
   before: StoredConfig,

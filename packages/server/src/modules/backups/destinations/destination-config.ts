@@ -3,7 +3,7 @@ import { isAbsolute, resolve, sep } from 'node:path'
 import type { DestinationKind, FieldProblem } from '@berth/contract'
 import type { BackupsSettings } from '../deps.ts'
 
-/** A destination's config in two halves: what a read may show, and what is sealed. */
+/** A destination's config in two halves: fields that a read may show, and encrypted fields. */
 export interface StoredConfig {
   config: Record<string, string | number | boolean>
   secrets: Record<string, string>
@@ -15,9 +15,11 @@ interface Field {
   type: 'text' | 'port' | 'boolean'
   required?: true
   secret?: true
-  /** Where the secrets are sent, or as which user: they belong to the value that they were given with. */
+  /**
+   * Determines where the secrets are sent, or as which user: stored secrets are valid only for the value they were given with.
+   */
   address?: true
-  /** Line breaks stay: it is a key in PEM. */
+  /** Line breaks are kept: the value is a PEM key. */
   lines?: true
   fallback?: number
 }
@@ -45,8 +47,8 @@ const fields: Record<DestinationKind, Record<string, Field>> = {
 }
 
 /**
- * What a caller sent, checked field by field. Over `before`, a field that is not sent stays as it was; `null` takes an
- * optional one away. Unknown fields are dropped.
+ * Checks a client's config field by field. An absent field keeps its value of `before`; `null` removes an optional one. Unknown
+ * fields are dropped.
  */
 export function checkConfig(
   kind: DestinationKind,
@@ -68,13 +70,13 @@ export function checkConfig(
   return problems.length > 0 ? { ok: false, problems } : { ok: true, stored }
 }
 
-/** Which fields that say where secrets are sent are others than before. */
+/** Address fields whose value changed. */
 export const changedAddress = (kind: DestinationKind, before: StoredConfig, after: StoredConfig): string[] =>
   Object.entries(fields[kind]).flatMap(([name, { address }]) =>
     address && after.config[name] !== before.config[name] ? [name] : [],
   )
 
-/** A stored secret is never sent to another address than the one it was given for: with a new address it is sent again. */
+/** A stored secret is sent only to the address it was given for: a new address needs the secret again. */
 function dropSecretsOfOldAddress(
   kind: DestinationKind,
   stored: StoredConfig,
@@ -178,7 +180,7 @@ const ruleOf: Record<DestinationKind, Rule> = {
       problems.push({ field: 'config.privateKey', message: 'is required, unless a password is given' })
     if (config.hostKey !== undefined && !/^SHA256:[A-Za-z0-9+/]{43}=?$/.test(config.hostKey as string))
       problems.push({ field: 'config.hostKey', message: 'must be a fingerprint such as SHA256:… (ssh-keygen -lf shows it)' })
-    // Another host shows another key: the one that was pinned says nothing of it.
+    // Another host has another key: the pinned one does not apply to it.
     const moved = before.config.host !== undefined && (before.config.host !== host || before.config.port !== config.port)
     if (moved && input.hostKey === undefined) delete config.hostKey
     return problems
@@ -194,7 +196,7 @@ function isWebOrigin(text: string): boolean {
   )
 }
 
-/** The allowed folder that a path is in, and the path as it will be used; a relative one is below the first folder. */
+/** The allowed folder that contains the path, and the path as it will be used; a relative path is below the first folder. */
 export function localPlace(path: string, roots: readonly string[]): { root: string; path: string } | null {
   const [first] = roots
   if (!first || path.split(/[/\\]/).includes('..')) return null

@@ -4,7 +4,7 @@ import { page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { BackupDestinationsTable, DestinationRow } from '../../../platform/db/tables/backups.ts'
 
-/** The SQL of destinations. What names one names its organisation too. */
+/** SQL of destinations. A query by id also names the organisation. */
 
 const ofOrganization = (db: Db, organizationId: string) =>
   db.selectFrom('backupDestinations').selectAll().where('organizationId', '=', organizationId)
@@ -18,7 +18,7 @@ export const allDestinations = (db: Db, organizationId: string): Promise<Destina
 export const findDestinationOf = (db: Db, organizationId: string, id: string): Promise<DestinationRow | undefined> =>
   ofOrganization(db, organizationId).where('id', '=', id).executeTakeFirst()
 
-/** For durable work, whose rows have been judged already. */
+/** Finds a destination by id alone, for jobs whose rows have been authorized already. */
 export const findDestination = (db: Db, id: string): Promise<DestinationRow | undefined> =>
   db.selectFrom('backupDestinations').selectAll().where('id', '=', id).executeTakeFirst()
 
@@ -44,7 +44,7 @@ export async function isUsed(db: Db, id: string): Promise<boolean> {
   return policy !== undefined
 }
 
-/** How many runs at the destination can be restored. */
+/** Number of restorable runs at the destination. */
 export async function countRestorable(db: Db, id: string): Promise<number> {
   const { count } = await db
     .selectFrom('backupRuns')

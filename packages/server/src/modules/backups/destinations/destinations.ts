@@ -22,7 +22,7 @@ export async function createDestination(body: DestinationBody, caller: Caller, d
   const isHere = mayBeHere(body.kind, stored, await deps.isOperator(caller))
   if ((await store.countDestinations(db, organizationId)) >= mostDestinations)
     fail('conflict', { words: `There are ${mostDestinations} destinations already, which is the most: delete one first` })
-  // The key is made now, while people think of backups: the log says where it is.
+  // The key is generated now, while a user sets up backups: the log says where it is.
   await deps.archives()
   const [now, id] = [nowOf(deps), newId('bkd')]
   return store.insertDestination(db, {
@@ -38,7 +38,7 @@ export async function createDestination(body: DestinationBody, caller: Caller, d
   })
 }
 
-/** Names the other destinations of the organisation that store in the same place: runs in both are no second copy. */
+/** Warns about other destinations of the organisation with the same location: runs at both are not a second copy. */
 export async function samePlaceWarnings(
   { id, organizationId, kind, config }: DestinationRow,
   deps: BackupsDeps,
@@ -52,7 +52,7 @@ export async function samePlaceWarnings(
     )
 }
 
-/** Fields of a config that say where the data goes; the others say how it is reached. */
+/** Config fields that determine where the data is stored; the others determine how it is reached. */
 const placeFields = ['path', 'endpoint', 'bucket', 'prefix', 'host', 'port'] as const
 
 function placeOf(kind: string, config: string): string {
@@ -60,7 +60,10 @@ function placeOf(kind: string, config: string): string {
   return JSON.stringify([kind, ...placeFields.map((name) => fields[name] ?? null)])
 }
 
-/** Judged by the row as it is inside the transaction. A local one reads and writes the machine: only operators move it. */
+/**
+ * Checks the row inside the transaction. A local destination reads and writes this machine: only operators may change its
+ * location.
+ */
 export async function changeDestination(row: DestinationRow, changes: DestinationChanges, caller: Caller, deps: BackupsDeps) {
   if (row.kind === 'local' && changes.config && !(await deps.isOperator(caller)))
     fail('forbidden', { field: 'config', words: 'Where a local destination is, only an operator of the instance changes' })
@@ -72,7 +75,7 @@ export async function changeDestination(row: DestinationRow, changes: Destinatio
     const stored = changes.config && accepted(checkConfig(row.kind, changes.config, deps.settings, before))
     return store.updateDestination(db, row.id, {
       ...(changes.name === undefined ? {} : { name: changes.name.trim() }),
-      // What was found out of another place says nothing of this one.
+      // The result of an earlier check does not apply to the new location.
       ...(stored
         ? { ...sealed(row.id, stored, deps), mayBeHere: mayStillBeHere(current, before, stored, isOperator), lastCheck: null }
         : {}),
@@ -82,8 +85,8 @@ export async function changeDestination(row: DestinationRow, changes: Destinatio
 }
 
 /**
- * Its runs stay in the list; what they stored is still there, and can no longer be restored from here. Refused while there are such
- * runs, unless it is forced.
+ * Deletes a destination. Its runs stay listed and their objects stay stored, but cannot be restored from here. Refused while
+ * there are restorable runs, unless forced.
  */
 export async function deleteDestination(
   { id }: DestinationRow,
@@ -110,7 +113,7 @@ const storesRuns = (runs: number) =>
   `This destination stores ${runs === 1 ? '1 backup run' : `${runs} backup runs`} that can be restored, and could not be any more. ` +
   'Delete it with ?force=true if they are not needed.'
 
-/** The config with its secrets; from here on the log knows them too. */
+/** The config with its decrypted secrets; from then on they are redacted from the log. */
 export function openConfig({ id, config, secrets }: DestinationRow, { secretBox, scrubber }: BackupsDeps): StoredConfig {
   const opened: StoredConfig['secrets'] = secrets
     ? JSON.parse(secretBox.open(secrets, sealedFor.destinationSecrets(id)).reveal())

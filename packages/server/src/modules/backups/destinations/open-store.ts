@@ -11,15 +11,15 @@ import { destinationLock, openConfig, sealed } from './destinations.ts'
 
 const checkMs = 60_000
 
-/** The destination's store. Whoever opens it closes it. */
+/** Opens the destination's store. The caller must close it. */
 export async function openStore(row: DestinationRow, deps: BackupsDeps, abort: AbortSignal): Promise<ArchiveStore> {
   const stored = await pinned(row, openConfig(row, deps), deps, abort)
   return deps.stores.open(driverConfig(row, stored, deps))
 }
 
 /**
- * The first key that an sftp host shows is pinned before anything is sent to it; another one is refused from then on. A destination that
- * was changed while its host was asked keeps the change, and the new host is asked.
+ * Pins the first host key of an sftp host before anything is sent; another key is refused from then on. If the destination was
+ * changed meanwhile, the change is kept and the new host is asked for its key.
  */
 async function pinned(row: DestinationRow, stored: StoredConfig, deps: BackupsDeps, abort: AbortSignal): Promise<StoredConfig> {
   if (row.kind !== 'sftp' || stored.config.hostKey !== undefined) return stored
@@ -44,12 +44,12 @@ function driverConfig(
   const hidden = Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, new Secret(value)]))
   if (kind !== 'local') return { kind, ...config, ...hidden, mayBeHere: mayBeHere === 1 } as unknown as ArchiveStoreConfig
   const place = localPlace(config.path as string, settings.backupRoots)
-  // The operator may have taken a folder off the list since.
+  // The operator may have removed a folder from the list since.
   if (!place) throw new Error(`${config.path} is not below a folder that BERTH_BACKUP_ROOTS allows for backups`)
   return { kind, ...place }
 }
 
-/** Writes, reads back and removes a small object; how it went is kept with the destination. */
+/** Writes, reads back and removes a small object, and records the result with the destination. */
 export async function checkDestination(row: DestinationRow, deps: BackupsDeps): Promise<DestinationCheck> {
   const began = performance.now()
   const reason = await triedOut(row, deps).catch(errorMessage)

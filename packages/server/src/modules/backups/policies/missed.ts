@@ -4,15 +4,15 @@ import { findAnyProject } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { type LastRun, lastRuns, scheduledPolicies } from './policy-store.ts'
 
-/** A thousand policies that are due in the same minute are through long before. */
+/** Grace period: a thousand policies due in the same minute are done long before. */
 const graceMs = 60 * 60_000
 
-/** The watcher looks every five minutes; a longer gap means that the instance was down or the clock jumped. */
+/** The check runs every five minutes; a longer gap means that the instance was down or the clock jumped. */
 const longestGapMs = 30 * 60_000
-/** After such a gap the schedules make up for what was missed, and announce it themselves. */
+/** Time after such a gap in which the schedules start missed runs and announce them themselves. */
 const settleMs = 10 * 60_000
 
-/** The missed backups of an instance that has been up for a while; none after a start or a jump of the clock. */
+/** Missed backups of an instance that has been up for a while; none right after a start or a clock jump. */
 export function missedWatch(deps: Pick<BackupsDeps, 'database'>): (now: Date) => Promise<MissedBackup[]> {
   let [since, lookedAt] = [0, 0]
   return async (now) => {
@@ -32,8 +32,8 @@ export interface MissedBackup {
 }
 
 /**
- * Policies whose last time has passed without a run that began, for whatever reason: the dead-man check. It reads policies and runs
- * alone, so that a lost or displaced schedule is noticed too.
+ * Dead-man check: policies that were due and have no run since, for any reason. It reads only policies and runs, so that a lost
+ * or wrong schedule is noticed too.
  */
 async function missedBackups(now: Date, { database: { db } }: Pick<BackupsDeps, 'database'>): Promise<MissedBackup[]> {
   const policies = await scheduledPolicies(db)
@@ -55,18 +55,18 @@ async function missedBackups(now: Date, { database: { db } }: Pick<BackupsDeps, 
   return found
 }
 
-/** The policy's last time before `at`; null where it was made or changed after it. */
+/** The policy's last due time before `at`; null where the policy was created or changed after it. */
 function dueBefore({ cronExpression, timezone, updatedAt }: PolicyRow, at: Date): Date | null {
   try {
     const dueAt = lastOccurrence({ cron: cronExpression as string, timezone }, at)
     return dueAt && dueAt.getTime() > updatedAt ? dueAt : null
   } catch {
-    // A time zone can be abolished.
+    // A time zone can be removed from the database.
     return null
   }
 }
 
-/** A run of before that is still at work covers the time too: that the time was skipped is announced when it comes. */
+/** An earlier run that is still working covers the due time too: its skipped schedule is announced separately. */
 function isCovered(run: LastRun | undefined, dueAt: Date, now: Date): boolean {
   if (!run) return false
   if (run.status === 'queued') return run.createdAt > now.getTime() - graceMs

@@ -18,7 +18,7 @@ import * as store from './policy-store.ts'
 import { retire } from './retire.ts'
 
 const mostPolicies = 100
-/** In force where a new policy names neither a count nor days. */
+/** Retention of a new policy that names neither a count nor days. */
 const defaultRetainCount = 7
 const defaultPayload: BackupPayload = { volumes: 'all', databases: 'auto', exclude: [] }
 
@@ -59,7 +59,7 @@ export async function createPolicy(project: ProjectRow, body: PolicyBody, caller
   })
 }
 
-/** Only the allow-listed fields; the webhook token is made here and nowhere else, and shown in this answer alone. */
+/** Changes only the allowed fields. The webhook token is generated here alone, and shown only in this response. */
 export async function changePolicy(row: PolicyRow, changes: PolicyChanges, deps: BackupsDeps) {
   refuseCommands(changes)
   if (changes.payload) {
@@ -96,7 +96,10 @@ interface WebhookWishes {
   rotateWebhookToken: boolean | undefined
 }
 
-/** Turned on it needs a token, which is made when there is none; turned off, the token is forgotten, and there is none to rotate. */
+/**
+ * The webhook after a change. Enabling it generates a token if there is none; disabling it deletes the token, so there is none
+ * to rotate.
+ */
 function webhookAfter(
   { webhookEnabled, webhookTokenHash }: PolicyRow,
   { enableWebhook, rotateWebhookToken }: WebhookWishes,
@@ -113,7 +116,7 @@ function webhookAfter(
   return { token, columns: { webhookEnabled: 1, webhookTokenHash: hashToken(token) } }
 }
 
-/** Its runs stay, protected ones and all, and can be restored; they are kept as long as it said. */
+/** Deletes a policy. Its runs stay, can be restored, and keep the policy's retention. */
 export const deletePolicy = ({ id, organizationId, projectId }: PolicyRow, { database }: BackupsDeps): Promise<void> =>
   database.transaction(async (bound) => {
     await lockProject(bound, projectId)
@@ -175,13 +178,16 @@ async function refuseDestination(db: Db, organizationId: string, destinationId: 
     fail('not_found', { field: 'destinationId', words: 'There is no such backup destination' })
 }
 
-/** A count that is null is one that was given: every run stays. */
+/** An explicit count of null keeps every run. */
 const retentionOf = ({ retainCount, retainDays }: PolicyBody): Pick<PolicyRow, 'retainCount' | 'retainDays'> => ({
   retainCount: retainCount === undefined && (retainDays ?? null) === null ? defaultRetainCount : (retainCount ?? null),
   retainDays: retainDays ?? null,
 })
 
-/** A policy for a service or volume that does not exist would save nothing. Those of a Compose file are known once it was deployed. */
+/**
+ * Refuses a policy for an unknown service or volume, which would save nothing. Those of a Compose file are known once it was
+ * deployed.
+ */
 async function refuseUnknownContent(
   project: ProjectRow,
   { serviceId, payload }: Pick<PolicyBody, 'serviceId' | 'payload'>,

@@ -3,7 +3,7 @@ import { page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { BackupPoliciesTable, PolicyRow, RetiredPoliciesTable, RunRow } from '../../../platform/db/tables/backups.ts'
 
-/** The SQL of policies. */
+/** SQL of policies. */
 
 export const listPolicies = (db: Db, projectId: string, { limit = 100, cursor }: { limit?: number; cursor?: string }) =>
   page(db.selectFrom('backupPolicies').selectAll().where('projectId', '=', projectId), {
@@ -22,7 +22,7 @@ export const findPolicyOf = (db: Db, organizationId: string, id: string): Promis
 export const findPolicy = (db: Db, id: string): Promise<PolicyRow | undefined> =>
   db.selectFrom('backupPolicies').selectAll().where('id', '=', id).executeTakeFirst()
 
-/** The policy that the token opens, while its webhook is on. */
+/** The policy of the webhook token, while its webhook is enabled. */
 export const findByWebhook = (db: Db, webhookTokenHash: string): Promise<PolicyRow | undefined> =>
   db
     .selectFrom('backupPolicies')
@@ -60,16 +60,16 @@ export const listRetired = (db: Db, projectId: string) =>
 
 export const removeRetired = (db: Db, id: string) => db.deleteFrom('retiredPolicies').where('id', '=', id).execute()
 
-/** Every policy that a schedule is to start. */
+/** Every enabled policy with a schedule. */
 export const scheduledPolicies = (db: Db): Promise<PolicyRow[]> =>
   db.selectFrom('backupPolicies').selectAll().where('enabled', '=', 1).where('cronExpression', 'is not', null).execute()
 
 export type LastRun = Pick<RunRow, 'id' | 'policyId' | 'status' | 'trigger' | 'createdAt' | 'startedAt' | 'finishedAt'>
 
-/** Within what a statement of SQLite may hold. */
+/** Ids per query, within SQLite's limit of parameters. */
 const askedAtOnce = 500
 
-/** The newest run of each. */
+/** The newest run of each policy. */
 export async function lastRuns(db: Db, policyIds: readonly string[]): Promise<Map<string, LastRun>> {
   const found = new Map<string, LastRun>()
   for (let at = 0; at < policyIds.length; at += askedAtOnce)

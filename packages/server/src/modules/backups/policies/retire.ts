@@ -4,7 +4,7 @@ import { keepAsRetired } from '../runs/kept-run-store.ts'
 import { prunePlan } from '../runs/prune-kind.ts'
 import { unscheduleAll } from './policy-rhythm.ts'
 
-/** Before a policy goes, with its project or alone: what it said about keeping its runs is kept with them. */
+/** Called before a policy is deleted, alone or with its project: copies its retention to its runs. */
 export async function retire(policy: PolicyRow, bound: Bound): Promise<void> {
   await unscheduleAll(policy.id, bound)
   await keepAsRetired(bound.db, policy)

@@ -8,7 +8,10 @@ import { startOrJoin } from '../runs/start-run.ts'
 import { type SchedulePayload, scheduledRun } from './policy-rhythm.ts'
 import { findPolicy } from './policy-store.ts'
 
-/** The time of a policy has come. Times that passed while nobody was there are made up for by one run, and people are told. */
+/**
+ * Starts the run of a policy that is due. Times that passed while the instance was down are made up for by one run, with a
+ * notification.
+ */
 export const scheduledJob = (deps: BackupsDeps) =>
   job<SchedulePayload, unknown>(scheduledRun.kind, {
     deadlineMs: 60_000,
@@ -22,11 +25,11 @@ async function start(policyId: string, times: readonly Date[], wasMissed: boolea
       const policy = await findPolicy(bound.db, policyId)
       if (!policy?.enabled) return
       const { isNew, run } = await startOrJoin(policyId, { trigger: 'schedule', createdBy: null }, bound, deps)
-      if (wasMissed) await tell(policy, times, 'Nobody was there at the time, so it is made up for now by one run.', bound)
+      if (wasMissed) await tell(policy, times, 'The instance was not running at that time, so one run starts now.', bound)
       else if (!isNew) await tell(policy, times, `The run before it, ${run.id}, is still at work.`, bound)
     })
     .catch((error: unknown) => {
-      // The project is being deleted: its policies go with it.
+      // The project is being deleted, and its policies with it.
       if (!(error instanceof Failure)) throw error
     })
 }

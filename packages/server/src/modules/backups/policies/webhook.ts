@@ -6,8 +6,8 @@ import { startRun } from '../runs/start-run.ts'
 import { findByWebhook } from './policy-store.ts'
 
 /**
- * Whatever is wrong, it is the same 404. The look-up is by the token's hash, so that how long it takes says nothing of how
- * near a guess was. While a run of the policy is under way, one more is queued: it saves what has changed since.
+ * Starts a run by webhook token. Every failure is the same 404. The lookup is by the token's hash, so timing does not disclose
+ * how close a guess was. While a run of the policy is under way, one more is queued: it saves the changes since.
  */
 export async function runByWebhook({ headers }: Pick<RequestContext, 'headers'>, deps: BackupsDeps): Promise<string> {
   const [, token] = /^Bearer +(\S{1,200})$/i.exec(String(headers.authorization ?? '')) ?? []

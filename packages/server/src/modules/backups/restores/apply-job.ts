@@ -38,7 +38,7 @@ const applyJob = (deps: BackupsDeps): Job<RestorePayload, unknown> =>
     concurrency: deps.settings.maxBackups,
     async run({ restoreId }, _, abort) {
       const restore = await findRestore(deps.database.db, restoreId)
-      // It waits for a deployment, and is enqueued again when that has ended.
+      // Where it waits for a deployment, it is enqueued again when that has ended.
       if (restore?.status === 'applying' && (await mayBegin(restoreId, deps))) await apply(restore, deps, abort)
     },
     async onFailed({ restoreId }, { message }) {
@@ -70,13 +70,13 @@ const settleJob = (deps: BackupsDeps): Job<SettlePayload, unknown> =>
     },
   })
 
-/** Nothing of the project changes any more: the operation ends, and so do the streams of the restore. */
+/** Ends the operation and the restore's streams, once nothing of the project changes any more. */
 async function settled(
   restore: RestoreRow,
   { dataState, isEnding, isAbandoned }: Pick<RestoreRow, 'dataState'> & Pick<SettlePayload, 'isEnding' | 'isAbandoned'>,
   deps: BackupsDeps,
 ): Promise<void> {
-  // Where it was cancelled meanwhile, the work of the cancel follows, and ends the operation.
+  // Where the restore was cancelled meanwhile, the cancel's own job follows and ends the operation.
   const { failure } = progressOf(restore)
   const ending = failure ? ({ status: 'failed', ...failure } as const) : ourFault
   if (isEnding) return void (await endRestore(restore.id, { ...ending, dataState }, deps))
@@ -86,16 +86,16 @@ async function settled(
     await updateRestore(bound.db, restore.id, { dataState, finishedAt: nowOf(deps) })
     await endOperation(restore.id, bound)
     signalRestore(restore, bound)
-    // Cancelled before anything was written: only the person who cancelled it needs to know.
+    // Where nothing was written, only the user who cancelled it needs to know.
     if (isFirst && progressOf(restore).touched && !isAbandoned) await tellCancelled({ ...restore, dataState }, bound)
   })
 }
 
-/** May be begun again after a crash; what it was doing then is in its note. */
+/** Applies a restore. May be repeated after a crash; the progress note says how far it was. */
 async function apply(restore: RestoreRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
   const note = progressOf(restore)
   try {
-    // A crash while the old data was being put back: that goes on, the writing does not.
+    // After a crash while the old data was being put back, that continues; the restore does not.
     if (note.failure) throw new BackupFailed(note.failure.code, note.failure.message)
     await verified(restore, deps, abort)
     const run = await findRun(deps.database.db, restore.runId)
@@ -123,7 +123,10 @@ async function verified(restore: RestoreRow, deps: BackupsDeps, abort: AbortSign
   }
 }
 
-/** The safety run, then all of it is stopped, written and started again; healthy, or it did not happen. */
+/**
+ * Makes the safety run, then stops the project, writes the data and starts the project. Where it does not become healthy, the
+ * old data is put back.
+ */
 async function inPlace(
   restore: RestoreRow,
   run: RunRow,
@@ -135,12 +138,12 @@ async function inPlace(
     await saveFirst(restore, opened, note, deps, abort)
     await bringBack(restore, opened, deps, abort)
     await stopOthers(restore, deps, abort)
-    // A project that is disabled is not started.
+    // A disabled project is not started.
     note.wasOnline ??= (await deps.data.state(restore.projectId)) !== null
     const isFirst = !note.touched
     note.touched = true
     await recordProgress(deps.database.db, restore.id, note)
-    // Recorded with a failure only: after a crash nothing is known of the data.
+    // Recorded only with a failure: after a crash it is unknown whether data was written.
     note.isUnwritten = isFirst
     await deps.data.takeOffline(restore.projectId)
     await writeBack(restore, opened, deps, abort, () => {
@@ -150,7 +153,7 @@ async function inPlace(
   if (note.wasOnline) await online(restore, deps)
 }
 
-/** From here on nothing else starts the project; resolves when no other operation is under way that could run on its data. */
+/** Prevents all other starts of the project; resolves when no other operation that could use its data is under way. */
 async function stopOthers({ id, projectId }: RestoreRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
   await deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
@@ -160,7 +163,7 @@ async function stopOthers({ id, projectId }: RestoreRow, deps: BackupsDeps, abor
   await untilAlone(id, deps, abort)
 }
 
-/** A project that was deleted: its settings and variables, and what it was uploaded from. One that is there stays as it is. */
+/** Restores a deleted project: settings, variables and upload. An existing project is left unchanged. */
 async function bringBack({ id, organizationId }: RestoreRow, opened: OpenedArchive, deps: BackupsDeps, abort: AbortSignal) {
   const { store, archives, manifest } = opened
   const warnings = await deps.projects.bringBack(manifest.project, organizationId)
@@ -180,7 +183,7 @@ async function online({ projectId }: RestoreRow, deps: BackupsDeps): Promise<voi
   })
 }
 
-/** Makes the undo point. Of a deleted project the volumes that its deletion kept are saved. */
+/** Makes the undo point. For a deleted project it saves the volumes that the deletion kept. */
 async function saveFirst(
   restore: RestoreRow,
   { run, manifest }: OpenedArchive,
@@ -229,17 +232,20 @@ async function giveUp(
   await endRestore(restore.id, { ...ending, dataState: undone ? 'undone' : dataState }, deps)
 }
 
-/** A cause that keeps the old data from being put back (a full disk, an unreachable destination) often passes. The restore ends afterwards. */
+/**
+ * A cause that prevents putting the old data back (full disk, unreachable destination) is often temporary. The restore ends
+ * after the retries.
+ */
 const settleLater = (restore: RestoreRow, deps: BackupsDeps): Promise<unknown> =>
   deps.database.transaction(async (bound) => {
     await lockProject(bound, restore.projectId)
-    // A cancel has brought its own job.
+    // A cancel has enqueued its own job.
     if ((await findRestore(bound.db, restore.id))?.status !== 'applying') return
     await enterUndoing(restore.id, bound)
     await enqueueSettle(restore, { restoreId: restore.id, isEnding: true }, bound)
   })
 
-/** Writes the data of the safety run back and starts a project that was online. A start that fails does not undo the data. */
+/** Writes the data of the safety run back and starts a project that was online. A failed start does not undo the data. */
 async function putBack(restore: RestoreRow, note: ProgressNote, deps: BackupsDeps, abort: AbortSignal): Promise<boolean> {
   if (!note.touched) return false
   const safety = restore.preRestoreRunId === null ? undefined : await findRun(deps.database.db, restore.preRestoreRunId)
@@ -250,7 +256,7 @@ async function putBack(restore: RestoreRow, note: ProgressNote, deps: BackupsDep
   return true
 }
 
-/** Starts a project that was online before the restore, on the data that it had then. */
+/** Starts a project that was online before the restore, on its data from then. */
 async function startAgain({ id, projectId }: RestoreRow, { wasOnline }: ProgressNote, deps: BackupsDeps, abort: AbortSignal) {
   if (!wasOnline) return
   await deps.data.bringOnline(projectId).catch((error: unknown) => {
@@ -259,7 +265,7 @@ async function startAgain({ id, projectId }: RestoreRow, { wasOnline }: Progress
   })
 }
 
-/** Says which parts of a project that exists were not restored. */
+/** Names the parts of an existing project that were not restored. */
 function unchangedText({ report }: RestoreRow): string {
   const { unchanged = [] } = report === null ? {} : (JSON.parse(report) as RestoreReport)
   return unchanged.length > 0 ? `Left as they were: ${unchanged.join(', ')}.` : ''

@@ -12,8 +12,8 @@ import { applyJobKey, applyRestore, type SettlePayload, settleRestore, verifyJob
 import { findRestore } from './restore-store.ts'
 
 /**
- * Takes the exact token, once: of two calls at the same time one wins. A wrong token is refused whatever the state, so that it
- * tells nothing about the restore, and changes nothing. The data is written in the background, after the archive was verified.
+ * Accepts the exact token, once: of two concurrent calls one wins. A wrong token is refused in any state and changes nothing,
+ * so it discloses nothing about the restore. The data is written in the background, after the archive was verified.
  */
 export const applyWithToken = (
   { id, projectId }: RestoreRow,
@@ -50,7 +50,7 @@ interface CancelOptions {
   isAbandoned?: boolean
 }
 
-/** Data that it had replaced by then is put back in the background: `finishedAt` is null until that has ended. */
+/** Cancels a restore. Data that it has replaced is put back in the background: `finishedAt` is null until that has ended. */
 export const cancelRestore = (
   { id, projectId }: RestoreRow,
   deps: BackupsDeps,
@@ -59,7 +59,7 @@ export const cancelRestore = (
   deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
     const restore = (await findRestore(bound.db, id)) ?? fail('not_found')
-    // Cancelled already, and its previous data is being put back: a second request changes nothing.
+    // Already cancelled, and the previous data is being put back: a second request changes nothing.
     if (!isAbandoned && restore.status === 'cancelled' && restore.finishedAt === null) return restore
     const error = { errorCode: 'cancelled', errorMessage: words }
     const hasBegun = restore.status === 'applying' && (await findBySubject(bound.db, id))?.phase !== 'waiting'
@@ -76,6 +76,6 @@ export const cancelRestore = (
     return moved
   })
 
-/** In the group of the restore's own job: it begins when nothing is written any more. */
+/** Enqueued in the group of the restore's own job, so that it begins after all writes have ended. */
 export const enqueueSettle = ({ projectId, organizationId }: RestoreRow, payload: SettlePayload, { enqueue }: Bound) =>
   enqueue(settleRestore.of({ organizationId }), payload, { groupKey: groupOf(projectId), priority: 20 })

@@ -4,13 +4,13 @@ import type { ManifestArtifact } from '../content/manifest.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { findRestore, updateRestore } from './restore-store.ts'
 
-/** The name of the volume that a restore to a copy makes for an artifact. */
+/** The name of the volume that a restore to a copy creates for an artifact. */
 export const copyName = ({ id }: Pick<RestoreRow, 'id'>, { name }: Pick<ManifestArtifact, 'name'>): string =>
   `${name.replace(/[^A-Za-z0-9_.-]+/g, '-')}-restored-${id.slice(-8)}`
 
 export const copiesOf = ({ copies }: Pick<RestoreRow, 'copies'>): RestoredVolume[] => (copies === null ? [] : JSON.parse(copies))
 
-/** Before anything is written into it, so that a copy that was begun is never orphaned. */
+/** Called before anything is written to the copy, so that an unfinished copy is never orphaned. */
 export async function recordCopy(
   restoreId: string,
   { id, name }: RestoredVolume,
@@ -22,7 +22,7 @@ export async function recordCopy(
     await updateRestore(db, restoreId, { copies: JSON.stringify([...known, { id, name }]) })
 }
 
-/** Deletes the copies of a restore that did not succeed: they may be half-written. */
+/** Deletes the copies of a failed restore: they may be incomplete. */
 export async function removeCopies(restoreId: string, deps: BackupsDeps): Promise<void> {
   const { db } = deps.database
   const restore = await findRestore(db, restoreId)

@@ -1,15 +1,15 @@
 import { createHash, hash } from 'node:crypto'
 import { readTar } from '../../../drivers/tar/read-tar.ts'
 
-/** What is in a tar, by a short hash of its name, as names may be long; null: more entries than are kept track of. */
+/** Files of a tar, by a short hash of the name (names may be long); null: more entries than are tracked. */
 export type FileList = Map<string, string> | null
 
 const mostEntries = 200_000
 const short = (text: string) => hash('sha1', text, 'base64').slice(0, 16)
 
 /**
- * Reads the tar to its end. Files are compared by kind, size, mode and a hash of their content; their times do not count. A sparse
- * file has no one form in a tar, so that its time stands for its content.
+ * Reads the tar to its end. Files are compared by type, size, mode and a hash of their content, not by time. A sparse file has
+ * no canonical form in a tar, so its time stands for its content.
  */
 export async function filesIn(tar: AsyncIterable<Uint8Array>): Promise<{ files: FileList; bytes: number; entries: number }> {
   const files = new Map<string, string>()
@@ -39,7 +39,7 @@ export interface Difference {
   filesRemoved: number | null
 }
 
-/** What putting `next` in the place of `now` would do. */
+/** Counts the files that replacing `now` by `next` would add, change and remove. */
 export function difference(now: FileList, next: FileList): Difference {
   if (!now || !next) return { filesAdded: null, filesChanged: null, filesRemoved: null }
   const names = [...next.keys()]

@@ -11,12 +11,15 @@ import { transitionOf } from './show-restore.ts'
 
 export const restoreTopic = (restoreId: string) => `backup-restore:${restoreId}`
 
-/** The restore was ended by somebody else. */
+/** The restore was ended by another process or request. */
 export class RestoreIsOver extends Error {
   override readonly name = 'RestoreIsOver'
 }
 
-/** The one function that moves a restore. Undefined when it was not to be moved: terminal is final, also for its safety run. */
+/**
+ * Changes a restore's status; no other function does. Undefined when the transition is not allowed: terminal is final, also for
+ * its safety run.
+ */
 export async function moveRestore(
   id: string,
   to: RestoreStatus,
@@ -24,7 +27,7 @@ export async function moveRestore(
   deps: BackupsDeps,
   changes: Updateable<BackupRestoresTable> = {},
 ): Promise<RestoreRow | undefined> {
-  // The project's lock before any of its rows, as everywhere: two transactions cannot wait for each other.
+  // The project's lock is taken before any of its rows, as everywhere, which prevents deadlocks.
   const { projectId } = (await findRestore(bound.db, id)) ?? {}
   if (projectId === undefined) return undefined
   await lockProject(bound, projectId)
@@ -48,7 +51,7 @@ export interface RestoreEnding {
   code: string
   message: string
   dataState: RestoreRow['dataState']
-  /** Where the archive was found to be unusable. */
+  /** Set where the archive proved unusable. */
   verification?: 'failed'
 }
 
@@ -59,7 +62,7 @@ const truth: Record<RestoreRow['dataState'], string> = {
   restored: 'The data is that of the backup.',
 }
 
-/** Ends it, says what became of the data, and tells people. */
+/** Ends the restore, records the state of the data, and sends a notification. */
 export async function endRestore(id: string, ending: RestoreEnding, deps: BackupsDeps) {
   const { status, code, message, dataState, verification } = ending
   const verified = verification ? { verification, verificationSince: nowOf(deps) } : {}
@@ -71,7 +74,7 @@ export async function endRestore(id: string, ending: RestoreEnding, deps: Backup
   })
 }
 
-/** For a restore that was cancelled after it had begun to write. */
+/** Notification for a restore that was cancelled after it had begun to write. */
 export const tellCancelled = (restore: RestoreRow, bound: Bound): Promise<void> =>
   tell(restore, `${restore.errorMessage ?? 'It was cancelled'}.\n\n${truth[restore.dataState]}`, 'restore.failed', bound)
 

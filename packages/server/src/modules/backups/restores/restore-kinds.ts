@@ -4,18 +4,18 @@ export interface RestorePayload {
   restoreId: string
 }
 
-/** Fetches, decrypts and checks the archive, and finds out what applying it would change. */
+/** Fetches, decrypts and checks the archive, and determines what applying it would change. */
 export const verifyRestore = sharedKind<RestorePayload>('backups.verify')
-/** Writes it over the data. */
+/** Writes the archive over the data. */
 export const applyRestore = sharedKind<RestorePayload>('backups.apply')
 export interface SettlePayload extends RestorePayload {
   /** The project is being deleted with its volumes: nothing is put back. */
   isAbandoned?: true
-  /** The restore used up its attempts, and ends when this is done. */
+  /** The restore used up its attempts, and ends when this job is done. */
   isEnding?: true
 }
 
-/** After a cancel or a last attempt: puts back what was replaced, and starts what was stopped. */
+/** Runs after a cancel or a last attempt: puts replaced data back, and starts the stopped project. */
 export const settleRestore = sharedKind<SettlePayload>('backups.settle')
 
 export const verifyJobKey = (restoreId: string) => `${verifyRestore.kind}:${restoreId}`

@@ -12,7 +12,7 @@ import { page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { BackupRestoresTable, RestoreRow } from '../../../platform/db/tables/backups.ts'
 
-/** The SQL of restores. */
+/** SQL of restores. */
 
 export const restoresUnderWay: readonly RestoreStatus[] = restoreStatuses.filter((status) => !terminalRestore.has(status))
 
@@ -25,7 +25,9 @@ export const findRestore = (db: Db, id: string): Promise<RestoreRow | undefined>
 export const insertRestore = (db: Db, row: Insertable<BackupRestoresTable>): Promise<RestoreRow> =>
   db.insertInto('backupRestores').values(row).returningAll().executeTakeFirstOrThrow()
 
-/** The one way a restore changes its status: atomic, and terminal is final. Undefined when it was not to be moved. */
+/**
+ * Changes a restore's status atomically; no other query does. Undefined when the transition is not allowed: terminal is final.
+ */
 export const moveRestoreTo = (
   db: Db,
   id: string,
@@ -40,11 +42,11 @@ export const moveRestoreTo = (
     .returningAll()
     .executeTakeFirst()
 
-/** Facts about a restore; its status stays. */
+/** Updates columns other than the status. */
 export const updateRestore = (db: Db, id: string, changes: Omit<Updateable<BackupRestoresTable>, 'status' | 'id'>) =>
   db.updateTable('backupRestores').set(changes).where('id', '=', id).execute()
 
-/** Which run saves what is there before; false when somebody has ended the restore. */
+/** Records the run that saves the current data; false when the restore has been ended. */
 export async function recordSafetyRun(db: Db, id: string, preRestoreRunId: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('backupRestores')
@@ -69,7 +71,7 @@ export const listWithSafetyRun = (db: Db, projectId: string) =>
     .orderBy('id', 'desc')
     .execute()
 
-/** Newest first; of a deleted project too. */
+/** Restores of a project, also of a deleted one, newest first. */
 export function listRestores(
   db: Db,
   { organizationId, projectId }: Pick<RestoreRow, 'organizationId' | 'projectId'>,
@@ -96,7 +98,7 @@ export type VerificationChanges = Pick<
   'verification' | 'verificationSince' | 'report' | 'verifiedBytes'
 >
 
-/** Warnings that the report does not have yet. */
+/** Adds the warnings that the report does not have yet. */
 export async function addWarnings(db: Db, id: string, added: readonly string[]): Promise<void> {
   const restore = await findRestore(db, id)
   if (!restore?.report) return
@@ -105,7 +107,7 @@ export async function addWarnings(db: Db, id: string, added: readonly string[]):
   await updateRestore(db, id, { report: JSON.stringify({ ...report, warnings }) })
 }
 
-/** The result of reading the archive; undefined when the restore has ended. */
+/** Records the result of verifying the archive; undefined when the restore has ended. */
 export const recordVerification = (db: Db, id: string, changes: VerificationChanges): Promise<RestoreRow | undefined> =>
   db
     .updateTable('backupRestores')
@@ -115,20 +117,20 @@ export const recordVerification = (db: Db, id: string, changes: VerificationChan
     .returningAll()
     .executeTakeFirst()
 
-/** Where the writing stands, for whoever takes it up after a crash. */
+/** Progress of applying a restore, for the process that resumes it after a crash. */
 export interface ProgressNote {
-  /** Whether the project was serving before. */
+  /** Whether the project was serving before the restore. */
   wasOnline?: boolean
-  /** From here on something may be stopped or replaced. */
+  /** Set before anything is stopped or replaced. */
   touched?: true
-  /** It failed before any volume was replaced and any database loaded. Unknown after a crash. */
+  /** The restore failed before any volume was replaced or any database loaded. Unknown after a crash. */
   isUnwritten?: boolean
-  /** It failed, and what was there before is being put back. */
+  /** The restore failed, and the previous data is being put back. */
   failure?: { code: string; message: string }
 }
 
 export const progressOf = ({ progressNote }: RestoreRow): ProgressNote => (progressNote === null ? {} : JSON.parse(progressNote))
 
-/** `partly_written` is the truth from the first byte on; whoever ends the restore says what became of it. */
+/** Records `partly_written` before the first byte is written; the code that ends the restore records the final state. */
 export const recordProgress = (db: Db, id: string, note: ProgressNote) =>
   updateRestore(db, id, { progressNote: JSON.stringify(note), ...(note.touched ? { dataState: 'partly_written' } : {}) })

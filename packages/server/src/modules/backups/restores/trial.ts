@@ -18,11 +18,14 @@ import { type OpenedArchive, withArchive } from './opened-archive.ts'
 const hours = 3_600_000
 const trial = sharedKind<SchedulePayload>('backups.trial')
 
-/** A policy's newest good run is restored into a throw-away place: a backup that nobody ever restored is a hope. */
+/**
+ * Trial restores: a policy's newest successful run is restored into a temporary location, which proves that the backup is
+ * usable.
+ */
 export const trialJobs = (deps: BackupsDeps): Job<SchedulePayload, unknown>[] => [
   job<SchedulePayload, unknown>(trialRestore.kind, {
     deadlineMs: 60_000,
-    // In the project's turn, so that nothing is pruned under it.
+    // Runs in the project's job group, so that nothing is pruned meanwhile.
     async run({ policyId }) {
       const policy = await findPolicy(deps.database.db, policyId)
       if (!policy?.enabled) return
@@ -64,8 +67,8 @@ async function prove(policy: PolicyRow, run: RunRow, deps: BackupsDeps, abort: A
 }
 
 /**
- * Files are written to a volume of their own and counted there. A dump is loaded into a throw-away database where its service
- * runs; else it is read to its end and must be whole.
+ * Writes files to a temporary volume and counts them. A dump is loaded into a temporary database where its service runs;
+ * otherwise it is read to its end and must be complete.
  */
 async function tryOut(
   artifact: ManifestArtifact,
@@ -84,7 +87,7 @@ async function tryOut(
   const bound = await boundOfTrial(policy.projectId, deps)
   bound.expect(artifact.index.plainBytes)
   const runtime = deps.data.runtimeFor(null)
-  // One place a policy: what a trial that was killed left is the next one's.
+  // One volume per policy: the next trial reuses the volume that a killed trial left.
   const place = { id: `vol_${policy.id.slice(4)}`, projectId: policy.projectId, name: 'trial' }
   await runtime.createVolume(place)
   try {
@@ -100,7 +103,7 @@ async function tryOut(
   }
 }
 
-/** How many tables came out of it; undefined: there is no server that it could be loaded into. */
+/** Number of loaded tables; undefined: no running server can load the dump. */
 async function loaded(
   { kind, details }: ManifestArtifact,
   content: () => AsyncIterable<Uint8Array>,

@@ -47,7 +47,7 @@ export async function failVerification(
   await endRestore(restoreId, { ...failure, dataState: 'untouched', verification: 'failed' }, deps)
 }
 
-/** Reads all of the archive as a restore would, before anything is touched. Does nothing where that was done. */
+/** Reads the whole archive as a restore would, before anything is changed. Does nothing where that was done already. */
 export async function verify(restoreId: string, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
   const { db } = deps.database
   const restore = await findRestore(db, restoreId)
@@ -60,7 +60,7 @@ export async function verify(restoreId: string, deps: BackupsDeps, abort: AbortS
   await noteVerification(restoreId, { verification: 'passed', report: JSON.stringify(report), verifiedBytes }, deps)
 }
 
-/** Records how far the verification has come, and tells the restore's readers. */
+/** Records the progress of the verification, and notifies the restore's streams. */
 async function noteVerification(restoreId: string, changes: VerificationChanges, deps: BackupsDeps): Promise<void> {
   await deps.database.transaction(async (bound) => {
     const restore = await recordVerification(bound.db, restoreId, { ...changes, verificationSince: nowOf(deps) })
@@ -69,7 +69,7 @@ async function noteVerification(restoreId: string, changes: VerificationChanges,
   })
 }
 
-/** Of a project that is there the source stays as it is. */
+/** Whether the upload is restored: only where it is missing. An existing project keeps its source. */
 const isBroughtBack = async ({ target }: RestoreRow, { project }: Manifest, { projects }: BackupsDeps) =>
   target === 'in_place' && (await projects.isUploadMissing(project))
 
@@ -103,7 +103,7 @@ async function look(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDep
   return { report: { changes, unchanged: unchangedParts(restore, back.isProject), warnings }, verifiedBytes: total }
 }
 
-/** A restore makes a volume what it was: files of today go, those that the policy excludes among them. */
+/** A restore replaces a volume's content: newer files are removed, also those that the policy excludes. */
 const removals = (changes: readonly Change[]): string[] =>
   changes.flatMap(({ name, filesRemoved }) =>
     filesRemoved
@@ -113,7 +113,7 @@ const removals = (changes: readonly Change[]): string[] =>
       : [],
   )
 
-/** The parts of a deleted project that come back with its data: the project itself, and its backup policies. */
+/** The parts of a deleted project that are restored with its data: the project itself, and its backup policies. */
 async function broughtBack(
   { target, projectId, organizationId }: RestoreRow,
   { project }: Manifest,
@@ -126,7 +126,7 @@ async function broughtBack(
   return { changes, warnings: back.warnings, isProject: true }
 }
 
-/** A run also saves settings, for a project that is deleted later; those of a project that exists stay as they are. */
+/** A run also saves settings, for a project that is deleted later; those of an existing project are left unchanged. */
 const settingsOfProject = [
   'settings',
   'environment variables',
@@ -170,7 +170,7 @@ async function changeOf(artifact: ManifestArtifact, content: AsyncIterable<Uint8
   return { ...same, action: 'replace', currentBytes: now.bytes, newBytes: next.bytes, ...difference(now.files, next.files) }
 }
 
-/** Policies of a deleted project that cannot come back with it. */
+/** Policies of a deleted project that cannot be restored with it. */
 async function lostPolicies({ target, projectId }: RestoreRow, deps: BackupsDeps): Promise<string[]> {
   const lost = target === 'in_place' ? await policiesWithoutDestination(projectId, deps) : []
   return lost.length > 0 ? [`Backup policies whose destination was deleted do not come back: ${lost.join(', ')}`] : []

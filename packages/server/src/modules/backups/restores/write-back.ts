@@ -21,13 +21,16 @@ interface Writing {
   progress: RowProgress
   deps: BackupsDeps
   abort: AbortSignal
-  /** Of a restore to copies. */
+  /** Disk limit of a restore to copies. */
   bound?: DiskBound
   /** Called once data of the project was replaced, or may have been. */
   onWritten?: () => void
 }
 
-/** Everything of the archive in its own place, while the project is stopped: files first, then databases by their own tools. */
+/**
+ * Writes the archive to the project's own volumes, while the project is stopped: files first, then databases with their own
+ * tools.
+ */
 export async function writeBack(
   restore: RestoreRow,
   opened: OpenedArchive,
@@ -46,7 +49,7 @@ export async function writeBack(
   await finish(writing)
 }
 
-/** Into new volumes with names of their own; a database's dump is a file in one. Nothing is stopped. */
+/** Writes the archive to new volumes; a database's dump is a file in one. Nothing is stopped. */
 export async function writeCopies(
   restore: RestoreRow,
   opened: OpenedArchive,
@@ -66,7 +69,7 @@ export async function writeCopies(
 }
 
 async function begin(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDeps, abort: AbortSignal): Promise<Writing> {
-  // The source goes another way, before anything is written.
+  // The source is restored separately, before anything is written.
   const written = opened.manifest.artifacts.filter(({ kind }) => kind !== 'source')
   const bytesTotal = written.reduce((sum, { index }) => sum + index.sizeBytes, 0)
   const { db } = deps.database
@@ -76,7 +79,7 @@ async function begin(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDe
   return { restore, opened, bytesTotal, progress, deps, abort }
 }
 
-/** All of it is written: the row says so before the restore ends. */
+/** Records the full byte count before the restore ends. */
 async function finish({ restore, bytesTotal, progress, deps }: Writing): Promise<void> {
   await progress.settled()
   await updateRestore(deps.database.db, restore.id, { bytesDone: bytesTotal })
@@ -90,7 +93,7 @@ function contentOf({ index }: ManifestArtifact, { opened, progress, abort }: Wri
 const writeVolume = (name: string, artifact: ManifestArtifact, writing: Writing) =>
   put(name, contentOf(artifact, writing), writing)
 
-/** The runtime writes beside the volume and swaps the two: a write that fails leaves the volume as it was. */
+/** The runtime writes beside the volume and swaps the two: a failed write leaves the volume unchanged. */
 async function put(name: string, tar: AsyncIterable<Uint8Array>, writing: Writing): Promise<void> {
   const { restore, bound, deps, abort, onWritten } = writing
   const project = await deps.data.volumes(restore.projectId)
@@ -107,7 +110,7 @@ async function writeFile(artifact: ManifestArtifact, writing: Writing): Promise<
   if (file) await put(file.volume, asFile(file.path, artifact, writing), writing)
 }
 
-/** A tar with this one file: how long it is, is known before it is read. */
+/** A tar with this single file, whose length is known before it is read. */
 async function* asFile(name: string, artifact: ManifestArtifact, writing: Writing): AsyncGenerator<Uint8Array> {
   const archive = pack()
   const entry = archive.entry({ name, size: artifact.index.plainBytes, mode: 0o644 })
@@ -119,7 +122,7 @@ async function* asFile(name: string, artifact: ManifestArtifact, writing: Writin
   await filled
 }
 
-/** Only the services with databases run meanwhile. */
+/** Starts only the services with databases, and loads the dumps. */
 async function loadDatabases(artifacts: readonly ManifestArtifact[], writing: Writing): Promise<void> {
   const { restore, deps, abort, onWritten } = writing
   onWritten?.()

@@ -9,11 +9,11 @@ test('the first run begins at once, the next some time after it', async () => {
   await apart.begin(0, never)
   const first = performance.now()
   await Promise.all([apart.begin(0, never), apart.begin(0, never)])
-  // Two pauses, each longer than what came before the first.
+  // Two pauses, each longer than the time before the first.
   expect(performance.now() - first).toBeGreaterThan(2 * (first - began) + 1_000)
 })
 
-test('one that has waited for long begins at once, whoever else waits', async () => {
+test('a run that has waited for long begins at once, also while others wait', async () => {
   const apart = new Apart()
   await apart.begin(0, never)
   const order: string[] = []
@@ -24,7 +24,7 @@ test('one that has waited for long begins at once, whoever else waits', async ()
   expect(order).toEqual(['has waited', 'waits'])
 })
 
-test('whoever is told to stop stops waiting', async () => {
+test('an aborted run stops waiting', async () => {
   const apart = new Apart()
   const abort = new AbortController()
   await apart.begin(0, never)

@@ -1,12 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Millis } from '../../../platform/db/columns.ts'
 
-/** A run takes about 20 ms of the one event loop that answers requests: this way two or three of a hundred requests meet one. */
+/**
+ * Interval between starts. A run takes about 20 ms of the event loop that serves requests: two or three of a hundred requests
+ * coincide with one.
+ */
 const apartMs = 800
-/** What has waited this long waits no longer: there are more than can begin so far apart. */
+/** A run that has waited this long starts at once: more runs are due than can start at this interval. */
 const longestWaitMs = 15 * 60_000
 
-/** Runs that nobody waits for begin one after the other, so that requests hardly notice a thousand that are due in the same minute. */
+/** Spaces the starts of scheduled runs, so that requests are hardly delayed when a thousand are due in the same minute. */
 export class Apart {
   #next = 0
 

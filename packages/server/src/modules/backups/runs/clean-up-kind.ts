@@ -6,10 +6,10 @@ export interface CleanUpPayload {
   runId: string
 }
 
-/** Runs the post-command that is still due, and takes away what a run that did not succeed has left. */
+/** Runs the post-command that is still due, and removes the objects of a failed run. */
 export const cleanUp = sharedKind<CleanUpPayload>('backups.tidy')
 
-/** What reads or writes a project's backups goes one after the other: no part is taken away while a run counts on it. */
+/** Jobs that read or write a project's backups run one after the other: no part is removed while a run relies on it. */
 export const groupOf = (projectId: string) => `backups:${projectId}`
 
 export const cleanUpAfter = (

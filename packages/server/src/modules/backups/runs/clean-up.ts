@@ -12,7 +12,7 @@ import { findRun, forgetArtifacts, updateRun } from './run-store.ts'
 
 const unfinishedMs = 24 * 3_600_000
 
-/** A destination may be away for days: what lies there is not forgotten over it. */
+/** Retries often: a destination may be unreachable for days, and its leftover objects must still be removed. */
 export const cleanUpJob = (deps: BackupsDeps) =>
   job<CleanUpPayload, unknown>(cleanUp, {
     deadlineMs: 3_600_000,
@@ -27,7 +27,7 @@ export const cleanUpJob = (deps: BackupsDeps) =>
     },
   })
 
-/** One try: a service that is gone, or a command that fails, is not waited for. */
+/** Tries once: a missing service or a failing command is not retried. */
 async function postCommandOf(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
   const policy = run.policyId === null ? undefined : await findPolicy(deps.database.db, run.policyId)
   try {

@@ -1,13 +1,13 @@
 import type { Db } from '../../../platform/db/schema.ts'
 import type { PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
 
-/** The SQL of what is kept, for how long, and what opens it. */
+/** SQL of stored runs, their retention and their keys. */
 
-/** Their policy is about to go. */
+/** Copies the retention of a policy that is about to be deleted to its runs. */
 export const keepAsRetired = (db: Db, { id, retainCount, retainDays }: PolicyRow) =>
   db.updateTable('backupRuns').set({ formerPolicyId: id, retainCount, retainDays }).where('policyId', '=', id).execute()
 
-/** Their policy is there again, and says how long they are kept. */
+/** Attaches runs to their restored policy, which defines their retention again. */
 export const attachRuns = (db: Db, { id }: PolicyRow) =>
   db
     .updateTable('backupRuns')
@@ -15,17 +15,17 @@ export const attachRuns = (db: Db, { id }: PolicyRow) =>
     .where('formerPolicyId', '=', id)
     .execute()
 
-/** Good runs whose data is at a destination of this instance. */
+/** Successful runs whose data is at a destination of this instance. */
 const kept = (db: Db) =>
   db.selectFrom('backupRuns').where('status', '=', 'succeeded').where('prunedAt', 'is', null).where('importedAt', 'is', null)
 
 const newestKept = (db: Db) => kept(db).selectAll().orderBy('createdAt', 'desc').orderBy('id', 'desc')
 
-/** Newest first. */
+/** Successful runs of a policy, newest first. */
 export const goodRunsOf = (db: Db, policyId: string): Promise<RunRow[]> =>
   newestKept(db).where('policyId', '=', policyId).execute()
 
-/** The newest run of the same policy, or else of the project, that can be restored whole. */
+/** The newest run of the same policy, or else of the project, that can be restored completely. */
 export const newestWhole = (
   db: Db,
   { policyId, projectId }: Pick<RunRow, 'policyId' | 'projectId'>,
@@ -45,11 +45,11 @@ export const newestWhole = (
     .limit(1)
     .executeTakeFirst()
 
-/** Newest first: those whose policy is gone. */
+/** Runs whose policy was deleted, newest first. */
 export const retiredRuns = (db: Db, projectId: string): Promise<RunRow[]> =>
   newestKept(db).where('projectId', '=', projectId).where('policyId', 'is', null).execute()
 
-/** Projects, deleted ones too, of which anything is kept, or is marked and not yet gone. */
+/** Projects, also deleted ones, that have stored runs, or pruned runs whose objects are not all removed. */
 export async function projectsWithRuns(db: Db): Promise<string[]> {
   const rows = await db
     .selectFrom('backupRuns')
@@ -62,7 +62,7 @@ export async function projectsWithRuns(db: Db): Promise<string[]> {
   return rows.map(({ projectId }) => projectId)
 }
 
-/** How many are kept, by whose they are and by the key that opens them. */
+/** Number of stored runs by organisation and by the key that decrypts them. */
 export async function keptByRecipient(db: Db): Promise<{ organizationId: string; recipient: string | null; count: number }[]> {
   const rows = await kept(db)
     .select(['organizationId', 'recipient', ({ fn }) => fn.countAll<number>().as('count')])
@@ -71,7 +71,7 @@ export async function keptByRecipient(db: Db): Promise<{ organizationId: string;
   return rows.map((row) => ({ ...row, count: Number(row.count) }))
 }
 
-/** Of kept ones that do not say which key opens them. */
+/** Sets the key of stored runs that do not name one. */
 export const nameRecipient = (db: Db, recipient: string) =>
   db
     .updateTable('backupRuns')
@@ -82,7 +82,7 @@ export const nameRecipient = (db: Db, recipient: string) =>
     .where('importedAt', 'is', null)
     .execute()
 
-/** Unless it was locked, or a restore of it was begun, at this very moment. */
+/** Marks a run as pruned, unless it was locked or a restore of it was begun concurrently. */
 export const markPruned = (db: Db, id: string, now: number) =>
   db
     .updateTable('backupRuns')
@@ -102,7 +102,7 @@ export const markPruned = (db: Db, id: string, now: number) =>
     )
     .execute()
 
-/** Marked, and not all of it is gone: the name of its manifest goes last. */
+/** Runs that are marked as pruned and not fully removed: the manifest's name is cleared last. */
 export const prunedNotGone = (db: Db, projectId: string): Promise<RunRow[]> =>
   db
     .selectFrom('backupRuns')

@@ -3,11 +3,11 @@ import type { Schedule } from '../../../platform/jobs/schedules.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { keptByRecipient, nameRecipient } from './kept-run-store.ts'
 
-/** Of runs from before it was recorded, when the key was found to be gone. */
+/** Key of runs from before keys were recorded, once their key was found to be missing. */
 export const lostRecipient = 'lost'
 
 export const howToBringBack =
-  'Add the line of your copy of that key (AGE-SECRET-KEY-1…) to the end of backup.key in the data folder: then it can be opened again. Without a copy nobody can open it'
+  'Add the line of your copy of that key (AGE-SECRET-KEY-1…) to the end of backup.key in the data folder: then it can be opened again. Without a copy it cannot be opened'
 
 type Nothing = Record<string, never>
 const lookAtKey: JobKind<Nothing> = { kind: 'backups.key' }
@@ -19,14 +19,17 @@ export const keySchedule: Schedule<unknown> = {
   rhythm: { everySeconds: 86_400 },
 }
 
-/** Every day that it is so, people are told: what they count on is worth nothing. */
+/** Notifies every day that runs are unreadable: users rely on backups that cannot be restored. */
 export const keyJob = (deps: BackupsDeps) =>
   job<Nothing, unknown>(lookAtKey.kind, {
     deadlineMs: 60_000,
     run: async () => announceLost(await lostRuns(deps), deps),
   })
 
-/** At each start: in the log always, and to people when the key was just found to be gone. An instance without backups makes none. */
+/**
+ * Called at each start: logs unreadable runs, and notifies users when the key was just found to be missing. An instance without
+ * backups generates no key.
+ */
 export const announceLostKey = (deps: BackupsDeps): Promise<void> =>
   told(deps).catch((error: unknown) => deps.log.error({ err: error }, 'the key of backups cannot be looked at'))
 

@@ -11,12 +11,12 @@ import { newestWhole } from './kept-run-store.ts'
 import { findRun, moveRunTo } from './run-store.ts'
 import { runTopic } from './start-run.ts'
 
-/** The run was ended by somebody else: there is nothing left to do for whoever works on it. */
+/** The run was ended by another process or request: the worker has nothing left to do. */
 export class RunIsOver extends Error {
   override readonly name = 'RunIsOver'
 }
 
-/** The one function that moves a run. Undefined when it was not to be moved: terminal is final. */
+/** Changes a run's status; no other function does. Undefined when the transition is not allowed: terminal is final. */
 export async function moveRun(
   id: string,
   to: RunStatus,
@@ -34,7 +34,7 @@ export async function moveRun(
   return run
 }
 
-/** One step on. After a crash the steps are done again: one that the run has behind it changes nothing. */
+/** Moves the run to its next step. After a crash the steps are repeated: a step that the run has passed changes nothing. */
 export async function advanceRun(
   id: string,
   to: RunStatus,
@@ -57,7 +57,7 @@ export interface Ending {
   message: string
 }
 
-/** Ends a run that did not succeed; what it left is taken away afterwards, and people are told. */
+/** Ends a failed or cancelled run; its objects are removed afterwards, and a failure is announced. */
 export async function endRun(id: string, { status, code, message }: Ending, bound: Bound, deps: BackupsDeps) {
   const run = await moveRun(id, status, bound, deps, { errorCode: code, errorMessage: message })
   if (!run) return undefined

@@ -10,7 +10,7 @@ export interface RunRequest {
 
 type Bound = Pick<RunRow, 'organizationId' | 'policyId' | 'projectId' | 'projectName' | 'serviceId' | 'destinationId'>
 
-/** A run that nobody has begun yet. */
+/** The row of a queued run. */
 export function newRun(
   { organizationId, policyId, projectId, projectName, serviceId, destinationId }: Bound,
   { trigger, createdBy }: RunRequest,

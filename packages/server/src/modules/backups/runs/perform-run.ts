@@ -24,9 +24,9 @@ import { isReused, totalOf, upload } from './upload.ts'
 const everything: BackupPayload = { volumes: 'all', databases: 'auto', exclude: [] }
 
 /**
- * From what lies in the project to a run that has succeeded. May be begun again after a crash, at whatever step it was: then
- * all of it is done anew under the same names. Rejects without having ended the run; the caller does that. `deleted` is the
- * record of a project that was deleted: the manifest of a safety run of its kept volumes holds it.
+ * Performs a run from reading the project's data to success. May be repeated after a crash at any step: then all of it is done
+ * again under the same names. Rejects without ending the run; the caller does that. `deleted` is the record of a deleted
+ * project, for the manifest of a safety run of its kept volumes.
  */
 export async function performRun(runId: string, deps: BackupsDeps, abort: AbortSignal, deleted?: SavedProject): Promise<void> {
   const run = await findRun(deps.database.db, runId)
@@ -54,7 +54,7 @@ export async function performRun(runId: string, deps: BackupsDeps, abort: AbortS
   }
 }
 
-/** A safety run saves all that may be replaced, whether or not anything runs that a command could be run in. */
+/** A safety run saves all data that may be replaced, and runs no commands, since no service may be running. */
 async function settingsOf({ policyId, trigger }: RunRow, { database: { db } }: BackupsDeps): Promise<RunSettings> {
   const policy = policyId === null ? undefined : await findPolicy(db, policyId)
   if (!policy || trigger === 'pre_restore') return { preCommand: null, postCommand: null, payload: everything }
@@ -73,11 +73,11 @@ interface SavedData {
   warning: string | null
 }
 
-/** The post-command runs as soon as all was read, and also when reading failed. */
+/** The post-command runs as soon as all data was read, and also when reading failed. */
 async function saveAll(work: Work): Promise<SavedData> {
   const { run, settings, deps, abort } = work
   const [saved] = await Promise.allSettled([readAll(work)])
-  // Where this process is told to stop, whoever takes the run up again begins with it.
+  // If this process is stopping, the process that resumes the run begins with the post-command.
   if (settings.postCommand && !abort.aborted)
     await runPostCommand(run, settings, deps, abort).catch((error: unknown) => {
       if (saved.status === 'fulfilled') throw error

@@ -8,6 +8,6 @@ export interface PrunePayload {
 
 export const prune = sharedKind<PrunePayload>('backups.prune')
 
-/** In the project's turn, so that nothing is taken away that a run counts on. */
+/** Enqueued in the project's job group, so that no part is removed that a run relies on. */
 export const prunePlan = (projectId: string, { enqueue }: Bound) =>
   enqueue(prune.of({ projectId }), { projectId }, { uniqueKey: `${prune.kind}:${projectId}`, groupKey: groupOf(projectId) })

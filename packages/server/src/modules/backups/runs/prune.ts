@@ -21,8 +21,8 @@ import { sortSafetyRuns } from './undo-points.ts'
 const stagedMs = 24 * 3_600_000
 
 /**
- * Safety runs have bounds of their own, and each bound counts: at most three of them, none older than two weeks but the newest.
- * The bounds hold for undo points and for the safety runs of restores that changed nothing, each by themselves.
+ * Limits of safety runs, each of which applies: at most three, and none older than two weeks except the newest. They apply
+ * separately to undo points and to the safety runs of restores that changed nothing.
  */
 const safetyBounds = [
   { retainCount: 3, retainDays: null },
@@ -30,8 +30,8 @@ const safetyBounds = [
 ]
 
 /**
- * Retention, from our own records alone. A run is marked first and then its objects go; one that was marked and whose objects
- * are not all gone is found again by what is still recorded of it, so that it may be killed at any point.
+ * Applies retention from the database's records alone. A run is marked first, then its objects are removed; a marked run with
+ * remaining objects is found again by its record, so the job may be killed at any point.
  */
 export const pruneJob = (deps: BackupsDeps) =>
   job<PrunePayload, unknown>(prune, {
@@ -55,7 +55,10 @@ export const pruneSchedule: Schedule<unknown> = {
   rhythm: { everySeconds: 86_400 },
 }
 
-/** Time passes also for what nobody backs up any more: days to keep, locks that end, what a destination that was away still holds. */
+/**
+ * Prunes every project daily: retention and locks expire also for projects without new runs, and a destination that was
+ * unreachable may still hold objects.
+ */
 export const pruneAllJob = (deps: BackupsDeps) =>
   job<Nothing, unknown>(everyDay.kind, {
     deadlineMs: 600_000,
@@ -65,7 +68,7 @@ export const pruneAllJob = (deps: BackupsDeps) =>
     },
   })
 
-/** One that nobody applied for a day is not waited for: it would keep its run for ever. */
+/** Cancels restores that were staged for a day and not applied: they would keep their run for ever. */
 async function dropOldStaged(projectId: string, bound: Bound, deps: BackupsDeps): Promise<void> {
   for (const { id, status, createdAt } of await listUnderWay(bound.db, projectId))
     if (status === 'staged' && createdAt < nowOf(deps) - stagedMs)
@@ -78,7 +81,7 @@ async function due(projectId: string, deps: BackupsDeps): Promise<RunRow[]> {
   const groups: [Retention, RunRow[]][] = []
   for (const policy of await allPolicies(db, projectId)) groups.push([policy, await goodRunsOf(db, policy.id)])
   for (const [id, runs] of Map.groupBy(await retiredRuns(db, projectId), ({ formerPolicyId }) => formerPolicyId)) {
-    // Of which policy they were is not known of ones that are older than the record of it: all of them stay.
+    // Old records do not name their policy: those runs are all kept.
     groups.push([id === null ? { retainCount: null, retainDays: null } : (runs[0] as RunRow), runs])
   }
   const restores = await listWithSafetyRun(db, projectId)
@@ -93,7 +96,7 @@ async function due(projectId: string, deps: BackupsDeps): Promise<RunRow[]> {
 type Retention = Pick<RunRow, 'retainCount' | 'retainDays'>
 const isSafety = ({ trigger }: RunRow) => trigger === 'pre_restore' || trigger === 'pre_deploy'
 
-/** Its own objects, and those of runs before it that nobody else counts on. */
+/** Removes the run's own objects, and those of earlier runs that no other run relies on. */
 async function takeAway(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
   const { db } = deps.database
   const destination = run.destinationId === null ? undefined : await findDestination(db, run.destinationId)
@@ -108,7 +111,7 @@ async function takeAway(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Pro
         [...recorded].filter((name) => !used.has(name)),
         abort,
       )
-      // What attempts that failed left in the run's own folder.
+      // Objects that failed attempts left in the run's own folder.
       await removeAll(store, folderOf(run), abort, used)
     } finally {
       await store.close()

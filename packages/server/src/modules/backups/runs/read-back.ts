@@ -13,8 +13,8 @@ export interface WrittenManifest {
 }
 
 /**
- * Every byte that the run counts on is read back from the destination and compared, also of parts that earlier runs stored:
- * what a destination says it has proves nothing, and what was whole last week may have rotted since.
+ * Reads back and compares every byte that the run relies on, also parts that earlier runs stored: a destination's own report
+ * proves nothing, and stored data may have been corrupted since.
  */
 export async function readBack(work: Work, artifacts: readonly ManifestArtifact[], manifest: WrittenManifest): Promise<void> {
   const { store, archives, abort } = work
@@ -28,7 +28,7 @@ export async function readBack(work: Work, artifacts: readonly ManifestArtifact[
     throw new BackupFailed('destination_corrupt', 'The destination gave back another manifest than the one that was stored')
 }
 
-/** One that is not what it was is not counted on again: the run is done once more, and stores it anew. */
+/** Verifies an earlier part. A damaged part is not reused again: the run is repeated, and stores it anew. */
 async function readEarlier(part: ArchivePart, index: ArchiveIndex, { run, store, archives, deps, abort }: Work): Promise<void> {
   try {
     await archives.verify({ ...index, parts: [part] }, { store, abort, everything: true })
@@ -46,14 +46,14 @@ async function readEarlier(part: ArchivePart, index: ArchiveIndex, { run, store,
         })
       return runIds
     })
-    // Nothing new was found out: trying again would end the same.
+    // All runs with this part were flagged before: repeating the run would end the same.
     if (harmed.length === 0) throw error
     deps.log.warn({ err: error, runId: run.id, harmed }, 'a destination damaged what it had; the run is done once more')
     throw new DamagedBefore(error.message, { cause: error })
   }
 }
 
-/** Not this run's failure: it is done once more. */
+/** An earlier run's part is damaged, which is not this run's failure: the run is repeated. */
 export class DamagedBefore extends Error {
   override readonly name = 'DamagedBefore'
 }

@@ -5,7 +5,7 @@ import type { BackupsDeps } from '../deps.ts'
 const leastMs = 250
 const storedMs = 2_000
 
-/** Tells readers how far it is, at most four times a second, and now and then the row. */
+/** Publishes progress at most four times a second, and stores it in the row every few seconds. */
 export class RowProgress {
   readonly #deps: Pick<BackupsDeps, 'database' | 'log'>
   readonly #topic: string
@@ -47,7 +47,7 @@ export class RowProgress {
     }
   }
 
-  /** Nothing of it is written after this. */
+  /** Resolves when no write of the progress is pending. */
   settled(): Promise<unknown> {
     return this.#storing
   }

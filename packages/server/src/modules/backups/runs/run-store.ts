@@ -5,7 +5,7 @@ import { page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { ArtifactRow, BackupArtifactsTable, BackupRunsTable, RunRow } from '../../../platform/db/tables/backups.ts'
 
-/** The SQL of runs and of what they store. */
+/** SQL of runs and artifacts. */
 
 export const runsUnderWay: readonly RunStatus[] = runStatuses.filter((status) => !terminalRun.has(status))
 
@@ -15,7 +15,7 @@ export const findRunOf = (db: Db, organizationId: string, id: string): Promise<R
 export const findRun = (db: Db, id: string): Promise<RunRow | undefined> =>
   db.selectFrom('backupRuns').selectAll().where('id', '=', id).executeTakeFirst()
 
-/** The runs of one project, or of an organisation: of its deleted projects too. */
+/** The runs of one project, or of an organisation including its deleted projects. */
 type RunsOf = { projectId: string } | { organizationId: string; projectIds: ReadonlySet<string> | null }
 
 export function listRuns(db: Db, of: RunsOf, { limit = 100, cursor, policyId, status, projectId }: OrganizationRunsQuery) {
@@ -34,7 +34,7 @@ export function listRuns(db: Db, of: RunsOf, { limit = 100, cursor, policyId, st
 export const listUnderWay = (db: Db, projectId: string): Promise<RunRow[]> =>
   db.selectFrom('backupRuns').selectAll().where('projectId', '=', projectId).where('status', 'in', runsUnderWay).execute()
 
-/** The oldest run of a policy in one of these statuses, safety runs aside. */
+/** The oldest run of a policy in one of these statuses, except safety runs. */
 export const findUnderWay = (
   db: Db,
   policyId: string,
@@ -53,7 +53,7 @@ export const findUnderWay = (
 export const allRuns = (db: Db, projectId: string): Promise<RunRow[]> =>
   db.selectFrom('backupRuns').selectAll().where('projectId', '=', projectId).orderBy('createdAt').execute()
 
-/** Undefined when the policy has one queued already. */
+/** Undefined when the policy already has a queued run. */
 export const insertRun = (db: Db, row: Insertable<BackupRunsTable>): Promise<RunRow | undefined> =>
   db
     .insertInto('backupRuns')
@@ -62,7 +62,7 @@ export const insertRun = (db: Db, row: Insertable<BackupRunsTable>): Promise<Run
     .returningAll()
     .executeTakeFirst()
 
-/** The one way a run changes its status: atomic, and terminal is final. Undefined when it was not to be moved. */
+/** Changes a run's status atomically; no other query does. Undefined when the transition is not allowed: terminal is final. */
 export const moveRunTo = (
   db: Db,
   id: string,
@@ -77,7 +77,7 @@ export const moveRunTo = (
     .returningAll()
     .executeTakeFirst()
 
-/** Facts about a run; its status stays. */
+/** Updates columns other than the status. */
 export const updateRun = (db: Db, id: string, changes: Omit<Updateable<BackupRunsTable>, 'status' | 'id'>) =>
   db.updateTable('backupRuns').set(changes).where('id', '=', id).execute()
 
@@ -86,9 +86,9 @@ export async function hasRuns(db: Db, organizationId: string, projectId: string)
   return (await query.where('organizationId', '=', organizationId).limit(1).executeTakeFirst()) !== undefined
 }
 
-// What they saved
+// Artifacts
 
-/** Without the index, which may be long. */
+/** An artifact without its index, which may be long. */
 export type ArtifactFacts = Omit<ArtifactRow, 'index'>
 const facts = [
   'id',
@@ -125,7 +125,9 @@ export const forgetArtifacts = (db: Db, runId: string) => db.deleteFrom('backupA
 
 type Place = Pick<RunRow, 'id' | 'projectId' | 'destinationId'>
 
-/** Without the index: that of a large volume has many megabytes, so that they are read one after the other. */
+/**
+ * Artifacts of stored runs, without the index: that of a large volume takes many megabytes, so indexes are read one at a time.
+ */
 const keptAt = (db: Db, { projectId, destinationId }: Place) =>
   db
     .selectFrom('backupArtifacts')
@@ -142,10 +144,10 @@ async function* indexesIn(db: Db, artifacts: readonly { id: string; runId: strin
   }
 }
 
-/** A run names all that it counts on, so that the newest few know nearly all of what is there. */
+/** A run's index names every part it relies on, so the newest few cover nearly all stored parts. */
 const earlierArtifacts = 20
 
-/** Of the newest good runs that are kept at the same destination, and are as whole as they were. */
+/** Parts of the newest successful, undamaged artifacts at the same destination. */
 export async function* earlierParts(db: Db, place: Place): AsyncGenerator<ArchivePart> {
   const rows = await keptAt(db, place)
     .where('backupRuns.status', '=', 'succeeded')
@@ -156,7 +158,7 @@ export async function* earlierParts(db: Db, place: Place): AsyncGenerator<Archiv
   for await (const { parts } of indexesIn(db, rows)) yield* parts
 }
 
-/** Names of parts that others, kept or under way there, count on. */
+/** Names of parts that other runs at the destination, stored or under way, rely on. */
 export async function keptNames(db: Db, place: Place): Promise<Set<string>> {
   const rows = await keptAt(db, place)
     .where('backupRuns.id', '!=', place.id)
@@ -167,7 +169,10 @@ export async function keptNames(db: Db, place: Place): Promise<Set<string>> {
   return names
 }
 
-/** Nothing of what names that part is counted on again. The runs it is of; empty where all of them were flagged before. */
+/**
+ * Flags artifacts that contain the part as damaged, so that they are not reused. Returns their runs; empty where all were
+ * flagged before.
+ */
 export async function flagDamaged(db: Db, place: Place, part: string): Promise<string[]> {
   const rows = await keptAt(db, place)
     .where('backupRuns.status', '=', 'succeeded')

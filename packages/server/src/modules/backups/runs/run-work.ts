@@ -6,10 +6,10 @@ import type { BackupsDeps } from '../deps.ts'
 
 export type RunSettings = Pick<PolicyRow, 'preCommand' | 'postCommand'> & { payload: BackupPayload }
 
-/** What every step of a run works with. */
+/** Context of every step of a run. */
 export interface Work {
   run: RunRow
-  /** Null for the first one. Later ones have names of their own: one that was thought dead may still be writing. */
+  /** Null for the first attempt. Later attempts have their own names: one that was presumed dead may still be writing. */
   attempt: string | null
   settings: RunSettings
   store: ArchiveStore

@@ -9,8 +9,8 @@ import { newRun } from './new-run.ts'
 import { findRun, insertRun } from './run-store.ts'
 
 /**
- * The run that saves the data that a restore is about to replace; done by the restore itself, so that no job is queued for it.
- * The run that an earlier attempt began is taken up again. Undefined for a deleted project of which no volume was kept.
+ * Creates the run that saves the data a restore is about to replace; the restore performs it itself, so no job is queued. The
+ * run of an earlier attempt is resumed. Undefined for a deleted project without kept volumes.
  */
 export async function safetyRun(
   run: RunRow,
@@ -24,12 +24,12 @@ export async function safetyRun(
   const policy = run.policyId === null ? undefined : await findPolicy(db, run.policyId)
   const of = { ...run, policyId: policy?.id ?? null, projectName: project?.name ?? run.projectName }
   const made = newRun(of, { trigger: 'pre_restore', createdBy: restore.createdBy }, deps)
-  // Joins the policy of the deleted project when that comes back.
+  // Attached to the deleted project's policy when that is restored.
   const { formerPolicyId, retainCount, retainDays } = run
   return insertRun(db, policy ? made : { ...made, formerPolicyId, retainCount, retainDays })
 }
 
-/** One that is still under way when its restore ends, ends with it. */
+/** Ends a safety run that is still under way when its restore ends. */
 export async function endSafetyRun({ preRestoreRunId }: RestoreRow, bound: Bound, deps: BackupsDeps): Promise<void> {
   const ending = { status: 'cancelled', code: 'cancelled', message: 'The restore that it belongs to has ended' } as const
   if (preRestoreRunId !== null) await endRun(preRestoreRunId, ending, bound, deps)

@@ -12,7 +12,7 @@ import { findUnderWay, insertRun } from './run-store.ts'
 
 export interface RunPayload {
   runId: string
-  /** Where a schedule started it, so that nobody waits for it: since when it is due. */
+  /** Due time of a scheduled run; absent: a client or another operation waits for the run. */
   scheduledAt?: Millis
 }
 
@@ -21,11 +21,11 @@ export const runJobKey = (runId: string) => `${backUp.kind}:${runId}`
 
 export const runTopic = (runId: string) => `backup-run:${runId}`
 
-/** Queues a run of the policy, behind one that is under way. Refuses on a project that is restored, moved or deleted. */
+/** Queues a run of the policy, behind one that is under way. Refused while the project is being restored, moved or deleted. */
 export const startRun = (policyId: string, request: RunRequest, deps: BackupsDeps): Promise<RunRow> =>
   deps.database.transaction((bound) => startOrQueue(policyId, request, bound, deps))
 
-/** The run that is under way, where there is one; else a new one. */
+/** The run that is under way, if there is one; else a new one. */
 export async function startOrJoin(
   policyId: string,
   request: RunRequest,
@@ -40,7 +40,7 @@ export async function startOrJoin(
   return { run: known, isNew: false }
 }
 
-/** The run of the policy that has not begun yet, where there is one; else a new one, behind the run that is under way. */
+/** The policy's queued run, if there is one; else a new one, behind the run that is under way. */
 export async function startOrQueue(policyId: string, request: RunRequest, bound: Bound, deps: BackupsDeps): Promise<RunRow> {
   const policy = (await findPolicy(bound.db, policyId)) ?? fail('not_found')
   await lockProject(bound, policy.projectId)
@@ -50,7 +50,7 @@ export async function startOrQueue(policyId: string, request: RunRequest, bound:
   return queued
 }
 
-/** Several of one project wait for each other: they would read the same data, and their commands would meet. */
+/** Queues a run. Runs of one project wait for each other: they would read the same data, and their commands would conflict. */
 export async function queueRun(policy: PolicyRow, request: RunRequest, bound: Bound, deps: BackupsDeps): Promise<RunRow> {
   const project = (await findAnyProject(bound.db, policy.projectId)) ?? fail('not_found')
   if (project.presence !== 'here' && project.presence !== 'departing')
@@ -59,7 +59,7 @@ export async function queueRun(policy: PolicyRow, request: RunRequest, bound: Bo
   await refuseOperation(requested, bound, deps)
   const run = await insertRun(bound.db, newRun({ ...policy, policyId: policy.id, projectName: project.name }, request, deps))
   if (!run) return fail('work_in_progress', { words: 'A run of this policy is under way: wait until it has ended' })
-  // The run before a deployment is a part of the deployment.
+  // The run before a deployment is part of the deployment's operation.
   const isHeld =
     request.trigger !== 'pre_deploy' && (await beginOperation({ ...requested, subjectId: run.id }, bound, deps)).isHeld
   if (!isHeld) await enqueue(run, request, bound)
@@ -75,7 +75,7 @@ const operationOf = ({ projectId }: PolicyRow, { trigger }: RunRequest) => ({
   isAutomatic: trigger !== 'manual',
 })
 
-/** One that somebody asks for goes before all that are due by themselves, also where it was one of those until now. */
+/** Enqueues a run. A requested run precedes all scheduled ones, also if it was a scheduled one until now. */
 export function enqueue(
   { id, projectId, organizationId, createdAt }: RunRow,
   { trigger }: Pick<RunRequest, 'trigger'>,

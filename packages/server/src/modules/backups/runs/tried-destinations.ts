@@ -4,12 +4,12 @@ import { type BackupsDeps, nowOf } from '../deps.ts'
 
 const goodForMs = 60_000
 
-/** By the module's own parts, then by destination: when it last kept what it was given. */
+/** Time of each destination's last successful check, per module instance. */
 const lastGood = new WeakMap<BackupsDeps, Map<string, number>>()
 
 /**
- * Says early what is wrong with a destination, before anything is dumped. A thousand runs that are due in one minute ask it once: each of
- * them reads back all that it stores, so that nothing is proven by asking more often. One that somebody asked for always asks.
+ * Checks a destination before anything is dumped, so that its errors are reported early. A thousand scheduled runs due in one
+ * minute check it once: each run reads back what it stores, so more checks prove nothing. A requested run always checks.
  */
 export async function tryDestination(run: RunRow, store: ArchiveStore, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
   const known = lastGood.get(deps) ?? new Map<string, number>()
@@ -21,6 +21,6 @@ export async function tryDestination(run: RunRow, store: ArchiveStore, deps: Bac
   known.set(id, nowOf(deps))
 }
 
-/** Something went wrong there: the next run asks again. */
+/** Forgets the check after a failure: the next run checks again. */
 export const askAgain = ({ destinationId }: RunRow, deps: BackupsDeps): void =>
   void (destinationId !== null && lastGood.get(deps)?.delete(destinationId))

@@ -2,7 +2,7 @@ import { fail } from '../../../platform/failure.ts'
 import type { CloudDeps } from '../deps.ts'
 import { findTransfer, isOver, markUndoing } from './transfer-store.ts'
 
-/** False: no move of that id is driven from here. Whoever drives it takes everything back. */
+/** Cancels a move; the job that drives it undoes everything. False: this instance does not drive a move with that id. */
 export async function callOff(id: string, organizationId: string, { database }: CloudDeps): Promise<boolean> {
   const transfer = id.includes('\0') ? undefined : await findTransfer(database.db, id)
   if (transfer?.organizationId !== organizationId || isOver(transfer)) return false
@@ -14,15 +14,15 @@ export async function callOff(id: string, organizationId: string, { database }: 
 
 const pollMs = 500
 
-/** Aborts once the move was called off. */
+/** Aborts once the move was cancelled. */
 export function watchCallingOff(id: string, { database }: Pick<CloudDeps, 'database'>): Disposable & { signal: AbortSignal } {
   const off = new AbortController()
   let isOver = false
   const look = async () => {
-    // What cannot be read now is read the next time, and before the cloud is asked to decide.
+    // A failed read is repeated at the next poll, and once more before the cloud commits the move.
     const transfer = await findTransfer(database.db, id).catch(() => undefined)
     if (transfer?.phase === 'undoing') off.abort()
-    // After the answer: a database that is slow is not asked by many at once.
+    // The next poll is scheduled after the response: a slow database does not get concurrent polls.
     else if (!isOver) timer.refresh()
   }
   const timer = setTimeout(() => void look(), pollMs)

@@ -2,11 +2,11 @@ import type { BundleFile } from '@berth/contract'
 import { type RetryLimits, retryWhileUnreachable } from './retry-unreachable.ts'
 import type { Sides } from './sides.ts'
 
-/** Each is some MiB of memory at most, and mostly far less: they are streamed. */
+/** Concurrent files. Each takes at most a few MiB of memory, since files are streamed. */
 const atOnce = 3
 const fileLimitMs = 5 * 60_000
 
-/** What the other side does not have yet goes over, a file at a time; one that was cut off is sent again. */
+/** Copies the files that the target does not have yet; an interrupted file is sent again. */
 export async function carryFiles(
   files: readonly BundleFile[],
   has: readonly string[],
@@ -22,7 +22,7 @@ export async function carryFiles(
   const ended = AbortSignal.any([abort, stop.signal])
   const carry = async () => {
     for (const file of missing) {
-      // A call that was stopped looks like a cloud that is away: it is not tried again.
+      // An aborted call looks like an unreachable cloud, but is not retried.
       await retryWhileUnreachable(() => carryOne(file, { departure, arrival }, ended), retryLimits, ended)
       onFile(file.sizeBytes)
     }

@@ -5,9 +5,9 @@ import { enter, SideFailed, type TransferContext } from './drive.ts'
 import { addWarnings } from './transfer-store.ts'
 
 /**
- * The cloud's word decides, in both directions: its arrival becomes active, or its departure is given away. Until it has said so
- * nothing here may serve; once it has, the rest is this instance's own and happens for sure. While it cannot be asked nobody knows,
- * so this rejects and is tried again.
+ * Commits the move. The cloud's state decides in both directions: its import becomes active, or its export is released. Before
+ * that nothing on this instance may serve; after it the remaining steps are local and are completed. While the cloud is
+ * unreachable the decision is unknown, so this rejects and is retried.
  */
 export async function commit(context: TransferContext): Promise<void> {
   const { transfer, sides } = context
@@ -26,7 +26,7 @@ export async function commit(context: TransferContext): Promise<void> {
     )
 }
 
-/** This side's part, after the cloud's. */
+/** Completes this instance's part, after the cloud's. */
 export async function settle(context: TransferContext): Promise<void> {
   const { transfer, sides } = context
   await enter('settling', context)
@@ -37,7 +37,7 @@ export async function settle(context: TransferContext): Promise<void> {
   }
 }
 
-/** A project that was made from a folder of this machine is so again; one that got another source in the cloud keeps that. */
+/** Makes the local folder the project's source again; a project that got another source in the cloud keeps that. */
 async function restoreFolder({ transfer: { id, projectId }, deps }: TransferContext): Promise<void> {
   const path = (await findMoved(deps.database.db, projectId))?.localPath
   const warning = path ? await deps.projects.restoreFolder(projectId, path) : null

@@ -8,18 +8,18 @@ import { type RetryLimits, retryWhileUnreachable } from './retry-unreachable.ts'
 import type { Sides } from './sides.ts'
 import { enterPhase, updateTransfer } from './transfer-store.ts'
 
-/** What every step of a move works with. */
+/** Context of every step of a move. */
 export interface TransferContext {
   transfer: CloudTransferRow
   sides: Sides
   retryLimits: RetryLimits
-  /** Nothing was done for it yet. */
+  /** No step of the move has been done yet. */
   isNew: boolean
   deps: CloudDeps
   abort: AbortSignal
 }
 
-/** A side has failed, in its own words; everything is taken back. */
+/** The source or target has failed, with its own message; the move is undone. */
 export class SideFailed extends Error {
   override readonly name = 'SideFailed'
   readonly code: string
@@ -31,14 +31,14 @@ export class SideFailed extends Error {
 }
 
 /**
- * Up to the point where the other side has everything, has checked it, and runs it without a route, while this side has stopped. May
- * be begun again at any line: what a side has done already is seen by its state.
+ * Runs the move up to the cutover: the target has and has checked everything and runs the project without a route, while the
+ * source has stopped. May be restarted at any line: the states of both sides show which steps are done.
  */
 export async function prepare(context: TransferContext): Promise<void> {
   const { sides, abort, retryLimits } = context
   const { departure, arrival } = sides
   await enter('packing', context)
-  // Who asks while the cloud is away is told so at once; a move that has begun waits for it.
+  // A new move fails at once while the cloud is unreachable; a move that has begun waits for it.
   let there = await (context.isNew ? arrival.open() : retryWhileUnreachable(() => arrival.open(), retryLimits, abort))
   if (there.state === 'open') {
     await retryWhileUnreachable(() => departure.start(there.recipient), retryLimits, abort)
@@ -69,7 +69,7 @@ export async function prepare(context: TransferContext): Promise<void> {
   await updateTransfer(context.deps.database.db, context.transfer.id, { warnings })
 }
 
-/** Rejects when the move was called off: nobody is asked for the next step. */
+/** Enters the phase; rejects when the move was cancelled, so that no further step begins. */
 export async function enter(phase: TransferPhase, { transfer, deps }: Pick<TransferContext, 'transfer' | 'deps'>): Promise<void> {
   if (transfer.phase === phase) return
   if (!(await enterPhase(deps.database.db, transfer.id, phase))) throw new Failure('conflict', { words: 'It was called off' })
@@ -96,7 +96,7 @@ async function carry(
   await updateTransfer(db, transfer.id, { bytesDone })
 }
 
-/** Looks until the side is where it is to be; rejects when it has failed or was called off. */
+/** Polls until the side reaches the wanted state; rejects when it has failed or was cancelled. */
 async function until<Side extends Departure | Arrival>(
   look: () => Promise<Side>,
   wanted: readonly Side['state'][],
@@ -104,7 +104,7 @@ async function until<Side extends Departure | Arrival>(
   alsoLook?: () => Promise<unknown>,
 ): Promise<Side> {
   for (let looks = 1; ; looks += 1) {
-    // An end that nobody asks for calls itself off.
+    // A side that is not polled for long cancels itself.
     if (alsoLook && looks % 50 === 0) await retryWhileUnreachable(alsoLook, retryLimits, abort)
     const side = await retryWhileUnreachable(look, retryLimits, abort)
     if (wanted.includes(side.state)) return side

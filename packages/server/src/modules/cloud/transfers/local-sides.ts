@@ -5,7 +5,7 @@ import type { TransferEnds } from '../../transfers/index.ts'
 import type { CloudDeps } from '../deps.ts'
 import type { ArrivingSide, DepartingSide } from './sides.ts'
 
-/** The ends on this instance, driven in the name of whoever asked for the move. */
+/** The source or target on this instance, driven as the user who requested the move. */
 const driverOf = ({ organizationId, createdBy }: CloudTransferRow) => ({ organizationId, userId: createdBy ?? '' })
 
 export const localDeparture = (transfer: CloudTransferRow, ends: TransferEnds, { database }: CloudDeps): DepartingSide => {

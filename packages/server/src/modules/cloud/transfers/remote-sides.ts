@@ -11,7 +11,7 @@ interface Remote {
   address: CloudAddress
 }
 
-/** It names every file of the bundle: some 60,000, which are 500 GB. */
+/** Limit for a response that names every file of the bundle: some 60,000 files, which are 500 GB. */
 const filesBytes = 8 * 1024 * 1024
 
 const json = { 'content-type': 'application/json' }

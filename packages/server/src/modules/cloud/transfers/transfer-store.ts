@@ -3,7 +3,7 @@ import type { Insertable, Updateable } from 'kysely'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { CloudTransferRow, CloudTransfersTable } from '../../../platform/db/tables/cloud.ts'
 
-/** All SQL of moves to the cloud and back. */
+/** SQL of moves to and from the cloud. */
 
 const over: readonly TransferPhase[] = ['done', 'failed']
 
@@ -22,18 +22,18 @@ export const underWay = (db: Db, organizationId: string, projectId: string): Pro
 export const insertTransfer = (db: Db, row: Insertable<CloudTransfersTable>): Promise<unknown> =>
   db.insertInto('cloudTransfers').values(row).execute()
 
-/** One that is over stays as it is. */
+/** Updates a move that has not ended. */
 export const updateTransfer = (db: Db, id: string, changes: Omit<Updateable<CloudTransfersTable>, 'id'>): Promise<unknown> =>
   db.updateTable('cloudTransfers').set(changes).where('id', '=', id).where('phase', 'not in', over).execute()
 
-/** Adds each that is not there yet. */
+/** Adds the warnings that the move does not have yet. */
 export async function addWarnings(db: Db, id: string, more: readonly string[]): Promise<void> {
   const known = JSON.parse((await findTransfer(db, id))?.warnings ?? '[]') as string[]
   const warnings = [...new Set([...known, ...more])]
   if (warnings.length > known.length) await updateTransfer(db, id, { warnings: JSON.stringify(warnings) })
 }
 
-/** Undefined: it was called off, or is over. */
+/** Undefined: the move was cancelled or has ended. */
 export const enterPhase = (db: Db, id: string, phase: TransferPhase): Promise<{ id: string } | undefined> =>
   db
     .updateTable('cloudTransfers')
@@ -43,7 +43,7 @@ export const enterPhase = (db: Db, id: string, phase: TransferPhase): Promise<{ 
     .returning('id')
     .executeTakeFirst()
 
-/** Undefined: the cloud may have been asked to decide already. */
+/** Undefined: the cloud may already have been asked to commit. */
 export const markUndoing = (
   db: Db,
   id: string,

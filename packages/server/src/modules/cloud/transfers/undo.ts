@@ -4,8 +4,8 @@ import type { TransferContext } from './drive.ts'
 import { retryWhileUnreachable } from './retry-unreachable.ts'
 
 /**
- * Nothing has changed on either side afterwards. Only called while nobody has asked the cloud to decide, or after it decided against the
- * move: so its end can never serve because of us. False: the cloud could not be reached; it calls its end off by itself, too, later.
+ * Undoes the move on both sides. Only called before the cloud was asked to commit, or after it decided against the move, so the
+ * cloud's side can never serve because of this move. False: the cloud was unreachable; it cancels its side by itself later.
  */
 export async function undo({ transfer, sides, retryLimits, abort }: TransferContext): Promise<boolean> {
   const brief = { ...retryLimits, giveUpMs: Math.min(retryLimits.giveUpMs, 5_000) }
@@ -14,7 +14,7 @@ export async function undo({ transfer, sides, retryLimits, abort }: TransferCont
       () => true,
       (error: unknown) => {
         abort.throwIfAborted()
-        // It was never begun, or is over already.
+        // The side was never begun, or has ended already.
         if (error instanceof Failure && !isUnreachable(error)) return true
         return false
       },

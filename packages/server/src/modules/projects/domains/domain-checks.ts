@@ -104,8 +104,8 @@ const checkLater = ({ id, createdAt }: DomainRow, db: Db, deps: ProjectsDeps) =>
 }
 
 /**
- * Moves the host name from its holder to `next`. The previous holder is notified; its claim stays, and is proven again once its
- * record is the only one.
+ * Moves the host name from its holder to `next` and notifies the previous holder. The previous claim stays: it is proven again
+ * when its own record exists and that of `next` does not.
  */
 async function handOver(claims: readonly DomainRow[], next: DomainRow, bound: Bound, deps: ProjectsDeps): Promise<void> {
   const { db, signal } = bound

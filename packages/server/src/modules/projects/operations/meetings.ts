@@ -43,7 +43,7 @@ const deploying: Meetings = {
 /** The deployment has failed or was cancelled, and the instances that it started are being stopped. */
 const discarding: Meetings = { ...all('beside'), restore: 'wait', move: 'wait' }
 
-/** Starts and stops of a deployed project are short, and are serialized elsewhere. */
+/** Starts and stops of a deployed project are short, and are serialized without this table. */
 const switching: Meetings = { ...all('beside'), restore: 'wait', move: 'wait', delete: 'wait' }
 
 /** The project still serves: an instance that crashed is restarted, and a request wakes it. */

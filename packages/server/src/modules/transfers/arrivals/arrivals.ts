@@ -14,7 +14,7 @@ import { clearAway } from './clear-away.ts'
 
 const mostOpen = 5
 
-/** Opens an arrival; the same again is the one that is there. */
+/** Opens an import; the same request again returns the existing one. */
 export async function openArrival(
   id: string,
   { project, identity }: ArrivalBody,
@@ -27,7 +27,7 @@ export async function openArrival(
   return deps.database.transaction(async (bound) => {
     await bound.lock(`arrivals:${organizationId}`)
     const known = await findEnd(bound.db, id)
-    // A bundle in a file may come again, after its project was deleted or an import of it failed.
+    // A bundle file may be imported again after its project was deleted or an import of it failed.
     if (known && (known.state === 'aborted' || known.state === 'active')) await deleteEnd(bound.db, id)
     else if (known) return isSame(known, project, caller) ? known : fail('conflict')
     const there = await findAnyProject(bound.db, project)
@@ -79,7 +79,7 @@ async function ask(
   })
 }
 
-/** From this commit on the project lives here; its routes follow. */
+/** Makes the project live on this instance with this commit; its routes follow. */
 async function activate(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
   if (end.state !== 'active')
     await deps.database.transaction(async (bound) => {
@@ -97,7 +97,7 @@ async function activate(end: TransferEndRow, deps: TransfersDeps): Promise<void>
   forgetCount(end.id)
 }
 
-/** Nothing of it is left, but for a copy that had been kept here before, which is kept again. */
+/** Cancels the import and removes everything of it. A copy that was kept here before is kept again. */
 export async function abortArrival(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
   if (end.state !== 'aborted') {
     const aborted = await deps.database.transaction(async (bound) => {

@@ -6,7 +6,7 @@ import type { TransfersDeps } from '../deps.ts'
 import { openFiles, refuseFull } from '../end-files.ts'
 import { countFile, refuseTooMuch } from './arriving-room.ts'
 
-/** Whole and with that hash, or not at all; one that is there is not replaced by another. */
+/** Stores the file completely and with that hash, or not at all; an existing file is not replaced. */
 export async function storeFile(
   end: TransferEndRow,
   name: string,
@@ -22,7 +22,7 @@ export async function storeFile(
   try {
     const abort = AbortSignal.timeout(10 * 60_000)
     if ((await store.size(name, abort)) !== undefined) return
-    // The store has words of its own for whatever goes wrong while it writes; what is wrong with the bytes is the sender's.
+    // The store wraps write errors in its own; an error in the bytes is the sender's and is reported as such.
     const judged = new Judged(bytes, sha256)
     const { sizeBytes } = await store.put(name, judged.read(), abort).catch((error: unknown) => {
       throw judged.refusal ?? error
@@ -33,7 +33,7 @@ export async function storeFile(
   }
 }
 
-/** Bytes that are judged as they go by. */
+/** Bytes that are validated while they are read. */
 class Judged {
   refusal: unknown
   readonly #bytes: AsyncIterable<Uint8Array>
@@ -67,7 +67,7 @@ class Judged {
   }
 }
 
-/** What has arrived whole. */
+/** Names of the files that have arrived completely. */
 export async function filesOf(end: TransferEndRow, deps: TransfersDeps): Promise<string[]> {
   if (end.state !== 'open' && end.state !== 'staged') return []
   const store = await openFiles(end.id, deps)

@@ -7,13 +7,16 @@ import { howToCallOff } from '../other-move.ts'
 import { openArrivals } from '../store.ts'
 
 const megabyte = 1_000_000
-/** However small, a file takes a place on the disk. */
+/** Smallest size that counts for a file, however small it is: a disk block. */
 const leastBytes = 4096
 
-/** Bytes of each arrival that is open. Counted once from the disk, then as they come. */
+/** Bytes of each open import, counted once from the disk and then as files arrive. */
 const taken = new Map<string, number>()
 
-/** Nobody knows how large a bundle is before all of it has come: what its organisation has sent so far is held to its quota. */
+/**
+ * Refuses more files when the organisation's imports exceed its quota. A bundle's size is unknown before all of it has arrived,
+ * so the bytes received so far count.
+ */
 export async function refuseTooMuch({ organizationId }: TransferEndRow, deps: TransfersDeps): Promise<void> {
   const { arrivingMb } = deps.settings.quotas
   const { db } = deps.database
@@ -24,11 +27,11 @@ export async function refuseTooMuch({ organizationId }: TransferEndRow, deps: Tr
   const words = `projects that are moved here may take ${arrivingMb} MB of disk together until they have arrived`
   fail('quota_exceeded', {
     field: 'arrivingMb',
-    words: `Quota arrivingMb: ${words}: wait for another move or call one off (${howToCallOff}), or ask whoever runs this service for more`,
+    words: `Quota arrivingMb: ${words}: wait for another move or call one off (${howToCallOff}), or ask the operator of this service for more`,
   })
 }
 
-/** The next count is made anew, from the disk. */
+/** Forgets the count; the next one is made from the disk. */
 export const forgetCount = (id: string): boolean => taken.delete(id)
 
 export function countFile(id: string, sizeBytes: number): void {

@@ -5,7 +5,7 @@ import { removeFiles } from '../end-files.ts'
 import { findEnd } from '../store.ts'
 import { forgetCount } from './arriving-room.ts'
 
-/** Nothing is left of an arrival that was called off, but for a copy that had been kept here before: that is kept again. */
+/** Removes everything of a cancelled import. A copy that was kept here before is kept again. */
 export async function clearAway(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
   const current = (await findEnd(deps.database.db, end.id)) ?? end
   const deployment = current.deploymentId ? await deps.deployments.find(current.deploymentId) : undefined

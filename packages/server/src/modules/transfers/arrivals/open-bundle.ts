@@ -14,10 +14,10 @@ import { type ArrivalSecrets, openSecrets } from '../end-secrets.ts'
 import { TransferFailed } from '../failures.ts'
 import { type Manifest, manifestName, readManifest } from '../manifest.ts'
 
-/** A bundle whose every byte is what its sender signed, and whose words have the shape of the API's own. */
+/** A bundle whose every byte is signed by its sender, and whose content has the shape of the API. */
 export interface OpenedBundle {
   body: BundleBody
-  /** A hash of what the project is apart from its volumes. */
+  /** A hash of the project without its volumes. */
   digest: string
   read(index: BundleBody['volumes'][number]['index'], abort: AbortSignal): AsyncIterable<Uint8Array>
   close(): Promise<void>
@@ -62,7 +62,7 @@ async function verifiedBody(
   if (isTooDeep(plain)) throw new TransferFailed('bundle_refused', 'What is in the bundle is nested too deep')
   const body = checkShape(BundleBody, JSON.parse(Buffer.from(plain).toString('utf8')))
   refuseUnlisted(body, manifest)
-  // PostgreSQL stores no NUL; the project's own parts are checked where they are recorded.
+  // PostgreSQL does not store NUL; the project's own fields are checked where they are recorded.
   if (JSON.stringify(body.history ?? null).includes('\\u0000'))
     throw new TransferFailed('bundle_refused', 'The history in the bundle has a character that cannot be stored')
   await refuseFull(
@@ -72,7 +72,7 @@ async function verifiedBody(
   return body
 }
 
-/** A bundle in a file was packed once; one of a project that was stopped, twice. */
+/** A bundle file was packed once; the bundle of a stopped project, twice. */
 export async function lastPass(end: TransferEndRow, deps: TransfersDeps, abort: AbortSignal): Promise<1 | 2> {
   const store = await openFiles(end.id, deps)
   try {
@@ -82,7 +82,7 @@ export async function lastPass(end: TransferEndRow, deps: TransfersDeps, abort: 
   }
 }
 
-/** As it lies here, byte for byte. */
+/** Checks a stored file's size and hash. */
 async function checkFile({ name, sizeBytes, sha256 }: BundleFile, store: ArchiveStore, abort: AbortSignal): Promise<void> {
   const hash = createHash('sha256')
   let bytes = 0
@@ -94,7 +94,7 @@ async function checkFile({ name, sizeBytes, sha256 }: BundleFile, store: Archive
     throw new TransferFailed('bundle_damaged', `${name} is not what was sent: start the transfer again`)
 }
 
-/** What the body names is what the manifest was signed for, and sizes that are said twice are said alike. */
+/** Checks that the signed manifest lists every file that the body names, with the same size and hash. */
 function refuseUnlisted(body: BundleBody, { files }: Manifest): void {
   const listed = new Map(files.map((file) => [file.name, file]))
   for (const { name, sizeBytes, sha256 } of partsOf(body)) {
@@ -111,7 +111,7 @@ function digestOf({ project, source }: BundleBody): string {
     .digest('hex')
 }
 
-/** A shape that is wrong is the sender's; it is told in the words of the API. */
+/** Maps errors of the sender's bundle to failures with a message. */
 function explained(error: unknown): unknown {
   if (isMissing(error)) return new TransferFailed('bundle_incomplete', `The bundle is not whole: ${(error as Error).message}`)
   if (error instanceof SyntaxError) return new TransferFailed('bundle_damaged', 'What is in the bundle cannot be read')

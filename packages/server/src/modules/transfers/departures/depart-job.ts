@@ -13,12 +13,12 @@ interface EndPayload {
 }
 
 export const departKind = sharedKind<EndPayload>('transfers.depart')
-/** A key a step: the job of the step before may not have ended yet when the next one is asked for. */
+/** Unique key per step: the previous step's job may not have ended when the next one is requested. */
 export const departKey = (id: string, state: TransferEndRow['state']) => `${departKind.kind}:${id}:${state}`
 
 const hours = 3_600_000
 
-/** The slow part of a departure; may run twice. */
+/** Packs the project, the slow part of an export; may run twice. */
 export const departJob = (deps: TransfersDeps) =>
   job<EndPayload, unknown>(departKind, {
     deadlineMs: 12 * hours,
@@ -52,7 +52,7 @@ async function packFirst(end: TransferEndRow, deps: TransfersDeps, abort: AbortS
   await moveEnd(end, 'packed', deps.database, deps, { files: JSON.stringify(files) })
 }
 
-/** Nothing of the project runs, changes or is deployed from here on; so what is packed now is all there is. */
+/** Stops the project and packs it again: no process writes its data from here on, so this pass is complete. */
 async function release(end: TransferEndRow, deps: TransfersDeps, abort: AbortSignal): Promise<void> {
   await untilAlone(end.id, deps, abort)
   await deps.data.takeOffline(end.projectId)
@@ -60,7 +60,7 @@ async function release(end: TransferEndRow, deps: TransfersDeps, abort: AbortSig
   await moveEnd(end, 'ready', deps.database, deps, { files: JSON.stringify(files) })
 }
 
-/** It was called off while this was at work. */
+/** Removes the files if the export was cancelled while this job ran. */
 async function tidy(id: string, deps: TransfersDeps): Promise<void> {
   const end = await findEnd(deps.database.db, id)
   if (end?.state === 'aborted' || end?.state === 'departed') await removeFiles(id, deps)

@@ -12,7 +12,7 @@ import { moveEnd } from '../move-end.ts'
 import { findEnd, insertEnd } from '../store.ts'
 import { departKey, departKind } from './depart-job.ts'
 
-/** Begins to pack; the project goes on serving. The same transfer again is the one that is there. */
+/** Begins to pack the project, which continues to serve. The same transfer again returns the existing one. */
 export async function startDeparture(
   project: Pick<ProjectRow, 'id' | 'organizationId'>,
   { transfer, recipient, withData = true }: DepartureBody,
@@ -55,7 +55,7 @@ export async function changeDeparture(
   return (await findEnd(deps.database.db, end.id)) ?? end
 }
 
-/** The mark that the project leaves commits with the work that stops it. */
+/** Sets the project's presence in the transaction that enqueues the job to stop it. */
 async function askForRelease(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
   if (end.state === 'releasing' || end.state === 'ready') return
   await deps.database.transaction(async (bound) => {
@@ -68,7 +68,7 @@ async function askForRelease(end: TransferEndRow, deps: TransfersDeps): Promise<
   })
 }
 
-/** It lives elsewhere from here on. The copy is kept, stopped, in case that the other side loses it. */
+/** The project lives on the other instance from here on. The stopped copy is kept, in case the other side loses it. */
 async function finish(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
   if (end.state === 'departed') return
   await deps.database.transaction(async (bound) => {
@@ -83,7 +83,7 @@ async function finish(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
   await removeFiles(end.id, deps)
 }
 
-/** The project stays; one that was stopped for this is started again, by the job that commits with the mark. */
+/** Cancels the export: the project stays. A project that was stopped for it is started again by a job in the same transaction. */
 export async function keep(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
   if (end.state === 'aborted') return
   await deps.database.transaction(async (bound) => {

@@ -4,7 +4,7 @@ import { fail } from '../../../platform/failure.ts'
 import type { TransfersDeps } from '../deps.ts'
 import { openFiles } from '../end-files.ts'
 
-/** One of the files that a departure has named; no other file of its folder. */
+/** Reads a file that the export has listed; other files of its folder are not accessible. */
 export async function readPacked(end: TransferEndRow, name: string, deps: TransfersDeps): Promise<AsyncIterable<Uint8Array>> {
   const files = JSON.parse(end.files) as BundleFile[]
   if (!files.some((file) => file.name === name)) fail('not_found')
