@@ -9,21 +9,21 @@ import { StoreFailure } from './store-failure.ts'
 const lookupMs = 15_000
 
 export interface AddressGuard {
-  /** The addresses of a host that may be spoken to. Asked for once; from then on it means these and no others. */
+  /** Resolves a host to its allowed addresses. The result is cached, so that the name cannot change its meaning afterwards. */
   addressesOf(host: string): Promise<readonly string[]>
-  /** For sockets: a name means what `addressesOf` said. An address that was given instead of a name is not asked here. */
+  /** Lookup function for sockets: returns the result of `addressesOf`. Sockets do not call it for a literal address. */
   readonly lookup: LookupFunction
 }
 
 export interface GuardSettings {
-  /** The instance's own network is fine. */
+  /** Allows the instance's own network. */
   allowPrivate: boolean
-  /** This machine itself is fine: an operator named the destination. */
+  /** Allows this machine: an operator created the destination. */
   mayBeHere: boolean
   resolve?: Resolve
 }
 
-/** Makes the guard of one opened destination; the next opening makes another, because a name may move in between. */
+/** Creates the guard of one opened destination. Each opening has its own, because a name may change its address in between. */
 export function addressGuard({ allowPrivate, mayBeHere, resolve }: GuardSettings): AddressGuard {
   const names = resolve ?? (allowPrivate ? systemNames : publicNames())
   const mayReach = (address: string) =>
@@ -34,7 +34,7 @@ export function addressGuard({ allowPrivate, mayBeHere, resolve }: GuardSettings
   const addressesOf = (host: string) => {
     const found = known.get(host) ?? judged(host, names, mayReach, refusal)
     known.set(host, found)
-    // A name server that was away is asked again.
+    // A failed lookup is repeated at the next request.
     found.catch(() => known.delete(host))
     return found
   }

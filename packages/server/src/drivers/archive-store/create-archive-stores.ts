@@ -11,20 +11,20 @@ import { withTimeLimit } from './with-time-limit.ts'
 
 export interface ArchiveStoreSettings {
   log: Log
-  /** Whether destinations may be in the instance's own network; not where strangers name them. */
+  /** Whether destinations may be in the instance's own network; false where untrusted users create them. */
   allowPrivate: boolean
   resolve?: Resolve
-  /** Between two signs of life of a destination. */
+  /** Longest time without progress of a destination. */
   silentMs?: number
   attempts?: number
   firstPauseMs?: number
-  /** The most that a destination may list. */
+  /** Limits of a destination's listing. */
   listing?: ListingBounds
-  /** For tests: a place that goes wrong, inside of all this care. */
+  /** Test hook: wraps the store with one that fails, below retries, limits and log. */
   around?: (store: ArchiveStore) => ArchiveStore
 }
 
-/** Every destination with the same care around it: faults that pass are asked again, silence has an end, the log is told. */
+/** Opens every destination with the same wrappers: transient errors are retried, calls time out, and the log records them. */
 export function createArchiveStores(settings: ArchiveStoreSettings): ArchiveStores {
   const {
     log,
@@ -53,12 +53,12 @@ export function createArchiveStores(settings: ArchiveStoreSettings): ArchiveStor
 
 async function bareStore(config: ArchiveStoreConfig, guard: AddressGuard, bounds: ListingBounds): Promise<ArchiveStore> {
   if (config.kind === 'local') return localStore(config)
-  // Loaded when the first one is opened: an instance without such a destination does not keep the library.
+  // Loaded when the first one is opened: an instance without such a destination does not load the library.
   if (config.kind === 's3') return (await import('./s3-store.ts')).s3Store(config, guard, bounds)
   return (await import('./sftp-store.ts')).sftpStore(config, guard, bounds)
 }
 
-/** For people and the log. */
+/** The location for messages and the log. */
 export function placeOf(config: ArchiveStoreConfig): string {
   if (config.kind === 'local') return config.path
   if (config.kind === 's3') return `s3://${config.bucket}/${config.prefix ?? ''}`

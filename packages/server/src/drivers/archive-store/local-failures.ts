@@ -1,6 +1,6 @@
 import { StoreFailure } from './store-failure.ts'
 
-/** What the file system said, in words. Whatever is no error of the system is passed on as it is. */
+/** Maps an error of the file system to a `StoreFailure` with a message. Other errors are returned unchanged. */
 export function localFailure(error: unknown, doing: string): unknown {
   if (error instanceof StoreFailure || !(error instanceof Error) || !('code' in error)) return error
   const code = String(error.code)

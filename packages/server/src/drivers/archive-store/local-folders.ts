@@ -4,7 +4,7 @@ import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { HeldFolder } from '../folder/held-folder.ts'
 import { StoreFailure } from './store-failure.ts'
 
-/** The first of the roots that the path is, or lies below, by its words alone: links are judged when it is opened. */
+/** The first root that contains the path, by its text alone: symlinks are checked when it is opened. */
 export function rootOf(path: string, roots: readonly string[]): string | undefined {
   return isAbsolute(path) && !path.includes('\0') ? roots.find((root) => waysBelow(path, root) !== undefined) : undefined
 }
@@ -16,11 +16,11 @@ function waysBelow(path: string, root: string): string[] | undefined {
   return parts[0] === '..' || isAbsolute(way) ? undefined : parts
 }
 
-/** The folder of a destination, entered part by part from the root: no link on the way is followed. */
+/** Opens the folder of a destination part by part from the root: no symlink on the way is followed. */
 export async function enterDestination({ path, root }: { path: string; root: string }): Promise<HeldFolder> {
   const parts = isAbsolute(path) ? waysBelow(path, root) : undefined
   if (!parts) throw new StoreFailure('denied', `${path} is not below ${root}, where backups may be kept`)
-  // The root's own links are the operator's.
+  // Symlinks of the root itself are the operator's own.
   const top = (await HeldFolder.open(`${root}/.`)) ?? (await made(root))
   if (!top) throw new StoreFailure('denied', `${root} is not a folder`)
   return enterParts(top, parts)
@@ -31,7 +31,7 @@ async function made(root: string): Promise<HeldFolder | null> {
   return HeldFolder.open(`${root}/.`)
 }
 
-/** Makes what is missing. The folder that is given is closed, the one that is returned is the caller's to close. */
+/** Creates missing folders. Closes the given folder; the caller must close the returned one. */
 export async function enterParts(top: HeldFolder, parts: readonly string[]): Promise<HeldFolder> {
   let folder = top
   for (const part of parts) {
@@ -57,7 +57,7 @@ async function makeLasting(outer: HeldFolder, part: string): Promise<HeldFolder>
   }
 }
 
-/** A name is lasting when its folder was written, too. */
+/** A new name is durable only after its folder was synced, too. */
 export async function syncFolder(folder: HeldFolder): Promise<void> {
   const handle = await open(folder.at('.'), constants.O_RDONLY | constants.O_DIRECTORY)
   try {
@@ -67,7 +67,7 @@ export async function syncFolder(folder: HeldFolder): Promise<void> {
   }
 }
 
-/** Null when a part of the way is not there, or is no folder. */
+/** Null when a part of the path does not exist or is not a folder. */
 export async function findParts(top: HeldFolder, parts: readonly string[]): Promise<HeldFolder | null> {
   let folder: HeldFolder | null = top
   for (const part of parts) {
@@ -82,7 +82,7 @@ export async function findParts(top: HeldFolder, parts: readonly string[]): Prom
   return folder
 }
 
-/** Folders that hold nothing any more go; one that somebody fills meanwhile stays. */
+/** Removes empty folders from the innermost up; a folder that another process fills meanwhile is kept. */
 export async function removeEmpty(enter: () => Promise<HeldFolder | null>, parts: readonly string[]): Promise<void> {
   for (let length = parts.length; length > 0; length -= 1) {
     const top = await enter()

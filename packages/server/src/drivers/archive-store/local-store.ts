@@ -10,12 +10,15 @@ import { enterDestination, enterParts, findParts, removeEmpty, syncFolder } from
 import { partsOf, partsOfPrefix } from './object-name.ts'
 import { missing } from './store-failure.ts'
 
-/** Where a put writes before its name is given; our own names never begin with a dot. */
+/** Folder of unfinished puts; Berth's own names never begin with a dot. */
 const unfinished = '.unfinished'
 const chunkBytes = 256 * 1024
 const asNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
-/** Archives in a folder of this machine. Each call walks from the root again, so that nothing is held open between calls. */
+/**
+ * Archives in a folder of this machine. Each call opens the path from the root again, so that no handle stays open between
+ * calls.
+ */
 export function localStore(config: LocalConfig): ArchiveStore {
   const enter = () => enterDestination(config)
   const told = async <Result>(doing: string, work: () => Promise<Result>): Promise<Result> => {
@@ -84,7 +87,7 @@ async function giveName(enter: Enter, parts: string[], draft: Buffer): Promise<v
       await rename(draft, folder.at(parts.at(-1)!))
       return await syncFolder(folder)
     } catch (error) {
-      // The folder was empty until now, and somebody who removed its last archive has just cleared it away.
+      // The folder was empty, and another process that removed its last archive has just removed the folder.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || tries === 5) throw error
     }
   }
@@ -94,7 +97,7 @@ async function openFile(enter: Enter, parts: string[]): Promise<FileHandle | nul
   const folder = await findParts(await enter(), parts.slice(0, -1))
   if (!folder) return null
   await using held = folder
-  // Awaited here: the folder must be open until the file is.
+  // Awaited here: the folder must stay open until the file is.
   return await held.file(parts.at(-1)!)
 }
 

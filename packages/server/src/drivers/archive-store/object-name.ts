@@ -3,7 +3,7 @@ import { StoreFailure } from './store-failure.ts'
 const part = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}$/
 const longestName = 900
 
-/** The parts of a name of our own. Whatever else is a fault of ours, and goes nowhere. */
+/** The parts of an archive's name. Any other text is an internal error, and is not sent to a destination. */
 export function partsOf(name: string): string[] {
   const parts = name.split('/')
   if (name.length > longestName || !parts.every((one) => part.test(one)))
@@ -11,14 +11,14 @@ export function partsOf(name: string): string[] {
   return parts
 }
 
-/** The parts of a prefix: none for all names. */
+/** The parts of a prefix; empty for all names. */
 export function partsOfPrefix(prefix: string): string[] {
   if (prefix === '') return []
   if (!prefix.endsWith('/')) throw new StoreFailure('other', `${JSON.stringify(prefix.slice(0, 100))} does not end with a slash`)
   return partsOf(prefix.slice(0, -1))
 }
 
-/** What stands before every name in a bucket, of a prefix that a person has written. */
+/** The key prefix of every name in a bucket, from the prefix that a user entered. */
 export const aboveOf = (prefix = ''): string => {
   const parts = prefix.split('/').filter((part) => part !== '')
   return parts.length > 0 ? `${parts.join('/')}/` : ''
@@ -32,5 +32,5 @@ export function isOurName(name: string): boolean {
   }
 }
 
-/** Whether one part of a name could be ours. */
+/** Whether the text is a valid part of an archive's name. */
 export const isOurPart = (text: string): boolean => part.test(text)

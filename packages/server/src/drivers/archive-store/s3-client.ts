@@ -9,14 +9,14 @@ import { boundAnswers } from './s3-answers.ts'
 import { StoreFailure } from './store-failure.ts'
 
 const connectMs = 15_000
-/** Without a byte in either direction. */
+/** Timeout without a byte in either direction. */
 const silentMs = 60_000
 
-/** A client that speaks to what the guard allows and to nothing else, and follows no redirect. */
+/** A client that connects only to addresses that the guard allows, and follows no redirect. */
 export async function s3Client(config: S3Config, guard: AddressGuard): Promise<S3Client> {
   const endpoint = config.endpoint ? checkedEndpoint(config.endpoint) : undefined
   const host = endpoint?.hostname.replace(/^\[|\]$/g, '')
-  // An address is connected to without a lookup, so it is judged here.
+  // A literal address is connected to without a lookup, so it is checked here.
   if (host && isIP(host)) await guard.addressesOf(host)
   const { S3Client } = await import('@aws-sdk/client-s3')
   const connecting = { keepAlive: true, maxSockets: 8, lookup: guard.lookup, autoSelectFamily: true }
@@ -25,7 +25,7 @@ export async function s3Client(config: S3Config, guard: AddressGuard): Promise<S
     ...(endpoint ? { endpoint: endpoint.href } : {}),
     forcePathStyle: config.forcePathStyle ?? endpoint !== undefined,
     credentials: { accessKeyId: config.accessKeyId, secretAccessKey: config.secretAccessKey.reveal() },
-    // Servers that are not AWS's do not know the newer checksums; what was stored is read back and compared anyway.
+    // S3 servers other than AWS may not support the newer checksums; stored data is read back and compared anyway.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: 3,
@@ -47,7 +47,7 @@ function checkedEndpoint(text: string): URL {
   return url
 }
 
-/** Lets the signature use the hash that is known already, instead of hashing the body once more on the main thread. */
+/** Lets the signature use the known hash, instead of hashing the body again on the main thread. */
 export function withKnownHash<Command extends { middlewareStack: { add: (middleware: never, options: never) => void } }>(
   command: Command,
   sha256: string | undefined,

@@ -7,7 +7,7 @@ interface S3Error extends Error {
 
 export type S3Operation = 'PutObject' | 'GetObject' | 'ListBucket' | 'DeleteObject' | 'ListBucketMultipartUploads'
 
-/** What S3, or the way to it, said; `operation` is the permission that was needed. */
+/** Maps an error of S3 or of the connection to a `StoreFailure`; `operation` is the permission that was needed. */
 export function s3Failure(error: unknown, operation: S3Operation, bucket: string): unknown {
   if (error instanceof StoreFailure || !(error instanceof Error)) return error
   if (error.cause instanceof StoreFailure) return error.cause
@@ -25,7 +25,7 @@ export function s3Failure(error: unknown, operation: S3Operation, bucket: string
   if (name === 'TimeoutError' || code === 'ETIMEDOUT') return say('timeout', 'S3 did not answer in time')
   if (networkCodes.test(code)) return say('unreachable', `S3 cannot be reached (${code}): check the endpoint and the network`)
   if (tlsCodes.test(code)) return say('denied', `S3 shows a certificate that is not trusted (${code})`)
-  // Without a status nothing of S3 was heard; what was not ours to word keeps its own.
+  // Without a status there was no response of S3; an unknown error is returned unchanged.
   return status === undefined ? error : say('other', `S3 refused it: ${error.message || name}`)
 }
 

@@ -2,23 +2,23 @@ import { StringDecoder } from 'node:string_decoder'
 import { endlessListing, type ListingBounds, listingBounds } from './listing-bounds.ts'
 import { StoreFailure } from './store-failure.ts'
 
-/** Fields of one entry, or of the page itself, as they stand in the answer. */
+/** Fields of one entry, or of the page itself, as in the response. */
 export type S3Fields = ReadonlyMap<string, string>
 
 export interface S3Page {
   entries: S3Fields[]
-  /** What stands outside of the entries: whether there is more, and where it begins. */
+  /** Fields outside the entries: whether there is another page, and its continuation token. */
   page: S3Fields
 }
 
-/** Bytes of one entry; a key has at most 1,024. */
+/** Limit of one entry; a key has at most 1,024 bytes. */
 const mostEntryCharacters = 16 * 1024
 const mostPageCharacters = 64 * 1024
 const mostEntries = 10_000
 
 /**
- * Reads one page of an S3 listing as it comes, an entry at a time: the library's own reader parses the whole answer at once, on the
- * thread that serves requests. `element` is the name of an entry, `wanted` the fields that are kept.
+ * Reads one page of an S3 listing as a stream, one entry at a time: the library's own parser parses the whole response at once,
+ * on the thread that serves requests. `element` is the name of an entry, `wanted` the fields to keep.
  */
 export async function readS3Page(
   body: AsyncIterable<Uint8Array>,
@@ -37,7 +37,7 @@ export async function readS3Page(
     let at = 0
     for (;;) {
       const start = rest.indexOf(opening, at)
-      // The beginning of a tag may stand at the end.
+      // The beginning of a tag may be at the end of the text.
       const until = start < 0 ? Math.max(at, rest.length - opening.length) : start
       outside += rest.slice(at, until)
       if (outside.length > mostPageCharacters) throw unreadable()
@@ -77,7 +77,7 @@ function fieldsIn(text: string, wanted: readonly string[]): S3Fields {
 
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
-/** A copy: a slice would keep the text that it was cut out of. */
+/** Returns a copy: a slice would keep the whole text in memory. */
 const plainText = (text: string): string =>
   Buffer.from(
     text.replace(

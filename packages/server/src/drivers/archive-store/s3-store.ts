@@ -13,10 +13,10 @@ import { type S3Operation, s3Failure } from './s3-failures.ts'
 import type { S3Fields } from './s3-listing.ts'
 import { isMissing, missing } from './store-failure.ts'
 
-/** Of content whose size nobody knows: pieces of that much are sent, several at once. */
+/** Part size of a multipart upload, for content of unknown size; several parts are sent concurrently. */
 const pieceBytes = 8 * 1024 * 1024
 const piecesAtOnce = 4
-/** Names in a page of a listing: with the longest keys, it is smaller than a page may be. */
+/** Names per page of a listing: with the longest keys, a page stays below the size limit. */
 const pageKeys = 500
 
 export async function s3Store(config: S3Config, guard: AddressGuard, bounds = listingBounds): Promise<ArchiveStore> {
@@ -86,7 +86,7 @@ export async function s3Store(config: S3Config, guard: AddressGuard, bounds = li
     }
   }
 
-  /** Undefined for other things in the bucket, which are not ours. */
+  /** Undefined for objects in the bucket that are not archives of Berth. */
   function nameOf(entry: S3Fields): string | undefined {
     const key = entry.get('Key') ?? ''
     const name = key.slice(above.length)
@@ -159,7 +159,7 @@ async function putPieces({ client, Bucket, Key }: Target, content: AsyncIterable
     await upload.done()
     return { sizeBytes: counted.bytes }
   } catch (error) {
-    // The content's own failure, whatever the library makes of it.
+    // Rethrows the content's own error, however the library wraps it.
     throw counted.failure ? counted.failure.error : error
   } finally {
     Body.destroy()

@@ -9,7 +9,7 @@ import type { AddressGuard } from './address-guard.ts'
 import type { SftpConfig } from './archive-store.ts'
 import { StoreFailure } from './store-failure.ts'
 
-/** One connection, opened when it is needed and again after it was lost. */
+/** A connection that is opened on demand, and again after it was lost. */
 export class SftpLink {
   readonly #config: SftpConfig
   readonly #guard: AddressGuard
@@ -41,7 +41,7 @@ export class SftpLink {
     if (kept && !kept.isClosed) return kept
     const opening = this.#open(abort)
     this.#connection = opening
-    // A second caller waits for the same one; a failed one is nobody's.
+    // Concurrent callers wait for the same connection; a failed one is discarded.
     opening.catch(() => {
       if (this.#connection === opening) this.#connection = undefined
     })
@@ -53,7 +53,7 @@ export class SftpLink {
     const accept = async (fingerprint: string) => {
       if (!pinned) return `The key of ${this.#config.host} is not pinned yet: check the destination once`
       if (fingerprint === pinned) return null
-      return `${this.#config.host} shows the key ${fingerprint}, not ${pinned}: if it was set up anew, enter its new key, else somebody is in between`
+      return `${this.#config.host} shows the key ${fingerprint}, not ${pinned}: if it was set up anew, enter its new key, else an attacker may be intercepting the connection`
     }
     const { password, privateKey } = this.#config
     const credential = privateKey ? { privateKey } : password ? { password } : null
@@ -62,7 +62,7 @@ export class SftpLink {
   }
 }
 
-/** Asks only for the key: the login is never begun. */
+/** Reads only the host key: no login is sent. */
 export async function hostKeyOf(
   config: Pick<SftpConfig, 'host' | 'port'>,
   guard: AddressGuard,
@@ -102,7 +102,7 @@ async function targetOf(
   }
 }
 
-/** `SHA256:…` as it is; of a public key or a line of known_hosts its fingerprint. */
+/** Returns `SHA256:…` unchanged; computes the fingerprint of a public key or a known_hosts line. */
 export function fingerprintOf(text: string): string {
   const key = text
     .trim()

@@ -11,7 +11,7 @@ import { isMissing, missing, StoreFailure } from './store-failure.ts'
 
 const unfinished = '.unfinished'
 
-/** Archives on a server that is reached over SFTP. Written under another name first, in the same folder tree. */
+/** Archives on a server that is reached over SFTP. Content is written under a temporary name first, in the same folder tree. */
 export function sftpStore(config: SftpConfig, guard: AddressGuard, bounds = listingBounds): ArchiveStore {
   const link = new SftpLink(config, guard)
   const base = config.path.replace(/\/+$/, '') || (config.path.startsWith('/') ? '' : '.')
@@ -107,13 +107,13 @@ async function giveName(files: SftpFiles, draft: string, path: string, folder: s
     try {
       return await files.rename(draft, path)
     } catch (error) {
-      // The folder was empty until now, and somebody who removed its last archive has just cleared it away.
+      // The folder was empty, and another process that removed its last archive has just removed the folder.
       if (!(error instanceof SftpFailed) || error.trouble !== 'missing' || tries === 5) throw error
     }
   }
 }
 
-/** From the top down; what is there already is no failure. */
+/** Creates folders from the top down; an existing one is not an error. */
 async function makeFolders(files: SftpFiles, path: string): Promise<void> {
   if (path === '' || path === '.' || (await files.stat(path))?.kind === 'folder') return
   const above = path.slice(0, Math.max(0, path.lastIndexOf('/')))
@@ -121,19 +121,19 @@ async function makeFolders(files: SftpFiles, path: string): Promise<void> {
   try {
     await files.makeFolder(path)
   } catch (error) {
-    // A link to a folder is the server's own business.
+    // A symlink to a folder is accepted: the server's owner made it.
     if ((await files.stat(path)) === undefined) throw error
   }
 }
 
 interface Folder {
   path: string
-  /** What stands before the names in it. */
+  /** Prefix of the names in this folder. */
   above: string
   depth: number
 }
 
-/** A server names what it likes: what cannot be ours is passed over, and no more than one answer of it is kept. */
+/** A server may return any name: names that cannot be Berth's are skipped, and only one response is kept in memory. */
 async function* listIn(files: SftpFiles, folder: Folder, calls: CallCount, abort: AbortSignal): AsyncGenerator<StoredObject> {
   const { path, above, depth } = folder
   if (depth > listingBounds.depth) throw endlessListing(`${listingBounds.depth} folders in each other`)
@@ -153,7 +153,7 @@ function ignoreMissing(error: unknown): void {
   if (!(error instanceof SftpFailed) || error.trouble !== 'missing') throw error
 }
 
-/** SFTP has one word for a full disk and for much else, so the room is asked for. */
+/** SFTP has one error code for a full disk and many other errors, so the free space is queried. */
 async function sftpFailure(error: unknown, files: SftpFiles, base: string): Promise<unknown> {
   if (!(error instanceof SftpFailed)) return error
   const say = (reason: StoreFailure['reason'], words: string) => new StoreFailure(reason, words, { cause: error })

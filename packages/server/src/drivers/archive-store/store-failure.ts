@@ -1,16 +1,16 @@
 /**
- * - `denied`: credentials, permissions or the instance's own rules; asking again changes nothing.
- * - `unreachable`: nobody answered, or the connection broke. `timeout`: somebody fell silent half-way.
- * - `full`: no room, or over a quota. `missing`: no such name. `corrupt`: what came back is not what was stored.
- * - `other`: what the place said, in its own words.
+ * - `denied`: credentials, permissions or the instance's own rules; a retry does not help.
+ * - `unreachable`: no response, or the connection broke. `timeout`: the destination stopped responding half-way.
+ * - `full`: no space, or over a quota. `missing`: the name does not exist. `corrupt`: the data read differs from the data stored.
+ * - `other`: the destination's own error message.
  */
 export type StoreFailureReason = 'denied' | 'unreachable' | 'full' | 'missing' | 'corrupt' | 'timeout' | 'other'
 
-/** The message is for people: what happened and what to do next. It names no secret. */
+/** The message is for users: what happened and what to do next. It contains no secret. */
 export class StoreFailure extends Error {
   override readonly name = 'StoreFailure'
   readonly reason: StoreFailureReason
-  /** Whether the same call may well work a moment later. */
+  /** Whether a retry may succeed. */
   readonly transient: boolean
 
   constructor(reason: StoreFailureReason, words: string, options: { cause?: unknown; transient?: boolean } = {}) {

@@ -64,7 +64,7 @@ describeNeeding(['s3'], 'an S3 destination', () => {
 
   test('a failed check says what to do', async () => {
     expect(await failureOf({ secretAccessKey: new Secret('wrong') })).toContain('denied: S3 does not know the access key')
-    expect(await failureOf({ accessKeyId: 'nobody' })).toContain('denied: S3 does not know the access key')
+    expect(await failureOf({ accessKeyId: 'unknown' })).toContain('denied: S3 does not know the access key')
     expect(await failureOf({ bucket: 'berth-no-such-bucket' })).toContain('denied: There is no bucket berth-no-such-bucket')
     expect(await failureOf({ endpoint: 'http://127.0.0.1:9' })).toContain('unreachable: S3 cannot be reached (ECONNREFUSED)')
     expect(await failureOf({ endpoint: 'http://no-such-host.invalid' })).toContain('unreachable: No address is known')

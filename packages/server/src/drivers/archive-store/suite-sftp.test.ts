@@ -59,7 +59,7 @@ describeNeeding(['sshd'], 'an sftp destination', () => {
 
   test('a failed check says what to do', async () => {
     expect(await failureOf({ hostKey: 'SHA256:other' })).toMatch(/^denied: .* shows the key SHA256:.*, not SHA256:other/)
-    expect(await failureOf({ user: 'nobody-here' })).toMatch(/^denied: .* refused the login of nobody-here/)
+    expect(await failureOf({ user: 'no-such-user' })).toMatch(/^denied: .* refused the login of no-such-user/)
     expect(await failureOf({ port: 9 })).toMatch(/^unreachable: .*nothing listens there/)
     expect(await failureOf({ path: '/proc/berth' })).toMatch(/^(denied|other|missing): /)
   })

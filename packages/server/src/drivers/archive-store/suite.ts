@@ -6,15 +6,15 @@ import { StoreFailure } from './store-failure.ts'
 /** An implementation under test. */
 export interface Bench {
   store: ArchiveStore
-  /** Everything that the suite made is gone afterwards. */
+  /** Removes everything that the suite created. */
   cleanUp(): Promise<void>
 }
 
 export const never = new AbortController().signal
-/** Above one part of a multipart upload, and no multiple of anything. */
+/** Larger than one part of a multipart upload, and not a multiple of any block size. */
 const large = randomBytes(11 * 1024 * 1024 + 77)
 
-/** What the comments of `ArchiveStore` promise, on any implementation of it. */
+/** Checks the guarantees in the comments of `ArchiveStore`, on any implementation. */
 export function archiveStoreSuite(prepare: () => Promise<Bench>): void {
   let bench: Bench
   let store: ArchiveStore

@@ -2,19 +2,19 @@ import type { ArchiveStore } from './archive-store.ts'
 import { checkByRoundTrip } from './check-by-round-trip.ts'
 import { StoreFailure } from './store-failure.ts'
 
-/** Test support: a place that goes wrong. It wraps the place itself, below the retries, limits and log that are around every one. */
+/** Test support: a store that fails on purpose. It wraps the bare store, below the retries, limits and log of every store. */
 export type Fault =
-  /** put: half of it is stored, and the size of that half is told. */
+  /** put: stores half of the content, and returns the size of that half. */
   | 'short_write'
-  /** put: nothing is stored, and it says that all was. */
+  /** put: stores nothing, and reports success. */
   | 'lies'
-  /** put: half of it is taken, then there is no more room. */
+  /** put: reads the content, then reports a full disk. */
   | 'full'
-  /** get: ends half-way, as if that were all. */
+  /** get: ends half-way without an error. */
   | 'truncated_read'
-  /** get: one bit in the middle is another one. */
+  /** get: one bit in the middle is flipped. */
   | 'flipped_byte'
-  /** Any call: refused; refused with a 5xx that may pass; never answered, whatever the signal says. */
+  /** Any call: `denied` is refused, `server_error` is a transient 5xx, `hang` never ends, also after an abort. */
   | 'denied'
   | 'server_error'
   | 'hang'
@@ -24,19 +24,19 @@ export type Call = 'put' | 'get' | 'size' | 'list' | 'remove'
 export interface ArmedFault {
   fault: Fault
   on: Call
-  /** Which names; all when left out. */
+  /** Affected names; absent: all. */
   name?: RegExp
-  /** How often; always when left out. */
+  /** Number of failures; absent: unlimited. */
   times?: number
-  /** So many calls that would be hit go well first. */
+  /** Number of matching calls that succeed first. */
   after?: number
 }
 
 export class FaultyPlace {
   #armed: (ArmedFault & { seen: number })[] = []
-  /** What went wrong on purpose, in order: `put full runs/1/data.0000.tar.zst.age`. */
+  /** Injected failures, in order: `put full runs/1/data.0000.tar.zst.age`. */
   readonly hits: string[] = []
-  /** Every call that came, in order: `put runs/1/data.0000.tar.zst.age`. */
+  /** Every call, in order: `put runs/1/data.0000.tar.zst.age`. */
   readonly calls: string[] = []
 
   arm(fault: ArmedFault): void {
@@ -49,15 +49,15 @@ export class FaultyPlace {
     this.calls.length = 0
   }
 
-  /** Whether a call will never be answered. */
+  /** Whether a fault that never returns is armed. */
   get hangs(): boolean {
     return this.#armed.some(({ fault }) => fault === 'hang')
   }
 
-  /** For `createArchiveStores({ around })`. */
+  /** Wrapper for `createArchiveStores({ around })`. */
   readonly around = (store: ArchiveStore): ArchiveStore => {
     const faulty = this.#around(store)
-    // What a check finds out is what any other call would.
+    // A check uses the faulty calls, as every other caller does.
     return { ...faulty, check: (abort) => checkByRoundTrip(faulty, abort) }
   }
 

@@ -10,8 +10,8 @@ export interface Retrying {
 }
 
 /**
- * Asks again, with growing pauses, after a fault that may pass. A get goes on where it broke off. A put is begun again only
- * while none of its content was taken, as content comes once, or where all of it is in memory.
+ * Retries after a transient error, with growing pauses. A get continues at its last position. A put is retried only while none
+ * of its content was read, since content can be read once, or where all of it is in memory.
  */
 export function withRetries(store: ArchiveStore, retrying: Retrying): ArchiveStore {
   const again = <Result>(work: () => Promise<Result>, abort: AbortSignal, mayRetry = () => true) =>
@@ -63,7 +63,7 @@ async function pauseOrThrow(error: unknown, tries: number, abort: AbortSignal, r
   }
 }
 
-/** Attempts are counted anew with every byte that came: a line that breaks now and then does not end a long read. */
+/** The attempts are counted anew after every received byte: occasional interruptions do not end a long read. */
 async function* getOn(
   store: ArchiveStore,
   { name, from, abort }: { name: string; from: number; abort: AbortSignal },
@@ -84,7 +84,7 @@ async function* getOn(
   }
 }
 
-/** From the beginning again: names that came already come once more. To keep them would be to keep as many as a place cares to name. */
+/** Lists from the beginning again, so names are repeated: remembering them would need unbounded memory. */
 async function* listAgain(store: ArchiveStore, prefix: string, abort: AbortSignal, retrying: Retrying) {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -1,6 +1,6 @@
 import type { Stanza } from 'age-encryption'
 
-/** A header of more than this is none of ours, nor one that anybody needs. */
+/** Limit of a header; Berth's own are much shorter. */
 const longestHeader = 16 * 1024
 const endMark = Buffer.from('\n--- ')
 
@@ -9,13 +9,13 @@ export interface AgeHeader {
   fileKey: Uint8Array
 }
 
-/** The header of an age file to these recipients, and the key of the payload that follows it. */
+/** The header of an age file for these recipients, and the key of the payload that follows it. */
 export async function makeHeader(recipients: readonly string[]): Promise<AgeHeader> {
   const { Encrypter } = await import('age-encryption')
   const encrypter = new Encrypter()
   for (const recipient of recipients) encrypter.addRecipient(recipient)
   let fileKey: Uint8Array | undefined
-  // Sees the key as a recipient does, and adds nothing to the header.
+  // Receives the key as a recipient does, and adds nothing to the header.
   encrypter.addRecipient({
     wrapFileKey(key): Stanza[] {
       fileKey = Uint8Array.from(key)
@@ -28,7 +28,7 @@ export async function makeHeader(recipients: readonly string[]): Promise<AgeHead
   return { header: whole.subarray(0, length), fileKey }
 }
 
-/** How many bytes the header has; undefined when more are needed to tell. Throws when it cannot be one. */
+/** Length of the header in bytes; undefined when more bytes are needed. Throws when the bytes are not a header. */
 export function headerLength(start: Buffer): number | undefined {
   const magic = 'age-encryption.org/v1\n'
   if (!magic.startsWith(start.toString('latin1', 0, Math.min(start.length, magic.length)))) throw new NotAge('is not an age file')
@@ -39,7 +39,7 @@ export function headerLength(start: Buffer): number | undefined {
   return undefined
 }
 
-/** The key of the payload. Rejects with `NotAge` when none of the identities opens it. */
+/** The key of the payload. Rejects with `NotAge` when none of the identities can decrypt it. */
 export async function openHeader(header: Uint8Array, identities: readonly string[]): Promise<Uint8Array> {
   const { Decrypter } = await import('age-encryption')
   const decrypter = new Decrypter()
@@ -51,7 +51,7 @@ export async function openHeader(header: Uint8Array, identities: readonly string
   }
 }
 
-/** Reads on after "This file". */
+/** The message continues after "This file". */
 export class NotAge extends Error {
   override readonly name = 'NotAge'
 }

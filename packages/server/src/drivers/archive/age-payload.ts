@@ -1,7 +1,10 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { type AgeHeader, NotAge } from './age-header.ts'
 
-/** The payload of the age format, version 1: chunks of 64 KiB, each under ChaCha20-Poly1305 with its number and whether it is the last. */
+/**
+ * Payload of the age format, version 1: chunks of 64 KiB, each encrypted with ChaCha20-Poly1305 under a nonce of its number and
+ * whether it is the last.
+ */
 const chunkBytes = 64 * 1024
 const tagBytes = 16
 export const nonceBytes = 16
@@ -17,7 +20,7 @@ function chunkNonce(counter: number, isLast: boolean): Buffer {
   return nonce
 }
 
-/** A whole age file of content that is in memory. */
+/** Encrypts content in memory to a complete age file. */
 export function sealFile({ header, fileKey }: AgeHeader, content: Uint8Array): Buffer {
   const nonce = randomBytes(nonceBytes)
   const key = payloadKey(fileKey, nonce)
@@ -37,7 +40,7 @@ export function sealFile({ header, fileKey }: AgeHeader, content: Uint8Array): B
   return sealed
 }
 
-/** One sealed chunk. Rejects what was changed, moved, or cut off. */
+/** Decrypts one chunk. Throws for a chunk that was modified, moved or truncated. */
 export function openChunk(key: Uint8Array, counter: number, isLast: boolean, sealed: Uint8Array): Buffer {
   if (sealed.length < tagBytes || (sealed.length === tagBytes && counter > 0)) throw new NotAge('was cut off')
   const decipher = createDecipheriv('chacha20-poly1305', key, chunkNonce(counter, isLast), { authTagLength: tagBytes })
@@ -51,7 +54,7 @@ export function openChunk(key: Uint8Array, counter: number, isLast: boolean, sea
   }
 }
 
-/** A whole payload that is in memory. */
+/** Decrypts a complete payload in memory. */
 export function openPayload(fileKey: Uint8Array, payload: Uint8Array): Buffer {
   if (payload.length < nonceBytes + tagBytes) throw new NotAge('was cut off')
   const key = payloadKey(fileKey, payload.subarray(0, nonceBytes))

@@ -1,7 +1,10 @@
 import { headerLength, NotAge, openHeader } from './age-header.ts'
 import { nonceBytes, openChunk, payloadKey, sealedChunkBytes } from './age-payload.ts'
 
-/** What is in an age file that goes by, each chunk once it was found to be whole. Throws `NotAge`, also when it is cut off. */
+/**
+ * Decrypts an age file as a stream; each chunk is returned after it was authenticated. Throws `NotAge`, also when the file is
+ * truncated.
+ */
 export async function* openAgeStream(source: AsyncIterable<Uint8Array>, identities: readonly string[]): AsyncGenerator<Buffer> {
   let key: Buffer | undefined
   let counter = 0
@@ -15,7 +18,7 @@ export async function* openAgeStream(source: AsyncIterable<Uint8Array>, identiti
       key = payloadKey(fileKey, rest.subarray(length, length + nonceBytes))
       rest = rest.subarray(length + nonceBytes)
     }
-    // One chunk is held back: only what follows tells that it is not the last.
+    // One chunk is held back: only the next bytes show that it is not the last.
     for (; rest.length > sealedChunkBytes; rest = rest.subarray(sealedChunkBytes)) {
       yield openChunk(key, counter, false, rest.subarray(0, sealedChunkBytes))
       counter += 1

@@ -1,4 +1,4 @@
-/** The key of a bundle in a file, which lies in the file itself: locked with a passphrase, or to somebody's age key. */
+/** Lock of a bundle file's key, which is stored in the file itself: encrypted with a passphrase or to a user's age key. */
 export type BundleLock = { passphrase: string } | { recipient: string }
 export type BundleUnlock = { passphrase: string } | { identity: string }
 
@@ -16,7 +16,7 @@ export async function lockBundleKey(identity: string, lock: BundleLock): Promise
   return encrypter.encrypt(`${identity}\n`)
 }
 
-/** Rejects when it is the wrong key, or the file was changed. */
+/** Rejects when the key is wrong, or the file was modified. */
 export async function openBundleKey(locked: Uint8Array, unlock: BundleUnlock): Promise<string> {
   const { Decrypter } = await import('age-encryption')
   const { passphraseIdentity } = await import('./passphrase.ts')

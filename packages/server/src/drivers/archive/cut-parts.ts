@@ -1,9 +1,9 @@
 import { TarBoundaries, type TarEntryStart } from './tar-boundaries.ts'
 
 /**
- * Cuts content into parts whose places depend on what is in it, so that most parts of a changed volume are the same as before:
- * between files, and in large files at fixed places of the file. Other content is cut at fixed places. A part has about
- * `partBytes`, and never more than twice as much.
+ * Splits content at positions that depend on the content, so that most parts of a changed volume stay equal: between files, and
+ * in large files at fixed offsets of the file. Other content is split at fixed offsets. A part has about `partBytes`, and never
+ * more than twice as much.
  */
 export async function* cutParts(
   content: AsyncIterable<Uint8Array>,
@@ -32,14 +32,14 @@ export async function* cutParts(
 class TarCuts {
   readonly #boundaries = new TarBoundaries()
   readonly #partBytes: number
-  /** Bytes of a large file until its next cut. */
+  /** Bytes of a large file until its next split. */
   #untilCut = Number.POSITIVE_INFINITY
 
   constructor(partBytes: number) {
     this.#partBytes = partBytes
   }
 
-  /** How far to go now; whether the part ends before the last so many of these bytes, or after all of them. */
+  /** How many bytes to take now, and whether the part ends before the last `cutBefore` of them, or after all of them. */
   next(chunk: Uint8Array, at: number, partSoFar: number): { bytes: number; cutBefore: number; cutAfter: boolean } {
     const within = chunk.subarray(0, Math.min(chunk.length, at + this.#untilCut))
     const { bytes, entry } = this.#boundaries.take(within, at)
@@ -54,7 +54,10 @@ class TarCuts {
     return { bytes, cutBefore: before > 0 && this.#beginsPart(entry, before) ? 512 : 0, cutAfter: false }
   }
 
-  /** By its name's hash, the likelier the larger it is: so the cuts come back into step after a file was added or taken away. */
+  /**
+   * Decides by the hash of the name, with a probability that grows with the size: positions match the earlier ones again soon
+   * after a file was added or removed.
+   */
   #beginsPart({ size, nameHash, isContinued }: TarEntryStart, before: number): boolean {
     if (isContinued) return false
     if (size >= this.#partBytes || before >= this.#partBytes) return true
@@ -62,7 +65,10 @@ class TarCuts {
   }
 }
 
-/** The part that is being filled. Chunks are copied as they come: ones that are kept grow old, and old ones are collected late. */
+/**
+ * The part that is being filled. Chunks are copied as they arrive: retained chunks move to the old generation, which is
+ * collected late.
+ */
 class PartBuffer {
   readonly #buffer: Buffer
   bytes = 0
@@ -76,7 +82,7 @@ class PartBuffer {
     this.bytes += chunk.length
   }
 
-  /** In memory of its own, which can be handed over. The last so many bytes begin the next part. */
+  /** Returns the part in a buffer of its own, which can be transferred. The last `kept` bytes begin the next part. */
   takeAllBut(kept: number): Buffer {
     const part = Buffer.allocUnsafeSlow(this.bytes - kept)
     this.#buffer.copy(part, 0, 0, part.length)

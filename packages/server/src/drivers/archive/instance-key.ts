@@ -10,8 +10,8 @@ export class KeyUnusable extends Error {
 }
 
 /**
- * The instance's age identity in a file of its own, readable by its owner alone; made where there is none. The file is what the
- * `age` command takes as `-i`. Without it no backup can be opened by anybody.
+ * The instance's age identity, in a file that only its owner can read; generated if it does not exist. The `age` command
+ * accepts the file as `-i`. Without it no backup can be decrypted.
  */
 export async function readOrMakeIdentity(file: string): Promise<{ identity: Secret; isNew: boolean }> {
   const found = await readIdentity(file)
@@ -19,13 +19,13 @@ export async function readOrMakeIdentity(file: string): Promise<{ identity: Secr
   const { generateX25519Identity } = await import('age-encryption')
   const made = await generateX25519Identity()
   await writeIdentities(file, [new Secret(made)])
-  // Another process may have been quicker: what the file holds counts.
+  // Another process may have created the file first: its content counts.
   const kept = await readIdentity(file)
   if (!kept) throw new KeyUnusable(`${file} cannot be read back after it was written`)
   return { identity: kept, isNew: kept.reveal() === made }
 }
 
-/** Puts these into a file that is not there; one that is stays as it is. */
+/** Writes the identities to a new file; an existing file is left unchanged. */
 export const writeIdentities = (file: string, identities: readonly Secret[]): Promise<void> =>
   writeNew(
     file,
@@ -36,12 +36,12 @@ export const writeIdentities = (file: string, identities: readonly Secret[]): Pr
     ].join('\n'),
   )
 
-/** Undefined when there is no such file. */
+/** Undefined when the file does not exist. */
 export async function readIdentity(file: string): Promise<Secret | undefined> {
   return (await readIdentities(file))?.[0]
 }
 
-/** All of its lines: the first is what is encrypted to, the others open what was encrypted to them before. */
+/** All identities: data is encrypted to the first; the others decrypt data that was encrypted to them earlier. */
 export async function readIdentities(file: string): Promise<[Secret, ...Secret[]] | undefined> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
@@ -63,11 +63,11 @@ export async function recipientOf(identity: Secret): Promise<string> {
   return identityToRecipient(identity.reveal())
 }
 
-/** Under which equal content is recognised. Whoever has only the destination learns nothing from it. */
+/** Key of the hashes that recognise equal content. An attacker with access to the destination alone learns nothing from them. */
 export const contentKeyOf = (identity: Secret): Buffer =>
   Buffer.from(hkdfSync('sha256', identity.reveal(), '', 'berth: content of backup parts', 32))
 
-/** Whole or not at all, and never over one that is there. */
+/** Atomic, and never overwrites an existing file. */
 async function writeNew(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const draft = `${file}.${randomBytes(6).toString('hex')}.draft`

@@ -2,7 +2,7 @@ import { NotAge } from './age-header.ts'
 import type { Compression } from './archive.ts'
 import { contentHash, isSame, openPart, type SealedPart, sealPart } from './seal-part.ts'
 
-/** What a thread is asked for. Bytes go over by handing over their memory: neither side copies, and the sender has them no more. */
+/** Tasks of a worker thread. Buffers are transferred, not copied: the sender cannot use them afterwards. */
 export type PartTask =
   | { do: 'hash'; plain: Uint8Array; contentKey: Uint8Array }
   | { do: 'seal'; plain: Uint8Array; recipients: readonly string[] }
@@ -13,7 +13,7 @@ export type PartTask =
       identities: readonly string[]
       maxBytes: number
       expectedBytes?: number
-      /** What it must hold, under one of the keys: only who has a key could have made it. */
+      /** The expected content hash, under one of the keys: only an owner of the key can compute it. */
       content?: { keys: readonly Uint8Array[]; hash: string }
     }
 

@@ -1,7 +1,7 @@
 import type { ArchiveStore } from '../archive-store/archive-store.ts'
 import type { ArchivePart } from './archive.ts'
 
-/** Those of the earlier parts that are at the destination with their full size, by their content: they need not be stored again. */
+/** Earlier parts that exist at the destination with their full size, by their content hash: they need not be stored again. */
 export async function partsThere(
   store: ArchiveStore,
   prefix: string,

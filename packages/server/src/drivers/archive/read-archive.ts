@@ -6,10 +6,10 @@ import { type ArchiveIndex, type ArchivePart, type ArchiveReading, longestPartBy
 import type { PartWorkers } from './part-workers.ts'
 import { letGo } from './seal-part.ts'
 
-/** A part grows by a little where it cannot be compressed. */
+/** Limit of an encrypted part; incompressible content grows a little. */
 const longestSealedBytes = longestPartBytes + 1024 * 1024
 
-/** One is opened while the other is fetched. Each is a few MiB of memory. */
+/** Parts in advance: one is decrypted while the other is fetched. Each takes a few MiB of memory. */
 const partsAhead = 2
 const collectAfterBytes = 8 * 1024 * 1024
 
@@ -18,7 +18,7 @@ export interface ReadKeys {
   contentKeys: readonly Uint8Array[]
 }
 
-/** While a part is handed out, the next one is opened and the one after it is fetched. */
+/** Reads the parts in order. While one is returned, the next is decrypted and the one after it is fetched. */
 export async function* readArchive(index: ArchiveIndex, reading: ArchiveReading, keys: ReadKeys, workers: PartWorkers) {
   refuseStrange(index)
   const stop = new AbortController()
@@ -42,7 +42,7 @@ export async function* readArchive(index: ArchiveIndex, reading: ArchiveReading,
       yield plain
       reading.abort.throwIfAborted()
       if (handedOut < collectAfterBytes) continue
-      // What was handed out is dead by now.
+      // The returned chunks are garbage by now.
       handedOut = 0
       collectYoung()
     }
@@ -74,7 +74,10 @@ async function openNext(
   }
 }
 
-/** An index comes from a destination, too: it may not ask for more memory than any archive of ours needs. */
+/**
+ * Refuses an index with too large parts: it comes from a destination, and must not cause more memory use than Berth's own
+ * archives.
+ */
 function refuseStrange(index: ArchiveIndex): void {
   const strange = index.parts.find((part) => part.plainBytes > longestPartBytes || part.sizeBytes > longestSealedBytes)
   if (strange) throw corrupt(strange.name, 'is larger than any part can be')
@@ -87,7 +90,7 @@ async function fetchPart({ name, sizeBytes }: ArchivePart, { store, abort }: Arc
     if (at + chunk.length > sizeBytes) throw corrupt(name, 'is larger than it was when it was stored')
     sealed.set(chunk, at)
     at += chunk.length
-    // A chunk is its reader's, and there is nobody else; of memory that is shared it would be a piece.
+    // The chunk belongs to this reader alone, so its memory is freed; a chunk of a shared buffer is smaller than the buffer.
     if (chunk.length === chunk.buffer.byteLength) letGo(chunk)
   }
   if (at < sizeBytes) throw corrupt(name, 'is shorter than it was when it was stored')

@@ -15,31 +15,31 @@ export interface FileRestore {
   /** A manifest, the first part of an archive, or any `age` file of a tar that is compressed with zstd, gzip or not at all. */
   file: string
   keyFile: string
-  /** Made, or empty. */
+  /** Target folder: created, or existing and empty. */
   to: string
-  /** Stored bytes that were read, of how many. */
+  /** Called with the stored bytes read so far, and the total. */
   onProgress?: (bytes: number, total: number) => void
   abort: AbortSignal
 }
 
 export interface RestoredFile extends Unpacked {
-  /** What lies in the folder now. */
+  /** Names in the folder after the restore. */
   made: string[]
 }
 
-/** A part of the disk stays free, whatever an archive holds. */
+/** Keeps a part of the disk free, regardless of the archive's size. */
 const shareOfDisk = 0.95
 const mostEntries = 50_000_000
 const longestManifest = 256 * 1024 * 1024
 
-/** Opens a backup with its key alone: neither an instance nor a database is needed. */
+/** Restores a backup with its key file alone, without an instance or a database. */
 export async function restoreFile({ file, keyFile, to, onProgress, abort }: FileRestore): Promise<RestoredFile> {
   const identities = identitiesIn(await readFile(keyFile, 'utf8'), keyFile)
   await mkdir(to, { recursive: true })
   if ((await readdir(to)).length > 0) throw new Error(`${to} is not empty: name a new folder`)
   const { bavail, bsize } = await statfs(to)
   const bounds = { maxBytes: Math.floor(bavail * bsize * shareOfDisk), maxEntries: mostEntries, owner: null, abort }
-  // One of a run that was begun again has a word more.
+  // The manifest of a repeated run has a suffix.
   if (!/^manifest(-[a-z0-9]+)?\.json\.(zst|gz)\.age$/.test(basename(file))) {
     const keys = identities.map((identity) => identity.reveal())
     const unpacked = await unpackInto(to, joined(await partsFrom(file), keys, onProgress), bounds)
@@ -67,7 +67,10 @@ interface SavedArtifact {
   index: ArchiveIndex
 }
 
-/** Parts that earlier runs stored are found from here: the manifest is in `<destination>/<project>/<run>/`. */
+/**
+ * Restores from a manifest. Parts of earlier runs are found relative to it: the manifest is in
+ * `<destination>/<project>/<run>/`.
+ */
 async function restoreManifest(
   { file, to, onProgress, bounds }: Pick<FileRestore, 'file' | 'to' | 'onProgress'> & { bounds: Bounds },
   archives: Archives,
@@ -100,7 +103,7 @@ function add(sum: Unpacked, one: Unpacked): void {
   sum.leftOut += one.leftOut
 }
 
-/** `data.0000.tar.zst.age` brings the parts that follow it; one that is missing among them lies with an earlier run. */
+/** Lists `data.0000.tar.zst.age` and the parts that follow it; a missing part belongs to an earlier run. */
 async function partsFrom(file: string): Promise<string[]> {
   const name = /^(.+\.)(\d{4,})(\.[a-z0-9]+(?:\.(?:zst|gz))?\.age)$/.exec(basename(file))
   if (!name) return [file]
@@ -130,7 +133,7 @@ async function* joined(files: string[], keys: string[], onProgress: FileRestore[
   for (const file of files) yield* decompressed(openAgeStream(counted(file), keys))
 }
 
-/** By the first bytes: what it says in its name is nobody's promise. */
+/** Detects the compression by the first bytes: the file's name is not reliable. */
 async function* decompressed(content: AsyncGenerator<Buffer>): AsyncGenerator<Uint8Array> {
   const { value: first, done } = await content.next()
   if (done) return

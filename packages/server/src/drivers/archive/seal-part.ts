@@ -14,7 +14,7 @@ export interface SealedPart {
   sha256: string
 }
 
-/** Compresses and encrypts what is in memory, and takes it; a while of work, so it is for a thread of its own. */
+/** Compresses and encrypts a buffer, and frees it. CPU-intensive, so it runs in a worker thread. */
 export async function sealPart(plain: Uint8Array, recipients: readonly string[]): Promise<SealedPart> {
   const header = await makeHeader(recipients)
   const compressed = compress(plain)
@@ -27,13 +27,13 @@ export async function sealPart(plain: Uint8Array, recipients: readonly string[])
 export interface PartOpening {
   compression: Compression
   identities: readonly string[]
-  /** Never more than this comes out, whatever the part says. */
+  /** Limit of the decompressed size, whatever the part's header says. */
   maxBytes: number
-  /** Where it is known, and then it is memory that is asked for: bounded by the caller. */
+  /** Known size, for which memory is allocated at once: the caller must limit it. */
   expectedBytes?: number
 }
 
-/** Rejects with `NotAge` whatever is not wholly what was sealed. */
+/** Rejects with `NotAge` when the part is not exactly what was encrypted. */
 export async function openPart(sealed: Uint8Array, opening: PartOpening): Promise<Buffer> {
   const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length)
   const length = headerLength(bytes)
@@ -46,12 +46,12 @@ export async function openPart(sealed: Uint8Array, opening: PartOpening): Promis
   return plain
 }
 
-/** Gives large memory back now, as nobody has it any more: the collector would let some hundred MB gather first. */
+/** Frees a large buffer that is no longer used: the garbage collector would first let some hundred MB accumulate. */
 export function letGo(bytes: Uint8Array): void {
   if (isItsOwn(bytes)) (bytes.buffer as ArrayBuffer).transfer(0)
 }
 
-/** All of its memory but a little, and too large for one that Node shares among small buffers. */
+/** Whether the view covers nearly all of its buffer, which is too large to be Node's shared pool. */
 export function isItsOwn({ buffer, byteLength }: Uint8Array): boolean {
   return byteLength > 64 * 1024 && buffer.byteLength - byteLength <= buffer.byteLength >> 6
 }
@@ -63,7 +63,7 @@ export function isSame(one: string, other: string): boolean {
 const level = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 3, [zlib.constants.ZSTD_c_checksumFlag]: 1 } }
 
 function compress(plain: Uint8Array): Buffer {
-  // Room for all of it at once: otherwise it is gathered in pieces and then copied.
+  // Reserves room for all output: otherwise zlib collects pieces and copies them.
   const chunkSize = plain.length + (plain.length >> 7) + 1024
   return compressionHere === 'zstd'
     ? zlib.zstdCompressSync(plain, { ...level, chunkSize })
@@ -72,7 +72,7 @@ function compress(plain: Uint8Array): Buffer {
 
 function decompress(bytes: Uint8Array, { compression, maxBytes, expectedBytes }: PartOpening): Buffer {
   try {
-    // Room for all of it at once, and a byte more, as a full chunk is followed by another.
+    // Reserves room for all output and one byte more: a full chunk would be followed by another.
     const chunkSize = Math.max(16 * 1024, (expectedBytes ?? 0) + 1)
     const options = { maxOutputLength: Math.max(1, maxBytes), chunkSize }
     return compression === 'zstd' ? zlib.zstdDecompressSync(bytes, options) : zlib.gunzipSync(bytes, options)

@@ -3,7 +3,7 @@ import { createZstdCompress, createZstdDecompress } from 'node:zlib'
 import type { Secret } from '../../platform/secrets/secret.ts'
 import { recipientOf } from './instance-key.ts'
 
-/** Content as one `.zst.age` file, as it goes by. For what is one file by nature; archives are made of parts. */
+/** Encrypts content to one `.zst.age` file as a stream, for data that is a single file; archives consist of parts. */
 export async function* sealedFile(content: AsyncIterable<Uint8Array>, identity: Secret): AsyncGenerator<Uint8Array> {
   const { Encrypter } = await import('age-encryption')
   const encrypter = new Encrypter()
@@ -12,14 +12,14 @@ export async function* sealedFile(content: AsyncIterable<Uint8Array>, identity: 
   yield* chunksOf(await encrypter.encrypt(webStream(compressed)))
 }
 
-/** The content again; rejects when the file was not sealed to this key, was changed, or is cut short. */
+/** Decrypts the content; rejects when the file was not encrypted to this key, was modified or truncated. */
 export async function* openedFile(sealed: AsyncIterable<Uint8Array>, identity: Secret): AsyncGenerator<Uint8Array> {
   const { Decrypter } = await import('age-encryption')
   const decrypter = new Decrypter()
   decrypter.addIdentity(identity.reveal())
   const opened = await decrypter.decrypt(webStream(Readable.from(sealed)))
   const plain = createZstdDecompress()
-  // Whoever reads no further ends it: that is no failure of anybody. One of the source comes out where it is read.
+  // A reader that stops early ends the pipeline, which is not an error. Errors of the source surface in the loop below.
   pipeline(Readable.from(chunksOf(opened)), plain, () => undefined)
   for await (const chunk of plain) yield chunk as Uint8Array
 }

@@ -1,21 +1,21 @@
 import { crc32 } from 'node:zlib'
 
 const block = 512
-/** Extended headers: they belong to the entry that follows. */
+/** Types of extended headers, which belong to the entry that follows. */
 const extensions = new Set(['x', 'g', 'L', 'K'])
 
 export interface TarEntryStart {
-  /** Of the content, in bytes. */
+  /** Size of the content in bytes. */
   size: number
-  /** The same for the same name. */
+  /** Hash of the name. */
   nameHash: number
-  /** The entry before it was a header of this one. */
+  /** The previous entry was an extended header of this one. */
   isContinued: boolean
 }
 
 /**
- * Finds where entries begin in a tar that goes by. What it makes of a stream decides only where parts are cut, never what is in
- * them: one that is no tar, or a broken one, is as good as any other content.
+ * Finds the beginnings of entries in a tar stream. The result decides only where parts are split, never their content: a stream
+ * that is no tar, or a broken one, is handled like any other content.
  */
 export class TarBoundaries {
   #header = Buffer.alloc(block)
@@ -24,7 +24,7 @@ export class TarBoundaries {
   #isContinued = false
   #isLost = false
 
-  /** Looks at the bytes from `at` on: how many belong to what is known, and the entry that was found complete there. */
+  /** Reads from `at`: returns how many bytes belong to the current entry, and an entry whose header is complete. */
   take(chunk: Uint8Array, at: number): { bytes: number; entry?: TarEntryStart } {
     const rest = chunk.length - at
     if (this.#isLost) return { bytes: rest }
@@ -43,7 +43,7 @@ export class TarBoundaries {
 
   #read(): { entry?: TarEntryStart } {
     const header = this.#header
-    // The end, or fill between archives.
+    // The end of the archive, or padding between archives.
     if (header[0] === 0) return {}
     const size = numberIn(header.subarray(124, 136))
     const stated = numberIn(header.subarray(148, 156))
@@ -64,7 +64,7 @@ function checksum(header: Buffer): number {
   return sum
 }
 
-/** Octal digits, or from 8 GiB on a number in base 256. */
+/** Octal digits, or a base-256 number from 8 GiB on. */
 function numberIn(field: Buffer): number | null {
   if (field[0] === 0x80) return field.readUIntBE(field.length - 6, 6)
   const digits = field

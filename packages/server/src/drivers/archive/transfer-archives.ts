@@ -6,7 +6,7 @@ import { readArchive } from './read-archive.ts'
 import { compressionHere } from './seal-part.ts'
 import { writeArchive } from './write-archive.ts'
 
-/** Archives that one instance writes and another reads. Equal content is recognised under a key that both know, and nobody else. */
+/** Archives that one instance writes and another reads. Equal content is recognised under a key that only these two know. */
 export interface TransferWriter {
   write(content: AsyncIterable<Uint8Array>, writing: ArchiveWriting): Promise<ArchiveIndex>
   seal(content: Uint8Array): Promise<{ sealed: Uint8Array; sha256: string; compression: Compression }>
@@ -14,11 +14,11 @@ export interface TransferWriter {
 
 export interface TransferReader {
   read(index: ArchiveIndex, contentKey: Uint8Array, reading: ArchiveReading): AsyncIterable<Uint8Array>
-  /** Rejects with `StoreFailure` `corrupt` when it was sealed to somebody else, was changed, or is more than that. */
+  /** Rejects with `StoreFailure` `corrupt` when the content was encrypted to another key, was modified, or exceeds `maxBytes`. */
   unseal(sealed: Uint8Array, compression: Compression, maxBytes: number): Promise<Uint8Array>
 }
 
-/** `workers` are the caller's: several archives may share them. */
+/** `workers` belong to the caller: several archives may share them. */
 export function createTransferWriter(
   { recipient, contentKey }: { recipient: string; contentKey: Uint8Array },
   workers: PartWorkers,
@@ -27,7 +27,7 @@ export function createTransferWriter(
   return {
     write: (content, writing) => writeArchive(content, writing, { recipients, contentKey, partBytes: usualPartBytes }, workers),
     async seal(content) {
-      // A copy, as the thread is given the memory itself.
+      // A copy, since the buffer is transferred to the thread.
       const sealed = await workers.run({ do: 'seal', plain: Uint8Array.from(content), recipients })
       return { ...sealed, compression: compressionHere }
     },

@@ -7,7 +7,7 @@ import { cutParts } from './cut-parts.ts'
 import type { PartWorkers } from './part-workers.ts'
 import { compressionHere, letGo } from './seal-part.ts'
 
-/** Parts in work at once: being sealed, or on their way. More would need more memory than a small machine has. */
+/** Parts that are encrypted or sent concurrently. More would need more memory than a small machine has. */
 const partsAtOnce = 3
 const cleanUpMs = 30_000
 const endings = { zstd: 'zst', gzip: 'gz' }
@@ -58,7 +58,7 @@ class PartsRun {
     this.#workers = workers
   }
 
-  /** Resolves when there is room for the next one; rejects as soon as one has failed. */
+  /** Resolves when there is room for the next part; rejects as soon as one has failed. */
   async add(plain: Buffer): Promise<void> {
     this.#progress.plainBytes += plain.length
     const part = this.#store(plain, this.#parts.length)
@@ -73,7 +73,7 @@ class PartsRun {
     return Promise.all(this.#parts)
   }
 
-  /** Nothing of a writing that failed is of use; what cannot be removed now is found by its name later. */
+  /** Removes the parts of a failed write; a part that cannot be removed now is found by its name later. */
   async takeBack(): Promise<void> {
     await Promise.allSettled(this.#parts)
     const limit = AbortSignal.timeout(cleanUpMs)

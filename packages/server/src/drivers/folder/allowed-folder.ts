@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
-/** Says nothing of what is there: outside the roots, an existing and a missing folder look the same. */
+/** The message does not disclose whether the folder exists: outside the roots, existing and missing folders look the same. */
 export class FolderOutside extends Error {
   override readonly name = 'FolderOutside'
   readonly path: string
@@ -42,17 +42,17 @@ export class FolderUnreadable extends Error {
   }
 }
 
-/** Which folders of the machine may be read. */
+/** The folders of the machine that may be read. */
 export interface LocalRoots {
-  /** Below these. */
+  /** Folders below these may be read. */
   roots: readonly string[]
-  /** Never this folder, what is in it, or what it is in; only its `projects` may be a root. */
+  /** Data folder: it, its content and its parents may not be read; only its `projects` may be a root. */
   dataDir: string
 }
 
 /**
- * The real path of a folder below one of the roots, every link of both resolved first. A root itself is not below itself,
- * and a folder whose name begins with a dot is nobody's project. Use the answer, not the given path: links may change.
+ * The real path of a folder below one of the roots, with all symlinks resolved. A root itself is not below itself, and a folder
+ * whose name begins with a dot is never a project. Use the result, not the given path: symlinks may change.
  */
 export async function resolveAllowed(path: string, local: LocalRoots): Promise<string> {
   if (!isAbsolute(path) || path.includes('\0')) throw new FolderOutside(path)
@@ -63,7 +63,7 @@ export async function resolveAllowed(path: string, local: LocalRoots): Promise<s
   return real
 }
 
-/** Whether a real path may be read, as the machine's links are now. */
+/** Returns a predicate of readable real paths, by the machine's current symlinks. */
 export async function rulesOf({ roots, dataDir }: LocalRoots): Promise<(real: string) => boolean> {
   const realRoots = await realPathsOf(roots)
   const [kept = resolve(dataDir)] = await realPathsOf([dataDir])
@@ -84,7 +84,7 @@ async function realPathsOf(roots: readonly string[]): Promise<string[]> {
   return paths.filter((root) => root !== null)
 }
 
-/** What is wrong below the roots is told; for the rest of the machine there is one answer. */
+/** Names the error of a path below the roots; all other paths get the same error. */
 async function explainFailure(path: string, error: unknown, isAllowed: (real: string) => boolean): Promise<never> {
   const nearest = await nearestExisting(dirname(resolve(path)))
   if (!isAllowed(nearest) && !isAllowed(`${nearest}${nearest.endsWith(sep) ? '' : sep}x`)) throw new FolderOutside(path)

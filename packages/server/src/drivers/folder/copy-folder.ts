@@ -4,20 +4,20 @@ import { dirname, join, relative, sep } from 'node:path'
 import { FolderMissing, FolderOutside, type LocalRoots, NotAFolder, rulesOf } from './allowed-folder.ts'
 
 const neverCopied = new Set(['.git', 'node_modules'])
-/** A file that is none after all (a pipe, a device) must not make the open wait, nor a link be followed. */
+/** O_NONBLOCK keeps a pipe or device from blocking the open; O_NOFOLLOW refuses a symlink. */
 const asFile = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 const asFolder = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_DIRECTORY
 
 interface Copying {
-  /** The folder that is copied, as a real path. */
+  /** Real path of the copied folder. */
   root: string
   abort: AbortSignal | undefined
 }
 
 /**
- * Copies a folder below the roots. It is judged by what was opened, not by its name, and from there on each entry is opened
- * in the folder that is held open: a link that is swapped in meanwhile leads nowhere. Links that leave the folder are left
- * out, the others lead to the same place in the copy; so are pipes, devices, `.git` and `node_modules`.
+ * Copies a folder below the roots. The check uses the opened folder, not its name, and each entry is opened relative to the
+ * open folder: a symlink that is swapped in meanwhile is not followed. Symlinks that leave the folder are left out, the others
+ * point to the same place in the copy; pipes, devices, `.git` and `node_modules` are left out too.
  */
 export async function copyFolder(path: string, into: string, local: LocalRoots, abort?: AbortSignal): Promise<void> {
   const isAllowed = await rulesOf(local)
@@ -42,7 +42,7 @@ async function openFolder(path: string): Promise<FileHandle> {
   }
 }
 
-/** A name that leads to what is open, whatever its own name leads to by now; elsewhere than on Linux there is none. */
+/** A path to the open file, which stays valid when its name changes; exists only on Linux. */
 const openName =
   process.platform === 'linux' ? ({ fd }: FileHandle) => `/proc/self/fd/${fd}` : (_: FileHandle, name: string) => name
 
@@ -62,7 +62,7 @@ async function copyInto(folder: FileHandle, at: string, into: string, copying: C
   }
 }
 
-/** What is another thing by now than the listing said, or gone, is left out. */
+/** An entry that changed its type since it was listed, or was deleted, is left out. */
 async function withOpen(path: string, flags: number, use: (handle: FileHandle) => Promise<void>): Promise<void> {
   const handle = await open(path, flags).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ELOOP' || error.code === 'ENOTDIR' || error.code === 'ENOENT' || error.code === 'ENXIO') return null
@@ -80,7 +80,7 @@ async function copyContent(file: FileHandle, name: string, to: string): Promise<
   if ((await file.stat()).isFile()) await copyFile(openName(file, name), to)
 }
 
-/** To where it really leads, from its own place: in the copy that is the same file, by a way without a link. */
+/** Links to the resolved target, relative to its own place: in the copy that is the same file, by a path without symlinks. */
 async function copyLink(from: string, at: string, to: string, { root }: Copying): Promise<void> {
   const target = await realpath(from).catch(() => null)
   if (target === null || (target !== root && !target.startsWith(root + sep))) return

@@ -44,7 +44,7 @@ test('links lead nowhere, an empty file has its name, and what is not there is n
   ])
 })
 
-test('nobody hides anything deep down, and who has enough counts no further', async () => {
+test('too deep folders have an infinite size, and counting stops at the limit', async () => {
   const { folder, one } = await filled()
   await using _ = folder
   let deep = Buffer.from(join(one, 'deeper'))

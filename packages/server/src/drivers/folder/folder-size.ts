@@ -1,27 +1,31 @@
 import { closeSync, lstatSync, openSync, readdirSync, type Stats } from 'node:fs'
 import { folderFlags, heldPath } from './held-folder.ts'
 
-/** Each level is held open while those below it are read. Nobody but who hides something has so many folders in each other. */
+/**
+ * Each level is held open while those below it are read. Only folders that are meant to evade the measurement are nested
+ * deeper.
+ */
 const deepest = 512
-/** A name and what the file system notes of it, also for an empty file. */
+/** Size of a directory entry with its metadata, also for an empty file. */
 export const bytesOfAName = 1024
 
 export interface FolderSize {
-  /** Of what its files hold, each name counted. */
+  /** Size of the files' content, each name counted. */
   bytes: number
-  /** What it takes up on the disk, each file counted once; Infinity where it is too deep to tell. */
+  /** Size on disk, each file counted once; Infinity where the folder is too deep to measure. */
   diskBytes: number
 }
 
-/** What is measured: each folder after the ones before it, until they take up more of the disk than anybody needs to know. */
+/** Folders to measure in order, until their size on disk exceeds the limit that the caller needs to know. */
 export interface SizeTask {
   folders: readonly string[]
   enoughDiskBytes: number
 }
 
 /**
- * Waits for the disk at each name, so it is for a thread of its own. Whoever may write to a folder can swap a name for a link meanwhile, and
- * leads nobody out of it: each folder is held open, and asked for the names in this very folder.
+ * Blocks on disk access for each name, so it runs in a worker thread. A process that can write to a folder may swap a name for
+ * a symlink meanwhile, but cannot lead the measurement outside: each folder is held open, and names are read in that very
+ * folder.
  */
 export function sizesOf({ folders, enoughDiskBytes }: SizeTask): FolderSize[] {
   const adding = new Adding(enoughDiskBytes)
@@ -30,7 +34,7 @@ export function sizesOf({ folders, enoughDiskBytes }: SizeTask): FolderSize[] {
 
 class Adding {
   readonly #enough: number
-  /** Files that have several names. */
+  /** Files with several hard links that have been counted. */
   readonly #seen = new Set<string>()
   #all = 0
   #one: FolderSize = { bytes: 0, diskBytes: 0 }

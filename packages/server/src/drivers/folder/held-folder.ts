@@ -2,17 +2,17 @@ import { constants, existsSync } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, readdir } from 'node:fs/promises'
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
-/** Of Linux: holds a place without the right to read it. */
+/** Linux flag: opens a path without the permission to read it. */
 const O_PATH = 0o10000000
 const hasHandles = existsSync('/proc/self/fd')
-/** Opens a folder, and no link to one. */
+/** Opens a folder, but not a symlink to one. */
 export const folderFlags = (hasHandles ? O_PATH : O_RDONLY) | O_DIRECTORY | O_NOFOLLOW
-/** Where a folder is found that is held open: wherever it is moved to, and whatever takes its place. */
+/** The path of an open folder, which stays valid when the folder is moved or replaced. */
 export const heldPath = (fd: number, path: Buffer): Buffer => (hasHandles ? Buffer.from(`/proc/self/fd/${fd}`) : path)
 
 /**
- * A folder that is held open. What is asked of it is about the names in this very folder: whoever may write to it can swap a
- * name for a link meanwhile, and leads nobody out of it. Names are bytes, as not every name is text.
+ * A folder that is held open. All operations use names in this very folder: a process that can write to it may swap a name for
+ * a symlink meanwhile, but cannot lead an operation outside. Names are bytes, since not every name is valid text.
  */
 export class HeldFolder implements AsyncDisposable {
   readonly path: Buffer
@@ -23,7 +23,7 @@ export class HeldFolder implements AsyncDisposable {
     this.path = heldPath(handle.fd, path)
   }
 
-  /** A path of our own, whose last part may be anything: null when it is not a folder. */
+  /** Opens a trusted path whose last part is untrusted: null when that is not a folder. */
   static async open(path: string | Buffer): Promise<HeldFolder | null> {
     const bytes = Buffer.from(path)
     try {
@@ -51,7 +51,7 @@ export class HeldFolder implements AsyncDisposable {
     return HeldFolder.open(this.at(name))
   }
 
-  /** Makes it where it is not there. */
+  /** Creates the folder if it does not exist, and opens it. */
   async make(name: string | Buffer): Promise<HeldFolder> {
     await mkdir(this.at(name), { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error
@@ -61,7 +61,7 @@ export class HeldFolder implements AsyncDisposable {
     return folder
   }
 
-  /** To read; null when it is not a plain file. A pipe in its place is not waited for. */
+  /** Opens a file for reading; null when it is not a regular file. A pipe in its place does not block. */
   async file(name: string | Buffer): Promise<FileHandle | null> {
     try {
       const file = await open(this.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)

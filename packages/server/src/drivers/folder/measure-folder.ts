@@ -1,7 +1,7 @@
 import { Threads } from '../../platform/threads.ts'
 import type { FolderSize, SizeTask } from './folder-size.ts'
 
-/** One for all: the disk is one as well, and whoever measures often is not to take a second processor for it. */
+/** A single thread for all: it is limited by the disk, and frequent measurements must not occupy a second CPU core. */
 const threads = new Threads<SizeTask>({
   program: new URL('./size-worker.ts', import.meta.url),
   most: 1,
@@ -9,7 +9,10 @@ const threads = new Threads<SizeTask>({
   failed: (words) => new Error(words),
 })
 
-/** Of several folders, in their order. A folder with tens of thousands of files takes a second, but none of the event loop's time. */
+/**
+ * Sizes of several folders, in order. A folder with tens of thousands of files takes a second, but does not block the event
+ * loop.
+ */
 export const measureFolders = (folders: readonly string[], enoughDiskBytes = Number.POSITIVE_INFINITY): Promise<FolderSize[]> =>
   threads.run({ folders, enoughDiskBytes })
 

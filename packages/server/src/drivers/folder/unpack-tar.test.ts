@@ -71,7 +71,7 @@ test('nothing is written or linked through a link of the archive', async () => {
   await untouched()
 })
 
-test('devices, pipes and what nobody knows are left out, and counted', async () => {
+test('devices, pipes and unknown types are left out, and counted', async () => {
   const done = await unpack(
     bytes({ name: 'disk', type: '4' }, { name: 'null', type: '3' }, { name: 'pipe', type: '6' }, { name: 'kept', content: 'x' }),
   )

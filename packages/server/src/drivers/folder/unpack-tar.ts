@@ -8,9 +8,9 @@ import type { HeldFolder } from './held-folder.ts'
 const isRoot = process.getuid?.() === 0
 
 export interface Unpacking {
-  /** Whose everything will be, whoever the archive says, where we may say so; null: ours. */
+  /** Owner of all unpacked files, regardless of the archive, if this process is root; null: this process's user. */
   owner: { uid: number; gid: number } | null
-  /** Of all files together; what is more than this ends it. */
+  /** Limit of all files together; exceeding it ends the unpacking. */
   maxBytes?: number
   maxEntries?: number
   abort: AbortSignal
@@ -19,18 +19,18 @@ export interface Unpacking {
 export interface Unpacked {
   files: number
   bytes: number
-  /** Devices, pipes and the like are left out: how many. */
+  /** Number of devices, pipes and other types that were left out. */
   leftOut: number
 }
 
-/** An archive that is not unpacked; what was written by then is the caller's to remove. */
+/** The archive was refused; the caller must remove what was written by then. */
 export class TarRefused extends Error {
   override readonly name = 'TarRefused'
 }
 
 /**
- * Unpacks an archive that nobody vouches for into a folder. Each name is entered folder by folder from the root and no link is
- * followed, so nothing is written outside; links are made as they are. No archive brings set-user-id or devices along.
+ * Unpacks an untrusted archive into a folder. Each name is entered folder by folder from the root and no symlink is followed,
+ * so nothing is written outside; symlinks are created as they are. Set-user-id bits and devices are never unpacked.
  */
 export async function unpackTar(tar: AsyncIterable<Uint8Array>, root: HeldFolder, unpacking: Unpacking): Promise<Unpacked> {
   await using work = new Work(root, unpacking)
@@ -59,7 +59,7 @@ class Work implements AsyncDisposable {
     this.#entries += 1
     if (this.#entries > (this.#unpacking.maxEntries ?? Number.POSITIVE_INFINITY))
       throw new TarRefused(`The archive holds more than ${this.#unpacking.maxEntries} entries`)
-    // Readers do not agree on whether it follows.
+    // Tar readers disagree on whether content follows.
     if (type === 'directory' && size > 0) throw new TarRefused(`${asText(name)} is a folder that says it has content`)
     const parts = partsOf(name)
     const last = parts.pop()
@@ -94,14 +94,14 @@ class Work implements AsyncDisposable {
       for (let done = 0; done < bytes.length; )
         done += (await file.write(bytes, done, bytes.length - done, at + done)).bytesWritten
     }
-    // Holes stay holes, also at the end.
+    // Holes are preserved, also at the end of the file.
     if (sparse) await file.truncate(sparse.realSize)
     const { owner } = this.#unpacking
     if (isRoot && owner) await file.chown(owner.uid, owner.gid)
     await file.chmod(mode & 0o777)
   }
 
-  /** To a file that the archive brought before, and to nothing else. */
+  /** Links only to a file that the archive contained earlier. */
   async #hardLink(folder: HeldFolder, name: Buffer, target: string): Promise<void> {
     const parts = partsOf(target)
     const last = parts.pop()
@@ -119,7 +119,7 @@ class Work implements AsyncDisposable {
     await link(held.at(asBytes(last)), folder.at(name))
   }
 
-  /** Goes down folder by folder; a link among them ends the way. */
+  /** Enters folder by folder; a symlink among them is an error. */
   async #folder(parts: string[]): Promise<HeldFolder> {
     const path = parts.join('/')
     if (path === '') return this.#root

@@ -1,21 +1,21 @@
 import type { RepositoryName } from './repository-name.ts'
 
-/** Header names in lower case, as Node gives them. */
+/** Header names in lower case, as Node provides them. */
 export type DeliveryHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 interface About {
   /** The host's own id of the delivery; null where it gave none. */
   id: string | null
-  /** Null for what concerns no repository. */
+  /** Null for deliveries that concern no repository. */
   repository: RepositoryName | null
 }
 
 export interface PushDelivery extends About {
   kind: 'push'
   repository: RepositoryName
-  /** Without `refs/heads/`. */
+  /** Branch name, without `refs/heads/`. */
   branch: string
-  /** The repository's own branch; null where the host does not say. */
+  /** The repository's default branch; null where the host does not name it. */
   defaultBranch?: string | null
   commit: string
   message: string
@@ -30,15 +30,15 @@ export interface PullRequestDelivery extends About {
   title: string
   htmlUrl: string | null
   author: string | null
-  /** When it was last changed, by the host's clock; null where the host does not say. */
+  /** Time of the last change, by the host's clock; null where the host does not name it. */
   changedAt: number | null
-  /** The branch that it brings in, and its newest commit. */
+  /** The source branch, and its newest commit. */
   branch: string
   commit: string
   targetBranch: string
-  /** It comes out of another repository than the one that it asks to join: its author may be anybody. */
+  /** The source is another repository than the target: its author is untrusted. */
   fromFork: boolean
-  /** Where its commits are; null once that repository is gone. */
+  /** The repository of its commits; null once that repository is deleted. */
   sourceRepository: RepositoryName | null
 }
 
@@ -48,7 +48,7 @@ export interface InstallationDelivery extends About {
   account: string | null
 }
 
-/** What a git host reports. `ignored`: tags, deleted branches and everything that nobody acts on, with the reason. */
+/** An event of a git host. `ignored`: tags, deleted branches and all other events that are not handled, with the reason. */
 export type Delivery =
   | PushDelivery
   | PullRequestDelivery

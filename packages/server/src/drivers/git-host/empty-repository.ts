@@ -1,13 +1,13 @@
 import { GitHostError } from './git-host-error.ts'
 
-/** An empty list where the host says that the repository has no commit yet. */
+/** An empty list where the host reports that the repository has no commit yet. */
 export const noneIfEmpty = <Item>(list: Promise<Item[]>): Promise<Item[]> =>
   list.catch((error: unknown) => {
     if (error instanceof GitHostError && error.trouble === 'empty') return []
     throw error
   })
 
-/** For hosts that answer 404 for an empty repository: `isEmpty` asks the host about the repository itself. */
+/** Error handler for hosts that respond 404 for an empty repository: `isEmpty` asks the host about the repository itself. */
 export const emptyInsteadOfMissing =
   (isEmpty: () => Promise<boolean>) =>
   async (error: unknown): Promise<never> => {

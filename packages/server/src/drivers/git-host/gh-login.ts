@@ -6,17 +6,17 @@ export interface LocalLoginState {
   available: boolean
   login: string | null
   host: string
-  /** Why there is none, in words. */
+  /** The reason why there is no login. */
   reason: string | null
 }
 
-/** The login that `gh` has on this machine, for the user that Berth runs as. Nothing of it is stored here. */
+/** The login of `gh` on this machine, for the user that Berth runs as. Berth does not store it. */
 export interface LocalLogin {
   readonly host: string
-  /** What a person runs to get one. */
+  /** Command with which a user logs in. */
   readonly command: string
   state(): Promise<LocalLoginState>
-  /** Null where there is none. */
+  /** Null where there is no login. */
   token(): Promise<Secret | null>
 }
 

@@ -3,10 +3,10 @@ import type { Secret } from '../../platform/secrets/secret.ts'
 import type { Delivery, DeliveryHeaders } from './delivery.ts'
 import type { RepositoryName } from './repository-name.ts'
 
-/** By what a call is made. `id` names it for caches and throttles and says nothing of the secret. */
+/** Credential of a call. `id` identifies it in caches and throttles, and discloses nothing of the secret. */
 export type Access =
   | { kind: 'token'; id: string; token: Secret }
-  /** Of an installed app: its own tokens are made when they are needed. */
+  /** Installation of an app: its tokens are created on demand. */
   | { kind: 'installation'; id: string; installationId: number }
 
 export interface HostAccount {
@@ -26,7 +26,7 @@ export interface HostRepository {
   defaultBranch: string | null
   language: string | null
   htmlUrl: string
-  /** Always at the host's own address; what the host says of another is not believed. */
+  /** Always at the host's own address; another address in the host's response is ignored. */
   cloneUrl: string
   sshUrl: string | null
   /** ISO 8601. */
@@ -70,7 +70,7 @@ export interface HookSettings {
 export interface NewRepository {
   name: string
   private: boolean
-  /** Null: the account that the access belongs to. */
+  /** Null: the account of the access. */
   owner: string | null
 }
 
@@ -82,40 +82,40 @@ export interface RepositoryToken {
 
 export interface CommitStatus {
   state: 'pending' | 'success' | 'failure' | 'error'
-  /** At most 140 characters are kept. */
+  /** Truncated to 140 characters. */
   description: string
-  /** Tells the statuses of one commit apart: `berth/shop (production)`. */
+  /** Distinguishes the statuses of one commit: `berth/shop (production)`. */
   context: string
   targetUrl: string | null
 }
 
 export interface CallLimits {
-  /** For the whole call, all pages of it. */
+  /** Limit for the whole call, including all pages. */
   timeoutMs?: number
   abort?: AbortSignal
 }
 
 /**
- * One git host. Every method rejects with a `GitHostError` that says which of the few ways it went wrong, within its time limit.
- * A token goes to the host's own API address alone, whatever a redirect, a `Link` header or an answer says.
+ * A git host. Every method rejects with a `GitHostError` that names the kind of failure, within its time limit. A token is sent
+ * only to the host's own API address, also after a redirect, a `Link` header or a URL in a response.
  */
 export interface GitHost {
   readonly provider: GitHostProvider
-  /** Where people see the host, and where git clones from. */
+  /** URL of the host's web interface, from which git also clones. */
   readonly webUrl: string
 
-  /** Whose access it is. */
+  /** The account of the access. */
   account(access: Access, limits?: CallLimits): Promise<HostAccount>
-  /** Every one that the access reaches, all pages; from cache where the host says that nothing has changed. */
+  /** All repositories that the access can read, all pages; from cache where the host reports no change. */
   repositories(access: Access, limits?: CallLimits): Promise<HostRepository[]>
-  /** Of one organisation or account; `not_found` where there is none such. */
+  /** Repositories of one organisation or account; `not_found` where it does not exist. */
   repositoriesOf(access: Access, owner: string, limits?: CallLimits): Promise<HostRepository[]>
   repository(access: Access, name: RepositoryName, limits?: CallLimits): Promise<HostRepository>
-  /** `conflict` when the name is taken. */
+  /** Rejects with `conflict` when the name is taken. */
   createRepository(access: Access, repository: NewRepository, limits?: CallLimits): Promise<HostRepository>
   deleteRepository(access: Access, name: RepositoryName, limits?: CallLimits): Promise<void>
   branches(access: Access, name: RepositoryName, limits?: CallLimits): Promise<HostBranch[]>
-  /** Without a branch: of the default one. `not_found` where there is no such folder. */
+  /** Lists a folder; without a branch: of the default branch. Rejects with `not_found` where the folder does not exist. */
   files(
     access: Access,
     name: RepositoryName,
@@ -125,20 +125,20 @@ export interface GitHost {
   file(access: Access, name: RepositoryName, at: { path: string; branch?: string }, limits?: CallLimits): Promise<HostFile>
 
   hooks(access: Access, name: RepositoryName, limits?: CallLimits): Promise<HostHook[]>
-  /** For pushes and pull requests. */
+  /** Creates a webhook for pushes and pull requests. */
   createHook(access: Access, name: RepositoryName, hook: HookSettings, limits?: CallLimits): Promise<HostHook>
-  /** Gives a hook that is there this address and secret, and turns it on. */
+  /** Sets the address and secret of an existing webhook, and enables it. */
   changeHook(access: Access, name: RepositoryName, id: number, hook: HookSettings, limits?: CallLimits): Promise<HostHook>
   deleteHook(access: Access, name: RepositoryName, id: number, limits?: CallLimits): Promise<void>
 
   /**
-   * What git needs to read the repository. Of an installation: new, good for an hour at most, for this repository alone and for
-   * reading; of a token: that token, since no host narrows it.
+   * Credential with which git reads the repository. For an installation: a new read-only token for this repository alone, valid
+   * for at most an hour; for a token: that token, since no host can restrict it.
    */
   repositoryToken(access: Access, name: RepositoryName, limits?: CallLimits): Promise<RepositoryToken>
 
   setCommitStatus(access: Access, name: RepositoryName, commit: string, status: CommitStatus, limits?: CallLimits): Promise<void>
-  /** One comment a `marker` and pull request: written anew where it is there already. */
+  /** Creates one comment per `marker` and pull request, or updates it. */
   comment(
     access: Access,
     name: RepositoryName,
@@ -147,20 +147,20 @@ export interface GitHost {
     limits?: CallLimits,
   ): Promise<void>
 
-  /** Whether the delivery was signed with the secret, over its bytes; takes the same time wherever they differ. */
+  /** Whether the delivery was signed with the secret, over its raw bytes; compared in constant time. */
   isSignedWith(secret: Secret, headers: DeliveryHeaders, rawBody: Buffer): boolean
-  /** What a delivery says, in the words of no host; null where its JSON is none or not of the host's form. */
+  /** Parses a delivery into the common form; null where the body is not JSON or not of the host's form. */
   readDelivery(headers: DeliveryHeaders, rawBody: Buffer): Delivery | null
 
   readonly signIn: SignIn
-  /** Where the host has apps and this instance has one. */
+  /** Null where the host has no apps or this instance has none. */
   readonly app: HostApp | null
 }
 
 export interface AccountTokens {
   accessToken: Secret
   refreshToken: Secret | null
-  /** From now on; null: it does not expire. */
+  /** Lifetime from now on; null: the token does not expire. */
   lifetimeSeconds: number | null
 }
 
@@ -178,9 +178,9 @@ export type DevicePoll =
   | { status: 'error'; message: string }
   | { status: 'connected'; tokens: AccountTokens }
 
-/** How a person lets this instance use their account. What is not set up is null. */
+/** Ways in which a user grants this instance access to an account. A way that is not configured is null. */
 export interface SignIn {
-  /** The address of the host's page, and what to do with the code that comes back. */
+  /** URL of the host's authorization page, and the exchange of the returned code. */
   readonly code: {
     url(state: string, redirectUri: string): string
     exchange(code: string, redirectUri: string, limits?: CallLimits): Promise<AccountTokens>
@@ -189,7 +189,7 @@ export interface SignIn {
     start(limits?: CallLimits): Promise<DeviceLogin>
     poll(deviceCode: Secret, limits?: CallLimits): Promise<DevicePoll>
   } | null
-  /** A refresh token is good once. */
+  /** A refresh token can be used once. */
   refresh(refreshToken: Secret, limits?: CallLimits): Promise<AccountTokens>
 }
 
@@ -202,15 +202,15 @@ export interface Installation {
 export interface HostApp {
   /** The page where the app is installed. */
   installUrl(limits?: CallLimits): Promise<string>
-  /** By the app itself: who holds its key may see every installation. */
+  /** Requested as the app itself: the holder of its key can see every installation. */
   installation(id: number, limits?: CallLimits): Promise<Installation>
-  /** Rejects unless the host knows the app itself: an address that knows nothing at all says nothing of an installation. */
+  /** Rejects unless the host confirms the app itself: a 404 of a wrong API address must not count as a missing installation. */
   hasInstallation(id: number, limits?: CallLimits): Promise<boolean>
-  /** Whether the person whose token it is governs the account that the app is installed on. */
+  /** Whether the token's user administers the account that the app is installed on. */
   isGovernedBy(token: Secret, installation: Installation, limits?: CallLimits): Promise<boolean>
 }
 
-/** What there is to ask about repositories, for the file of a host that answers it. */
+/** The repository calls, for the file of a host that implements them. */
 export type RepositoryCalls = Pick<
   GitHost,
   | 'account'

@@ -1,9 +1,9 @@
 import type { Access, GitHost, HostRepository } from './git-host.ts'
 
-/** Frozen, so that what is made of it can be kept with it. */
+/** Frozen, so that values derived from it can be cached with it. */
 const frozen = async (list: Promise<HostRepository[]>): Promise<HostRepository[]> => Object.freeze(await list) as HostRepository[]
 
-/** For so long a list of repositories is given as it was read; after that the host is asked whether it still holds. */
+/** Time for which a list of repositories is returned from cache; after it the host is asked whether it has changed. */
 const freshMs = 15_000
 const mostLists = 300
 
@@ -13,8 +13,8 @@ interface KeptList {
 }
 
 /**
- * The same host, whose lists of repositories are read once for all who ask at the same time or shortly after. What is created or
- * deleted through it is seen at once.
+ * The same host with cached lists of repositories: concurrent and repeated requests share one read. Repositories created or
+ * deleted through it are visible at once.
  */
 export function withKeptLists(host: GitHost, now: () => number = Date.now): GitHost {
   const lists = new Map<string, KeptList>()

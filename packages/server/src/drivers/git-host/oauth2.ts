@@ -5,7 +5,7 @@ import { GitHostError } from './git-host-error.ts'
 import type { HostFetch } from './host-fetch.ts'
 import { Fields } from './payload.ts'
 
-/** What of OAuth 2 (RFC 6749, and RFC 8628 for devices) differs from host to host. */
+/** Settings of OAuth 2 (RFC 6749, and RFC 8628 for devices) that differ between hosts. */
 export interface OAuthSettings {
   title: string
   clientId: string | null
@@ -15,11 +15,11 @@ export interface OAuthSettings {
   /** Null: the host has no device login. */
   deviceUrl: string | null
   scope: string
-  /** Words of the request that only this host wants. */
+  /** Parameters of the authorization request that only this host needs. */
   authorizeExtra?: Record<string, string>
 }
 
-/** A code is exchanged with the client's secret; a device login needs none, and is there for instances that have none. */
+/** A code is exchanged with the client secret; a device login needs none, and serves instances without one. */
 export function createSignIn(settings: OAuthSettings, send: HostFetch): SignIn {
   const { clientId, clientSecret, deviceUrl, title, scope } = settings
   const post = (url: string, form: Record<string, string>, limits: CallLimits = {}) =>
@@ -73,7 +73,7 @@ async function postForm(
     signal,
   })
   const fields = Fields.of(Buffer.from(await response.arrayBuffer()))
-  // Hosts put `error` into an answer of 200 as well as of 400 or 401.
+  // Hosts return `error` in a 200 response as well as in a 400 or 401.
   if (fields && (response.ok || fields.has('error'))) return fields
   if (response.status >= 500) throw new GitHostError('away', `${title} answers ${response.status}`, { status: response.status })
   throw new GitHostError('nonsense', `${title} answers a login with ${response.status} and no JSON`, { status: response.status })
@@ -93,7 +93,7 @@ function tokensIn(fields: Fields, title: string): AccountTokens {
   }
 }
 
-/** A line break in it would be a line of its own to git's credential helper, and a header of its own in a request. */
+/** A line break in a token would inject a line into git's credential helper, and a header into a request. */
 const isToken = (text: string | null): text is string => text !== null && /^[\x21-\x7e]{1,4000}$/.test(text)
 
 const wordsOf = (fields: Fields, error: string): string => (fields.text('error_description') ?? error).slice(0, 300)

@@ -5,7 +5,7 @@ import { isBranchName } from '../git/commit-id.ts'
 import { type DeliveryHeaders, headerOf } from './delivery.ts'
 import type { RepositoryName } from './repository-name.ts'
 
-/** Reading JSON that a stranger sent: what is not of the expected type is null, and nothing throws. */
+/** Reads untrusted JSON: a value of another type is null, and nothing throws. */
 export class Fields {
   readonly #value: Record<string, unknown>
 
@@ -54,7 +54,7 @@ export class Fields {
   }
 }
 
-/** A delivery's JSON; hooks set to `application/x-www-form-urlencoded` send it as the field `payload`. */
+/** The JSON of a delivery; webhooks set to `application/x-www-form-urlencoded` send it as the field `payload`. */
 export function payloadOf(headers: DeliveryHeaders, rawBody: Buffer): Fields | null {
   const isForm = /^application\/x-www-form-urlencoded\s*(;|$)/i.test(headerOf(headers, 'content-type') ?? '')
   if (!isForm) return Fields.of(rawBody)
@@ -62,7 +62,7 @@ export function payloadOf(headers: DeliveryHeaders, rawBody: Buffer): Fields | n
   return payload === null ? null : Fields.of(Buffer.from(payload))
 }
 
-/** `owner/repo`, where an owner may be a path of groups. Anybody may have sent it: what no host calls a repository is none. */
+/** Parses `owner/repo`, where the owner may be a path of groups. The input is untrusted: a name that no host allows is null. */
 export function nameOf(fullName: string | null): RepositoryName | null {
   const cut = fullName?.lastIndexOf('/') ?? -1
   if (!fullName || cut < 1 || fullName.length > 300) return null
@@ -75,7 +75,7 @@ export const branchOf = (ref: string | null): string | null =>
 
 export const branchNamed = (name: string | null): string | null => (name !== null && isBranchName(name) ? name : null)
 
-/** What people have written, without what no database takes and beyond that length nobody reads. */
+/** Truncates a user's text, and removes characters that a database cannot store. */
 export const wordsOf = (text: string | null, longest: number): string | null =>
   text === null
     ? null
@@ -84,7 +84,7 @@ export const wordsOf = (text: string | null, longest: number): string | null =>
         .replace(/[\0-\x08\x0b-\x1f\x7f]/g, '')
         .toWellFormed()
 
-/** Git writes a branch that is not there as zeros; a commit is SHA-1 or SHA-256. */
+/** Git writes a missing commit as zeros; a commit id is SHA-1 or SHA-256. */
 export const commitOf = (text: string | null): string | null =>
   text && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text) && !/^0+$/.test(text) ? text : null
 

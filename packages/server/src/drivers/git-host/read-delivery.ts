@@ -1,27 +1,27 @@
 import type { Delivery, PullRequestDelivery } from './delivery.ts'
 import { branchNamed, branchOf, commitOf, nameOf, wordsOf } from './payload.ts'
 
-/** What every delivery is about, whatever it reports. */
+/** Id and repository of a delivery. */
 export type About = Pick<Delivery, 'id' | 'repository'>
 
 const longestMessage = 5_000
 const longestName = 200
 const longestTitle = 300
 const longestAddress = 2_000
-/** As large as databases count with. */
+/** Largest integer that the databases' columns store. */
 const highestNumber = 2 ** 31 - 1
 
-/** A push as a host tells it. */
+/** A push as the host reports it. */
 export interface SaidPush {
   ref: string | null
   isDeleted: boolean
   after: string | null
   defaultBranch: string | null
-  /** Of the newest commit. */
+  /** Message and author of the newest commit. */
   head(commit: string): { message: string | null; author: string | null }
 }
 
-/** Null: it does not say what a push has to say. */
+/** Null: a required field of a push is missing. */
 export function pushOf(about: About, { ref, isDeleted, after, head, ...said }: SaidPush): Delivery | null {
   const { repository } = about
   const branch = branchOf(ref)
@@ -35,12 +35,12 @@ export function pushOf(about: About, { ref, isDeleted, after, head, ...said }: S
   return { ...about, repository, kind: 'push', branch, defaultBranch: branchNamed(said.defaultBranch), commit, ...words }
 }
 
-/** Hosts that have no word for a deleted branch name the commit of zeros. */
+/** Hosts that do not flag a deleted branch send the all-zero commit. */
 export const isZeros = (commit: string | null): boolean => commit !== null && /^0+$/.test(commit)
 
-/** A pull or merge request as a host tells it. */
+/** A pull or merge request as the host reports it. */
 export interface SaidPullRequest {
-  /** What the host calls it. */
+  /** The host's own term. */
   noun: 'pull request' | 'merge request'
   action: PullRequestDelivery['action'] | undefined
   number: number | null
@@ -51,13 +51,13 @@ export interface SaidPullRequest {
   branch: string | null
   commit: string | null
   targetBranch: string | null
-  /** Ids of the repositories that it comes from and goes to. */
+  /** Ids of the source and target repositories. */
   from: number | null
   to: number | null
   sourceRepository: string | null
 }
 
-/** Null: it does not say what a pull request has to say. */
+/** Null: a required field of a pull request is missing. */
 export function pullRequestOf(about: About, said: SaidPullRequest): Delivery | null {
   const { repository } = about
   const { noun, action, number, from, to } = said
@@ -79,7 +79,7 @@ export function pullRequestOf(about: About, said: SaidPullRequest): Delivery | n
     branch,
     commit,
     targetBranch,
-    // A fork that was deleted has no id any more: it still is one.
+    // A deleted fork has no id any more; it still counts as a fork.
     fromFork: from === null || from !== to,
     sourceRepository: nameOf(said.sourceRepository),
   }

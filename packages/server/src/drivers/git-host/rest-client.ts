@@ -18,12 +18,12 @@ export interface RestSettings {
   webUrl: string
   apiUrl: string
   perPage: number
-  /** What the host calls the size of a page. */
+  /** Name of the page size parameter. */
   perPageName: string
   lastPage(headers: Headers): number
 }
 
-/** One call's way to a host that speaks plain JSON over HTTP. */
+/** Requests of one call to a host with a plain JSON API over HTTP. */
 export class RestCall {
   readonly #client: RestClient
   readonly #access: Access
@@ -39,7 +39,7 @@ export class RestCall {
     return (await this.#send('GET', path, query)).data
   }
 
-  /** The bytes as they are; undefined: more than `mostBytes`. */
+  /** Returns the raw bytes; undefined: more than `mostBytes`. */
   async bytes(path: string, query: Query, mostBytes: number): Promise<Buffer | undefined> {
     const response = await this.#request('GET', path, query)
     const bytes = Buffer.from(await response.arrayBuffer())
@@ -51,7 +51,7 @@ export class RestCall {
     return (await this.#send(method, path, {}, body)).data
   }
 
-  /** All pages, the first before the others. */
+  /** Reads all pages, the first before the others. */
   async list<Item>(list: RestList<Item>): Promise<Item[]> {
     const first = await this.#page(list, 1)
     if (first.lastPage > mostPages)
@@ -157,7 +157,7 @@ function resetIn(headers: Headers): Date {
   return Number.isFinite(reset) && reset > 0 ? new Date(reset * 1000) : new Date(Date.now() + 60_000)
 }
 
-/** `message` is a text here and an object of lists there. */
+/** `message` is a string at some hosts, and an object of lists at others. */
 function wordsIn(text: string): string {
   const fields = Fields.of(Buffer.from(text))
   const inner =

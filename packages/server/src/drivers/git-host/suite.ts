@@ -2,21 +2,21 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Secret } from '../../platform/secrets/secret.ts'
 import type { Access, GitHost } from './git-host.ts'
 
-/** What a host for tests lends to the suite. `acme` is an organisation of ann's. */
+/** A test host for the suite. `acme` is an organisation of the user ann. */
 export interface SuiteHost {
   host: GitHost
   annsToken: string
   createRepository(name: string, files: Record<string, string>): Promise<unknown>
   statuses: { repository: string; sha: string; state: string; context: string }[]
   hooks: { id: number; repository: string; url: string; secret: string }[]
-  /** Of one pull request. */
+  /** Comments of one pull request. */
   comments(name: string, number: number): Promise<string[]>
   /** A pull request or an issue to comment on. */
   openPullRequest(name: string): Promise<number>
-  /** Redirects calls about the one repository to the other, as after a rename. */
+  /** Redirects calls for one repository to the other, as after a rename. */
   rename(from: string, to: string): void
   intercept(answer: { status?: number; json?: unknown; headers?: Record<string, string> } | null): void
-  /** Statuses of the answers so far. */
+  /** Status codes of the responses so far. */
   answered(): number[]
   close(): Promise<void>
 }
@@ -24,7 +24,7 @@ export interface SuiteHost {
 const token = (value: string, id = value): Access => ({ kind: 'token', id, token: new Secret(value) })
 const failing = (trouble: string) => expect.objectContaining({ name: 'GitHostError', trouble })
 
-/** The contract of `git-host.ts`, on every host. */
+/** Checks the contract of `git-host.ts`, on every host. */
 export function describeGitHost(title: string, start: () => Promise<SuiteHost>): void {
   describe(title, () => {
     let scene: SuiteHost
@@ -43,7 +43,7 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
 
     test('whose token it is', async () => {
       expect(await host.account(ann)).toMatchObject({ login: 'ann', type: 'user' })
-      await expect(host.account(token('nobody'))).rejects.toEqual(failing('unauthorized'))
+      await expect(host.account(token('unknown'))).rejects.toEqual(failing('unauthorized'))
     })
 
     test('every repository that it reaches, at the host’s own address', async () => {
@@ -58,7 +58,7 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
       })
     })
 
-    test('those of an organisation, of an account, and of nobody', async () => {
+    test('repositories of an organisation, of an account, and of an unknown owner', async () => {
       expect((await host.repositoriesOf(ann, 'acme')).map(({ name }) => name)).toEqual(['shop'])
       expect((await host.repositoriesOf(ann, 'ann')).map(({ name }) => name)).toEqual(['blog'])
       await expect(host.repositoriesOf(ann, 'no-such-name')).rejects.toEqual(failing('not_found'))

@@ -6,23 +6,26 @@ import type { GitCall, SafeGit } from './safe-git.ts'
 
 export interface CheckoutOptions extends Limits {
   depth?: number
-  /** Lines of git's own progress, without any credential. */
+  /** Receives lines of git's own progress, without any credential. */
   onProgress?: (line: string) => void
-  /** Of what is fetched, and of the files that it becomes. */
+  /** Limit for the fetched data, and for the files of the checkout. */
   maxBytes?: number
   maxFiles?: number
-  /** What opens another repository that this one names, if anything does; without it such a one is asked as it is. */
+  /**
+   * Returns the credential for another repository that this one names, if any; absent: such a repository is fetched without
+   * one.
+   */
   credentialFor?: (url: string) => Promise<GitRemote['credential'] | undefined>
-  /** Where the commit is to be had, when no branch has it and the server gives none by its id. */
+  /** Ref that has the commit, when no branch has it and the server does not serve commits by id. */
   ref?: string
-  /** A build may want to ask git about itself. What it does to .git must never be read by a git of ours. */
+  /** Keeps .git, since a build may run git. A build may modify it, so Berth's own git must never read it again. */
   keepGitFolder?: boolean
 }
 
 export const mostSubmodules = 100
 export const checkoutDefaults = { timeoutMs: 600_000, depth: 1, maxBytes: 4_000_000_000, maxFiles: 500_000 }
 
-/** One repository that is being made into files: the one that was asked for, or one that it names. */
+/** Settings of one repository's checkout: the requested one, or a submodule. */
 export interface Settings {
   git: SafeGit
   history: History
@@ -31,13 +34,13 @@ export interface Settings {
   wanted: { branch?: string; commit?: string }
   options: CheckoutOptions & typeof checkoutDefaults
   deadline: number
-  /** What is left for it and all that it names. */
+  /** Remaining limits for the repository and its submodules. */
   left: { bytes: number; files: number; submodules: number }
-  /** How many repositories are around it. */
+  /** Nesting depth of the submodule; 0: the requested repository. */
   level: number
 }
 
-/** A commit whose files are there. */
+/** A commit whose files are checked out. */
 export interface Tree extends Settings {
   gitFolder: string
   workTree: string
@@ -47,7 +50,7 @@ export interface Tree extends Settings {
 
 export interface FilledTree {
   commit: string
-  /** From the folder on that was asked for. */
+  /** Paths relative to the requested folder. */
   links: string[]
   warnings: string[]
 }

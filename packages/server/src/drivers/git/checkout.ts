@@ -20,12 +20,12 @@ import { folderBytes, treeContent } from './tree-content.ts'
 
 export interface Checkout {
   commit: string
-  /** Links that lead out of the folder: nobody may follow them on the project's behalf. */
+  /** Symlinks that point outside the folder: they must not be followed on the project's behalf. */
   linksOutside: string[]
   warnings: string[]
 }
 
-/** `intoFolder` (missing or empty before) holds the files of exactly that commit afterwards, or nothing is left behind. */
+/** Checks out exactly that commit into `intoFolder`, which must be missing or empty; on a failure nothing is left behind. */
 export async function checkout(
   parts: { git: SafeGit; history: History },
   remote: GitRemote,
@@ -54,7 +54,7 @@ async function fill(settings: Settings, staging: string): Promise<Checkout> {
   return { commit, linksOutside: await linksOutside(staging, links), warnings }
 }
 
-/** The files of one commit, and below them those of the repositories that it names. */
+/** Checks out one commit, and below it the submodules that it names. */
 async function fillTree(settings: Settings, gitFolder: string, workTree: string): Promise<FilledTree> {
   const { left } = settings
   const commit = await fetchCommit(settings, gitFolder)
@@ -91,7 +91,7 @@ async function fetchCommit(settings: Settings, gitFolder: string): Promise<strin
   }
 }
 
-/** Old servers give only the newest commit of each branch by its id. */
+/** Old servers serve only the newest commit of each branch by its id. */
 const isUnadvertised = (error: unknown) => error instanceof GitError && /unadvertised object/i.test(error.detail)
 
 async function fetchRef(settings: Settings, gitFolder: string, ref: string): Promise<string> {
@@ -99,7 +99,7 @@ async function fetchRef(settings: Settings, gitFolder: string, ref: string): Pro
   return (await runLocal(settings, gitFolder, { args: ['rev-parse', '--verify', 'refs/berth/wanted^{commit}'] })).stdout.trim()
 }
 
-/** Only where that is still the commit: what it was replaced by is another one. */
+/** Fetches a ref and requires that it still points to the commit. */
 async function fetchExactly(settings: Settings, gitFolder: string, ref: string, commit: string): Promise<string> {
   const found = await fetchRef(settings, gitFolder, ref)
   const { shown } = settings.git.address(settings.remote)
@@ -149,7 +149,7 @@ function runLocal(settings: Settings, gitFolder: string, call: Omit<GitCall, 'ti
   return settings.git.run({ ...call, gitFolder, abort: settings.options.abort, timeoutMs: timeLeft(settings) })
 }
 
-/** A meter redraws its line with carriage returns; each drawing is a line here. The server writes some of them. */
+/** A progress meter redraws its line with carriage returns; each redraw becomes a line here. The server writes some of them. */
 function progressLines(remote: GitRemote, receive: CheckoutOptions['onProgress']): ((chunk: Uint8Array) => void) | undefined {
   if (!receive) return undefined
   const decoder = new TextDecoder()
@@ -166,7 +166,7 @@ async function linksOutside(folder: string, links: readonly string[]): Promise<s
   const outside: string[] = []
   for (const link of links) {
     const path = join(root, link)
-    // What leads nowhere is judged by its words.
+    // A dangling symlink is validated by its target text.
     const target = await realpath(path).catch(async () => resolve(dirname(path), await readlink(path).catch(() => '.')))
     if (target !== root && !target.startsWith(root + sep)) outside.push(link)
   }

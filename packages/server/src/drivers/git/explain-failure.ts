@@ -1,11 +1,11 @@
 import { GitAuthFailed, type GitError, GitFailed, GitNotFound, GitUnreachable } from './git-errors.ts'
 import type { RemoteAddress } from './remote.ts'
 
-/** git and ssh speak English here (LC_ALL=C); what they print is the only thing that tells their failures apart. */
+/** Maps git's and ssh's output to an error. They print English (LC_ALL=C); only the output distinguishes their failures. */
 export function explainFailure(words: string, remote: RemoteAddress, hasCredential: boolean): GitError {
   const { shown, host, url } = remote
   const detail = lastWords(words)
-  // A repository may be called openssl or not-found.
+  // The URL is removed, since a repository may be called openssl or not-found.
   const output = words.replaceAll(url, 'URL')
   if (refMissing.test(output)) return new GitNotFound('branch', `${shown} has no such branch`, detail)
   if (commitMissing.test(output)) return new GitNotFound('commit', `${shown} has no such commit`, detail)
@@ -52,7 +52,7 @@ function authWords({ scheme, shown }: RemoteAddress, hasCredential: boolean): st
     : `${shown} needs a ${what}: it is private, or it does not exist`
 }
 
-/** Without progress meters and ssh's banner of at signs. */
+/** The last lines of the output, without progress meters and ssh's banner of at signs. */
 function lastWords(output: string): string {
   const lines = output.split('\n').map((line) => line.trimEnd().split('\r').at(-1)?.trim() ?? '')
   return lines

@@ -1,4 +1,4 @@
-/** What a user can act on. `detail` is git's own last words, with every credential taken out. */
+/** An error that a user can act on. `detail` is the end of git's own output, with every credential removed. */
 export class GitError extends Error {
   override readonly name: string = 'GitError'
   readonly detail: string
@@ -9,7 +9,7 @@ export class GitError extends Error {
   }
 }
 
-/** The address itself is not acceptable; nothing was asked. */
+/** The address itself is not allowed; no request was sent. */
 export class RemoteRefused extends GitError {
   override readonly name = 'RemoteRefused'
 
@@ -18,12 +18,12 @@ export class RemoteRefused extends GitError {
   }
 }
 
-/** The host wants a credential, or another one than it got. */
+/** The host requires a credential, or refused the given one. */
 export class GitAuthFailed extends GitError {
   override readonly name = 'GitAuthFailed'
 }
 
-/** No such repository (or none that the credential may see), branch or commit. */
+/** The repository (or one that the credential may read), branch or commit does not exist. */
 export class GitNotFound extends GitError {
   override readonly name = 'GitNotFound'
   readonly what: 'repository' | 'branch' | 'commit'
@@ -42,7 +42,7 @@ export class GitTimedOut extends GitError {
   override readonly name = 'GitTimedOut'
 }
 
-/** Somebody else may be answering in the host's name: nothing was sent. */
+/** The host has another key than the pinned one, so an attacker may be answering in its place: nothing was sent. */
 export class GitHostKeyChanged extends GitError {
   override readonly name = 'GitHostKeyChanged'
   readonly host: string
@@ -65,7 +65,7 @@ export class GitTooLarge extends GitError {
   override readonly name = 'GitTooLarge'
 }
 
-/** git failed in a way that we have no words for; `detail` has its own. */
+/** git failed for an unknown reason; `detail` has its output. */
 export class GitFailed extends GitError {
   override readonly name = 'GitFailed'
 }

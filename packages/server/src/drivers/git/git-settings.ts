@@ -1,4 +1,7 @@
-/** For every git of ours: nothing of the machine's or a user's settings, no hooks, no prompts, no protocol but the one that a call adds. */
+/**
+ * Config of every git process: no settings of the machine or a user, no hooks, no prompts, and only the protocol that a call
+ * adds.
+ */
 export const constantConfig = [
   'protocol.allow=never',
   'protocol.version=2',
@@ -10,10 +13,10 @@ export const constantConfig = [
   'credential.interactive=never',
   'transfer.credentialsInUrl=die',
   'http.followRedirects=initial',
-  // A server that sends less than this is taken for dead, long before the whole time is over.
+  // Ends a connection to a server that sends less than this, long before the whole timeout.
   'http.lowSpeedLimit=100',
   'http.lowSpeedTime=30',
-  // A server may name other addresses for parts of its answer: none is asked.
+  // A server may name other URLs for parts of its response: none is requested.
   'transfer.bundleURI=false',
   'fetch.uriProtocols=',
   'submodule.recurse=false',

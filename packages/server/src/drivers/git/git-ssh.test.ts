@@ -34,7 +34,7 @@ beforeEach(async () => {
 })
 afterEach(() => server.close())
 
-/** What a git host does: the one command that fetching needs, for a path below our folder. */
+/** Acts as a git host: runs the one command that a fetch needs, for a path below the test folder. */
 function execute(command: string, channel: ServerChannel): void {
   commands.push(command)
   const [, path] = /^git-upload-pack '\/([\w.]+)'$/.exec(command) ?? []

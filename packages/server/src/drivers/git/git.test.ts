@@ -166,7 +166,7 @@ describe('the cache of a remote', () => {
     expect(answers).toEqual([2, 2, 1, 3])
   })
 
-  test('goes when nobody asked for long', async () => {
+  test('is removed when it was not used for long', async () => {
     const own = createGit({ shell: run, workFolder: join(base, 'work-swept') })
     await own.recentCommits(remote(), 'main', 5)
     await own.sweepCaches(60_000, new Date())

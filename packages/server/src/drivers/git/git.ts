@@ -9,29 +9,29 @@ import { SafeGit, type SafeGitOptions } from './safe-git.ts'
 import { forgetKeys } from './ssh-access.ts'
 
 /**
- * Plain git against any https or ssh remote. Every method rejects with one of `git-errors.ts`, with `ProgramMissing`
- * where git or ssh is not installed, or with the abort; no error, URL, argument, log or file ever holds a credential.
+ * Plain git against any https or ssh remote. Every method rejects with an error of `git-errors.ts`, with `ProgramMissing` where
+ * git or ssh is not installed, or with the abort; no error, URL, argument, log or file ever contains a credential.
  */
 export interface Git {
-  /** Throws `RemoteRefused` when the address is not acceptable; asks nobody. */
+  /** Throws `RemoteRefused` when the address is not allowed; sends no request. */
   check(url: string): void
   listRefs(remote: GitRemote, limits?: Limits): Promise<Refs>
-  /** Without a branch: of HEAD. Null when there is no such branch. */
+  /** The newest commit of a branch; without a branch: of HEAD. Null when the branch does not exist. */
   remoteHead(remote: GitRemote, branch?: string, limits?: Limits): Promise<string | null>
-  /** How many commits `to` (whole id) has that `from` has not; null when unknown, never a guess. */
+  /** Number of commits that `to` (whole id) has and `from` has not; null when unknown, never an estimate. */
   commitsBetween(remote: GitRemote, from: string, to: string, limits?: Limits): Promise<number | null>
   /** Newest first; without a branch: of HEAD. */
   recentCommits(remote: GitRemote, branch: string | undefined, limit: number, limits?: Limits): Promise<Commit[]>
-  /** The files of one commit, or of a branch's newest; whole or not at all. */
+  /** Checks out one commit, or the newest of a branch; complete or not at all. */
   checkout(
     remote: GitRemote,
     wanted: { branch?: string; commit?: string },
     intoFolder: string,
     options?: CheckoutOptions,
   ): Promise<Checkout>
-  /** After a host has really changed its SSH key: the next one that it shows is pinned. */
+  /** Forgets the pinned SSH key, after a host has legitimately changed it: the next key that it shows is pinned. */
   forgetHostKey(url: string): Promise<void>
-  /** Removes caches of remotes that nobody asked about for that long. */
+  /** Removes caches of remotes that were not used for that long. */
   sweepCaches(olderThanMs: number, now: Date): Promise<void>
 }
 

@@ -6,11 +6,11 @@ import { GitFailed } from './git-errors.ts'
 import type { RemoteAddress } from './remote.ts'
 import type { SafeGit } from './safe-git.ts'
 
-/** Beyond either, a cache is thrown away: fetching the newest commits again costs less than keeping house. */
+/** Limits above which a cache is deleted: fetching the newest commits again is cheaper than maintaining it. */
 const mostPacks = 50
 const mostBytes = 200_000_000
 
-/** One bare repository per remote, with commits alone. It holds nothing that cannot be fetched again. */
+/** Cache with one bare repository per remote, with commits only. All of it can be fetched again. */
 export class HistoryCache {
   readonly #git: SafeGit
   readonly #folder: string
@@ -21,7 +21,10 @@ export class HistoryCache {
     this.#folder = folder
   }
 
-  /** Gives the remote's repository to `work`, alone. Where git fails for a reason of the repository's own, it is made anew once. */
+  /**
+   * Runs `work` with exclusive access to the remote's repository. Where git fails because the repository is damaged, it is
+   * recreated once.
+   */
   async use<Result>(remote: RemoteAddress, work: (gitFolder: string) => Promise<Result>, abort?: AbortSignal): Promise<Result> {
     const gitFolder = join(this.#folder, `${createHash('sha256').update(remote.url).digest('hex').slice(0, 40)}.git`)
     const attempt = async () => {
@@ -45,7 +48,7 @@ export class HistoryCache {
     )
   }
 
-  /** Removes what was not used for that long. */
+  /** Removes caches that were not used for that long. */
   async sweep(olderThanMs: number, now: Date): Promise<void> {
     for (const name of await readdir(this.#folder).catch(() => [])) {
       const path = join(this.#folder, name)
@@ -79,8 +82,8 @@ export class HistoryCache {
 const remove = (path: string) => rm(path, { recursive: true, force: true })
 
 /**
- * A git that was killed leaves its lock files, and every later one stops at them. Nobody else works here: the turns see to that.
- * Half a pack is not in the way, but it fills the disk.
+ * Removes lock files that a killed git process left, which would stop every later one. The mutex guarantees that no other
+ * process works here. Incomplete packs are removed, since they fill the disk.
  */
 async function removeLeftovers(gitFolder: string): Promise<void> {
   for (const name of await readdir(gitFolder, { recursive: true })) {

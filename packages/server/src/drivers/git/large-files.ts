@@ -14,7 +14,7 @@ interface Pointer {
 
 const atOnce = 50
 
-/** Puts the files themselves where a commit has pointers of Git LFS. Gives what the one who deploys should know. */
+/** Replaces Git LFS pointers by their files. Returns warnings for the user who deploys. */
 export async function fetchLargeFiles(tree: Tree): Promise<string[]> {
   const pointers = await findPointers(tree)
   if (pointers.length === 0) return []
@@ -39,7 +39,7 @@ export async function fetchLargeFiles(tree: Tree): Promise<string[]> {
   return []
 }
 
-/** Only where some .gitattributes asks for it: a file that merely looks like a pointer is a file. */
+/** Searches only where a .gitattributes enables LFS: a file that merely looks like a pointer is left alone. */
 async function findPointers({ run, commit, workTree }: Tree): Promise<Pointer[]> {
   const found = async (pattern: string, ...paths: string[]) => {
     const args = ['grep', '-l', '-z', '-I', '-E', '-e', pattern, commit, '--', ...paths]
@@ -60,7 +60,7 @@ async function findPointers({ run, commit, workTree }: Tree): Promise<Pointer[]>
   return pointers
 }
 
-/** The name is the hash of what it holds, so nobody on the way can put something else in its place. */
+/** The object's name is the hash of its content, so a server or proxy cannot substitute other content. */
 async function receive(tree: Tree, answer: LargeObject & { href: string; headers: Record<string, string> }, file: string) {
   const abort = AbortSignal.any([AbortSignal.timeout(timeLeft(tree)), ...(tree.options.abort ? [tree.options.abort] : [])])
   const { response, end } = await openObject(tree, answer, abort)
@@ -87,7 +87,7 @@ async function receive(tree: Tree, answer: LargeObject & { href: string; headers
     throw new GitError(`The file ${answer.oid.slice(0, 12)} from Git LFS is not the one that its pointer names`)
 }
 
-/** Over the pointer itself: no link is followed, in the name or on the way there. */
+/** Overwrites the pointer itself: no symlink is followed, in the name or on the path. */
 async function replace({ workTree }: Tree, path: string, file: string): Promise<void> {
   const target = join(await realpath(workTree), path)
   if ((await realpath(target).catch(() => '')) !== target) throw new GitError(`${path} is a link, and no file of Git LFS`)

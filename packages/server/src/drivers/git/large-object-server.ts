@@ -14,7 +14,7 @@ const longestAnswer = 5_000_000
 const mostRedirects = 3
 const mediaType = 'application/vnd.git-lfs+json'
 
-/** The batch call of Git LFS: where each of these objects is to be had. */
+/** The batch call of Git LFS: returns the URL of each object. */
 export async function askForObjects(tree: Tree, objects: readonly LargeObject[]) {
   const url = `${tree.url.replace(/\/+$/, '').replace(/(\.git)?$/, '.git')}/info/lfs/objects/batch`
   const abort = AbortSignal.any([
@@ -63,7 +63,7 @@ function placesIn(text: string, asked: readonly LargeObject[], host: string) {
   })
 }
 
-/** What was told is as little trusted as any address: it is judged, and so is each place that it sends on to. */
+/** Downloads an object. The URL is untrusted: it is checked, and so is each redirect. */
 export async function openObject(
   tree: Tree,
   { href, headers }: { href: string; headers: Record<string, string> },
@@ -83,7 +83,7 @@ export async function openObject(
   throw new GitError(`${hostOf(url)} sends from one address to the next for a file in Git LFS`)
 }
 
-/** Our token is for the repository's own host alone. */
+/** The token is sent to the repository's own host only. */
 function authorization({ remote, url }: Tree, to: string): Record<string, string> {
   const { credential } = remote
   if (!credential || URL.parse(to)?.origin !== new URL(url).origin) return {}
@@ -98,7 +98,7 @@ async function send(
 ) {
   const url = URL.parse(request.url)
   if (!url) throw new RemoteRefused('cannot be read')
-  // Queries carry the storage's own signature, which no git address has.
+  // A query may carry the storage's own signature, which a git address never has.
   if (git.parse(`${url.protocol}//${url.host}${url.pathname}`).scheme === 'ssh') throw new RemoteRefused('is no web address')
   const host = url.hostname.replace(/^\[|\]$/g, '')
   try {

@@ -88,7 +88,7 @@ describe('submodules', () => {
     expect(other.requests.filter(({ authorization }) => authorization)).toEqual([])
   })
 
-  test('of a commit that nobody vouches for get no token at the same host either', async () => {
+  test('without `credentialFor` get no token at the same host either', async () => {
     const part = await repository('private')
     const url = await naming('../private.git', await part.commit('main', { a: 'private' }))
     await expect(checkOut(url, {})).rejects.toThrow(/The submodule libs\/part could not be fetched/)

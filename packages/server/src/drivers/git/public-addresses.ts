@@ -6,7 +6,7 @@ import { GitUnreachable, RemoteRefused } from './git-errors.ts'
 
 const inside = 'leads to no public network'
 
-/** For a service that strangers use: git may ask a host only when every address of its name is a public one. */
+/** Resolver for a service with untrusted users: git may connect to a host only when every address of its name is public. */
 export const publicAddresses =
   (resolve: Resolve) =>
   async (host: string, abort: AbortSignal = AbortSignal.timeout(10_000)): Promise<readonly string[]> => {
@@ -16,15 +16,18 @@ export const publicAddresses =
     return addresses
   }
 
-/** What the words alone tell: an address inside, the machine's own name, or a spelling that another program may read as an address. */
+/**
+ * Refuses by the text alone: a private address, the machine's own name, or a spelling that another program may read as an
+ * address.
+ */
 export function refuseInsideHost(given: string): void {
   const host = given.replace(/^\[|\]$/g, '').toLowerCase()
   if (isIP(host) ? reachOf(host) !== 'public' : isOwnName(host)) throw new RemoteRefused(inside)
 }
 
 /**
- * `localhost.` and `git.example.` would be looked up by us under one name and by git's library under another. A name that
- * ends in a number (`2130706433`, `0x7f.1`, `10.1`) is an address to every old resolver.
+ * `localhost.` and `git.example.` would be resolved by Berth under one name and by git's library under another. A name that
+ * ends in a number (`2130706433`, `0x7f.1`, `10.1`) is an address to old resolvers.
  */
 function isOwnName(host: string): boolean {
   const last = host.split('.').at(-1) ?? ''

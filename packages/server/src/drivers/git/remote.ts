@@ -4,13 +4,13 @@ import { RemoteRefused } from './git-errors.ts'
 export interface GitRemote {
   /** https://host/path, ssh://user@host/path or user@host:path; http only to the machine itself and to allowed hosts. */
   url: string
-  /** For https. The user name counts little to most hosts, but must not be empty. */
+  /** Credential for https. Most hosts ignore the user name, but it must not be empty. */
   credential?: { username?: string; token: Secret }
-  /** For ssh: a private key without a passphrase. */
+  /** Private key for ssh, without a passphrase. */
   sshKey?: Secret
 }
 
-/** A remote that has passed every check: nothing in it can be read as an option, a command or a credential. */
+/** A remote that has passed every check: no part of it can be read as an option, a command or a credential. */
 export interface RemoteAddress {
   scheme: 'https' | 'http' | 'ssh'
   host: string
@@ -70,7 +70,7 @@ function parseSsh(url: string): RemoteAddress {
   return { scheme: 'ssh', host, port, url: `ssh://${user ? `${user}@` : ''}${where}${path}`, shown: `${where}${path}` }
 }
 
-/** git@host:owner/repo.git. A bare word before the colon would be a drive or a path more often than a host. */
+/** Parses git@host:owner/repo.git. A word without a dot before the colon is more often a drive or a path than a host. */
 function parseScpLike(url: string): RemoteAddress {
   const [, user, givenHost, path] = scpLike.exec(url) ?? []
   if (givenHost === undefined || path === undefined || (user === undefined && !givenHost.includes('.'))) {

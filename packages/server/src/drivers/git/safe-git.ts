@@ -14,20 +14,20 @@ import { offeredKey, pinnedKeys, prepareSsh, sshWrapperScript } from './ssh-acce
 
 export interface SafeGitOptions {
   shell: RunCommand
-  /** Ours alone: scripts, pinned host keys, caches and what a run needs. Absolute. */
+  /** Absolute path of Berth's own folder: scripts, pinned host keys, caches and temporary files of a run. */
   workFolder: string
-  /** Beside the machine itself, hosts that may be asked without encryption. */
+  /** Hosts, besides this machine, that may be used without encryption. */
   allowedHttpHosts?: readonly string[]
   /**
-   * The addresses that a host may be reached at, or a rejection when it may not be. git then connects to these and no others,
-   * whatever the name means a moment later, and follows no redirect.
+   * Resolves a host to its allowed addresses, or rejects. git then connects only to these, also if the name changes its address
+   * a moment later, and follows no redirect.
    */
   permittedAddresses?: (host: string, abort?: AbortSignal) => Promise<readonly string[]>
 }
 
 export interface GitCall {
   args: readonly string[]
-  /** Without it, git may not use the network. */
+  /** Absent: git may not use the network. */
   remote?: GitRemote
   gitFolder?: string
   workTree?: string
@@ -42,7 +42,7 @@ export interface GitCall {
 const defaultUsername = 'x-access-token'
 const defaultOutputBytes = 1_000_000
 
-/** Runs git with nothing of the machine's or the user's settings, no hooks, no prompts, and one allowed protocol. */
+/** Runs git without settings of the machine or the user, without hooks and prompts, and with one allowed protocol. */
 export class SafeGit {
   readonly #options: SafeGitOptions
   readonly #folders: { home: string; run: string; bin: string }
@@ -70,14 +70,14 @@ export class SafeGit {
     return address
   }
 
-  /** Where a host may be reached; undefined: anywhere that its name leads. */
+  /** Allowed addresses of a host; undefined: all addresses of its name. */
   async permitted(host: string, abort?: AbortSignal): Promise<readonly string[] | undefined> {
     const addresses = await this.#options.permittedAddresses?.(host.replace(/^\[|\]$/g, ''), abort)
     if (addresses?.length === 0) throw new RemoteRefused('may not be reached from here')
     return addresses
   }
 
-  /** An address that a repository names: as acceptable as one that a person gives, or `RemoteRefused`. */
+  /** Parses an address that a repository names, with the checks of an address that a user gives; throws `RemoteRefused`. */
   parse(url: string): RemoteAddress {
     return parseRemote(url, this.#options.allowedHttpHosts)
   }
@@ -113,7 +113,7 @@ export class SafeGit {
     const { scheme, host, port } = address
     const addresses = await this.permitted(host, abort)
     if (scheme === 'ssh') return this.#sshAccess(remote, address, runFolder, addresses?.[0])
-    // An address that stands in the URL itself means the same at any time.
+    // A literal address in the URL cannot change its meaning.
     const pinned = isIP(host.replace(/^\[|\]$/g, ''))
       ? undefined
       : addresses?.map((ip) => (ip.includes(':') ? `[${ip}]` : ip)).join(',')
@@ -121,7 +121,7 @@ export class SafeGit {
       config: [
         `protocol.${scheme}.allow=always`,
         ...(pinned ? [`http.curloptResolve=${host}:${port}:${pinned}`] : []),
-        // A proxy would look the name up again, behind our check.
+        // A proxy would resolve the name again, after the check.
         ...(addresses ? ['http.followRedirects=false', 'http.proxy='] : []),
         ...(remote.credential ? [credentialHelperConfig] : []),
       ],
@@ -158,7 +158,7 @@ export class SafeGit {
     return explainFailure(output, address, Boolean(address.scheme === 'ssh' ? call.remote?.sshKey : call.remote?.credential))
   }
 
-  /** Once in the life of the process; tried again after a failure. */
+  /** Runs once per process; retried after a failure. */
   #whenReady(): Promise<void> {
     this.#ready ??= this.#prepare().catch((error) => {
       this.#ready = undefined
@@ -184,7 +184,7 @@ interface Access {
 
 const noAccess: Access = { config: [], env: { GIT_NO_LAZY_FETCH: '1' } }
 
-/** Whole or not at all, and never written while a git of ours may be reading it. */
+/** Replaces the script atomically, so that a running git never reads half of it. */
 async function installScript(path: string, text: string): Promise<void> {
   const fresh = `${path}.${randomUUID()}`
   await writeFile(fresh, text, { mode: 0o700 })
@@ -192,7 +192,7 @@ async function installScript(path: string, text: string): Promise<void> {
   await rename(fresh, path)
 }
 
-/** git prints no credential of its own accord; a server may print back what it was sent. */
+/** git itself prints no credential, but a server may echo what it was sent. */
 export function scrubbed(output: string, remote: GitRemote | undefined): string {
   const token = remote?.credential?.token.reveal()
   const username = remote?.credential?.username ?? defaultUsername

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Secret } from '../../platform/secrets/secret.ts'
 import type { RemoteAddress } from './remote.ts'
 
-/** git calls it in place of ssh; the settings are in a file, because git gives it nothing but the host and the command. */
+/** Script that git calls in place of ssh; the settings are in a file, because git passes only the host and the command. */
 export const sshWrapperScript = `#!/bin/sh
 exec ssh -F "$BERTH_SSH_CONFIG" "$@"
 `
@@ -12,11 +12,11 @@ exec ssh -F "$BERTH_SSH_CONFIG" "$@"
 export interface SshFiles {
   wrapperPath: string
   knownHostsPath: string
-  /** A private folder of this one run, removed afterwards. */
+  /** Private folder of this run, removed afterwards. */
   runFolder: string
 }
 
-/** Nothing of the machine's own ssh is used: neither its settings, its keys, its agent nor the hosts that it knows. */
+/** Prepares ssh without the machine's own settings, keys, agent and known hosts. */
 export async function prepareSsh(
   remote: RemoteAddress,
   { key, address, files }: { key?: Secret; address?: string; files: SshFiles },
@@ -35,7 +35,7 @@ export async function prepareSsh(
   return { GIT_SSH: files.wrapperPath, GIT_SSH_VARIANT: 'ssh', BERTH_SSH_CONFIG: configPath }
 }
 
-/** The first key that a host shows is pinned; another one later is refused. */
+/** Pins the first key of a host; another key is refused later. */
 const constantSettings = [
   'StrictHostKeyChecking accept-new',
   'GlobalKnownHostsFile none',
@@ -57,7 +57,7 @@ const constantSettings = [
   'LogLevel ERROR',
 ]
 
-/** The fingerprints that are pinned for the remote's host. */
+/** The pinned fingerprints of the remote's host. */
 export async function pinnedKeys(remote: RemoteAddress, knownHostsPath: string): Promise<string[]> {
   const lines = await readLines(knownHostsPath)
   const blobs = lines.filter((line) => isOf(remote, line)).map((line) => line.split(' ')[2] ?? '')
@@ -73,7 +73,7 @@ export async function forgetKeys(remote: RemoteAddress, knownHostsPath: string):
   await rename(`${knownHostsPath}.new`, knownHostsPath)
 }
 
-/** What ssh says of the key that it refused. */
+/** The fingerprint of the refused key in ssh's output. */
 export const offeredKey = (output: string): string | null => /(SHA256:[A-Za-z0-9+/]+)/.exec(output)?.[1] ?? null
 
 const knownAs = ({ host, port }: RemoteAddress) => (port === 22 ? host : `[${host}]:${port}`)
@@ -82,5 +82,5 @@ const isOf = (remote: RemoteAddress, line: string) => line.split(' ', 1)[0] === 
 
 const readLines = async (path: string) => (await readFile(path, 'utf8').catch(() => '')).split('\n')
 
-/** ssh expands % and $ in these paths; the work folder is checked to hold neither them nor quotes. */
+/** ssh expands % and $ in these paths; the work folder was checked to contain neither them nor quotes. */
 const quoted = (path: string) => `"${path}"`

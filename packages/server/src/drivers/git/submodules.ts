@@ -13,8 +13,8 @@ interface Submodule {
 const deepest = 5
 
 /**
- * The repositories that a commit names, each at exactly the commit that it names. Their addresses were written by whoever wrote
- * the commit: each is judged like the repository's own, and gets a credential only from whoever knows what that may open.
+ * Fetches the submodules of a commit, each at exactly the commit that is named. The author of the commit chose their addresses,
+ * so each is checked like the repository's own, and gets a credential only if `credentialFor` returns one.
  */
 export async function fetchSubmodules(
   tree: Tree,
@@ -53,7 +53,7 @@ async function fetchOne(
   const address: RemoteAddress = git.parse(submoduleUrl(written, tree.url))
   options.onProgress?.(`Fetching the submodule ${path} from ${address.shown}`)
   const workTree = join(await realpath(tree.workTree), path)
-  // git makes the empty folder; a link in its place or on the way there would lead elsewhere.
+  // git creates the empty folder; a symlink in its place or on its path would lead outside.
   if ((await realpath(workTree).catch(() => '')) !== workTree) throw new GitError('its place in the folder is taken by a link')
   const credential = await options.credentialFor?.(address.url)
   const settings: Settings = {
@@ -66,7 +66,7 @@ async function fetchOne(
   return fill(settings, join(tree.gitFolder, 'berth', String(tree.left.submodules), '.git'), workTree)
 }
 
-/** Path → address, as git itself reads the file. Nothing else that it says is heeded. */
+/** Path to address, as git itself parses the file. All other settings in it are ignored. */
 async function readUrls({ run, commit }: Tree): Promise<Map<string, string>> {
   const args = ['config', '--blob', `${commit}:.gitmodules`, '--null', '--list']
   const { stdout, exitCode } = await run({ args, acceptExitCodes: [0, 1, 128], maxOutputBytes: 1_000_000 })

@@ -12,8 +12,8 @@ export interface TreeContent {
 }
 
 /**
- * Looks over a commit before it becomes files. A few kilobytes of git can name one file a billion times;
- * the listing is stopped where a limit is passed.
+ * Lists a commit before it is checked out. A few kilobytes of git objects can name one file a billion times, so the listing
+ * stops when a limit is exceeded.
  */
 export async function treeContent(
   run: (call: Omit<GitCall, 'timeoutMs'>) => Promise<CommandResult>,
@@ -45,7 +45,7 @@ export async function treeContent(
   return content
 }
 
-/** Of the files right in the folder; those that vanish meanwhile count nothing. */
+/** Total size of the files directly in the folder; files that disappear meanwhile count as 0. */
 export async function folderBytes(folder: string): Promise<number> {
   const names = await readdir(folder).catch(() => [])
   const sizes = await Promise.all(

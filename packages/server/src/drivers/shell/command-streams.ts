@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { OutputReceiver } from './command.ts'
 import { untilAborted } from './until-aborted.ts'
 
-/** Tells when the pipes of a command that is over hold nothing more, although somebody keeps them open. */
+/** Detects that the pipes of an exited command hold no more data, although another process keeps them open. */
 export class OutputActivity {
   #chunks = 0
   #receiving = 0
@@ -19,7 +19,7 @@ export class OutputActivity {
     }
   }
 
-  /** Resolves when for a second no chunk came and no receiver was at work. */
+  /** Resolves when for a second no chunk arrived and no receiver was running. */
   async idle(): Promise<void> {
     for (let seen = this.#chunks, quiet = 0; quiet < 20; quiet += 1) {
       await setTimeout(50, undefined, { ref: false })
@@ -29,7 +29,7 @@ export class OutputActivity {
   }
 }
 
-/** Reads until the stream ends or is cut; rejects only with what the receiver throws. */
+/** Reads until the stream ends or is closed; rejects only with the receiver's error. */
 export async function collectOutput(
   stream: Readable,
   activity: OutputActivity,
@@ -46,8 +46,8 @@ export async function collectOutput(
 }
 
 /**
- * A command may end without reading its input: that is its own affair, and a source that has nothing to say is then not waited for.
- * Rejects only with what the source throws.
+ * Feeds the command's stdin. A command may exit without reading its input, which is not an error; the source is then not waited
+ * for. Rejects only with the source's error.
  */
 export async function feedInput(input: string | Uint8Array | AsyncIterable<Uint8Array>, stdin: Writable): Promise<void> {
   const closed = new AbortController()

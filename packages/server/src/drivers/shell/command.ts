@@ -1,29 +1,32 @@
-/** A command is words, not a string: nothing in it is ever read by a shell. */
+/** A command is a list of arguments, not a string: no shell ever parses it. */
 export interface Command {
   program: string
   args: string[]
-  /** Beside the few variables that every command inherits; these win. */
+  /** Variables in addition to the few that every command inherits; these take precedence. */
   env?: Record<string, string>
   cwd?: string
 }
 
-/** A promise is waited for before more is read, so a slow receiver slows the command down instead of filling memory. */
+/** A returned promise is awaited before more is read, so a slow receiver slows the command down instead of filling memory. */
 export type OutputReceiver = (chunk: Uint8Array) => void | Promise<void>
 
 export interface RunOptions {
   abort?: AbortSignal
   timeoutMs: number
-  /** What is kept of each stream: the first bytes of stdout, the last ones of stderr. The rest is read and dropped. */
+  /** Bytes kept of each stream: the first of stdout, the last of stderr. The rest is read and dropped. */
   maxOutputBytes: number
   onStdout?: OutputReceiver
   onStderr?: OutputReceiver
-  /** Without it, stdin is empty. */
+  /** Absent: stdin is empty. */
   input?: string | Uint8Array | AsyncIterable<Uint8Array>
-  /** Can be read once from file descriptor 3, by the command or by what it starts; it is in no argv, variable or file. */
+  /**
+   * Secret that the command or its child processes can read once from file descriptor 3; it is in no argument, variable or
+   * file.
+   */
   secretInput?: string
-  /** Other exit codes reject with `CommandFailed`. Left out: 0. */
+  /** Other exit codes reject with `CommandFailed`. Default: 0. */
   acceptExitCodes?: readonly number[] | 'any'
-  /** Between TERM and KILL when the command must end. */
+  /** Time between SIGTERM and SIGKILL when the command must end. */
   graceMs?: number
 }
 
@@ -33,12 +36,12 @@ export interface CommandResult {
   signal: NodeJS.Signals | null
   stdout: string
   stderr: string
-  /** True when `stdout` or `stderr` is not the whole of it. */
+  /** True when `stdout` or `stderr` is incomplete. */
   truncated: boolean
 }
 
 /**
- * Runs a command in a process group of its own. When it settles, the command is over, also what it has started and left in its group.
- * Rejects with one of `command-errors.ts`, or with what a receiver or the input threw.
+ * Runs a command in its own process group. When it settles, the command and all processes left in its group have ended. Rejects
+ * with an error of `command-errors.ts`, or with an error of a receiver or the input.
  */
 export type RunCommand = (command: Command, options: RunOptions) => Promise<CommandResult>

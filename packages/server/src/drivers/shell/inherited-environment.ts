@@ -1,6 +1,6 @@
 /**
- * What a command inherits from the control plane, and nothing else: our own settings and keys are in our environment.
- * Programs find each other, speak the machine's language, trust its certificates and use its proxy.
+ * The only variables that a command inherits from the control plane, whose environment also contains Berth's own settings and
+ * keys. They let programs find each other, use the machine's locale, trust its certificates and use its proxy.
  */
 const inheritedNames = [
   'PATH',
@@ -32,7 +32,7 @@ const inheritedNames = [
   'no_proxy',
 ] as const
 
-/** A machine that sets no PATH still has its programs at the usual places. */
+/** Default for a machine without a PATH. */
 const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 export function inheritedEnvironment(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {

@@ -2,8 +2,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 
 /**
- * The processes that one command has started. The kernel does not give the group's number to another process
- * while one of its members lives, so a signal cannot reach a stranger.
+ * The processes of one command. The kernel does not reuse the group's id while one of its members lives, so a signal cannot
+ * reach an unrelated process.
  */
 export class ProcessGroup {
   readonly #id: number
@@ -18,7 +18,7 @@ export class ProcessGroup {
     if (live.size === 1) process.on('exit', killAll)
   }
 
-  /** Asks the whole group to end, and ends what is left of it after the grace. */
+  /** Sends SIGTERM to the whole group, and SIGKILL to the remaining processes after the grace period. */
   end(): void {
     if (this.#killTimer || this.#isGone) return
     this.signal('SIGTERM')
@@ -26,15 +26,15 @@ export class ProcessGroup {
   }
 
   /**
-   * Resolves when no process of the group is left; the remaining ones get the grace, then KILL.
-   * A process that is stuck in the kernel is not waited for.
+   * Resolves when no process of the group is left; the remaining ones get the grace period, then SIGKILL. A process that is
+   * stuck in the kernel is not waited for.
    */
   async gone(): Promise<void> {
     const patienceMs = this.#graceMs + afterKillMs
     let pollMs = 1
     for (let waitedMs = 0; waitedMs < patienceMs && (await this.#isAlive()); waitedMs += pollMs) {
       this.end()
-      // What ends with its leader, as a namespace does, is gone within a moment.
+      // Processes that end with their leader, as in a PID namespace, exit within a moment.
       pollMs = Math.min(pollMs * 2, longestPollMs)
       await setTimeout(pollMs)
     }
@@ -48,7 +48,7 @@ export class ProcessGroup {
     return this.signal(0) && (await hasLivingMember(this.#id))
   }
 
-  /** False when no process of the group exists any more. */
+  /** False when the group has no process any more. */
   signal(signal: NodeJS.Signals | 0): boolean {
     try {
       process.kill(-this.#id, signal)
@@ -60,16 +60,16 @@ export class ProcessGroup {
 }
 
 const longestPollMs = 20
-/** How long a process that got KILL may take to vanish before we go on without it. */
+/** Longest wait for a process to disappear after SIGKILL. */
 export const afterKillMs = 2_000
 
-/** A control plane that ends in order takes its commands along; they lead their own groups and would live on. */
+/** Groups that are killed when the control plane exits; they lead their own groups and would otherwise survive it. */
 const live = new Set<ProcessGroup>()
 const killAll = () => {
   for (const group of live) group.signal('SIGKILL')
 }
 
-/** The dead whom nobody has buried yet still answer signals: in a container without an init, for ever. */
+/** Whether a member is alive. Zombies still accept signals: in a container without an init, they stay for ever. */
 async function hasLivingMember(groupId: number): Promise<boolean> {
   const ids = await readdir('/proc').catch(() => null)
   if (!ids) return true
@@ -77,7 +77,7 @@ async function hasLivingMember(groupId: number): Promise<boolean> {
     ids.filter((id) => /^\d+$/.test(id)).map((id) => readFile(`/proc/${id}/stat`, 'utf8').catch(() => '')),
   )
   return states.some((stat) => {
-    // "pid (name) state parent group …", where the name may hold spaces and parentheses.
+    // Format: "pid (name) state parent group …", where the name may contain spaces and parentheses.
     const [state, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return Number(group) === groupId && state !== 'Z' && state !== 'X'
   })

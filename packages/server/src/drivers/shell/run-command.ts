@@ -8,7 +8,7 @@ import { collectOutput, feedInput, feedSecret, OutputActivity } from './command-
 import { inheritedEnvironment } from './inherited-environment.ts'
 import { afterKillMs, ProcessGroup } from './process-group.ts'
 
-/** `environment` is the control plane's own; commands get the few variables of it that `inherited-environment.ts` names. */
+/** `environment` is the control plane's own; commands get only the variables of it that `inherited-environment.ts` names. */
 export function createRunCommand(environment: Readonly<Record<string, string | undefined>>): RunCommand {
   const inherited = inheritedEnvironment(environment)
   return async (command, options) => {
@@ -19,7 +19,7 @@ export function createRunCommand(environment: Readonly<Record<string, string | u
 }
 
 const defaultGraceMs = 5_000
-/** The longest that a timer of Node can wait; beyond it, it would fire at once. */
+/** Longest delay of a Node timer; a longer one would fire at once. */
 const longestTimerMs = 2 ** 31 - 1
 const messageBytes = 8_192
 
@@ -56,7 +56,7 @@ interface Exit {
   signal: NodeJS.Signals | null
 }
 
-/** One command from its start to its end. */
+/** A command from its start to its end. */
 class Running {
   readonly #command: Command
   readonly #options: RunOptions
@@ -145,7 +145,7 @@ class Running {
     this.#ending = why
     this.#stopped.resolve()
     this.#group.end()
-    // Neither a process that is stuck in the kernel nor a receiver that never returns holds the caller longer.
+    // Limits the wait for a process that is stuck in the kernel, or for a receiver that never returns.
     const giveUp = () => {
       this.#exit.resolve({ exitCode: null, signal: 'SIGKILL' })
       this.#gaveUp.resolve()
@@ -153,7 +153,7 @@ class Running {
     setTimeout(giveUp, this.#graceMs + afterKillMs).unref()
   }
 
-  /** A process that has left the group may hold the pipes open for ever; the command is over without it. */
+  /** A process that has left the group may hold the pipes open for ever; the command has ended without it. */
   #cutStreams(): void {
     for (const stream of this.#child.stdio) stream?.destroy()
   }

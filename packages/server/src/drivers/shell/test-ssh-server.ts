@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import ssh2, { type AuthContext, type Connection, type ServerChannel } from 'ssh2'
 
-/** Test support: a real SSH server on loopback that knows one key and hands every command to `execute`. */
+/** Test support: a real SSH server on loopback that accepts one key and passes every command to `execute`. */
 export interface SshServer {
   port: number
-  /** The host's own key as `SHA256:…`, and how often somebody knocked. */
+  /** The host key as `SHA256:…`. */
   fingerprint: string
   logins: { user: string; accepted: boolean }[]
   close(): Promise<void>
@@ -16,7 +16,7 @@ export interface KeyPair {
   publicKey: string
 }
 
-/** One in some 300 Ed25519 keys that ssh2 1.17.0 makes is malformed, and its own parser says so. */
+/** Creates a key pair. About one in 300 Ed25519 keys of ssh2 1.17.0 is malformed, which its own parser detects. */
 export function makeKeyPair(): KeyPair {
   const { private: privateKey, public: publicKey } = ssh2.utils.generateKeyPairSync('ed25519')
   return ssh2.utils.parseKey(privateKey) instanceof Error ? makeKeyPair() : { privateKey, publicKey }

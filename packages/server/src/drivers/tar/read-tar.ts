@@ -1,16 +1,16 @@
 import { block, decodeHeader, decodeRecords, type TarHeader } from './tar-header.ts'
 
-/** Names are not longer than some KiB: more is somebody who wants our memory. */
+/** Limit of an extended header. Names have at most some KiB; a longer one is an attack on memory. */
 const longestExtension = 1024 * 1024
 const cutOff = 'The tar archive is cut off'
 
 export interface TarEntry {
   header: TarHeader
-  /** As it comes, in pieces as large as the source's; what is left when the next entry is asked for is skipped. */
+  /** The content as a stream, in chunks of the source; unread content is skipped when the next entry is requested. */
   content: AsyncIterable<Uint8Array>
 }
 
-/** The entries of an archive that goes by. Nothing is copied but headers. Throws when it is cut off or is no tar. */
+/** Reads the entries of a tar stream. Only headers are copied. Throws when the archive is truncated or is not a tar. */
 export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<TarEntry, void, void> {
   const bytes = new Bytes(source)
   const everywhere = new Map<string, string>()
@@ -46,7 +46,7 @@ async function extension(bytes: Bytes, { flag, size }: { flag: string; size: num
   return new Map([[flag === 'L' ? 'path' : 'linkpath', content.toString('latin1', 0, end === -1 ? content.length : end)]])
 }
 
-/** Returns how many bytes of content follow. */
+/** Applies extended headers; returns the number of content bytes that follow. */
 function apply(header: TarHeader, everywhere: Map<string, string>, here: Map<string, string>): number {
   const told = (key: string) => here.get(key) ?? everywhere.get(key)
   header.name = told('path') || header.name
@@ -97,7 +97,7 @@ class Bytes {
     this.#source = source[Symbol.asyncIterator]()
   }
 
-  /** At least one byte. */
+  /** Returns at least one byte. */
   async some(most: number): Promise<Uint8Array> {
     if (!(await this.#more())) throw new Error(cutOff)
     const piece = this.#chunk.subarray(0, most)
@@ -105,7 +105,7 @@ class Bytes {
     return piece
   }
 
-  /** Null: it has ended before the first of them. */
+  /** Null: the source has ended before the first of them. */
   async exactly(count: number): Promise<Buffer | null> {
     const gathered = Buffer.alloc(count)
     for (let at = 0; at < count; ) {

@@ -4,13 +4,16 @@ import { encodeHeader, fillAfter, type TarHeader, tarEnd } from './tar-header.ts
 
 type HeaderOf = (header: TarHeader) => Awaitable<TarHeader | null>
 
-/** The same archive with other headers; an entry for which there is none is left out. Names that are not text stay what they are. */
+/**
+ * Rewrites the headers of an archive; an entry whose new header is null is left out. Names that are not valid text are
+ * preserved.
+ */
 export async function* rewriteTar(tar: AsyncIterable<Uint8Array>, headerOf: HeaderOf): AsyncGenerator<Uint8Array> {
   yield* rewriteEntries(tar, headerOf)
   yield tarEnd
 }
 
-/** Without the mark of its end, so that others may follow. */
+/** Rewrites entries without the end-of-archive mark, so that others may follow. */
 export async function* rewriteEntries(tar: AsyncIterable<Uint8Array>, headerOf: HeaderOf): AsyncGenerator<Uint8Array> {
   for await (const { header, content } of readTar(tar)) {
     const kept = await headerOf(header)

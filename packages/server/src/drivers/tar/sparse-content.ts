@@ -1,6 +1,6 @@
 import { block } from './tar-header.ts'
 
-/** More pieces than this in one file, and somebody wants our memory. */
+/** Limit of pieces in one file; more is an attack on memory. */
 const mostPieces = 1_000_000
 const longestNumber = 20
 
@@ -9,7 +9,7 @@ export interface Piece {
   bytes: Uint8Array
 }
 
-/** The bytes of an ordinary file. */
+/** The bytes of a regular file. */
 export async function* inOrder(content: AsyncIterable<Uint8Array>): AsyncGenerator<Piece> {
   let at = 0
   for await (const bytes of content) {
@@ -19,8 +19,8 @@ export async function* inOrder(content: AsyncIterable<Uint8Array>): AsyncGenerat
 }
 
 /**
- * The bytes of a file with holes, each with its place. The content begins with lines of numbers, filled up to a whole block: how many
- * pieces there are, then the place and the length of each. Their bytes follow.
+ * The bytes of a sparse file, each with its offset. The content begins with lines of numbers, padded to a whole block: the
+ * number of pieces, then the offset and the length of each. Their bytes follow.
  */
 export async function* piecesOf(content: AsyncIterable<Uint8Array>, realSize: number): AsyncGenerator<Piece> {
   const reader = new Reader(content)
@@ -55,7 +55,7 @@ class Reader {
     this.#source = content[Symbol.asyncIterator]()
   }
 
-  /** At least one byte. */
+  /** Returns at least one byte. */
   async some(most: number): Promise<Uint8Array> {
     while (this.#chunk.length === 0) {
       const next = await this.#source.next()
@@ -68,7 +68,7 @@ class Reader {
     return piece
   }
 
-  /** A line of digits. */
+  /** Reads a line of digits. */
   async number(): Promise<number> {
     let digits = ''
     for (;;) {

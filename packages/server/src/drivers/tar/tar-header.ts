@@ -1,6 +1,6 @@
 /**
- * Headers of tar archives, byte for byte. Names are strings with one character a byte (latin1): on Linux a name is any bytes, and
- * what is read as text and written again would be another name. `asText` is for people.
+ * Headers of tar archives. Names are strings with one character per byte (latin1): on Linux a name is any bytes, and decoding
+ * it as text and encoding it again would change it. `asText` is for display.
  */
 export const block = 512
 
@@ -13,7 +13,7 @@ export interface TarHeader {
   gid: number
   mtime: Date
   linkname: string
-  /** Of a file with holes, whose content is a list of where its bytes are, and these bytes: how long it is. See `sparse-content.ts`. */
+  /** Size of a sparse file, whose content is a map of its data and the data. See `sparse-content.ts`. */
   sparse?: { realSize: number }
 }
 
@@ -32,7 +32,7 @@ export type TarType = (typeof types)[keyof typeof types] | 'other'
 export const asText = (name: string): string => Buffer.from(name, 'latin1').toString('utf8')
 export const asBytes = (name: string): Buffer => Buffer.from(name, 'latin1')
 
-/** Null: an empty block, as at the end. Throws on what is no header. */
+/** Null: an empty block, as at the end. Throws when the bytes are not a header. */
 export function decodeHeader(bytes: Buffer): (TarHeader & { flag: string }) | null {
   const sum = checksum(bytes)
   if (sum === 8 * 32) return null
@@ -55,7 +55,7 @@ export function decodeHeader(bytes: Buffer): (TarHeader & { flag: string }) | nu
   }
 }
 
-/** The header and, where a name does not fit into it, the extended one before it. */
+/** The header, preceded by an extended one where a name does not fit. */
 export function encodeHeader(header: TarHeader): Buffer {
   const name = header.type === 'directory' && !header.name.endsWith('/') ? `${header.name}/` : header.name
   const { linkname, sparse } = header
@@ -68,13 +68,13 @@ export function encodeHeader(header: TarHeader): Buffer {
   return Buffer.concat([extended, filled, ustar({ ...header, name: 'PaxHeader', linkname: linkname && 'PaxHeader' })])
 }
 
-/** Only records that are read are kept: an archive may have any number of others, and global ones last until its end. */
+/** Only these records are kept: an archive may have any number of others, and global ones apply until its end. */
 const readKeys = new Set([
   ...['path', 'linkpath', 'size', 'uid', 'gid'],
   ...['GNU.sparse.major', 'GNU.sparse.minor', 'GNU.sparse.realsize', 'GNU.sparse.name'],
 ])
 
-/** `key=value` lines, each with its own length in front. */
+/** Parses `key=value` lines, each with its own length in front. */
 export function decodeRecords(bytes: Buffer): Map<string, string> {
   const records = new Map<string, string>()
   for (let at = 0; at < bytes.length; ) {
@@ -91,7 +91,7 @@ export function decodeRecords(bytes: Buffer): Map<string, string> {
   return records
 }
 
-/** Version 1.0 of the GNU format, which the tar of GNU and of BSD and that of Go read. */
+/** Version 1.0 of the GNU sparse format, which GNU tar, BSD tar and Go can read. */
 const sparseRecords = (name: string, { realSize }: { realSize: number }): string =>
   [
     record('GNU.sparse.major', '1'),
@@ -124,7 +124,7 @@ function ustar(header: TarHeader, flag?: string): Buffer {
   return bytes
 }
 
-/** After an entry's content. */
+/** Padding after an entry's content. */
 export const fillAfter = (size: number): Buffer => Buffer.alloc(Math.ceil(size / block) * block - size)
 export const tarEnd = Buffer.alloc(2 * block)
 
@@ -135,7 +135,7 @@ function checksum(bytes: Buffer): number {
   return sum
 }
 
-/** Octal digits; in base 256 what has no room for them. */
+/** Writes octal digits, or base 256 where they do not fit. */
 function writeNumber(bytes: Buffer, number: number, at: number, length: number): void {
   const digits = number.toString(8).padStart(length === 12 ? 11 : 6, '0')
   if (digits.length < length) bytes.write(`${digits} `, at, 'latin1')

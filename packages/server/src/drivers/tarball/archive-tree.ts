@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import { BadArchive, BadEntry } from './tarball-errors.ts'
 
-/** What a tar header says; nobody has vouched for any of it. */
+/** An untrusted tar header. */
 export interface EntryHeader {
   name: string
-  /** Null for a kind that tar-stream does not know. */
+  /** Null for a type that tar-stream does not know. */
   type: string | null
   size: number
   mode: number
@@ -12,7 +12,7 @@ export interface EntryHeader {
   pax?: unknown
 }
 
-/** An entry that may be written: its path is relative, and every folder above it is a real one of the archive. */
+/** An entry that may be written: its path is relative, and every folder above it is a real folder of the archive. */
 export type CheckedEntry = {
   path: string /** Folders above it that no entry has named yet, outermost first. */
   newFolders: string[]
@@ -25,25 +25,30 @@ export type CheckedEntry = {
 
 const longestNameBytes = 255
 const longestPathBytes = 2_000
-/** Enough for any real project; links that lead through links a thousand ways are an attack on our time. */
+/**
+ * Limit of resolution steps, enough for any real project: symlinks that lead through each other in a thousand ways are an
+ * attack on CPU time.
+ */
 const mostLinkSteps = 2_000_000
-/** Some milliseconds' worth. */
+/** Steps between two yields to the event loop, some milliseconds. */
 const stepsAtOnce = 10_000
-/** Where Linux gives up, too. */
+/** Linux has the same limit. */
 const mostLinksInARow = 40
 
 interface Link {
   target: string
 }
 
-/** Everything that the archive has made so far. It decides by the archive's own words alone, so inspecting and unpacking agree. */
+/**
+ * The paths that the archive has created so far. It decides by the archive's content alone, so inspecting and unpacking agree.
+ */
 export class ArchiveTree {
   readonly #made = new Map<string, 'file' | 'folder' | Link>()
   readonly #topNames = new Set<string>()
   #linkSteps = 0
   #linkReachesTop = false
 
-  /** Null for an entry that names the folder itself. Throws `BadEntry`. */
+  /** Null for an entry that names the root folder itself. Throws `BadEntry`. */
   add(header: EntryHeader): CheckedEntry | null {
     const path = safePath(header.name, header.name)
     const kind = kindOf(header)
@@ -59,14 +64,14 @@ export class ArchiveTree {
     return kind === 'symlink' ? this.#addSymlink(place, header) : this.#addHardlink(place, header)
   }
 
-  /** Links are judged when all is known: a later entry can change where an earlier one leads. */
+  /** Symlinks are checked when all entries are known: a later entry can change the target of an earlier one. */
   async checkLinks(): Promise<void> {
     let pauseAt = stepsAtOnce
     for (const [path, made] of this.#made) {
       if (typeof made === 'object' && this.#leavesFolder(path, made))
         throw new BadEntry(path, `links out of the folder, to ${made.target}`)
       if (this.#linkSteps < pauseAt) continue
-      // Others have their turn: an archive may hold as many links as it likes.
+      // Yields to the event loop: an archive may contain any number of symlinks.
       await setImmediate()
       pauseAt = this.#linkSteps + stepsAtOnce
     }
@@ -76,7 +81,7 @@ export class ArchiveTree {
     return this.#made.size === 0
   }
 
-  /** The one folder at the top that holds everything, if there is one that no link leaves: it can be taken for the whole. */
+  /** The single top-level folder that contains everything, if no symlink leaves it: it can be taken as the root. */
   get commonRoot(): string | null {
     if (this.#linkReachesTop) return null
     const [only, second] = this.#topNames
@@ -108,7 +113,7 @@ export class ArchiveTree {
     const replaces = this.#made.get(place.path) === 'file'
     if (!replaces) this.#refuseSecond(place.path)
     this.#made.set(place.path, 'file')
-    // Only whether it can be run is taken over: never set-user-id, nor a file that its owner cannot read.
+    // Only the executable bit is kept: never set-user-id, nor a mode that its owner cannot read.
     return { ...place, kind: 'file', executable: (header.mode & 0o111) !== 0, replaces }
   }
 
@@ -135,7 +140,10 @@ export class ArchiveTree {
     if (this.#made.has(path)) throw new BadEntry(path, 'is in the archive twice, as two different things')
   }
 
-  /** Walks the link as the system would, through other links of the archive. What leads nowhere, or in circles, leads not outside. */
+  /**
+   * Resolves the symlink as the system would, through other symlinks of the archive. A dangling or circular one does not leave
+   * the folder.
+   */
   #leavesFolder(path: string, link: Link): boolean {
     let at = folderOf(path)
     const ahead = partsBackwards(link.target)
@@ -166,7 +174,7 @@ export class ArchiveTree {
 function kindOf(header: EntryHeader): 'file' | 'folder' | 'symlink' | 'hardlink' {
   const { type, name, pax } = header
   if (pax && Object.keys(pax).some((key) => key.startsWith('GNU.sparse'))) throw new BadEntry(name, 'is stored as a sparse file')
-  // Old archives mark a folder by its name alone.
+  // Old archives mark a folder by a trailing slash alone.
   if (type === 'directory' || (type === 'file' && name.endsWith('/'))) return 'folder'
   if (type === 'file' || type === 'contiguous-file') return 'file'
   if (type === 'symlink') return 'symlink'
@@ -175,7 +183,7 @@ function kindOf(header: EntryHeader): 'file' | 'folder' | 'symlink' | 'hardlink'
   throw new BadEntry(name, `is ${what}`)
 }
 
-/** The path without empty parts; '' for the folder itself. */
+/** The path without empty parts; '' for the root folder itself. */
 function safePath(name: string, entry: string): string {
   if (name.includes('\0')) throw new BadEntry(entry, 'has a NUL in its name')
   if (name.includes('\uFFFD')) throw new BadEntry(entry, 'has a name that is not UTF-8')

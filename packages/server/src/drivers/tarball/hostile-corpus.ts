@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 
-/** Test support: archives that nobody means well with, byte by byte, because honest tools refuse to make them. */
+/** Test support: malicious archives, built byte by byte, because ordinary tools refuse to create them. */
 export interface HostileArchive {
-  /** What is wrong with it. */
+  /** The defect of the archive. */
   title: string
   bytes: Buffer
   refusal: 'BadEntry' | 'BadArchive'
-  /** What the refusal must name. */
+  /** Text that the error message must contain. */
   names: string | RegExp
   limits?: { maxDecompressedBytes?: number; maxEntries?: number }
 }
@@ -18,11 +18,11 @@ export interface TarEntry {
   content?: string | Buffer
   linkname?: string
   mode?: number
-  /** Lies about the size when given. */
+  /** Overrides the stated size with a false one. */
   size?: number
 }
 
-/** One entry as bytes: its header, then its content in blocks of 512. */
+/** An entry as bytes: its header, then its content in blocks of 512. */
 export function tarEntry({ name, type = '0', content = '', linkname = '', mode = 0o644, size }: TarEntry): Buffer {
   const body = Buffer.from(content)
   const header = Buffer.alloc(512)
@@ -41,7 +41,7 @@ export const tarEnd = Buffer.alloc(1024)
 
 export const tarball = (...entries: TarEntry[]): Buffer => gzipSync(Buffer.concat([...entries.map(tarEntry), tarEnd]))
 
-/** An extended header: its records win over the fields of the entry that follows. */
+/** An extended header: its records override the fields of the entry that follows. */
 export function paxEntry(records: Record<string, string>): TarEntry {
   const content = Object.entries(records).map(([key, value]) => paxRecord(key, value))
   return { name: 'PaxHeader/x', type: 'x', content: content.join('') }
@@ -186,7 +186,7 @@ function notWhole(): HostileArchive[] {
   ]
 }
 
-/** "café" in Latin-1. */
+/** The name "café" in Latin-1. */
 function notUtf8(): Buffer {
   const entry = tarEntry(file('caf#'))
   entry[3] = 0xe9

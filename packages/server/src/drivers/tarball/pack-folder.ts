@@ -9,14 +9,14 @@ import { IgnoreRules } from '../../source/ignore/git-ignore.ts'
 import { readInside } from '../../source/read-inside.ts'
 
 export interface PackOptions {
-  /** Further lines as in a .berthignore at the top; they win over the files'. */
+  /** Additional lines of a .berthignore at the top; they take precedence over the files. */
   ignore?: readonly string[]
-  /** Told of what cannot be in an upload: links out of the folder, pipes, sockets, devices. */
+  /** Called for entries that cannot be in an upload: symlinks out of the folder, pipes, sockets, devices. */
   onSkipped?: (path: string, reason: string) => void
   abort?: AbortSignal
 }
 
-/** A file went away, got shorter or became something else while it was packed. */
+/** A file was deleted, truncated or replaced while it was packed. */
 export class ChangedWhilePacking extends Error {
   override readonly name = 'ChangedWhilePacking'
 
@@ -26,8 +26,8 @@ export class ChangedWhilePacking extends Error {
 }
 
 /**
- * The folder as a gzip-compressed tar, without what .gitignore and .berthignore leave out, nor any .git or node_modules.
- * The same files give the same bytes: the order is fixed, and neither times nor owners are told.
+ * The folder as a gzip-compressed tar, without files that .gitignore and .berthignore exclude, and without .git and
+ * node_modules. The same files give the same bytes: the order is fixed, and times and owners are omitted.
  */
 export async function* packFolder(folder: string, options: PackOptions = {}): AsyncGenerator<Uint8Array> {
   const tar = Readable.from(tarOf(folder, options))
@@ -46,7 +46,7 @@ const ignoreFiles = ['.gitignore', '.berthignore']
 const longestIgnoreFile = 4 * 1024 ** 2
 
 interface Found {
-  /** Below the folder, with slashes. */
+  /** Path relative to the folder, with slashes. */
   path: string
   kind: 'file' | 'folder' | 'symlink'
 }
@@ -64,7 +64,7 @@ async function* tarOf(folder: string, options: PackOptions): AsyncGenerator<Uint
   try {
     yield* tar as unknown as AsyncIterable<Uint8Array>
   } catch (error) {
-    // A broken entry ends the stream with words of its own before `fill` has said which file it was.
+    // A broken entry ends the stream with an error of its own before `fill` has named the file.
     await filling
     throw failure ?? error
   }
@@ -141,7 +141,7 @@ async function leavesFolder(folder: string, path: string): Promise<boolean> {
   return target.startsWith('/') || posix.join(posix.dirname(path), target).split('/')[0] === '..'
 }
 
-/** Fixed, so that the same files give the same bytes; the server takes no times from an archive. */
+/** Fixed, so that the same files give the same bytes; the server ignores times in an archive. */
 const noTime = new Date(0)
 
 async function addEntry(tar: ReturnType<typeof pack>, file: string, { path, kind }: Found): Promise<void> {
@@ -155,7 +155,7 @@ async function addEntry(tar: ReturnType<typeof pack>, file: string, { path, kind
 const written = (write: (done: (error?: Error | null) => void) => unknown) =>
   new Promise<void>((resolve, reject) => write((error) => (error ? reject(error) : resolve())))
 
-/** Neither a link nor a pipe that has taken the file's place since it was listed is opened. */
+/** Flags that refuse a symlink, and do not block on a pipe, that has replaced the file since it was listed. */
 const readOnlyIfFile = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 async function addFile(tar: ReturnType<typeof pack>, file: string, path: string): Promise<void> {

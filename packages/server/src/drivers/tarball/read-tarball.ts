@@ -7,7 +7,7 @@ import { ArchiveTree, type CheckedEntry, type EntryHeader } from './archive-tree
 import { BadArchive, BadEntry, megabytes } from './tarball-errors.ts'
 
 export interface TarballLimits {
-  /** Of the whole tar stream, counted while it is decompressed. */
+  /** Limit of the whole tar stream, counted during decompression. */
   maxDecompressedBytes?: number
   maxEntries?: number
   abort?: AbortSignal
@@ -17,16 +17,19 @@ export interface TarballSummary {
   entries: number
   files: number
   contentBytes: number
-  /** The one folder that holds everything, or null: what was archived may be the folder itself or its content. */
+  /** The single folder that contains everything, or null: the client may have archived the folder itself or its content. */
   commonRoot: string | null
 }
 
-/** `content` must be read to its end, or the archive does not go on. */
+/** `content` must be read to its end, or the archive does not continue. */
 export type EntryVisitor = (entry: CheckedEntry, content: AsyncIterable<Uint8Array>) => Promise<void>
 
 export const defaultLimits = { maxDecompressedBytes: 2 * 1024 ** 3, maxEntries: 200_000 }
 
-/** Shows every entry to the visitor that may be written, in order. Throws `BadEntry` or `BadArchive`; then nothing of it may be kept. */
+/**
+ * Passes every valid entry to the visitor, in order. Throws `BadEntry` or `BadArchive`; the caller must then discard
+ * everything.
+ */
 export async function readTarball(file: string, limits: TarballLimits, visit: EntryVisitor): Promise<TarballSummary> {
   const reading = new Reading({ ...defaultLimits, ...limits }, visit)
   const unpacked = extract()
@@ -43,8 +46,8 @@ export async function readTarball(file: string, limits: TarballLimits, visit: En
 }
 
 /**
- * One buffer for the whole file, used again when zlib has taken what is in it. A stream would leave hundreds of megabytes
- * of buffers to the garbage collector, which has no hurry on a busy machine.
+ * Decompresses the file with one reused buffer. A stream would leave hundreds of megabytes of buffers to the garbage collector,
+ * which frees them late on a busy machine.
  */
 async function decompress(file: string, [meter, unpacked]: [Transform, Writable], abort?: AbortSignal): Promise<void> {
   const gunzip = createGunzip()
@@ -61,7 +64,7 @@ async function decompress(file: string, [meter, unpacked]: [Transform, Writable]
   await drained
 }
 
-/** A destroyed stream calls nobody back; why it was destroyed is told to its reader. */
+/** A destroyed stream calls no callback, so its close event is awaited too; its reader receives the error. */
 async function taken(gunzip: Gunzip, chunk: Buffer): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   gunzip.once('close', resolve)
@@ -81,11 +84,11 @@ async function withFile(path: string, use: (handle: FileHandle) => Promise<void>
 
 const isOurs = (error: unknown) => error instanceof BadEntry || error instanceof BadArchive
 
-/** The end that did not fail only sees the other one gone. */
+/** An error that only follows from the failure of the other side. */
 const isAftermath = (error: unknown) =>
   error instanceof Error && 'code' in error && /STREAM_DESTROYED|PREMATURE_CLOSE/.test(String(error.code))
 
-/** POSIX ends an archive with two empty blocks; without them it may be cut between two entries. */
+/** POSIX ends an archive with two empty blocks; without them it may be truncated between two entries. */
 const endMarkBytes = 1024
 
 class Reading {
@@ -133,7 +136,7 @@ class Reading {
     if (this.#summary.entries > this.#limits.maxEntries)
       throw new BadArchive(`holds more than ${this.#limits.maxEntries} entries`)
     if (header.size > this.#limits.maxDecompressedBytes) throw this.#tooMuch()
-    // tar-stream never ends the content of such an entry: who reads it waits for ever.
+    // tar-stream never ends the content of such an entry: its reader would wait for ever.
     if (header.type === 'directory' && header.size > 0) throw new BadEntry(header.name, 'is a folder that says it has content')
     const shown = await withoutAppleDouble(header, content)
     const entry = shown && this.#tree.add(header)
@@ -160,7 +163,7 @@ class Reading {
     return this.#lastName === undefined ? '' : ` at or after "${this.#lastName}"`
   }
 
-  /** What zlib and tar-stream say, in words for whoever made the archive. */
+  /** Maps errors of zlib and tar-stream to messages for the user who made the archive. */
   explain(error: unknown): unknown {
     if (!(error instanceof Error)) return error
     const code = 'code' in error ? String(error.code) : ''
@@ -182,8 +185,8 @@ class Reading {
 const appleDoubleMagic = Buffer.from([0x00, 0x05, 0x16, 0x07])
 
 /**
- * macOS puts a file's extended attributes beside it as `._name`; builds that load whole folders choke on them.
- * Null for such an entry, which is known by its content: a project may have a file of such a name.
+ * macOS stores a file's extended attributes beside it as `._name`; builds that load whole folders fail on them. Null for such
+ * an entry, which is recognised by its content: a project may have a file with such a name.
  */
 async function withoutAppleDouble(header: EntryHeader, content: AsyncIterable<Buffer>): Promise<AsyncIterable<Buffer> | null> {
   if (header.type !== 'file' || !/(^|\/)\._[^/]*$/.test(header.name)) return content

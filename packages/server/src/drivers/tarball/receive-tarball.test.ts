@@ -110,13 +110,13 @@ test('299 MB take less than 40 MB of memory, to receive and to inspect; 301 MB a
     const before = process.memoryUsage().rss
     const { sizeBytes } = await receiveTarball(upload(298_900_000), target, { maxBytes })
     await inspectTarball(target)
-    // The highest of this program: the one of resourceUsage() also counts whoever started it.
+    // The peak of this process: that of resourceUsage() also includes its parent process.
     const [, highestKb] = /^VmHWM:\\s+(\\d+) kB$/m.exec(await readFile('/proc/self/status', 'utf8'))
     const extra = highestKb * 1024 - before
     const refusal = await receiveTarball(tar(301_000_000), target + '.more', { maxBytes }).catch((error) => error.name)
     console.log(JSON.stringify({ sizeBytes, extra, refusal }))`
   const run = createRunCommand(process.env)
-  // What the collector frees on threads of its own, it frees late on a busy machine.
+  // With concurrent threads the garbage collector frees memory late on a busy machine.
   const args = ['--single-threaded-gc', '--input-type=module', '--eval', program, '--', target]
   const { stdout } = await run({ program: process.execPath, args }, { timeoutMs: 170_000, maxOutputBytes: 10_000 })
   const { sizeBytes, extra, refusal } = JSON.parse(stdout)

@@ -1,4 +1,4 @@
-/** More bytes were sent than a tarball may have. */
+/** The client sent more bytes than a tarball may have. */
 export class TooLarge extends Error {
   override readonly name = 'TooLarge'
   readonly maxBytes: number
@@ -9,7 +9,7 @@ export class TooLarge extends Error {
   }
 }
 
-/** One entry makes the archive unacceptable; nothing of it is kept. */
+/** An entry that makes the archive invalid; nothing of the archive is kept. */
 export class BadEntry extends Error {
   override readonly name = 'BadEntry'
   readonly entry: string
@@ -22,7 +22,7 @@ export class BadEntry extends Error {
   }
 }
 
-/** The bytes are no whole gzip-compressed tar archive. */
+/** The bytes are not a complete gzip-compressed tar archive. */
 export class BadArchive extends Error {
   override readonly name = 'BadArchive'
 
@@ -33,7 +33,7 @@ export class BadArchive extends Error {
 
 export const megabytes = (bytes: number) => Math.round(bytes / 1_000_000)
 
-/** Names come from strangers and end up in terminals and logs. */
+/** Names are untrusted, and are shown in terminals and logs. */
 function printable(name: string): string {
   const shown = name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD')
   return shown.length > 200 ? `${shown.slice(0, 100)}…${shown.slice(-99)}` : shown

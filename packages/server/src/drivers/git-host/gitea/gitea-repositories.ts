@@ -12,7 +12,7 @@ import { repositoryPath } from './repository-path.ts'
 const isEmpty = (call: RestCall, name: RepositoryName) => async () =>
   new Fields(await call.get(repositoryPath(name))).yes('empty')
 
-/** Its repositories and contents are as GitHub's; a branch's commit has another name. */
+/** Repositories and contents have GitHub's form; a branch's commit has another field name. */
 export function createRepositories(
   client: RestClient,
   from: (value: unknown) => HostRepository,
@@ -71,7 +71,7 @@ export function createRepositories(
         if (sizeBytes === null) return nonsense(title, 'a file')
         if (sizeBytes > mostFileBytes) return refuseLarge(path)
         const ref = branch ?? from(await call.get(repositoryPath(name))).defaultBranch ?? ''
-        // Above a limit of its own the host leaves the content out.
+        // Above its own limit the host omits the content.
         const bytes = content
           ? Buffer.from(content, 'base64')
           : await call.bytes(`${repositoryPath(name)}${contents(path).replace(/^\/contents/, '/raw')}`, { ref }, mostFileBytes)

@@ -58,7 +58,7 @@ function installationFrom(data: unknown, title: string): Installation {
   return { id, account: accountFrom((data as { account?: unknown }).account, title), suspended: fields.has('suspended_at') }
 }
 
-/** For one repository, for reading, for an hour: GitHub's own limit, since it makes none that live shorter. */
+/** A read-only token for one repository, valid for an hour: GitHub creates no shorter ones. */
 export function installationToken(
   client: GitHubClient,
   access: Extract<Access, { kind: 'installation' }>,
@@ -74,7 +74,7 @@ export function installationToken(
         request: { signal },
       })
       .catch((error: unknown) => {
-        // GitHub says so of a repository that the installation does not reach.
+        // GitHub's status for a repository that the installation cannot access.
         if (error instanceof Error && 'status' in error && error.status === 422)
           throw new GitHostError('not_found', `${client.title}: the app is not installed on this repository`, { status: 422 })
         throw error

@@ -114,7 +114,7 @@ describe('tags, deleted refs and other branches do nothing; push, pull request, 
     const pull_request = { number, head: { ref: 'x', sha: commit }, base: { ref: 'main' } }
     expect(read('pull_request', { action: 'opened', repository, pull_request })).toBeNull()
   })
-  test('words are cut to what anybody reads, without what no database takes', () => {
+  test('texts are truncated and stripped of characters that a database cannot store', () => {
     const head_commit = { message: `a\0b\n${'x'.repeat(10_000)}`, author: { name: 'A\0nn'.repeat(100) } }
     const said = read('push', { ref: 'refs/heads/x', after: commit, repository, head_commit }) as PushDelivery
     expect([said.message.slice(0, 5), said.message.length, said.author?.includes('\0'), said.author?.length]).toEqual([

@@ -1,6 +1,6 @@
 import { GitHostError } from '../git-host-error.ts'
 
-/** As Octokit throws it; read without its class, which is loaded later than this. */
+/** The shape of Octokit's error; read without its class, which is loaded later than this file. */
 interface RequestFailure {
   status: number
   message: string
@@ -42,7 +42,7 @@ export function asGitHostError(error: unknown, title: string): unknown {
   return new GitHostError('refused', `${title} answers ${status}${says ? `: ${says}` : ''}`, more)
 }
 
-/** Primary limits say when they end; secondary ones how long to wait. */
+/** The end of a rate limit: primary limits name the time, secondary ones a wait. */
 function limitedUntil({ status, message, response }: RequestFailure): Date | null {
   if (status !== 403 && status !== 429) return null
   const headers = response?.headers ?? {}

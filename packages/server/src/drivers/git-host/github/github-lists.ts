@@ -4,10 +4,10 @@ import { GitHostError } from '../git-host-error.ts'
 import type { Page, PageCache } from '../page-cache.ts'
 
 export interface ListRequest<Item> {
-  /** `GET /user/repos` */
+  /** Route such as `GET /user/repos`. */
   route: string
   parameters: Record<string, unknown>
-  /** Where the list is in the answer; the answer itself when left out. */
+  /** Field of the response that holds the list; absent: the response itself. */
   under?: string
   from(value: unknown): Item
 }
@@ -16,7 +16,7 @@ interface Reading {
   octokit: Octokit
   signal: AbortSignal
   pages: PageCache
-  /** Whose list it is: what one may see, another may not. */
+  /** The access whose list it is: another access may see other items. */
   accessId: string
   title: string
 }
@@ -24,7 +24,7 @@ interface Reading {
 const perPage = 100
 const mostPages = 200
 
-/** All pages: the first says how many there are, the others are read beside each other. */
+/** Reads all pages: the first says how many there are, the others are read concurrently. */
 export async function readList<Item>(request: ListRequest<Item>, reading: Reading): Promise<Item[]> {
   const first = await readPage(request, 1, reading)
   if (first.lastPage > mostPages)
@@ -57,7 +57,7 @@ async function readPage<Item>(request: ListRequest<Item>, page: number, reading:
   }
 }
 
-/** Only the number is taken from it: nobody goes to an address that an answer names. */
+/** Takes only the number from the header: URLs in a response are never requested. */
 function lastPageIn(link: string | undefined, page: number): number {
   const found = /[?&]page=(\d{1,6})[^>]*>\s*;\s*rel="last"/.exec(link ?? '')?.[1]
   return Math.max(found ? Number(found) : page, page)

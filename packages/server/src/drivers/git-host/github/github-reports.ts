@@ -4,7 +4,7 @@ import type { GitHubClient } from './github-client.ts'
 
 type Reports = Pick<GitHost, 'setCommitStatus' | 'comment'>
 
-/** What GitHub shows of a commit and in a pull request. */
+/** Commit statuses and pull request comments at GitHub. */
 export function createReports(client: GitHubClient): Reports {
   return {
     setCommitStatus: (access, { owner, repo }, sha, { state, description, context, targetUrl }, limits) =>

@@ -5,25 +5,25 @@ import { ServerAway } from './server-away.ts'
 import { call, FileUnreadable, type ServerFiles } from './server-files.ts'
 import type { SshConnection } from './ssh-connection.ts'
 
-/** sshd allows ten sessions on a connection unless it is told otherwise; one is left for files. */
+/** sshd allows ten sessions per connection by default; one is reserved for files. */
 const sessionsPerConnection = 8
 const connectionsAtMost = 8
 const pingMs = 10_000
 const greeting = 'GET /_ping HTTP/1.1\r\nHost: docker\r\nConnection: close\r\n\r\n'
 
 interface DoorParts {
-  /** For messages. */
+  /** Server name for messages. */
   name: string
   socket: string
   files: ServerFiles
   connection(abort: AbortSignal): Promise<SshConnection>
-  /** One more, for sessions that the first has no room for. */
+  /** Opens another connection, for sessions beyond the limit of the first. */
   another(): Promise<SshConnection>
 }
 
 /**
- * The way to a server's Docker engine: its socket, forwarded by the SSH server, or where that is not allowed the engine's own
- * `docker system dial-stdio`, which needs a session a stream.
+ * Connection to a server's Docker engine: its socket, forwarded by the SSH server, or, where forwarding is not allowed, `docker
+ * system dial-stdio`, which needs one session per stream.
  */
 export class DockerDoor {
   readonly #parts: DoorParts
@@ -48,7 +48,7 @@ export class DockerDoor {
     }
   }
 
-  /** SSH says only that the socket could not be opened; why is found out by looking at it as a file. */
+  /** SSH reports only that the socket could not be opened; the reason is found by examining it as a file. */
   async #otherWay(refusal: unknown, abort: AbortSignal): Promise<Duplex> {
     const { name, socket } = this.#parts
     const state = await this.#stateOfSocket(abort)
@@ -64,7 +64,7 @@ export class DockerDoor {
     }
     if (/permission denied/i.test(trouble)) throw this.#denied(refusal)
     const why =
-      state === 'missing' ? `there is no ${socket}` : state === 'present' ? `nobody answers at ${socket} (${trouble})` : trouble
+      state === 'missing' ? `there is no ${socket}` : state === 'present' ? `${socket} does not respond (${trouble})` : trouble
     throw new ServerAway(
       'docker_not_running',
       `Docker does not run on ${name}: ${why}. Start it, or say where its socket is (dockerSocket)`,
@@ -92,7 +92,7 @@ export class DockerDoor {
     }
   }
 
-  /** Null when the engine answers that way, else what was said instead. */
+  /** Null when the engine responds that way, else the error message. */
   async #tryCommand(): Promise<string | null> {
     const limit = AbortSignal.timeout(pingMs)
     let channel: ClientChannel | undefined
@@ -109,7 +109,7 @@ export class DockerDoor {
   async #byCommand(abort: AbortSignal): Promise<ClientChannel> {
     const { socket } = this.#parts
     const isUsual = socket === '/var/run/docker.sock' || socket === '/run/docker.sock'
-    // The one thing that is not fixed in it holds nothing that a shell reads.
+    // The socket path is the only variable part, and contains no shell syntax.
     if (!isUsual && !/^[A-Za-z0-9/._-]+$/.test(socket)) throw new Error(`there is no way to ${socket} but the socket itself`)
     const command = isUsual ? 'docker system dial-stdio' : (`docker --host unix://${socket} system dial-stdio` as const)
     const first = await this.#parts.connection(abort)
@@ -117,7 +117,7 @@ export class DockerDoor {
       this.#others = this.#others.filter(({ isClosed }) => !isClosed)
       const all = [first, ...this.#others]
       const free = all.find(({ channels }) => channels < sessionsPerConnection)
-      // Counted as soon as it is asked for: whoever comes next sees it.
+      // Counted as soon as it is requested, so that the next caller sees it.
       if (free) return free.run(command, abort)
       if (all.length >= connectionsAtMost) throw new Error('too many sessions are open to its Docker')
       await this.#oneMore()

@@ -17,14 +17,14 @@ interface LinkParts {
   count(change: 1 | -1): void
 }
 
-/** See `ServerLink`. */
+/** Implements `ServerLink`. */
 export class KeptLink implements ServerLink {
   readonly files: ServerFiles
   readonly #serverId: string
   readonly #parts: LinkParts
   readonly #end = new AbortController()
   #current: Promise<SshConnection> | undefined
-  /** The same once it is there. */
+  /** The same connection, once it is established. */
   #connected: SshConnection | undefined
   #door: DockerDoor | undefined
   #losses = 0
@@ -56,7 +56,7 @@ export class KeptLink implements ServerLink {
     this.#failure = undefined
   }
 
-  /** What was opened with older settings is closed; the next call reads them anew. */
+  /** Closes connections of older settings; the next call reads the settings again. */
   reset(): void {
     this.retry()
     this.#leave()
@@ -67,7 +67,7 @@ export class KeptLink implements ServerLink {
     this.#leave()
   }
 
-  /** A connection that breaks under a call is the server's silence, whatever the client calls it. */
+  /** An error of a call whose connection broke is reported as an unreachable server, whatever the client library calls it. */
   async #asked<T>(abort: AbortSignal, ask: () => Promise<T>): Promise<T> {
     const before = this.#losses
     try {
@@ -102,8 +102,8 @@ export class KeptLink implements ServerLink {
   }
 
   /**
-   * Shared by everybody who waits for it, so it ends with none of them. Once `reset` has let go of it, what comes of it says
-   * nothing about the server as it is known now.
+   * Opens the connection that all waiting callers share, so no single caller's abort ends it. After a `reset`, its outcome is
+   * ignored: it says nothing about the server's current settings.
    */
   async #connect(made: Promise<SshConnection>): Promise<SshConnection> {
     try {
@@ -144,7 +144,7 @@ export class KeptLink implements ServerLink {
     })
   }
 
-  /** One that was left on purpose is no loss. */
+  /** Counts a lost connection; one that was closed on purpose does not count. */
   #lost(connection: SshConnection): void {
     if (this.#connected !== connection) return
     this.#losses++

@@ -10,7 +10,7 @@ const connectMs = 10_000
 const keepAliveMs = 10_000
 const missedKeepAlives = 3
 
-/** A connection that is logged in. The host's key is judged before anything secret is said. */
+/** Opens an authenticated connection. The host key is checked before any secret is sent. */
 export async function openSsh(target: SshTarget, abort: AbortSignal): Promise<Client> {
   const limit = AbortSignal.any([abort, AbortSignal.timeout(connectMs)])
   const address = await target.resolve(limit).catch((error: unknown) => {
@@ -46,7 +46,7 @@ export async function openSsh(target: SshTarget, abort: AbortSignal): Promise<Cl
       })
     const onAbort = () => failWith(new Error(`it did not answer within ${connectMs / 1000} s`))
     limit.addEventListener('abort', onAbort, { once: true })
-    // Stays for good: an error that nobody hears would end the process.
+    // Kept for the lifetime of the client: an unhandled error event would end the process.
     client.on('error', failWith)
     client.on('close', () => failWith(new Error('it closed the connection')))
     client.on('ready', () => give(() => resolve(client)))
@@ -67,7 +67,7 @@ async function judge(target: SshTarget, key: Buffer): Promise<ServerAway | undef
   return words === null ? undefined : new ServerAway('host_key_changed', words)
 }
 
-/** The first field of a public key is its kind. */
+/** The first field of a public key is its type. */
 function typeOf(key: Buffer): string {
   const length = key.length >= 4 ? key.readUInt32BE(0) : 0
   return length > 0 && length <= 64 ? key.subarray(4, 4 + length).toString('latin1') : ''
@@ -126,7 +126,7 @@ const codes: Record<string, string> = {
   ECONNRESET: 'it closed the connection',
 }
 
-/** What the other side says of itself may hold anything: short, and without control characters. */
+/** Text from the remote side is untrusted: truncated, and without control characters. */
 export function wordsOf(error: unknown): string {
   const known = codes[(error as NodeJS.ErrnoException)?.code ?? '']
   const message = errorMessage(error)

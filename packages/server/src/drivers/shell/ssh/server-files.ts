@@ -3,7 +3,7 @@ import { ServerAway } from './server-away.ts'
 
 export type FileTrouble = 'missing' | 'denied' | 'too_large' | 'not_a_file'
 
-/** A file that could not be read, which says nothing against the server. */
+/** A file could not be read; the server itself is reachable. */
 export class FileUnreadable extends Error {
   override readonly name = 'FileUnreadable'
   readonly trouble: FileTrouble
@@ -17,15 +17,17 @@ export class FileUnreadable extends Error {
 /** Reads files of a server over SFTP, as the user of the login; never writes. */
 export interface ServerFiles {
   /**
-   * The whole file. Rejects with `FileUnreadable`; one that is larger than `maxBytes`, or grows past it while it is read,
-   * is `too_large`. A device, pipe or socket is `not_a_file` and never opened.
+   * Reads the whole file. Rejects with `FileUnreadable`; a file that is larger than `maxBytes`, or grows past it while it is
+   * read, is `too_large`. A device, pipe or socket is `not_a_file` and is never opened.
    */
   read(path: string, maxBytes: number, abort: AbortSignal): Promise<Buffer>
-  /** What is there; undefined when nothing is. Links are followed. Rejects with `FileUnreadable` (`denied`). */
+  /**
+   * Kind and size of a path; undefined when it does not exist. Symlinks are followed. Rejects with `FileUnreadable` (`denied`).
+   */
   stat(path: string, abort: AbortSignal): Promise<FileStat | undefined>
-  /** Whether a socket may be connected to, by its mode; nothing is said to whoever listens there. */
+  /** Whether the login may connect to a socket, by its mode; nothing is sent to the listening process. */
   mayUseSocket(path: string, abort: AbortSignal): Promise<boolean>
-  /** Names in a folder, at most so many. */
+  /** Names in a folder, at most `maxNames`. */
   list(path: string, maxNames: number, abort: AbortSignal): Promise<string[]>
 }
 
@@ -40,7 +42,7 @@ const permissionDenied = 3
 const chunkBytes = 32 * 1024
 const atOnce = 8
 
-/** Over one SFTP session. `open` opens it, anew after it was lost. */
+/** Uses one SFTP session. `open` opens it, and again after it was lost. */
 export function createServerFiles(open: (abort: AbortSignal) => Promise<SFTPWrapper>): ServerFiles {
   async function stat(path: string, abort: AbortSignal): Promise<FileStat | undefined> {
     const sftp = await open(abort)
@@ -73,7 +75,7 @@ export function createServerFiles(open: (abort: AbortSignal) => Promise<SFTPWrap
     async mayUseSocket(path, abort) {
       const sftp = await open(abort)
       try {
-        // The system judges the rights first; a socket that may be used then cannot be opened as a file for another reason.
+        // The kernel checks permissions first; opening a socket as a file then fails with another error.
         const handle = await call<Buffer>((done) => sftp.open(path, 'r+', done), abort)
         sftp.close(handle, () => undefined)
         return true
@@ -110,7 +112,7 @@ export function createServerFiles(open: (abort: AbortSignal) => Promise<SFTPWrap
 
 const endOfFile = 1
 
-/** A few pieces at once: one after the other each would cost a round trip. A file in `/proc` says 0 and has content. */
+/** Reads several pieces concurrently, since each costs a round trip. A file in `/proc` reports size 0 and has content. */
 async function readAll(
   sftp: SFTPWrapper,
   handle: Buffer,
@@ -136,7 +138,7 @@ async function readAll(
     for (const part of await Promise.all(starts.map(piece))) {
       pieces.push(part)
       length += part.length
-      // Shorter than it said: what follows would leave a gap.
+      // Shorter than reported: the following pieces would leave a gap.
       if (part.length < chunkBytes) return ended()
     }
   }
@@ -164,7 +166,7 @@ function asTrouble(error: unknown, path: string): unknown {
   return error
 }
 
-/** A call of the client that ends: by its answer, the caller's abort or the clock. */
+/** Wraps a call of the client library, which ends by its response, the caller's abort or the timeout. */
 export function call<T>(
   start: (done: (error: Error | null | undefined, value: T) => void) => void,
   abort: AbortSignal,

@@ -3,36 +3,38 @@ import type { ServerFiles } from './server-files.ts'
 import type { SshTargets } from './ssh-target.ts'
 
 /**
- * One server over one kept SSH connection. It is made when somebody needs it, kept alive, made anew after it was lost and
- * closed when nobody used it for a while. Every call has a deadline of its own beside the caller's abort, and rejects with
- * `ServerAway`, which tells why in words. While a server is known to be away calls reject at once, but for the one now and
- * then that tries again.
+ * A server over one shared SSH connection. It is opened on demand, kept alive, reopened after it was lost, and closed when
+ * idle. Every call has its own timeout beside the caller's abort, and rejects with `ServerAway`, whose message names the
+ * reason. While a server is known to be unreachable, calls reject at once, except an occasional retry.
  */
 export interface ServerLink {
-  /** A stream to the API of the server's Docker engine. Whoever opens it destroys it. */
+  /** A stream to the API of the server's Docker engine. The caller must destroy it. */
   toDocker(abort: AbortSignal): Promise<Duplex>
-  /** A stream to a port on the server's own loopback, or at an address that the server reaches. */
+  /** A stream to a port on the server's own loopback, or at an address that the server can reach. */
   toPort(port: number, abort: AbortSignal, host?: string): Promise<Duplex>
-  /** Reads files, within bounds. */
+  /** Reads files, with size limits. */
   readonly files: ServerFiles
-  /** How often the connection was lost while it was in use, or could not be made: one that is higher than before was cut meanwhile. */
+  /**
+   * Number of times that the connection was lost during use or could not be opened: a higher number than before means an
+   * interruption.
+   */
   losses(): number
-  /** The next call tries at once, however short a time ago the last one failed. */
+  /** Makes the next call connect at once, regardless of recent failures. */
   retry(): void
 }
 
 export interface ServerLinks {
-  /** Connects to nobody: that is done by what is asked of it. */
+  /** Returns the link without connecting; its calls connect. */
   for(serverId: string): ServerLink
-  /** Who knows the servers; set once, before the first use. */
+  /** Sets the source of the servers; called once, before the first use. */
   readFrom(targets: SshTargets): void
-  /** Every server that is known. */
+  /** Ids of all known servers. */
   ids(): Promise<string[]>
-  /** A server was changed or removed: what was opened with the old settings is closed. */
+  /** A server was changed or removed: connections of its old settings are closed. */
   drop(serverId: string): void
-  /** SSH connections that are open now. */
+  /** Number of open SSH connections. */
   openConnections(): number
-  /** A server answers again after it was away. */
+  /** Calls the listener when a server is reachable again. */
   onBack(listener: (serverId: string) => void): () => void
   close(): Promise<void>
 }

@@ -69,7 +69,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
   })
 
   describe('each reason is told apart', () => {
-    test('nobody listens there', async () => {
+    test('no process listens there', async () => {
       await using away = await startSshd(need('sshd'))
       await away.stop()
       const { links, link } = linksTo(away, partOf('docker'))
@@ -78,7 +78,8 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
         message: expect.stringContaining('nothing listens there'),
       })
       await away.start()
-      // Known to be away: the next one is not even tried until a moment has passed, or somebody says so.
+      // The server is known to be unreachable: the next call is rejected without a connection until a pause has passed or
+      // `retry` is called.
       expect(await why(link.toDocker(never))).toMatchObject({ reason: 'unreachable' })
       link.retry()
       expect(await ping(await link.toDocker(never))).toContain('200')
@@ -110,14 +111,14 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       await links.close()
     })
 
-    test('Docker does not run: no socket, or one that nobody answers at', async () => {
+    test('Docker does not run: no socket, or one that does not respond', async () => {
       const { links, link } = connect({}, join(folder.path, 'nowhere.sock'))
       expect(await why(link.toDocker(never))).toMatchObject({
         reason: 'docker_not_running',
         message: expect.stringContaining('there is no'),
       })
       await links.close()
-      // A socket that outlived whoever listened at it.
+      // A socket whose listening process has exited.
       const dead = createTcpServer()
       await new Promise<void>((done) => dead.listen(join(folder.path, 'first.sock'), done))
       await rename(join(folder.path, 'first.sock'), join(folder.path, 'dead.sock'))
@@ -125,7 +126,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       const other = connect({}, join(folder.path, 'dead.sock'))
       expect(await why(other.link.toDocker(never))).toMatchObject({
         reason: 'docker_not_running',
-        message: expect.stringContaining('nobody answers'),
+        message: expect.stringContaining('does not respond'),
       })
       await other.links.close()
     })

@@ -1,6 +1,9 @@
 import type { FileEntryWithStats, SFTPWrapper, Stats } from 'ssh2'
 
-/** What the server's status codes tell apart. `failed` is all that SFTP says of a full disk, a name that is taken, and much else. */
+/**
+ * Kinds of failure by the server's status code. `failed` is SFTP's only code for a full disk, a taken name, and many other
+ * errors.
+ */
 export type SftpTrouble = 'missing' | 'denied' | 'failed' | 'silent' | 'lost'
 
 export class SftpFailed extends Error {
@@ -20,27 +23,27 @@ export interface SftpEntry {
   modifiedAt: Date
 }
 
-/** Files over one SFTP session, to be read and written. Every answer has a time limit; rejects with `SftpFailed`. */
+/** Reads and writes files over one SFTP session. Every response has a time limit; rejects with `SftpFailed`. */
 export interface SftpFiles {
-  /** A new file with this content, on the server's disk where the server can tell. Resolves with its size. */
+  /** Creates a file with this content, synced to disk where the server supports it. Resolves with its size. */
   write(path: string, content: AsyncIterable<Uint8Array>): Promise<number>
   read(path: string, from: number): AsyncGenerator<Uint8Array>
-  /** Undefined when nothing is there. Links are not followed. */
+  /** Undefined when the path does not exist. Symlinks are not followed. */
   stat(path: string): Promise<Omit<SftpEntry, 'name'> | undefined>
-  /** What is in a folder, an answer of the server at a time (at most 256 KB); nothing when there is no such folder. */
+  /** Lists a folder, one response of the server (at most 256 KB) at a time; empty when the folder does not exist. */
   pages(path: string): AsyncGenerator<SftpEntry[]>
   makeFolder(path: string): Promise<void>
-  /** Takes the place of what is there: in one step where the server can. */
+  /** Replaces an existing file, atomically where the server supports it. */
   rename(from: string, to: string): Promise<void>
   remove(path: string): Promise<void>
   removeFolder(path: string): Promise<void>
-  /** Free bytes at the path; undefined where the server does not tell. */
+  /** Free bytes at the path; undefined where the server does not report them. */
   freeBytes(path: string): Promise<number | undefined>
 }
 
 const answerMs = 60_000
 const pieceBytes = 32 * 1024
-/** On their way at once: one after the other each would cost a round trip. */
+/** Concurrent requests: each costs a round trip. */
 const piecesAtOnce = 32
 const codes: Record<number, SftpTrouble> = { 2: 'missing', 3: 'denied', 6: 'lost', 7: 'lost' }
 const endOfFile = 1
@@ -121,12 +124,12 @@ async function* readFrom(sftp: SFTPWrapper, path: string, from: number): AsyncGe
       yield await ahead.shift()!
     }
   } finally {
-    // Not waited for: one that has fallen silent does not answer.
+    // Not awaited: an unresponsive server does not answer.
     sftp.close(handle, () => undefined)
   }
 }
 
-/** The library's own listing of a path gathers all of a folder, however much the server names. */
+/** Reads a folder in pages. The library's own listing collects the whole folder in memory, whatever its size. */
 async function* pagesOf(sftp: SFTPWrapper, path: string): AsyncGenerator<SftpEntry[]> {
   const handle = await answer<Buffer>(path, (done) => sftp.opendir(path, done)).catch(ignoreMissing)
   if (!handle) return
@@ -148,12 +151,12 @@ async function* pagesOf(sftp: SFTPWrapper, path: string): AsyncGenerator<SftpEnt
 const entryOf = ({ filename, attrs }: FileEntryWithStats): SftpEntry => ({
   name: filename,
   kind: kindOf(attrs),
-  // A server may leave out any of them.
+  // A server may omit any of these.
   sizeBytes: attrs.size ?? 0,
   modifiedAt: new Date((attrs.mtime ?? 0) * 1000),
 })
 
-/** All of it: a server may answer with less than was asked for, and a gap would be somebody's data. */
+/** Reads the whole piece: a server may return less than requested, and a gap would corrupt the data. */
 async function readPiece(sftp: SFTPWrapper, handle: Buffer, path: string, from: number, length: number): Promise<Buffer> {
   const into = Buffer.allocUnsafeSlow(length)
   for (let at = 0; at < length; ) {
@@ -180,7 +183,7 @@ function answer<T>(path: string, ask: (done: Done<T>) => void): Promise<T> {
     try {
       ask(done)
     } catch (error) {
-      // The library says by a throw that the server lacks an extension.
+      // The library throws when the server lacks an extension.
       clearTimeout(timer)
       reject(new UnknownToServer('failed', 'The server does not know this', { cause: error }))
     }

@@ -6,7 +6,7 @@ import { call } from './server-files.ts'
 const channelsAtMost = 512
 const prohibited = 1
 
-/** One SSH connection with its channels, which it counts: what nobody uses can be closed. */
+/** An SSH connection that counts its channels, so that an idle one can be closed. */
 export class SshConnection {
   readonly #client: Client
   readonly #waiting: { take(): void }[] = []
@@ -47,7 +47,7 @@ export class SshConnection {
     }
   }
 
-  /** A fixed command: there is no way over SSH to send words that no shell reads, so nothing of anybody's goes into it. */
+  /** Runs a fixed command: SSH passes a command to the remote shell, so it must contain no user input. */
   run(command: `docker ${string}`, abort: AbortSignal): Promise<ClientChannel> {
     return this.#channel((done) => this.#client.exec(command, { pty: false }, done), abort) as Promise<ClientChannel>
   }
@@ -55,7 +55,7 @@ export class SshConnection {
   sftp(abort: AbortSignal): Promise<SFTPWrapper> {
     this.#sftp ??= call<SFTPWrapper>((done) => this.#client.sftp(done), abort).then(
       (sftp) => {
-        // Errors reach whoever asked; this one is for those that come when nobody did.
+        // Errors of a request reach its caller; this handles errors without a request.
         sftp.on('error', () => undefined)
         sftp.once('close', () => {
           this.#sftp = undefined
@@ -72,7 +72,7 @@ export class SshConnection {
 
   close(): void {
     this.#client.end()
-    // A server that does not answer the farewell is left all the same.
+    // Closed also when the server does not respond to the disconnect.
     setTimeout(() => this.#client.destroy(), 1_000).unref()
   }
 
@@ -91,7 +91,7 @@ export class SshConnection {
     try {
       const channel = await call<ClientChannel>((done) => {
         open((error, opened) => {
-          // One that comes after its time is closed again.
+          // A channel that opens after the timeout is closed again.
           if (opened) opened.once('close', release)
           if (opened && isGiven) opened.destroy()
           done(error, opened)
@@ -106,7 +106,10 @@ export class SshConnection {
     }
   }
 
-  /** Beyond the bound one waits for a channel that closes; its place is handed on, so that nobody who comes later takes it. */
+  /**
+   * Waits for a free channel above the limit. A closing channel's slot is passed to the waiter, so that a later caller cannot
+   * take it.
+   */
   async #slot(abort: AbortSignal): Promise<void> {
     if (this.#open < channelsAtMost) {
       this.#open++
@@ -121,7 +124,7 @@ export class SshConnection {
       }, abort)
     } catch (error) {
       const at = this.#waiting.indexOf(turn)
-      // One that was called just as it gave up hands its place on.
+      // A waiter that received a slot just as it timed out passes it on.
       if (at < 0) this.#free()
       else this.#waiting.splice(at, 1)
       throw error

@@ -1,32 +1,35 @@
 import type { Secret } from '../../../platform/secrets/secret.ts'
 
-/** A server as SSH reaches it. */
+/** A server as the target of SSH connections. */
 export interface SshTarget {
-  /** For messages. */
+  /** Name for messages. */
   name: string
   host: string
   port: number
   user: string
   credential: { privateKey: Secret } | { password: Secret } | null
-  /** Where its Docker engine listens, on the server. */
+  /** Path of the Docker engine's socket on the server. */
   dockerSocket: string
-  /** The kind of the key that is pinned, which is asked for first: a host may have several. */
+  /** Type of the pinned key, which is requested first: a host may have several keys. */
   hostKeyType: string | null
-  /** One address of the host, judged: rejects with `ServerAway` when this server may not be there. */
+  /** Resolves the host to an allowed address; rejects with `ServerAway` when this server may not use it. */
   resolve(abort: AbortSignal): Promise<string>
-  /** Before any credential is sent. Null when it is the host's pinned key or is pinned by this; else why not, in words. */
+  /**
+   * Called before any credential is sent. Null when the key is the pinned one, or is pinned by this call; else the reason for
+   * the refusal.
+   */
   acceptHostKey(key: HostKey): Promise<string | null>
 }
 
 export interface HostKey {
-  /** As `ssh-keygen -l` writes it: `SHA256:…`. */
+  /** Fingerprint as `ssh-keygen -l` prints it: `SHA256:…`. */
   fingerprint: string
   type: string
 }
 
-/** Who knows the servers; the drivers below know none by themselves. */
+/** Source of the servers; the drivers store none themselves. */
 export interface SshTargets {
-  /** Undefined when there is no such server. */
+  /** Undefined when the server does not exist. */
   find(serverId: string): Promise<SshTarget | undefined>
   ids(): Promise<string[]>
 }
