@@ -5,15 +5,15 @@ import { belowPrefix } from './listing-bounds.ts'
 import { StoreFailure } from './store-failure.ts'
 
 const folder = 'berth-check/'
-/** Far longer than a check takes: what is older was left by one that was cut off. */
+/** Age above which a check's object was left by an interrupted check; a check takes far less. */
 const leftAfterMs = 3_600_000
 
-/** Each check that was cut off left one. */
+/** Limit of objects that interrupted checks may have left. */
 const mostLeft = 1_000
 
 type Unchecked = Omit<ArchiveStore, 'check'>
 
-/** Writes a small object, reads it back and removes it: a place that only says that it stores is found out here. */
+/** Writes a small object, reads it back and removes it: detects a destination that only reports success. */
 export async function checkByRoundTrip(store: Unchecked, abort: AbortSignal): Promise<void> {
   await removeLeft(store, abort)
   const name = `${folder}${randomBytes(8).toString('hex')}`
@@ -23,7 +23,7 @@ export async function checkByRoundTrip(store: Unchecked, abort: AbortSignal): Pr
     if (!(await readAll(store, name, abort)).equals(content))
       throw new StoreFailure('corrupt', 'What was read back is not what was written: this place does not keep what it is given')
   } catch (error) {
-    // Also one that was not answered may have been stored.
+    // A put without a response may have been stored.
     await store.remove(name, abort).catch(() => undefined)
     throw error
   }

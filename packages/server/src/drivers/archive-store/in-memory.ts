@@ -1,14 +1,14 @@
 const inMemory = Symbol('in memory')
-/** Small enough that a place that takes them one by one is seen to go on. */
+/** Size of a chunk: small enough that the progress of a slow destination is visible. */
 const pieceBytes = 256 * 1024
 
 export interface InMemory {
   bytes: Uint8Array
-  /** Where it is known already. */
+  /** Hash of the bytes, if known. */
   sha256?: string
 }
 
-/** Content that can be sent again after a fault, as it is all here. */
+/** Content that can be sent again after an error, since all of it is in memory. */
 export function inMemoryContent(bytes: Uint8Array, sha256?: string): AsyncIterable<Uint8Array> {
   return {
     [inMemory]: { bytes, ...(sha256 ? { sha256 } : {}) } satisfies InMemory,

@@ -2,15 +2,15 @@ import type { ArchiveStore, StoredObject } from './archive-store.ts'
 import { isOurName } from './object-name.ts'
 import { StoreFailure } from './store-failure.ts'
 
-/** The most that a destination may answer to one listing. Nothing of it is kept: callers take the names as they come. */
+/** Limits of one listing of a destination. Callers receive the names as a stream; nothing is kept. */
 export const listingBounds = {
-  /** Bytes of one answer, which is read as it comes, an entry at a time. */
+  /** Bytes of one response, which is parsed as a stream, one entry at a time. */
   pageBytes: 1024 * 1024,
   names: 1_000_000,
   calls: 5_000,
-  /** Folders in each other; names of ours have three parts. */
+  /** Nested folders; Berth's own names have three parts. */
   depth: 8,
-  /** Spent on waiting for the destination. */
+  /** Total time of waiting for the destination. */
   ms: 600_000,
 }
 
@@ -35,8 +35,8 @@ export class CallCount {
 }
 
 /**
- * Listings with an end, of names below the asked prefix alone: a destination may answer with any name, and callers remove what
- * is listed.
+ * Limits listings, and drops names outside the requested prefix: a destination may return any name, and callers remove what is
+ * listed.
  */
 export function withListingBounds(store: ArchiveStore, bounds: ListingBounds = listingBounds): ArchiveStore {
   return { ...store, list: (prefix, abort) => belowPrefix(store.list(prefix, abort), prefix, bounds) }

@@ -2,7 +2,7 @@ import { type Readable, Transform } from 'node:stream'
 import { readS3Page, type S3Page } from './s3-listing.ts'
 import { StoreFailure } from './store-failure.ts'
 
-/** Every answer but a listing and an object's own bytes: some lines. The library reads them whole. */
+/** Limit of every response except listings and objects: some lines, which the library reads as a whole. */
 const mostBytes = 32 * 1024
 
 interface Answer {
@@ -14,12 +14,12 @@ interface Stack {
   middlewareStack: { add: (middleware: never, options: never) => void }
 }
 
-/** Nearest to the wire: the library's own reader comes after it. */
+/** Innermost middleware: the library's own parser runs after it. */
 const innermost = { step: 'deserialize', priority: 'low' }
 
 const streamed = new Set(['GetObjectCommand', 'ListObjectsV2Command', 'ListMultipartUploadsCommand'])
 
-/** Ends an answer that is longer than any that S3 gives: an error, a receipt. */
+/** Aborts a response that is longer than S3's own errors and confirmations. */
 export function boundAnswers<Client extends Stack>(client: Client): Client {
   const middleware: Middleware = (next, { commandName = '' }) => {
     return async (args) => {
@@ -48,7 +48,7 @@ function cutOff(body: Readable): Readable {
   return body.pipe(bounded)
 }
 
-/** Takes the entries out of the answer before the library sees it. */
+/** Takes the entries out of the response before the library parses it. */
 export function readingPage<Command extends Stack>(command: Command, element: 'Contents' | 'Upload', wanted: readonly string[]) {
   const read: { page: S3Page } = { page: { entries: [], page: new Map() } }
   const middleware: Middleware = (next) => async (args) => {

@@ -2,7 +2,7 @@ import type { Log } from '../../platform/log.ts'
 import type { ArchiveStore } from './archive-store.ts'
 import { isMissing } from './store-failure.ts'
 
-/** Says what is stored and removed, and what went wrong; `place` is the destination in words, without secrets. */
+/** Logs what is stored and removed, and errors; `place` is the destination's location, without secrets. */
 export function withLog(store: ArchiveStore, log: Log, place: string): ArchiveStore {
   const told = async <Result>(doing: string, work: Promise<Result>, quiet = false): Promise<Result> => {
     const startedAt = performance.now()

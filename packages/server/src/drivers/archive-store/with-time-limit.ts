@@ -3,15 +3,15 @@ import type { ArchiveStore } from './archive-store.ts'
 import { inMemoryBytes } from './in-memory.ts'
 import { StoreFailure } from './store-failure.ts'
 
-/** The longest wait for a put that was given up; a place that hangs never answers. */
+/** Longest wait for an abandoned put to end; a destination that does not respond never ends it. */
 const settleMs = 5_000
 
-/** A place that takes or gives less within the time is as good as silent: it would hold a slot for hours. */
+/** Least progress within the time limit; a slower destination would occupy a slot for hours. */
 const leastBytes = 64 * 1024
 
 /**
- * Ends a call whose place makes no progress for that long: less than 64 KB taken or given, and no answer. The time that content takes
- * to come (a slow dump) is not the place's.
+ * Ends a call whose destination makes no progress for that long: less than 64 KB transferred, and no response. Time spent
+ * waiting for the content (a slow dump) does not count.
  */
 export function withTimeLimit(store: ArchiveStore, silentMs: number): ArchiveStore {
   const within = async <Result>(abort: AbortSignal, work: (watch: Watch) => Promise<Result>): Promise<Result> => {
@@ -22,7 +22,7 @@ export function withTimeLimit(store: ArchiveStore, silentMs: number): ArchiveSto
       watch.end()
     }
   }
-  // A caller that gives up removes the object next: a put that is still under way would bring it back.
+  // A caller that gives up removes the object next: a put that is still running would restore it.
   const put: ArchiveStore['put'] = async (name, content, abort) => {
     let putting: Promise<unknown> | undefined
     try {
@@ -73,7 +73,7 @@ class Watch {
     return this.#controller.signal
   }
 
-  /** Rejects when the time is over or the caller gives up, also where the place heeds no signal. */
+  /** Rejects when the time is over or the caller aborts, also where the destination ignores the signal. */
   get ended(): Promise<never> {
     return this.#ended.promise
   }
@@ -98,7 +98,7 @@ class Watch {
     this.#waitingSince = undefined
   }
 
-  /** The whole time begins anew once enough was taken or given. */
+  /** Restarts the time limit once enough bytes were transferred. */
   moved(bytes: number): void {
     this.#movedBytes += bytes
     if (this.#movedBytes < leastBytes) return
@@ -111,7 +111,7 @@ class Watch {
     this.#abort.removeEventListener('abort', this.#stop)
   }
 
-  /** Content in memory is passed on as it is, since nothing of it has to come: the whole time is the place's. */
+  /** Content in memory is passed on unchanged: no time is spent waiting for it. */
   giving(content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
     return inMemoryBytes(content) ? content : this.#timed(content)
   }
@@ -155,7 +155,7 @@ async function* watchedReads<Item>(
     }
   } finally {
     watch.end()
-    // Not waited for: a place that hangs never answers.
+    // Not awaited: a destination that does not respond never ends it.
     void items.return?.()?.catch(() => undefined)
   }
 }

@@ -9,7 +9,7 @@ import { compressionHere } from './seal-part.ts'
 import { writeArchive } from './write-archive.ts'
 
 export interface ArchiveSettings {
-  /** `AGE-SECRET-KEY-1…`: the first is the instance's own, to which everything is written; all of them open. */
+  /** Identities (`AGE-SECRET-KEY-1…`): data is encrypted to the first, the instance's own; all of them decrypt. */
   identities: readonly [Secret, ...Secret[]]
   isNewKey?: boolean
   partBytes?: number
@@ -32,7 +32,7 @@ export async function createArchives(settings: ArchiveSettings): Promise<Archive
     verify: verifyArchive,
     read: (index, reading) => readArchive(index, reading, { identities: opened(), contentKeys }, workers),
     async seal(content) {
-      // A copy, as the thread is given the memory itself.
+      // A copy, since the buffer is transferred to the thread.
       const { sealed } = await workers.run({ do: 'seal', plain: Uint8Array.from(content), recipients: [recipient] })
       return sealed
     },

@@ -1,4 +1,4 @@
-// A thread that compresses, encrypts and hashes parts, so that the one that answers requests does not wait for it.
+// Worker thread that compresses, encrypts and hashes parts, so that the thread that serves requests is not blocked.
 
 import { parentPort } from 'node:worker_threads'
 import { errorMessage } from '../../platform/error-message.ts'
@@ -6,13 +6,13 @@ import { collectYoung } from '../../platform/steady-memory.ts'
 import { doPartTask, type PartTask } from './part-work.ts'
 import { isItsOwn } from './seal-part.ts'
 
-/** Opening a part leaves no more behind than this; sealing leaves several copies. */
+/** Garbage of decrypted parts after which it is collected; encrypting leaves several copies, and is collected each time. */
 const collectAfterBytes = 6 * 1024 * 1024
 let opened = 0
 
 parentPort?.on('message', (task: PartTask) => {
   if (task.do === 'open') opened += task.sealed.length
-  // What the last tasks left behind goes first.
+  // Collects the garbage of the previous tasks first.
   if (task.do !== 'open' || opened >= collectAfterBytes) {
     opened = 0
     collectYoung()
@@ -20,7 +20,7 @@ parentPort?.on('message', (task: PartTask) => {
   doPartTask(task).then(
     (result) => {
       const bytes = result instanceof Uint8Array ? result : 'sealed' in result ? result.sealed : result.plain
-      // A small buffer may be a piece of memory that others use: it is copied. A large one is handed over.
+      // A small buffer may be part of a shared pool: it is copied. A large one is transferred.
       parentPort?.postMessage({ result }, isItsOwn(bytes) ? [bytes.buffer as ArrayBuffer] : [])
     },
     (error: unknown) => parentPort?.postMessage({ failure: errorMessage(error) }),

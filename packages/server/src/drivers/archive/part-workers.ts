@@ -2,7 +2,7 @@ import { Threads } from '../../platform/threads.ts'
 import { NotAge } from './age-header.ts'
 import type { PartResult, PartTask } from './part-work.ts'
 
-/** Threads for the work on parts. */
+/** Worker threads that process parts. */
 export class PartWorkers {
   readonly #threads: Threads<PartTask>
 
@@ -10,7 +10,7 @@ export class PartWorkers {
     this.#threads = new Threads({
       program: new URL('./part-worker.ts', import.meta.url),
       most,
-      // Its bytes are outside of these; without a bound a thread keeps tens of MB of young garbage.
+      // The parts' bytes are outside these limits; without a limit a thread keeps tens of MB of young garbage.
       limits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 },
       handOver(task) {
         const bytes = task.do === 'open' ? task.sealed : task.plain

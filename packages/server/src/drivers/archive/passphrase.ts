@@ -2,12 +2,12 @@ import { createCipheriv, createDecipheriv, randomBytes, scrypt } from 'node:cryp
 import { type Identity, type Recipient, Stanza } from 'age-encryption'
 
 /**
- * age's passphrase stanza (C2SP age.md, "scrypt recipient stanza") by Node's own scrypt: that of the library is JavaScript, takes
- * five times as long, and nothing else runs meanwhile.
+ * age's passphrase stanza (C2SP age.md, "scrypt recipient stanza") with Node's own scrypt: the library's is JavaScript, takes
+ * five times as long, and blocks the event loop.
  */
 const kind = 'scrypt'
 const label = 'age-encryption.org/v1/scrypt'
-/** Both as age's own tool has them: a second of work, and what a hostile file may ask for. */
+/** Work factors of age's own tool: about a second of work, and the maximum accepted from an untrusted file. */
 const usualWork = 18
 const mostWork = 20
 const saltBytes = 16

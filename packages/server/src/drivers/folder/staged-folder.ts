@@ -21,8 +21,8 @@ export class FolderNotEmpty extends Error {
 const beingFilled = new Set<string>()
 
 /**
- * Fills a folder beside `target` and renames it into place: `target` is there whole or not at all.
- * What a killed process left beside it is removed by the next attempt.
+ * Fills a folder beside `target` and renames it into place: `target` is complete or does not exist. The next attempt removes
+ * what a killed process left.
  */
 export async function stageFolder<Result>(target: string, fill: (staging: string) => Promise<Result>): Promise<Result> {
   if (beingFilled.has(target)) throw new FolderBusy(target)

@@ -4,7 +4,7 @@ import { GitHostError } from './git-host-error.ts'
 
 const defaultMs = 15_000
 
-/** Settles within the time limit also when the work does not: what it waits for (a queue, a pause) may not know the signal. */
+/** Settles within the time limit also when the work does not: a queue or a pause may ignore the signal. */
 export const withinLimits = <Result>(
   title: string,
   { timeoutMs = defaultMs, abort }: CallLimits,

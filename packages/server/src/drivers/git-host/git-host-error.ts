@@ -1,7 +1,7 @@
 /**
- * `unauthorized`: the host takes the credential no longer. `forbidden`: it takes it, but not for this. `limited`: too many calls,
- * `resetAt` says until when. `empty`: the repository has no commit yet. `away`: slow, down or broken. `nonsense`: it answers, but
- * not as this host does.
+ * `unauthorized`: the host no longer accepts the credential. `forbidden`: the credential lacks the permission. `limited`: rate
+ * limit, until `resetAt`. `empty`: the repository has no commit yet. `away`: slow, down or broken. `nonsense`: the response is
+ * not in this host's format.
  */
 export type GitHostTrouble =
   | 'unauthorized'
@@ -15,7 +15,7 @@ export type GitHostTrouble =
   | 'away'
   | 'nonsense'
 
-/** The message is for people and holds nothing of a credential or an address's query. */
+/** The message is for users, and contains no credential and no query of a URL. */
 export class GitHostError extends Error {
   override readonly name = 'GitHostError'
   readonly trouble: GitHostTrouble

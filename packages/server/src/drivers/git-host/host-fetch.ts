@@ -1,8 +1,8 @@
 import { GitHostError } from './git-host-error.ts'
 
-/** How a host is called in messages, and the addresses that its tokens may go to. */
+/** Name of a host in messages, and the URLs that its tokens may be sent to. */
 export interface HostAddresses {
-  /** `GitHub at github.com`. */
+  /** Name such as `GitHub at github.com`. */
   title: string
   bases: readonly string[]
 }
@@ -13,9 +13,9 @@ const mostBytes = 24 * 1024 * 1024
 const mostRedirects = 3
 
 /**
- * `fetch` for one host: requests go only to addresses of that host, also when the URL came from a client. A redirect, which hosts send
- * for a renamed repository, is followed there alone, with the same method and body. An answer is read whole and within a bound,
- * so that the time limit holds for all of it.
+ * `fetch` for one host: requests go only to that host's URLs, also when a client supplied the URL. A redirect, as for a renamed
+ * repository, is followed only within the host, with the same method and body. The response is read completely with a size
+ * limit, so that the time limit covers all of it.
  */
 export function createHostFetch({ title, bases }: HostAddresses): HostFetch {
   const isOurs = (url: URL) => bases.some((base) => isBelow(url, new URL(base)))
@@ -30,7 +30,7 @@ export function createHostFetch({ title, bases }: HostAddresses): HostFetch {
       const isRedirect = response.status >= 300 && response.status < 400 && response.status !== 304 && location
       if (!isRedirect) return whole(response, title, init.signal ?? null)
       await response.body?.cancel()
-      // 303 asks for a read of another address: the write itself is done.
+      // 303 asks for a GET of another URL: the write itself is done.
       if (response.status === 303 && (init.method ?? 'GET') !== 'GET')
         throw new GitHostError('nonsense', `${title} answers a write with a redirect to another page`)
       url = URL.parse(location, url) ?? url
@@ -57,7 +57,7 @@ async function whole(response: Response, title: string, signal: AbortSignal | nu
     throw unreachable(title, cause, signal)
   }
   const kept = new Headers(headers)
-  // The bytes are unpacked by now.
+  // The body is already decompressed.
   kept.delete('content-encoding')
   kept.delete('content-length')
   return new Response(Buffer.concat(chunks), { status, statusText, headers: kept })

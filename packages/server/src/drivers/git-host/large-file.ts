@@ -1,6 +1,6 @@
 import { GitHostError } from './git-host-error.ts'
 
-/** The largest file that is shown. Its base64 form must fit into one answer of the host. */
+/** The largest file that is shown. Its base64 form must fit into one response of the host. */
 export const mostFileBytes = 10 * 1024 * 1024
 
 export function refuseLarge(path: string): never {

@@ -7,8 +7,8 @@ export interface Page<Item> {
 const mostItems = 50_000
 
 /**
- * Pages of lists as they were read last, by the validator that the host gave with them: asked again with it, the host says
- * "not modified", sends nothing and counts nothing against the limit. The longest unused go when it is full.
+ * Pages of lists as last read, with the host's ETag: a request with it is answered "not modified", without a body and without
+ * counting against the rate limit. The least recently used pages are evicted.
  */
 export class PageCache {
   readonly #pages = new Map<string, Page<unknown>>()

@@ -1,4 +1,4 @@
-/** Shorter ones stand for several commits too easily. */
+/** Shortest accepted id; a shorter one is too often ambiguous. */
 const shortestId = 7
 
 export const isCommitId = (text: string): boolean => /^[0-9a-f]{7,64}$/i.test(text)

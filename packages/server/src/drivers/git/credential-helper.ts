@@ -1,8 +1,9 @@
 import type { RemoteAddress } from './remote.ts'
 
 /**
- * Asked by git for a user name and a password. It answers for the remote's own scheme, host and port alone, so a redirect to
- * elsewhere gets nothing. The token comes from file descriptor 3, inherited through git: it is in no argv, variable, file or config.
+ * Script that git runs for a user name and a password. It responds only for the remote's own scheme, host and port, so a
+ * redirect to another host gets nothing. The token comes from file descriptor 3, inherited through git: it is in no argument,
+ * variable, file or config.
  */
 export const credentialHelperScript = `#!/bin/sh
 [ "$1" = get ] || exit 0
@@ -18,7 +19,7 @@ IFS= read -r token <&3 || exit 0
 printf 'username=%s\\npassword=%s\\n' "$BERTH_CREDENTIAL_USERNAME" "$token"
 `
 
-/** git runs a helper through a shell; the text is constant, and the path is taken from a variable, unread. */
+/** git runs a helper through a shell; the text is constant, and the path is expanded from a variable, not parsed. */
 export const credentialHelperConfig = 'credential.helper=!"$BERTH_CREDENTIAL_HELPER"'
 
 export function credentialEnvironment(helperPath: string, remote: RemoteAddress, username: string): Record<string, string> {

@@ -14,11 +14,11 @@ export interface Commit {
 }
 
 const defaultTimeoutMs = 60_000
-/** Most questions are about the newest commits; a longer history is fetched only where these do not answer. */
+/** Fetch depths: most queries concern the newest commits; a longer history is fetched only where these are not enough. */
 const depths = [50, 1_000]
 const longestMessage = 5_000
 
-/** How git is asked about one remote's history, within one time for all of its commands. */
+/** Queries of a remote's history, with one time limit for all commands. */
 export class History {
   readonly #git: SafeGit
   readonly #cache: HistoryCache
@@ -40,7 +40,10 @@ export class History {
     })
   }
 
-  /** How many commits `to` has that `from` has not. Null when that cannot be told: it never guesses, and never says "behind" for a failure. */
+  /**
+   * Number of commits that `to` has and `from` has not. Null when it cannot be determined: never an estimate, and never
+   * "behind" because of a failure.
+   */
   async commitsBetween(remote: GitRemote, from: string, to: string, limits: Limits = {}): Promise<number | null> {
     if (sameCommit(from, to)) return 0
     if (!isCommitId(from) || !isFullCommitId(to)) return null
@@ -50,7 +53,7 @@ export class History {
     })
   }
 
-  /** The whole id of a commit that the remote has, found by its first digits among the branches' newest commits. */
+  /** The full id of a commit of the remote, found by its first digits among the branches' newest commits. */
   async fullCommitId(remote: GitRemote, short: string, branch: string | undefined, limits: Limits = {}): Promise<string> {
     if (isFullCommitId(short)) return short.toLowerCase()
     const missing = new GitNotFound(
@@ -87,7 +90,7 @@ async function countBetween(visit: CacheVisit, from: string, to: string): Promis
     const count = await visit.count(from, to)
     if (count !== null) return count
   }
-  // A rewritten branch: the old commit may still be had by its id, and with it where the two parted.
+  // The branch was rewritten: the server may still serve the old commit by its id, and with it the merge base.
   if (!isFullCommitId(from)) return null
   await visit.fetch(`+${from}:refs/berth/from`, depths.at(-1)!)
   return visit.count(from, to)
@@ -110,7 +113,7 @@ class CacheVisit {
     this.#settings = settings
   }
 
-  /** Commits alone, without the files and folders; a server that cannot leave them out sends them, too. */
+  /** Fetches commits without trees and files; a server that does not support the filter sends them too. */
   async fetch(refspec: string, depth: number): Promise<void> {
     const { remote, url } = this.#settings
     const options = ['--no-tags', '--no-write-fetch-head', '--quiet', `--depth=${depth}`, '--filter=tree:0']
@@ -121,14 +124,14 @@ class CacheVisit {
     return (await this.#run({ args, maxOutputBytes: 20_000_000 })).stdout
   }
 
-  /** The whole id, when exactly one commit here begins like that. */
+  /** The full id, when exactly one local commit begins with these digits. */
   async resolve(commit: string): Promise<string | null> {
     const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${commit}^{commit}`]
     const { stdout, exitCode } = await this.#run({ args, acceptExitCodes: [0, 1, 128] })
     return exitCode === 0 ? stdout.trim() : null
   }
 
-  /** Null where the history that is here ends before it answers: a commit without parents is where it was cut. */
+  /** Null where the local history ends too early: a commit without parents is the boundary of the shallow fetch. */
   async count(from: string, to: string): Promise<number | null> {
     const base = await this.resolve(from)
     if (!base) return null

@@ -15,7 +15,7 @@ export interface Refs {
 }
 
 const defaultTimeoutMs = 30_000
-/** Some 200,000 branches. */
+/** Output limit, some 200,000 branches. */
 const mostOutputBytes = 20_000_000
 
 export async function listRefs(git: SafeGit, remote: GitRemote, limits: Limits = {}): Promise<Refs> {

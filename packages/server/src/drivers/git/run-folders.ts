@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const live = new Set<string>()
 
-/** Gives `use` the path of a folder that it may make, and removes the folder when it is done. */
+/** Passes the path of a folder to `use`, which may create it, and removes the folder afterwards. */
 export async function withRunFolder<Result>(parent: string, use: (path: string) => Promise<Result>): Promise<Result> {
   const path = join(parent, `${process.pid}-${randomUUID()}`)
   live.add(path)
@@ -16,7 +16,10 @@ export async function withRunFolder<Result>(parent: string, use: (path: string) 
   }
 }
 
-/** A killed control plane leaves its runs' folders, perhaps with a key in them. In a container the next one has the same pid. */
+/**
+ * Removes folders of runs that a killed control plane left, possibly with a key in them. In a container the next process has
+ * the same pid.
+ */
 export async function removeDeadRuns(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const pid = Number.parseInt(name, 10)

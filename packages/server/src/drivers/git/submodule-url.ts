@@ -1,6 +1,6 @@
 /**
- * Where a submodule is. `./` and `../` start at the repository that names it, as git has it. An ssh address at the host of a
- * repository that was asked for by https is asked for by https, too: the credential that is there opens nothing else.
+ * Resolves the address of a submodule. `./` and `../` are relative to the repository that names it, as in git. An ssh address
+ * at the host of a repository that is fetched by https is fetched by https, too: the available credential is for https only.
  */
 export function submoduleUrl(written: string, parent: string): string {
   if (/^\.\.?\//.test(written)) return relative(written, parent)

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RunCommand } from '../shell/command.ts'
 
-/** Test support: `git http-backend` behind CGI on loopback, with a password and a few ways to misbehave. */
+/** Test support: `git http-backend` behind CGI on loopback, with a password and injectable failures. */
 export interface GitServer {
   url: string
   requests: { url: string; authorization: string | undefined }[]
-  /** Checked before the repository is served; null lets everybody in. */
+  /** Required before the repository is served; null: no password. */
   password: string | null
-  /** Answers instead of git when it returns true. */
+  /** Handles the request instead of git when it returns true. */
   intercept: ((request: IncomingMessage, response: ServerResponse) => boolean) | null
   delayMs: number
   close(): Promise<void>

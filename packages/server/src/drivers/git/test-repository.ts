@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { RunCommand } from '../shell/command.ts'
 
-/** Test support: a repository made by real git, bare, as a server would hold it. */
+/** Test support: a bare repository made by real git, as on a server. */
 export class TestRepository {
   readonly folder: string
   readonly #run: RunCommand
@@ -25,7 +25,7 @@ export class TestRepository {
     return this.#git(args)
   }
 
-  /** A commit on top of `parents` (left out: of the branch) that holds exactly these files. */
+  /** Creates a commit on top of `parents` (default: the branch) with exactly these files. */
   async commit(
     branch: string,
     files: Record<string, string>,
@@ -46,7 +46,7 @@ export class TestRepository {
     return commit
   }
 
-  /** Many commits in one go; the last one's id. */
+  /** Creates many commits at once; returns the last one's id. */
   async manyCommits(branch: string, count: number, from?: string): Promise<string> {
     const lines = Array.from({ length: count }, (_, index) => {
       const start = index === 0 && from ? `from ${from}\n` : ''
@@ -56,13 +56,13 @@ export class TestRepository {
     return (await this.git('rev-parse', `refs/heads/${branch}`)).trim()
   }
 
-  /** A folder of exactly these entries. */
+  /** Creates a tree of exactly these entries. */
   async folderOf(entries: readonly { mode: string; kind: string; id: string; name: string }[]): Promise<string> {
     const lines = entries.map(({ mode, kind, id, name }) => `${mode} ${kind} ${id}\t${name}\n`)
     return (await this.#git(['mktree'], lines.join(''))).trim()
   }
 
-  /** A path that ends in @ is a link, its content where it leads. */
+  /** A path that ends in @ is a symlink, whose content is its target. */
   async #tree(files: Record<string, string>): Promise<string> {
     const index = { GIT_INDEX_FILE: join(this.folder, `index-${Math.random()}`) }
     for (const [path, content] of Object.entries(files)) {

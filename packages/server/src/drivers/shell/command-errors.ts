@@ -59,7 +59,7 @@ export class ProgramMissing extends Error {
   }
 }
 
-/** The system refused to start it: no such working folder, not executable, too many processes, arguments too long. */
+/** The system refused to start the command: missing working folder, not executable, too many processes, arguments too long. */
 export class CommandNotStarted extends Error {
   override readonly name = 'CommandNotStarted'
   readonly program: string
@@ -70,7 +70,7 @@ export class CommandNotStarted extends Error {
   }
 }
 
-/** Where the package has another name than the program (Debian's names; others' are close). */
+/** Packages whose name differs from the program's (Debian's names; others are similar). */
 const packagesByProgram: Record<string, string | undefined> = {
   ssh: 'openssh-client',
   sshd: 'openssh-server',
@@ -88,7 +88,7 @@ const packagesByProgram: Record<string, string | undefined> = {
   bwrap: 'bubblewrap',
 }
 
-/** Progress meters redraw one line with carriage returns; only what stayed on the screen is a line here. */
+/** Progress meters redraw a line with carriage returns; only the last redraw counts as a line. */
 function lastLinesOf(output: string): string {
   const lines = output.split('\n').map((line) => line.trimEnd().split('\r').at(-1) ?? '')
   return lines

@@ -2,12 +2,12 @@ import type { AddressInfo } from 'node:net'
 import ssh2, { type Connection } from 'ssh2'
 import { makeKeyPair } from './test-ssh-server.ts'
 
-/** Test support: an SFTP server on loopback that takes every login and lists what it likes. */
+/** Test support: an SFTP server on loopback that accepts every login and returns arbitrary listings. */
 export interface HostileSftp {
   port: number
-  /** The names in a folder at the n-th call since it was opened; a slash at the end makes a folder, null ends the listing. */
+  /** Names of a folder at the n-th call since it was opened; a trailing slash makes a folder, null ends the listing. */
   answer: (path: string, call: number) => string[] | null
-  /** `readdir /srv/a`, `remove /srv/a/b`, in order. */
+  /** Calls in order: `readdir /srv/a`, `remove /srv/a/b`. */
   calls: string[]
   close(): Promise<void>
 }

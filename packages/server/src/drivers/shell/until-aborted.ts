@@ -1,6 +1,6 @@
 /**
- * The source's chunks; throws the signal's reason at once on abort, also while the source keeps silent.
- * Not `Promise.race` with one promise for the whole run: that promise would hold every chunk until the end.
+ * Returns the source's chunks; throws the signal's reason at once on abort, also while the source is idle. Does not use
+ * `Promise.race` with one promise for the whole run: that promise would retain every chunk until the end.
  */
 export async function* untilAborted<Chunk>(source: AsyncIterable<Chunk>, abort?: AbortSignal): AsyncGenerator<Chunk> {
   abort?.throwIfAborted()
@@ -20,7 +20,7 @@ export async function* untilAborted<Chunk>(source: AsyncIterable<Chunk>, abort?:
     }
   } finally {
     abort?.removeEventListener('abort', stop)
-    // Not waited for: a generator that hangs in its own work never answers.
+    // Not awaited: a generator that is blocked in its own work never returns.
     void chunks.return?.()?.catch(() => undefined)
   }
 }

@@ -10,8 +10,8 @@ export interface ReceiveLimits {
 }
 
 /**
- * Writes the bytes beside `targetFile`, one chunk in memory at a time, and renames when all of them are on the disk:
- * the file is there whole or not at all. What a killed process left beside it is overwritten by the next attempt.
+ * Writes the bytes beside `targetFile`, one chunk in memory at a time, and renames when all of them are on disk: the file is
+ * complete or does not exist. The next attempt overwrites what a killed process left.
  */
 export async function receiveTarball(
   source: AsyncIterable<Uint8Array>,
@@ -23,7 +23,7 @@ export async function receiveTarball(
   try {
     const received = await withFile(partial, 'w', (file) => writeAll(source, file, maxBytes, abort))
     await rename(partial, targetFile)
-    // A rename is safe from a power cut only when its folder is on the disk too.
+    // A rename survives a power failure only when its folder was synced, too.
     await withFile(dirname(targetFile), 'r', (folder) => folder.sync())
     return received
   } catch (error) {

@@ -4,8 +4,8 @@ import type { TarballLimits } from './read-tarball.ts'
 import { unpackTarball } from './unpack-tarball.ts'
 
 /**
- * Unpacks an upload as a project's source: a single folder that holds everything is the project itself, and gives back its
- * name. `intoFolder` is missing before; after a failure it is, too.
+ * Unpacks an upload as a project's source: a single top-level folder becomes the root, and its name is returned. `intoFolder`
+ * must not exist before, and does not exist after a failure.
  */
 export async function unpackSource(
   file: string,

@@ -5,11 +5,11 @@ import type { CheckedEntry } from './archive-tree.ts'
 import { drain, readTarball, type TarballLimits, type TarballSummary } from './read-tarball.ts'
 import { BadEntry } from './tarball-errors.ts'
 
-/** All checks of `unpackTarball` without writing anything. */
+/** Runs all checks of `unpackTarball` without writing anything. */
 export const inspectTarball = (file: string, limits: TarballLimits = {}): Promise<TarballSummary> =>
   readTarball(file, limits, (_entry, content) => drain(content))
 
-/** `intoFolder` (missing or empty before) holds the whole archive afterwards, or nothing is left behind. */
+/** Unpacks the whole archive into `intoFolder`, which must be missing or empty; on a failure nothing is left behind. */
 export const unpackTarball = (file: string, intoFolder: string, limits: TarballLimits = {}): Promise<TarballSummary> =>
   stageFolder(intoFolder, (staging) =>
     readTarball(file, limits, async (entry, content) => {
@@ -19,7 +19,10 @@ export const unpackTarball = (file: string, intoFolder: string, limits: TarballL
     }),
   )
 
-/** Everything is made exclusively: nothing is ever written into what is there, be it a link that another spelling of a name reaches. */
+/**
+ * Creates everything exclusively: nothing is written into an existing file, also if another spelling of a name reaches a
+ * symlink.
+ */
 async function write(entry: CheckedEntry, root: string, content: AsyncIterable<Uint8Array>): Promise<void> {
   for (const folder of entry.newFolders) await mkdir(join(root, folder), { mode: 0o755 })
   const path = join(root, entry.path)

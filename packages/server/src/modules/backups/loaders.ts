@@ -8,7 +8,7 @@ import { findRunOf, hasRuns } from './runs/run-store.ts'
 
 type Kinds = 'savedProject' | 'backupDestination' | 'backupPolicy' | 'backupRun' | 'backupRestore'
 
-/** How the guard finds what the routes name: the organisation's own, or nothing. */
+/** Loaders of the objects in route paths, within the caller's organisation. */
 export const backupsLoaders = ({ database: { db } }: BackupsDeps): Pick<Loaders, Kinds> => ({
   savedProject: async ({ id }, { organizationId }) => {
     const isKnown = (await ownedProjects(db, organizationId, [id!])).has(id!) || (await hasRuns(db, organizationId, id!))

@@ -8,7 +8,7 @@ import { answered } from './transfers/cloud-answer.ts'
 const mostClouds = 10
 const withinMs = 5_000
 
-/** Backups of projects that live in a linked cloud, as the backups module asks for them. */
+/** Backups of projects in a linked cloud, for the backups module. */
 export const backupsInCloud = (deps: CloudDeps, links: Links) => ({
   runInCloud: (webhookToken: string) => runInCloud(webhookToken, deps, links),
   async destinationsInCloud(organizationId: string, { projectId, limit, cursor }: DestinationsQuery) {
@@ -28,7 +28,7 @@ interface DestinationsQuery {
   cursor?: string
 }
 
-/** The caller has no account here: each cloud that this instance is linked to is asked with the caller's own token. */
+/** The caller has no account on this instance: each linked cloud is called with the caller's own token. */
 async function runInCloud(webhookToken: string, { api, database }: CloudDeps, links: Links): Promise<string | null> {
   const clouds = new Map<string, boolean>()
   for (const organizationId of await linkedOrganizations(database.db)) {

@@ -15,7 +15,7 @@ export const forgetJob = (deps: CloudDeps) =>
     },
   })
 
-/** The answer to `DELETE /projects/:id` was passed on: the project is gone there, so its copy here goes, too. */
+/** Removes the local copy after the cloud has confirmed a forwarded `DELETE /projects/:id`. */
 export const forgetSoon = (projectId: string, { database }: Pick<CloudDeps, 'database'>): Promise<unknown> =>
   database.transaction(({ enqueue }) =>
     enqueue(forgetKind.of({ projectId }), { projectId }, { uniqueKey: `${forgetKind.kind}:${projectId}` }),

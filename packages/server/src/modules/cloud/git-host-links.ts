@@ -6,7 +6,7 @@ import { ask } from './ask.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Links } from './links.ts'
 
-/** Where an instance has no app of its own at a git host, the cloud that it is linked to says where to go. */
+/** Git host logins through the linked cloud, for an instance without its own app at the host. */
 export function gitHostLinks({ api }: Pick<CloudDeps, 'api'>, links: Links): CloudLinks {
   const addressOf = async (organizationId: string) => ((await links.of(organizationId)) ?? fail('cloud_not_linked')).address
   const installUrl = async (organizationId: string) => {
@@ -23,7 +23,7 @@ export function gitHostLinks({ api }: Pick<CloudDeps, 'api'>, links: Links): Clo
   const given = async (organizationId: string, path: string, sent: object): Promise<HandedTokens> => {
     const { status, body } = await post(organizationId, path, sent)
     if (status === 200 && body?.data) return body.data
-    // Of the login itself; else it is the link that is not as it should be.
+    // 400 concerns the login itself; any other status is a problem of the link.
     const code = status === 400 ? 'no_source' : 'cloud_unreachable'
     return fail(code, { words: `The cloud gives no login: ${body?.error ?? `it answered ${status}`}` })
   }

@@ -16,8 +16,8 @@ import { watchJob, watchSchedule } from './watch-job.ts'
 export type { CloudDeps } from './deps.ts'
 
 /**
- * A *link* ties an organisation of a self-hosted instance to an account in a cloud. What is asked of a project that is not
- * here is asked there, with the link's token, after the caller's own tag was checked.
+ * A *link* connects an organisation of a self-hosted instance to an account in a cloud. Requests for a project that is not on
+ * this instance are forwarded there with the link's token, after the caller's own permission was checked.
  */
 export function createCloud(deps: CloudDeps) {
   const links = new Links(deps)
@@ -27,16 +27,16 @@ export function createCloud(deps: CloudDeps) {
     projects: cloudProjects(deps, links),
     jobs: [transferJob(deps, links), forgetJob(deps), watchJob(deps, links)] as Job<unknown, undefined>[],
     schedules: [watchSchedule],
-    /** Whether this instance drives that move, and it is not over. */
+    /** Whether this instance drives that move and it has not ended. */
     async isDriving(id: string): Promise<boolean> {
       const transfer = await findTransfer(deps.database.db, id)
       return transfer !== undefined && !isOver(transfer)
     },
-    /** Takes a move back that is driven from here; false where it is not. */
+    /** Cancels a move that this instance drives; false where it does not. */
     callOff: (id: string, organizationId: string) => callOff(id, organizationId, deps),
     gitHostLinks: gitHostLinks(deps, links),
     backups: backupsInCloud(deps, links),
-    /** Tokens of links that end soon, as the watcher of tokens takes them. */
+    /** Tokens of links that expire soon, for the token check. */
     async expiringTokens(now: Date, until: Date) {
       const rows = await linksEnding(deps.database.db, now.getTime(), until.getTime())
       return rows.map((row) => ({

@@ -1,7 +1,7 @@
 import type { Db } from '../../platform/db/schema.ts'
 import type { CloudProjectRow } from '../../platform/db/tables/cloud.ts'
 
-/** All SQL of the projects that were moved to a cloud and live there. */
+/** SQL of projects that were moved to a cloud. */
 
 export const saveMoved = ({ projectId, ...values }: CloudProjectRow, db: Db): Promise<unknown> =>
   db

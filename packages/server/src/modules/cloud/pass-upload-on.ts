@@ -5,14 +5,14 @@ import type { CloudDeps } from './deps.ts'
 import type { Link } from './links.ts'
 import { answered } from './transfers/cloud-answer.ts'
 
-/** The files of an upload session that was opened here without naming a project, sent on to the cloud where the project lives. */
+/** Forwards an upload that was opened here without a project to the cloud of the project. */
 export async function passUploadOn(
   { row, address }: Link,
   { sessionId, projectId }: { sessionId: string; projectId: string },
   { api, uploads }: CloudDeps,
 ): Promise<string | undefined> {
   const upload = await uploads.find(sessionId, row.organizationId)
-  // One that is not here may be the cloud's own.
+  // An unknown session may be the cloud's own.
   if (!upload) return undefined
   if (upload.status !== 'received')
     fail('conflict', { field: 'uploadSessionId', words: 'Nothing was uploaded in this session yet' })

@@ -7,7 +7,7 @@ export interface Account {
   expiresAt: number | null
 }
 
-/** Asks the address whether it is a cloud, and the token whose it is: a link is stored only when both have answered. */
+/** Checks that the URL is a cloud, and which account the token belongs to: a link is stored only after both checks. */
 export async function proveAccount(api: CloudApi, address: CloudAddress): Promise<Account> {
   const health = await askWithAny(api, { ...address, token: 'none' }, { method: 'GET', path: '/api/health' })
   if (health.body?.data?.mode !== 'cloud')
@@ -21,7 +21,7 @@ export async function proveAccount(api: CloudApi, address: CloudAddress): Promis
   return { organizationId: organization.id, expiresAt: expiresAt ? Date.parse(expiresAt) : null }
 }
 
-/** Whether the cloud answers and still takes the token. */
+/** Whether the cloud responds and still accepts the token. */
 export async function isReachable(api: CloudApi, address: CloudAddress): Promise<boolean> {
   try {
     return (await ask(api, address, { method: 'GET', path: '/api/auth/session' })).status === 200

@@ -4,27 +4,27 @@ import type { CloudDeps } from './deps.ts'
 import type { Link } from './links.ts'
 import { saveFeedPosition } from './store.ts'
 
-/** How far the feed was read: the newest time, and the deliveries of the last minutes before it. */
+/** Position in the feed: the newest time, and the delivery ids of the last minutes before it. */
 interface Position {
   at: number
   ids: string[]
 }
 
-/** Deliveries are committed a little later than their time says: this much is read again. */
+/** Deliveries are committed a little later than their time: this much is read again. */
 const overlapMs = 2 * 60_000
 const pageSize = 200
 const mostAnnounced = 50
 const known: ReadonlySet<string> = new Set(categories.map(({ id }) => id))
 
 /**
- * Announces here what the cloud reports about its projects to the person whose token the link has: failures of a cloud project
- * reach the people of the linked organisation. A link that was just made starts with the next one.
+ * Announces the cloud's notifications of its projects to the linked organisation. They are read from the feed of the user whose
+ * token the link has. A new link starts with the next notification.
  */
 export async function relayFeed(link: Link, deps: CloudDeps, abort: AbortSignal): Promise<void> {
   const { organizationId, feedPosition } = link.row
   const path = `/api/notifications/deliveries?limit=${pageSize}`
   const { status, body } = await ask(deps.api, link.address, { method: 'GET', path, abort })
-  // A token without the scope has no feed.
+  // A token without the scope has no access to the feed.
   if (status !== 200 || !Array.isArray(body?.data)) return
   const feed = (body.data as Delivery[]).filter(isReadable)
   const position = feedPosition === null ? null : (JSON.parse(feedPosition) as Position)
@@ -44,7 +44,7 @@ export async function relayFeed(link: Link, deps: CloudDeps, abort: AbortSignal)
   })
 }
 
-/** The cloud's answer is not trusted: only deliveries about a project, in a category of this version, are read. */
+/** The cloud's response is untrusted: only deliveries about a project, in a category that this version knows, are read. */
 const isReadable = (one: Delivery | null): one is Delivery =>
   one !== null &&
   typeof one.id === 'string' &&
@@ -58,7 +58,7 @@ const isReadable = (one: Delivery | null): one is Delivery =>
 const isNew = ({ id, createdAt }: Delivery, { at, ids }: Position): boolean =>
   Date.parse(createdAt) > at - overlapMs && !ids.includes(id)
 
-/** A person with two in-app channels has two deliveries of one event. */
+/** A user with two in-app channels has two deliveries of one event. */
 function oncePerEvent(deliveries: readonly Delivery[]): Delivery[] {
   const keyOf = ({ category, projectId, subject, text }: Delivery) => JSON.stringify([category, projectId, subject, text])
   return [...new Map(deliveries.map((one) => [`${keyOf(one)} ${one.createdAt}`, one])).values()]

@@ -1,7 +1,7 @@
 import type { Db } from '../../platform/db/schema.ts'
 import type { CloudLinkRow } from '../../platform/db/tables/cloud.ts'
 
-/** All SQL of the links to a cloud. */
+/** SQL of links to a cloud. */
 
 export const findLink = (db: Db, organizationId: string): Promise<CloudLinkRow | undefined> =>
   db.selectFrom('cloudLinks').selectAll().where('organizationId', '=', organizationId).executeTakeFirst()
@@ -32,6 +32,6 @@ export async function saveFeedPosition(
   return (await unchanged.returning('organizationId').executeTakeFirst()) !== undefined
 }
 
-/** Links whose token is good at `now` and ends by `until`. */
+/** Links whose token is valid at `now` and expires by `until`. */
 export const linksEnding = (db: Db, now: number, until: number): Promise<CloudLinkRow[]> =>
   db.selectFrom('cloudLinks').selectAll().where('tokenExpiresAt', '>', now).where('tokenExpiresAt', '<=', until).execute()

@@ -16,10 +16,10 @@ export const watchSchedule: Schedule<unknown> = {
   rhythm: { everySeconds: 60 },
 }
 
-/** Each link is given this long: one cloud that does not answer keeps no other from being asked. */
+/** Time limit per link, so that an unresponsive cloud does not delay the others. */
 const perLinkMs = 20_000
 
-/** Asks each linked cloud what happened to its projects. */
+/** Polls each linked cloud for events of its projects. */
 export const watchJob = (deps: CloudDeps, links: Links) =>
   job<Nothing, unknown>(watchKind.kind, {
     deadlineMs: 10 * 60_000,
@@ -32,7 +32,7 @@ export const watchJob = (deps: CloudDeps, links: Links) =>
 async function watchOne(organizationId: string, deps: CloudDeps, links: Links, abort: AbortSignal): Promise<void> {
   const limited = AbortSignal.any([abort, AbortSignal.timeout(perLinkMs)])
   for (const look of [relayFeed, watchMissing]) {
-    // Read anew: the first look writes to the link's row.
+    // Read again: the first check writes to the link's row.
     const link = await links.read(organizationId)
     if (!link) return
     await look(link, deps, limited).catch((error: unknown) =>

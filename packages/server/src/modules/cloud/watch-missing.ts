@@ -5,11 +5,11 @@ import type { Link } from './links.ts'
 import { movedOf, noteMissing } from './moved-store.ts'
 import { cloudOf } from './transfers/cloud-of.ts'
 
-/** A project has to be missing for this long: a cloud that is being restored from a backup may lack it for a while. */
+/** A project must be missing for this long: a cloud that is being restored from a backup may lack it temporarily. */
 const missingMs = 10 * 60_000
 const askedAtOnce = 100
 
-/** Finds projects that were moved to the cloud and deleted there, and has their hidden copies removed. */
+/** Finds projects that were moved to the cloud and deleted there, and removes their local copies. */
 export async function watchMissing(link: Link, deps: CloudDeps, abort: AbortSignal): Promise<void> {
   const moved = (await movedOf(deps.database.db, link.row.organizationId)).filter(({ cloud }) => cloud === cloudOf(link.row))
   if (moved.length === 0 || !(await seesEveryProject(link, deps, abort))) return
@@ -23,7 +23,10 @@ export async function watchMissing(link: Link, deps: CloudDeps, abort: AbortSign
   }
 }
 
-/** A token that is limited to certain projects gets 404 for the others, and 403 for every row that is about none. */
+/**
+ * Whether the token sees all projects. A token limited to certain projects gets 404 for the others, and 403 for routes without
+ * a project.
+ */
 async function seesEveryProject({ address }: Link, { api }: CloudDeps, abort: AbortSignal): Promise<boolean> {
   return (await ask(api, address, { method: 'GET', path: '/api/transfers', abort })).status === 200
 }

@@ -4,7 +4,7 @@ import type { ReadContainer } from '../../drivers/runtime/server/server-reader.t
 import { plainText } from './plain-text.ts'
 import { unusedName } from './unused-name.ts'
 
-/** Volumes of the project under their names in it, of all services of one adoption: what two of them mount is one. */
+/** Volumes of one adoption, by their names in the project; a source that several services mount is one volume. */
 export class AdoptedVolumes {
   readonly byName = new Map<string, AdoptedVolume>()
   readonly #names = new Map<string, string>()
@@ -21,7 +21,7 @@ export class AdoptedVolumes {
   }
 }
 
-/** Room for a number behind it. */
+/** Leaves room for an appended number. */
 const longest = 58
 const plainName = (name: string) =>
   name
@@ -29,7 +29,7 @@ const plainName = (name: string) =>
     .replace(/^[^a-zA-Z0-9]+/, '')
     .slice(0, longest) || 'data'
 
-/** A volume that Docker named by chance is adopted like any other: it is where the bytes are. */
+/** An anonymous volume is adopted like any other: it holds data. */
 export function adoptMounts(
   { mounts }: Pick<ReadContainer, 'mounts'>,
   volumes: AdoptedVolumes,

@@ -8,14 +8,14 @@ import { plainText } from './plain-text.ts'
 export interface Chosen {
   container: ReadContainer
   marks: ComposeMarks | null
-  /** Further containers of the same service, which it was scaled to. */
+  /** Other containers of the same scaled service. */
   replicas: ReadContainer[]
 }
 
 /**
- * Finds the services that a caller named: `name` (a Compose service or a hand-run container), `stack/name` or
- * `container:name`. A container of a Compose service stands for that service with all its replicas. The refusal of a name that
- * is unknown, ambiguous or not adoptable repeats it.
+ * Finds the services that a caller named: `name` (a Compose service or a container without Compose), `stack/name` or
+ * `container:name`. A container of a Compose service stands for that service with all its replicas. The error for a name that
+ * is unknown, ambiguous or not adoptable repeats the name.
  */
 export function chooseServices(
   names: readonly string[],
@@ -31,7 +31,7 @@ export function chooseServices(
     if (found.length === 0) return refuse(field, `there is no service ${shown} on the server`)
     const named = [...new Set(found.map(({ exactName }) => exactName))]
     if (named.length > 1) return refuse(field, `${shown} is ambiguous: name it as ${named.map(plainText).join(' or ')}`)
-    // Of several replicas the first one tells what the service is.
+    // The first of several replicas defines the service.
     const [first, ...others] = found.sort(byNumber) as [Candidate, ...Candidate[]]
     for (const { container } of found) {
       const reason = whyNotAdoptable(container, { adoptedBy: adoptedBy.get(container.id), places })
@@ -45,7 +45,7 @@ export function chooseServices(
 interface Candidate {
   container: ReadContainer
   marks: ComposeMarks | null
-  /** Names this service and no other: `stack/name`, or `container:name` where it is no service of a stack. */
+  /** Unique name of the service: `stack/name`, or `container:name` for a container outside a stack. */
   exactName: string
 }
 
@@ -62,7 +62,7 @@ function matches(asked: string, all: readonly Candidate[]): Candidate[] {
   if (exact.length > 0) return exact
   const byName = all.filter(({ container, marks }) => (marks && !marks.isOneOff ? marks.service : container.name) === asked)
   if (byName.length > 0) return byName
-  // The container of a Compose service, with or without the prefix.
+  // A container of a Compose service, with or without the prefix.
   const containerName = asked.startsWith('container:') ? asked.slice('container:'.length) : asked
   const owner = all.find(({ container }) => container.name === containerName)
   return owner ? all.filter(({ exactName }) => exactName === owner.exactName) : []

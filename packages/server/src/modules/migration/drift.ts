@@ -4,7 +4,10 @@ import { splitWords } from '../../source/compose/command-words.ts'
 import type { ComposeCommand, ComposeService } from '../../source/compose/index.ts'
 import { pairsOf } from './own-env.ts'
 
-/** Fields in which a container is not what its file says now; the file was changed since, or the container was made with other variables. */
+/**
+ * Fields in which a container differs from its file: the file was changed since, or the container was created with other
+ * variables.
+ */
 export function driftOf(service: ComposeService, container: ReadContainer, image: ReadImage | undefined): string[] {
   return Object.entries(comparisons)
     .filter(([, differs]) => differs(service, container, image))
@@ -13,7 +16,7 @@ export function driftOf(service: ComposeService, container: ReadContainer, image
 
 type Differs = (service: ComposeService, container: ReadContainer, image: ReadImage | undefined) => boolean
 
-/** Only what the file says is compared: what it leaves open is not drift. */
+/** Compares only fields that the file sets; an unset field is not drift. */
 const comparisons: Record<string, Differs> = {
   image: (service, container) => service.image !== null && familiarName(service.image) !== familiarName(container.image),
   command: (service, container) => isOther(wordsOf(service.command), container.command),

@@ -13,8 +13,8 @@ interface Parts {
 }
 
 /**
- * The containers that an adopted project ran as. What each was is written down before it is touched, so that whatever is killed
- * in between is taken up again: `untouched → stopped → handed_over`, and back to `untouched` when the first version did not come to serve.
+ * The original containers of an adopted project. The state of each is recorded before it is changed, so that an interrupted
+ * takeover is resumed: `untouched → stopped → handed_over`, and back to `untouched` when the first deployment fails.
  */
 export function predecessorContainers(parts: Parts): PredecessorContainers {
   const { db } = parts.database
@@ -41,7 +41,7 @@ export function predecessorContainers(parts: Parts): PredecessorContainers {
     async giveBack({ projectId, environment }, abort) {
       if (environment !== 'production') return
       const stopped = (await listAdopted(db, projectId)).filter(({ state }) => state === 'stopped')
-      // One that cannot be started must not keep the others from running again.
+      // A container that cannot be started must not prevent the others from starting.
       const tried = await Promise.allSettled(stopped.map((row) => giveBack(row, parts, abort)))
       const failed = tried.find((one) => one.status === 'rejected')
       if (failed) throw failed.reason

@@ -7,7 +7,10 @@ import { listAdopted } from './store.ts'
 
 const giveBackMs = 60_000
 
-/** The containers that a project was adopted from: none is ever removed, and one that it never came to replace runs again. */
+/**
+ * The containers that a project was adopted from: none is ever removed, and one that the project never replaced is started
+ * again.
+ */
 export const migrationPart = (
   predecessors: PredecessorContainers,
   { database: { db } }: Pick<MigrationDeps, 'database'>,

@@ -1,11 +1,11 @@
 import type { Db } from '../../platform/db/schema.ts'
 import type { AdoptedContainerRow } from '../../platform/db/tables/migration.ts'
 
-/** All SQL of what was adopted. */
+/** SQL of adopted containers and volumes. */
 
 /**
- * Container id → the project that has it, on whichever server: a machine may be known as two. A project that was deleted gives
- * them back.
+ * Container id to the project that adopted it, on any server, since one machine may be added as two. Deleting a project
+ * releases its containers.
  */
 export async function adoptedContainers(db: Db, organizationId: string): Promise<Map<string, string>> {
   const rows = await db
@@ -22,7 +22,7 @@ export const insertAdopted = (db: Db, row: AdoptedContainerRow): Promise<unknown
 export const listAdopted = (db: Db, projectId: string): Promise<AdoptedContainerRow[]> =>
   db.selectFrom('adoptedContainers').selectAll().where('projectId', '=', projectId).orderBy('containerName').execute()
 
-/** Projects that have not replaced what they were adopted from, or none of those on one server. */
+/** Projects that have not yet replaced the containers they were adopted from, by server. */
 export const listUnsettled = (db: Db): Promise<Pick<AdoptedContainerRow, 'serverId' | 'projectId'>[]> =>
   db.selectFrom('adoptedContainers').select(['serverId', 'projectId']).distinct().where('state', '!=', 'handed_over').execute()
 

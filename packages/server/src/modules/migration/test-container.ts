@@ -1,6 +1,6 @@
 import type { ReadContainer, ReadDocker, ReadImage } from '../../drivers/runtime/server/server-reader.ts'
 
-/** A container as an engine would tell of it, with what a test says of it. */
+/** Test support: a container as an engine reports it, with a test's changes. */
 export const aContainer = (name: string, more: Partial<ReadContainer> = {}): ReadContainer => ({
   id: `id-of-${name}`,
   name,

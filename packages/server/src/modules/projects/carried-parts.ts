@@ -2,7 +2,7 @@ import type { CarriedParts, ProjectRow } from '../../platform/db/tables/projects
 
 const nothing: CarriedParts = { rules: [], grants: [], folderUploadId: null }
 
-/** The parts that a move brought here and that are not in force here. */
+/** Parts of a moved project that do not apply on this instance, kept for the way back. */
 export const carriedParts = ({ carried }: Pick<ProjectRow, 'carried'>): CarriedParts =>
   carried === null ? nothing : (JSON.parse(carried) as CarriedParts)
 

@@ -1,10 +1,10 @@
-/** The settings that a deployment was made with, as far as they are compared later. */
+/** The settings of a deployment that are compared later. */
 export interface DeployedSettings {
-  /** null: made before it was recorded. */
+  /** null: the deployment is from before this was recorded. */
   configHash: string | null
   resourcesHash: string | null
-  /** The project's source, or the upload of it that was deployed. */
+  /** Hash of the project's source, or of the deployed upload. */
   sourceHash: string | null
-  /** null: also of an environment other than production. */
+  /** null: not recorded, or an environment other than production. */
   envVersion: number | null
 }

@@ -7,11 +7,11 @@ import { findUploadSession } from './uploads/uploads.ts'
 
 type Kinds = 'project' | 'environment' | 'routeRule' | 'uploadSession'
 
-/** How the guard finds what the routes of projects name. PostgreSQL takes no NUL, not even to look for. */
+/** Loaders of the objects in route paths. PostgreSQL refuses NUL, also in a search. */
 export function projectsLoaders(deps: ProjectsDeps): Pick<Loaders, Kinds> {
   const { db } = deps.database
   return {
-    // Some routes of other modules call it :projectId.
+    // Some routes of other modules name the parameter :projectId.
     project: ({ projectId, id = projectId }, { organizationId }) => (isId(id) ? findProject(db, organizationId, id) : undefined),
     environment: async ({ id, environment }, { organizationId }) =>
       isId(id) && isId(environment) && (await findProject(db, organizationId, id))
@@ -19,7 +19,7 @@ export function projectsLoaders(deps: ProjectsDeps): Pick<Loaders, Kinds> {
         : undefined,
     routeRule: ({ id, ruleId }, { organizationId }) =>
       isId(id) && isId(ruleId) ? findRule(db, organizationId, id, ruleId) : undefined,
-    // One that has run out is not there any more.
+    // An expired session counts as missing.
     uploadSession: ({ sessionId }, { organizationId }) =>
       isId(sessionId) ? findUploadSession(db, organizationId, sessionId, nowOf(deps)) : undefined,
   }

@@ -17,10 +17,10 @@ export interface RegistriesDeps {
   database: Database
   clock: Clock
   secretBox: SecretBox
-  /** Learns the passwords before they are used. */
+  /** Receives passwords before they are used, so that they are redacted from the log. */
   scrubber: Pick<Scrubber, 'register'>
   settings: {
-    /** Where images may be fetched from; null: from anywhere. */
+    /** Registries that images may be fetched from; null: any. */
     registries: readonly string[] | null
   }
 }
@@ -57,11 +57,11 @@ export const showLogin = ({ id, host, username, createdAt, updatedAt }: Registry
   updatedAt: iso(updatedAt),
 })
 
-/** The logins of an organisation, opened. They are for its own projects alone. */
+/** The logins of an organisation, decrypted. They may be used for its own projects only. */
 export const openLogins = async (organizationId: string, deps: RegistriesDeps): Promise<RegistryLogin[]> =>
   (await allLoginsOf(deps.database.db, [organizationId])).map((row) => opened(row, deps))
 
-/** The same of several organisations, by organisation. */
+/** The logins of several organisations, by organisation. */
 export async function openLoginsOfEach(
   organizationIds: readonly string[],
   deps: RegistriesDeps,
@@ -72,7 +72,7 @@ export async function openLoginsOfEach(
   return logins
 }
 
-/** A row whose host was changed does not open: the password is sealed for its host. */
+/** Decryption fails for a row whose host was changed: the password is encrypted for its host. */
 function opened({ id, host, username, password: sealed }: RegistryLoginRow, deps: RegistriesDeps): RegistryLogin {
   const password = deps.secretBox.open(sealed, sealedFor.registryPassword(id, host))
   deps.scrubber.register(password)

@@ -2,7 +2,7 @@ import { page } from '../../platform/db/pages.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { RegistryLoginRow } from '../../platform/db/tables/registries.ts'
 
-/** All SQL of the registries module. */
+/** SQL of registry logins. */
 
 export const listLoginsOf = (db: Db, organizationId: string, { limit, cursor }: { limit?: number; cursor?: string }) =>
   page(db.selectFrom('registryLogins').selectAll().where('organizationId', '=', organizationId), {
@@ -29,7 +29,7 @@ export const findLoginAt = (db: Db, organizationId: string, host: string): Promi
     .where('host', '=', host)
     .executeTakeFirst()
 
-/** Undefined where the organisation has a login for that host. */
+/** Undefined where the organisation already has a login for that host. */
 export const insertLogin = (db: Db, row: RegistryLoginRow): Promise<RegistryLoginRow | undefined> =>
   db
     .insertInto('registryLogins')

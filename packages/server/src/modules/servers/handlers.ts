@@ -22,6 +22,6 @@ export const serversHandlers = (
     await removeServer(server, deps)
     return undefined
   },
-  // A server decides how much it sends for each check: callers that check it at the same time share the bytes.
+  // A server controls how much it sends for a check, so concurrent checks share one response.
   check: async (_, { server }) => ({ data: await checks.run(server.id, () => checkForCaller(server, deps)) }),
 })

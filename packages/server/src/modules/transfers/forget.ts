@@ -4,10 +4,10 @@ import type { TransfersDeps } from './deps.ts'
 import { findEnd, newestDeparture, openOfProject } from './store.ts'
 
 export const forgetKind = sharedKind<{ id: string }>('transfers.forget')
-/** How long a project that left is kept here, stopped. */
+/** Days for which the stopped copy of a moved project is kept. */
 export const keptDays = 7
 
-/** Removes the kept copy of a project, unless it came back meanwhile, or left once more since. */
+/** Removes the kept copy of a project, unless the project came back meanwhile, or moved away again since. */
 export const forgetJob = (deps: TransfersDeps) =>
   job<{ id: string }, unknown>(forgetKind, {
     deadlineMs: 3_600_000,

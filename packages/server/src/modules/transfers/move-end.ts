@@ -6,7 +6,7 @@ import type { EndChanges } from './store.ts'
 
 type State = TransferEndRow['state']
 
-/** The one way an end changes its state; undefined when it was not to be moved. */
+/** Changes the state of an end; no other function does. Undefined when the transition is not allowed. */
 export function moveEnd(
   { id, side }: Pick<TransferEndRow, 'id' | 'side'>,
   to: State,

@@ -4,7 +4,7 @@ import { removeFiles } from './end-files.ts'
 import { moveEnd } from './move-end.ts'
 import { openOfProject } from './store.ts'
 
-/** A move that is under way keeps a project from being deleted; one that is deleted all the same is called off. */
+/** A move under way blocks the deletion of its project; a forced deletion cancels the move. */
 export const transfersPart = (deps: TransfersDeps): ProjectPart => ({
   describe: 'transfers',
   previewDeletion: async () => [],

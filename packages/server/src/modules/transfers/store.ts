@@ -2,14 +2,14 @@ import type { Insertable, Updateable } from 'kysely'
 import type { Db } from '../../platform/db/schema.ts'
 import type { TransferEndRow, TransferEndsTable } from '../../platform/db/tables/transfers.ts'
 
-/** All SQL of the ends of moves. */
+/** SQL of the ends of moves. */
 
 export type EndChanges = Omit<Updateable<TransferEndsTable>, 'id' | 'side' | 'state' | 'organizationId'>
 
 export const findEnd = (db: Db, id: string): Promise<TransferEndRow | undefined> =>
   db.selectFrom('transferEnds').selectAll().where('id', '=', id).executeTakeFirst()
 
-/** False when there is one of that id. */
+/** False when the id already exists. */
 export async function insertEnd(db: Db, row: Insertable<TransferEndsTable>): Promise<boolean> {
   const inserted = await db
     .insertInto('transferEnds')
@@ -69,7 +69,7 @@ export async function newestDeparture(db: Db, projectId: string): Promise<string
   return newest?.id
 }
 
-/** A departure that is over says for good that the project lives elsewhere, until it comes back. */
+/** Whether the project was moved away and has not come back: its completed export is kept until then. */
 export async function hasLeft(db: Db, projectId: string): Promise<boolean> {
   return (await newestDeparture(db, projectId)) !== undefined
 }
@@ -82,6 +82,6 @@ export const deleteDepartures = (db: Db, projectId: string): Promise<unknown> =>
     .where('state', '=', 'departed')
     .execute()
 
-/** Ends that are over for that long, except for departures. */
+/** Deletes ends that ended before that time, except exports. */
 export const deleteOverSince = (db: Db, before: number): Promise<unknown> =>
   db.deleteFrom('transferEnds').where('state', 'in', ['active', 'aborted']).where('touchedAt', '<', before).execute()

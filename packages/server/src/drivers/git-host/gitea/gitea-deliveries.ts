@@ -3,7 +3,7 @@ import { type Delivery, type DeliveryHeaders, headerOf } from '../delivery.ts'
 import { type Fields, isHmacOf, nameOf, payloadOf } from '../payload.ts'
 import { type About, isZeros, pullRequestOf, pushOf } from '../read-delivery.ts'
 
-/** Forgejo sends the same under its own name as well. */
+/** Forgejo sends the same headers under its own name as well. */
 const header = (headers: DeliveryHeaders, name: string) =>
   headerOf(headers, `x-gitea-${name}`) ?? headerOf(headers, `x-forgejo-${name}`)
 

@@ -14,7 +14,7 @@ export interface GiteaSettings {
   clientSecret: Secret | null
 }
 
-/** Gitea and Forgejo, by their common API v1. There are no apps and no device login: a person's account is the only way in. */
+/** Gitea and Forgejo, by their common API v1. They have no apps and no device login: access is by a user's account only. */
 export function createGitea({ webUrl, clientId, clientSecret }: GiteaSettings): GitHost {
   const title = `Gitea (${new URL(webUrl).host})`
   const perPage = 50

@@ -18,14 +18,14 @@ export interface GitHubSettings {
   clientSecret: Secret | null
 }
 
-/** An Octokit for one call; the signal ends it. */
+/** Work with an Octokit client for one call; the signal aborts it. */
 export type Asking = (octokit: Octokit, signal: AbortSignal) => Promise<unknown>
 
 const mostClients = 200
-/** A person waits: a limit that passes sooner than this is waited for, any other is told. */
+/** Longest rate limit that is waited for, since a user waits for the response; a longer one is reported. */
 const longestWaitSeconds = 2
 
-/** Octokit, composed: its throttling and retry plugins, our fetch, one client an access. Loaded at the first call. */
+/** Octokit with its throttling and retry plugins and Berth's own fetch, one client per access. Loaded at the first call. */
 export class GitHubClient {
   readonly title: string
   readonly fetch: HostFetch
@@ -40,7 +40,7 @@ export class GitHubClient {
     this.fetch = createHostFetch({ title: this.title, bases: [settings.apiUrl, settings.webUrl] })
   }
 
-  /** Every failure of the work comes out as a `GitHostError`. */
+  /** Converts every failure of the work to a `GitHostError`. */
   ask<Result>(
     access: Access | 'app',
     limits: CallLimits | undefined,
@@ -62,7 +62,7 @@ export class GitHubClient {
   }
 
   #of(access: Access): Promise<Octokit> {
-    // By the token itself: a client that was made for one person's must never speak for another's.
+    // Keyed by the token itself: a client of one user's token must never be used for another's.
     const key = access.kind === 'token' ? `${access.id} ${hashToken(access.token.reveal())}` : access.id
     const known = this.#clients.get(key)
     if (known) return known
@@ -106,13 +106,13 @@ export class GitHubClient {
 }
 
 const nothing = () => undefined
-/** Octokit's own lines hold addresses; what matters is in the error. */
+/** Octokit's own log lines contain URLs; the error has the relevant part. */
 const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 const mayWait = (seconds: number, _options: unknown, _octokit: unknown, retryCount: number) =>
   seconds <= longestWaitSeconds && retryCount === 0
 const limitHandlers = { onRateLimit: mayWait, onSecondaryRateLimit: mayWait }
 
-/** GitHub.com asks for a second between two writes, and for three where people are notified; an Enterprise Server does not. */
+/** GitHub.com requires a second between two writes, and three where users are notified; an Enterprise Server does not. */
 async function withoutPauses() {
   const { default: Bottleneck } = await import('bottleneck')
   const oneByOne = (id: string) => new Bottleneck.Group({ id, maxConcurrent: 1, timeout: 120_000 })

@@ -30,7 +30,7 @@ export function createRepositories(client: GitHubClient): RepositoryCalls {
         const reading = { octokit, signal, pages, accessId: access.id, title }
         if (accountFrom(data, title).type === 'organization')
           return readList({ route: 'GET /orgs/{owner}/repos', parameters: { owner }, from }, reading)
-        // A user's own list holds the public ones alone; private ones are in the list of the access.
+        // The list of a user contains public repositories only; private ones are in the list of the access.
         const [shown, reached] = await Promise.all([
           readList({ route: 'GET /users/{owner}/repos', parameters: { owner }, from }, reading),
           access.kind === 'installation' ? [] : readList({ ...reachable, from }, reading),
@@ -95,12 +95,12 @@ export function createRepositories(client: GitHubClient): RepositoryCalls {
   }
 }
 
-/** Every repository that a token reaches. */
+/** Every repository that a token can read. */
 const reachable = { route: 'GET /user/repos', parameters: { sort: 'pushed' } }
 
 const refOf = (branch: string | undefined) => (branch ? { ref: branch } : {})
 
-/** GitHub sends up to 1 MB in the answer itself; the content of a larger file is null here and read as a blob. */
+/** GitHub returns up to 1 MB in the response itself; the content of a larger file is null here and is read as a blob. */
 function fileFrom(data: unknown, path: string, title: string) {
   const fields = new Fields(data)
   if (Array.isArray(data) || fields.text('type') !== 'file') throw new GitHostError('not_found', `${path} is not a file`)

@@ -2,7 +2,7 @@ import { nonsense, timeFrom, webAddress } from '../answer-parts.ts'
 import type { HostAccount, HostBranch, HostFileEntry, HostHook, HostRepository } from '../git-host.ts'
 import { Fields, nameOf } from '../payload.ts'
 
-/** Answers of GitHub in our words. What is not of its form is nonsense, never half an answer. */
+/** Converts responses of GitHub to the common form. A response of another shape is an error, never a partial result. */
 
 export function accountFrom(value: unknown, title: string): HostAccount {
   const fields = new Fields(value)

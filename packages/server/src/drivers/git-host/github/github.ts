@@ -9,7 +9,7 @@ import { createRepositories } from './github-repositories.ts'
 
 export type { GitHubSettings } from './github-client.ts'
 
-/** GitHub, GitHub Enterprise, or what speaks like it at the addresses of the settings. Octokit is loaded at the first call. */
+/** GitHub, GitHub Enterprise, or a compatible host at the URLs of the settings. Octokit is loaded at the first call. */
 export function createGitHub(settings: GitHubSettings): GitHost {
   const client = new GitHubClient(settings)
   const { webUrl, clientId, clientSecret } = settings
@@ -33,7 +33,7 @@ export function createGitHub(settings: GitHubSettings): GitHost {
         authorizeUrl: `${webUrl}/login/oauth/authorize`,
         tokenUrl: `${webUrl}/login/oauth/access_token`,
         deviceUrl: `${webUrl}/login/device/code`,
-        // An app's own permissions count instead; GitHub then takes no notice of it.
+        // For an app GitHub ignores the scope: the app's own permissions apply.
         scope: 'repo admin:repo_hook read:org',
       },
       client.fetch,

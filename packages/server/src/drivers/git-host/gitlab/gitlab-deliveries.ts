@@ -4,7 +4,7 @@ import { type Delivery, type DeliveryHeaders, headerOf } from '../delivery.ts'
 import { Fields, nameOf, payloadOf } from '../payload.ts'
 import { type About, isZeros, pullRequestOf, pushOf } from '../read-delivery.ts'
 
-/** GitLab signs nothing: it sends the secret itself. */
+/** GitLab does not sign deliveries: it sends the secret itself. */
 export function isSignedByGitLab(secret: Secret, headers: DeliveryHeaders): boolean {
   const given = headerOf(headers, 'x-gitlab-token')
   return given !== null && constantTimeEqual(given, secret.reveal())
@@ -51,7 +51,7 @@ function readMergeRequest(about: About, body: Fields): Delivery | null {
   const action = actions.get(request.text('action') ?? '')
   return pullRequestOf(about, {
     noun: 'merge request',
-    // An update with new commits names the one before; any other is about its words.
+    // An update with new commits names the previous one; any other update changes only its text.
     action: action === 'updated' && !request.has('oldrev') ? undefined : action,
     number: request.whole('iid'),
     title: request.text('title'),

@@ -64,7 +64,7 @@ export function createRepositories(client: RestClient): RepositoryCalls {
         const list = await call
           .list({ path: `${projectPath(name)}/repository/tree`, query, from: (value) => entryFrom(value, title) })
           .catch(emptyInsteadOfMissing(isEmpty(call, name)))
-        // An empty folder is in no commit: nothing there says that there is none.
+        // Git has no empty folders, so an empty list means that the folder does not exist.
         if (list.length === 0 && path !== '') throw new GitHostError('not_found', `${path} is not a folder`)
         return list
       })

@@ -37,7 +37,7 @@ export function branchFrom(value: unknown, title: string): HostBranch {
   return { name, commit, protected: fields.yes('protected') }
 }
 
-/** A tree says nothing of sizes. */
+/** A GitLab tree contains no sizes. */
 export function entryFrom(value: unknown, title: string): HostFileEntry {
   const fields = new Fields(value)
   const [name, path, type] = [fields.text('name'), fields.text('path'), fields.text('type')]
@@ -66,7 +66,7 @@ export function hookFrom(value: unknown, title: string): HostHook {
     id,
     url: fields.text('url') ?? '',
     events: Object.entries(eventNames).flatMap(([field, name]) => (fields.yes(field) ? [name] : [])),
-    // GitLab turns a hook that fails again and again off for a while, or for good.
+    // GitLab disables a webhook that fails repeatedly, temporarily or permanently.
     active: !fields.has('disabled_until') && fields.text('alert_status') !== 'disabled',
     createdAt: timeFrom(fields.text('created_at')),
     updatedAt: null,

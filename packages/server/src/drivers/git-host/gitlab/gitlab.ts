@@ -13,7 +13,7 @@ export interface GitLabSettings {
   clientSecret: Secret | null
 }
 
-/** GitLab, by its REST API v4: gitlab.com or an instance of one's own. It has no apps; a person's account is the only way in. */
+/** GitLab, by its REST API v4: gitlab.com or a self-managed instance. It has no apps; access is by a user's account only. */
 export function createGitLab({ webUrl, clientId, clientSecret }: GitLabSettings): GitHost {
   const title = `GitLab (${new URL(webUrl).host})`
   const client = new RestClient({

@@ -1,4 +1,4 @@
-/** Null when a login can use it, else why not. */
+/** Null when the key can be used for a login, else the reason. */
 export async function checkPrivateKey(text: string): Promise<string | null> {
   const { default: ssh2 } = await import('ssh2')
   const parsed = ssh2.utils.parseKey(text)

@@ -1,4 +1,4 @@
-/** Why a server, or the Docker on it, cannot be used. */
+/** Reasons why a server, or its Docker engine, cannot be used. */
 export type AwayReason =
   | 'unreachable'
   | 'host_key_changed'
@@ -8,7 +8,7 @@ export type AwayReason =
   | 'docker_denied'
   | 'unknown_server'
 
-/** There is no talking to a server now; the message says why and what to do. */
+/** The server cannot be used now; the message says why and what to do. */
 export class ServerAway extends Error {
   override readonly name = 'ServerAway'
   readonly reason: AwayReason

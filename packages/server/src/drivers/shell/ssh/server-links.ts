@@ -3,7 +3,7 @@ import { ServerAway } from './server-away.ts'
 import type { ServerLinks } from './server-link.ts'
 import type { SshTargets } from './ssh-target.ts'
 
-/** Links by server: one each, shared by everybody. */
+/** Creates the links: one per server, shared by all callers. */
 export function createServerLinks(): ServerLinks {
   const links = new Map<string, KeptLink>()
   const listeners = new Set<(serverId: string) => void>()

@@ -3,7 +3,7 @@ import { Secret } from '../../../platform/secrets/secret.ts'
 import { createServerLinks } from './server-links.ts'
 import type { HostKey, SshTarget } from './ssh-target.ts'
 
-/** Test support: links that know one server, `srv`, with what a test makes of it. The first host key is pinned, as ever. */
+/** Test support: links with one server, `srv`, and a test's changes to it. The first host key is pinned, as usual. */
 export function linksTo(
   door: { host: string; port: number; user: string; privateKey: string },
   dockerSocket: string,

@@ -2,7 +2,10 @@ import type { ExecCommand } from '../../../drivers/runtime/runtime.ts'
 import { parseCommandLine } from '../../../platform/command-line.ts'
 import { refuse } from '../../../platform/failure.ts'
 
-/** A person's own command, for inside their own service: as words, or where it needs a shell as a script that the shell there reads. */
+/**
+ * A user's own command, run inside the user's own service: as an argument list, or, where it needs a shell, as a script for the
+ * service's shell.
+ */
 export function commandInside(text: string): Pick<ExecCommand, 'argv' | 'stdin'> {
   const words = parseCommandLine(text)
   if (Array.isArray(words)) return { argv: words }

@@ -2,7 +2,10 @@ import type { DatabaseKind, RunningUnit } from './database-kind.ts'
 import { runInside } from './exec-output.ts'
 import { imageName } from './image-name.ts'
 
-/** All databases by `mongodump`, as one archive of its own. Told to be quiet, the tools would not say why they fail. */
+/**
+ * Dumps all databases with `mongodump`, as one archive in its own format. With `--quiet` the tools would not report why they
+ * fail.
+ */
 export const mongodb: DatabaseKind = {
   kind: 'mongodb',
   recognises: ({ image }) => /^(mongo|mongodb|mongodb-community-server|percona-server-mongodb)$/.test(imageName(image)),

@@ -2,8 +2,8 @@ import type { ArchiveStore } from '../../../drivers/archive-store/archive-store.
 import { isManifest } from './manifest.ts'
 
 /**
- * Removes everything below the prefix, which is a folder of ours, but `kept`. Names are taken as they come, so that no more than
- * a batch is in memory, and manifests in a first listing: a run whose parts are going must not look as if it could be restored.
+ * Removes everything below the prefix, which is a folder of Berth, except `kept`. Names are processed as a stream, so that only
+ * a batch is in memory. Manifests are removed in a first listing: a run whose parts are being removed must not look restorable.
  */
 export async function removeAll(
   store: ArchiveStore,
@@ -31,7 +31,7 @@ async function removeListed(store: ArchiveStore, prefix: string, abort: AbortSig
   await removeBatch()
 }
 
-/** The manifest first: a run whose parts are going must not look as if it could be restored. */
+/** Removes the manifest first: a run whose parts are being removed must not look restorable. */
 export async function removeNames(store: ArchiveStore, names: readonly string[], abort: AbortSignal): Promise<void> {
   for (const name of [...names.filter(isManifest), ...names.filter((one) => !isManifest(one))]) await store.remove(name, abort)
 }

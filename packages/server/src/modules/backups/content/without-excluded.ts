@@ -3,14 +3,14 @@ import { asText } from '../../../drivers/tar/tar-header.ts'
 import { FairShare } from '../../../platform/fair-share.ts'
 import { IgnoreRules } from '../../../source/ignore/git-ignore.ts'
 
-/** Characters of a path that are compared, as many as Linux takes; a longer path is excluded only with a folder within them. */
+/** Compared characters of a path, as many as Linux allows; a longer path is excluded only by a folder within them. */
 const comparedCharacters = 4096
 
-/** Time of comparing without a pause, and of comparing one archive in all. */
+/** Time of matching without a pause, and in total for one archive. */
 const sliceMs = 2
 const longestMs = 5 * 60_000
 
-/** The tar without what the patterns name, by the rules of .gitignore; a folder that is left out goes with all that is in it. */
+/** The tar without excluded entries, by the rules of .gitignore; an excluded folder is left out with its content. */
 export function withoutExcluded(
   tar: AsyncIterable<Uint8Array>,
   patterns: readonly string[],
@@ -49,7 +49,7 @@ class ComparingTime {
   }
 }
 
-/** Also when a folder that it is in is left out, whether or not the archive names that folder. */
+/** An entry is also excluded when a folder above it is, whether or not the archive names that folder. */
 async function isOut(name: string, isFolder: boolean, rules: IgnoreRules, time: ComparingTime) {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.')
   const path = parts.join('/')

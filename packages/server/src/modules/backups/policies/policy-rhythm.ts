@@ -8,9 +8,9 @@ export interface SchedulePayload {
   policyId: string
 }
 
-/** Starts the run of a policy when its time has come. */
+/** Starts the run of a policy when it is due. */
 export const scheduledRun: JobKind<SchedulePayload> = { kind: 'backups.scheduled' }
-/** Restores the policy's newest good run into a throw-away place. */
+/** Restores the policy's newest successful run into a temporary location. */
 export const trialRestore: JobKind<SchedulePayload> = { kind: 'backups.prove' }
 
 export const runScheduleKey = (policyId: string) => `backup-policy:${policyId}`
@@ -18,7 +18,7 @@ export const trialScheduleKey = (policyId: string) => `backup-proof:${policyId}`
 
 type Timed = Pick<PolicyRow, 'cronExpression' | 'timezone' | 'enabled'>
 
-/** 400 that names the field when the expression or the time zone cannot be understood, or no time will ever come. */
+/** Responds 400 and names the field when the expression or the time zone is invalid, or the expression never matches. */
 export function checkRhythm({ cronExpression, timezone }: Omit<Timed, 'enabled'>, now: Date): void {
   try {
     const next = nextOccurrence({ cron: cronExpression ?? '@daily', timezone }, now)
@@ -40,12 +40,12 @@ export function nextRunAt({ cronExpression, timezone, enabled }: Timed, now: Dat
   try {
     return nextOccurrence({ cron: cronExpression, timezone }, now)
   } catch {
-    // A time zone can be abolished.
+    // A time zone can be removed from the database.
     return null
   }
 }
 
-/** Brings the stored schedules in line with the policy, in the transaction that writes it. */
+/** Updates the stored schedules to the policy, in the transaction that writes it. */
 export async function reschedule(policy: PolicyRow, { schedule, unschedule }: Bound): Promise<void> {
   const { id, enabled, cronExpression, timezone, proveEveryDays } = policy
   const payload = { policyId: id }

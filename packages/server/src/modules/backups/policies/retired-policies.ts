@@ -7,7 +7,7 @@ import { attachRuns } from '../runs/kept-run-store.ts'
 import { reschedule } from './policy-rhythm.ts'
 import * as store from './policy-store.ts'
 
-/** Keeps a policy of a project that is being deleted: a restore that brings the project back makes the policy again. */
+/** Stores a policy of a project that is being deleted: a restore of the project creates the policy again. */
 export const keepPolicy = (policy: PolicyRow, { db }: Bound, deps: BackupsDeps) =>
   store.insertRetired(db, {
     id: policy.id,
@@ -17,7 +17,7 @@ export const keepPolicy = (policy: PolicyRow, { db }: Bound, deps: BackupsDeps) 
     retiredAt: nowOf(deps),
   })
 
-/** Makes the policies of a deleted project again, under their own ids, with their schedules, webhook tokens and runs. May run twice. */
+/** Creates the policies of a deleted project again, with their ids, schedules, webhook tokens and runs. May run twice. */
 export const bringPoliciesBack = (projectId: string, deps: BackupsDeps): Promise<void> =>
   deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
@@ -32,10 +32,10 @@ export const bringPoliciesBack = (projectId: string, deps: BackupsDeps): Promise
     }
   })
 
-/** Ids of policies of a deleted project that have no destination any more. */
+/** Ids of policies of a deleted project whose destination no longer exists. */
 export const policiesWithoutDestination = (projectId: string, deps: BackupsDeps) => retiredIds(projectId, false, deps)
 
-/** Ids of policies of a deleted project that come back with it. */
+/** Ids of policies of a deleted project that are restored with it. */
 export const returningPolicies = (projectId: string, deps: BackupsDeps) => retiredIds(projectId, true, deps)
 
 async function retiredIds(projectId: string, hasDestination: boolean, { database: { db } }: BackupsDeps): Promise<string[]> {

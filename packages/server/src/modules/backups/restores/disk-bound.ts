@@ -16,12 +16,12 @@ export class DiskBound {
     this.#leftBytes = limitMb * mb - usedBytes
   }
 
-  /** Refuses what is known to be too much before anything is written. */
+  /** Refuses a known size that exceeds the limit, before anything is written. */
   expect(bytes: number): void {
     if (bytes > this.#leftBytes) throw this.#exceeded()
   }
 
-  /** Counts what is written, whatever the archive's index says of its size. */
+  /** Counts the bytes that are written, regardless of the size in the archive's index. */
   async *counted(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of content) {
       this.#leftBytes -= chunk.length
@@ -39,7 +39,7 @@ export class DiskBound {
   }
 }
 
-/** Copies, together with those of other restores, may keep as much as the project itself. */
+/** Limit of copies: all copies of a project together may take as much disk as the project itself. */
 export async function boundOfCopies(restore: RestoreRow, deps: BackupsDeps): Promise<DiskBound> {
   const { projectId } = restore
   const own = new Set(copiesOf(restore).map(({ id }) => id))
@@ -50,7 +50,7 @@ export async function boundOfCopies(restore: RestoreRow, deps: BackupsDeps): Pro
   return new DiskBound(await diskMbOf(projectId, deps), usedBytes)
 }
 
-/** A trial restore removes what it wrote at its end. */
+/** Limit of a trial restore, which removes its files at the end. */
 export const boundOfTrial = async (projectId: string, deps: BackupsDeps): Promise<DiskBound> =>
   new DiskBound(await diskMbOf(projectId, deps), 0)
 

@@ -36,14 +36,14 @@ export function restoreHandlers(deps: BackupsDeps): Pick<Handlers<typeof contrac
       await streamRow(stream, deps.database.signals, {
         topic: restoreTopic(backupRestore.id),
         read: async () => {
-          // In this order: the end of the operation and the last change of the row are one commit.
+          // Read in this order: the end of the operation and the last change of the row are one commit.
           const isUnderWay = (await findBySubject(deps.database.db, backupRestore.id)) !== undefined
           return { isUnderWay, row: (await findRestore(deps.database.db, backupRestore.id)) ?? backupRestore }
         },
         show: ({ row }) => showRestore(row),
         stateOf: ({ row }) => transitionOf(row),
         isSame: (one, other) => one.status === other.status && one.verification.status === other.verification.status,
-        // A cancelled restore goes on changing the project until the old data is back.
+        // A cancelled restore continues to change the project until the old data is back.
         isTerminal: ({ row, isUnderWay }) => terminalRestore.has(row.status) && !isUnderWay,
       })
       return undefined

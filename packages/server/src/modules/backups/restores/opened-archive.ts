@@ -15,7 +15,7 @@ export interface OpenedArchive {
   manifest: Manifest
 }
 
-/** The archive of a run, its manifest checked against what was recorded when it was stored. Closed when `work` is over. */
+/** Opens the archive of a run, and checks its manifest against the recorded hash. Closed when `work` has ended. */
 export async function withArchive<Result>(
   run: RunRow,
   deps: BackupsDeps,

@@ -18,8 +18,8 @@ import { insertRestore, listStaged } from './restore-store.ts'
 const manifestMs = 20_000
 
 /**
- * Stages a restore. Whether the run is good and its manifest is there is told at once; the rest of the archive is looked
- * at in the background. A staged restore of the run for the same target is cancelled: this one replaces it.
+ * Stages a restore. Whether the run succeeded and its manifest exists is checked at once; the rest of the archive is verified
+ * in the background. A staged restore of the run for the same target is cancelled and replaced.
  */
 export async function prepareRestore(
   run: RunRow,
@@ -33,7 +33,7 @@ export async function prepareRestore(
   const confirmationToken = `brc_${randomCode(40)}`
   const restore = await deps.database.transaction(async (bound) => {
     await lockProject(bound, run.projectId)
-    // It may have been pruned since.
+    // The run may have been pruned since.
     refuseUnfit((await findRun(bound.db, run.id)) ?? fail('not_found'))
     await refuseCopyOfDeleted(bound.db, { projectId: run.projectId, target })
     const [id, now] = [newId('rst'), nowOf(deps)]

@@ -3,7 +3,7 @@ import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
 import { fail } from '../../../platform/failure.ts'
 import { findAnyProject } from '../../projects/index.ts'
 
-/** A copy belongs to a project: without one no route lists or deletes it. */
+/** Refuses a copy of a deleted project: without a project no route lists or deletes the copy. */
 export async function refuseCopyOfDeleted(
   db: Db,
   { projectId, target }: Pick<RestoreRow, 'projectId' | 'target'>,

@@ -4,20 +4,20 @@ import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
 import { copiesOf } from './copies.ts'
 
 /**
- * The status that clients see. A restore that was cancelled while it wrote is `applying` until the previous data is back: a terminal
- * status says that nothing changes any more.
+ * The status that clients see. A restore that was cancelled while it wrote is `applying` until the previous data is back: a
+ * terminal status means that nothing changes any more.
  */
 const shownStatus = ({ status, finishedAt }: Pick<RestoreRow, 'status' | 'finishedAt'>): RestoreRow['status'] =>
   status === 'cancelled' && finishedAt === null ? 'applying' : status
 
-/** How far a restore has come, and since when: for its stream. */
+/** Progress of a restore and its time, for the event stream. */
 export const transitionOf = (row: RestoreRow): RestoreTransition => ({
   status: shownStatus(row),
   at: iso(Math.max(row.statusSince, row.verificationSince ?? 0)),
   verification: verificationOf(row),
 })
 
-/** A restore that ended without a verified archive has failed at that; a cancelled one says nothing about its archive. */
+/** A failed restore without a verified archive counts as failed verification; a cancelled one says nothing about its archive. */
 const verificationOf = ({
   status,
   verification,
@@ -34,7 +34,7 @@ function endedAs(status: RestoreRow['status'], verification: RestoreRow['verific
   return status === 'cancelled' ? 'pending' : 'failed'
 }
 
-/** Never the token, nor its hash. */
+/** Shows a restore without the token and its hash. */
 export const showRestore = (row: RestoreRow): BackupRestore => ({
   id: row.id,
   runId: row.runId,

@@ -4,7 +4,7 @@ import type { BackupsDeps } from '../deps.ts'
 import { endRun } from './move-run.ts'
 import { runJobKey } from './start-run.ts'
 
-/** Ends it now; whatever it was doing stops, and what it had stored is taken away in the background. */
+/** Ends the run now; its work stops, and its stored objects are removed in the background. */
 export function cancelRun({ id }: Pick<RunRow, 'id'>, words: string, deps: BackupsDeps): Promise<RunRow> {
   return deps.database.transaction(async (bound) => {
     const run = await endRun(id, { status: 'cancelled', code: 'cancelled', message: words }, bound, deps)

@@ -9,14 +9,14 @@ const commandMs = 30 * 60_000
 
 type Commands = Pick<PolicyRow, 'preCommand' | 'postCommand'>
 
-/** Noted before the pre-command is begun, so that the post-command runs whatever happens then. */
+/** Records that the post-command is due before the pre-command starts, so that it runs in any case. */
 export async function runPreCommand(run: RunRow, { preCommand, postCommand }: Commands, deps: BackupsDeps, abort: AbortSignal) {
   if (postCommand) await updateRun(deps.database.db, run.id, { postCommandState: 'due' })
   if (!preCommand) return
   await runCommand('preCommand', preCommand, run, deps, abort)
 }
 
-/** Once, after whatever the pre-command did; a second call finds it done. */
+/** Runs the post-command once, whatever the result of the pre-command; a second call does nothing. */
 export async function runPostCommand(
   run: RunRow,
   { postCommand }: Commands,

@@ -8,7 +8,7 @@ import { showRun, withArtifacts } from './show-run.ts'
 
 const mostTravelling = 500
 
-/** Runs and restores of a project as they travel with it: what the API shows of them. Their data stays at its destination. */
+/** Runs and restores of a project that is being moved, as the API shows them. Their data stays at its destination. */
 export interface BackupHistory {
   runs: BackupRun[]
   restores: BackupRestore[]
@@ -16,7 +16,7 @@ export interface BackupHistory {
 
 export async function readBackupHistory(db: Db, projectId: string): Promise<BackupHistory> {
   const { rows } = await listRuns(db, { projectId }, { limit: mostTravelling })
-  // At the time 0 no protection has run out: each travels as it was recorded.
+  // With time 0 no protection has expired: each is exported as recorded.
   const runs = (await withArtifacts(db, rows)).map((run) => showRun(run, 0))
   const restores = await db
     .selectFrom('backupRestores')
@@ -28,7 +28,7 @@ export async function readBackupHistory(db: Db, projectId: string): Promise<Back
   return { runs, restores: restores.map(showRestore) }
 }
 
-/** Records runs and restores of another instance, to be read only. One that is known already stays as it is. */
+/** Records runs and restores of another instance as read-only. Existing rows are left unchanged. */
 export async function writeBackupHistory(
   db: Db,
   owner: { projectId: string; organizationId: string },

@@ -3,13 +3,13 @@ import type { RunRow } from '../../../platform/db/tables/backups.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 
-/** Locks a run against pruning, for good or until a time, or lets it go again. */
+/** Protects a run from pruning, permanently or until a time, or removes the protection. */
 export async function protectRun(run: RunRow, body: ProtectBody, deps: BackupsDeps): Promise<RunRow> {
   const isProtected = body.protected ?? true
   const until = body.until ? Date.parse(body.until) : null
   if (until !== null && !isProtected) refuse('until', 'is for a run that is protected')
   if (until !== null && until <= nowOf(deps)) refuse('until', 'must be in the future')
-  // By the row as it is now: pruning marks a run before it takes anything away.
+  // Checks the current row: pruning marks a run before it removes anything.
   const changed = await deps.database.db
     .updateTable('backupRuns')
     .set({ protected: isProtected, protectedUntil: until })

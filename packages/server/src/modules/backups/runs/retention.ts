@@ -5,9 +5,9 @@ export type Kept = Pick<RunRow, 'id' | 'createdAt' | 'protected' | 'protectedUnt
 const day = 86_400_000
 
 /**
- * The good runs of a policy that are due for pruning. `runs` newest first. A run stays while the count or the days keep it;
- * without either all stay. Protected runs stay and do not use up the count; the newest run always stays, however old it is, and
- * so does the newest one that is not later than `now`: a run of a later time was made while the clock was ahead.
+ * The successful runs of a policy that are due for pruning. `runs` are newest first. A run is kept while the count or the days
+ * keep it; without either all are kept. Protected runs are kept and do not count. The newest run is always kept, and so is the
+ * newest one that is not later than `now`: a run with a later time was made while the clock was ahead.
  */
 export function runsToPrune<Run extends Kept>(
   { retainCount, retainDays }: Pick<PolicyRow, 'retainCount' | 'retainDays'>,

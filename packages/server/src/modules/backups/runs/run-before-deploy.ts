@@ -5,7 +5,7 @@ import { allPolicies } from '../policies/policy-store.ts'
 import { allRuns, findRun } from './run-store.ts'
 import { queueRun, runTopic } from './start-run.ts'
 
-/** A deployment, as far as a run before it needs to know of it. */
+/** The facts of a deployment that a run before it needs. */
 export interface SavedDeployment {
   projectId: string
   environment: string
@@ -13,12 +13,12 @@ export interface SavedDeployment {
   startedAt: number
 }
 
-/** Signals may be lost; the row is looked at again after this time. */
+/** Poll interval of the row, since signals may be lost. */
 const lookMs = 2_000
 
 /**
- * Runs the policies of a project that ask for it before a deployment touches anything that runs. Rejects with words when one of
- * them did not succeed. A deployment that is taken up again after a crash takes up its runs, too.
+ * Runs the project's policies with `beforeDeploy`, before a deployment changes the running workload. Rejects with a message
+ * when a run did not succeed. A deployment that is resumed after a crash resumes its runs, too.
  */
 export async function runBeforeDeploy(
   { projectId, environment, startedAt }: SavedDeployment,

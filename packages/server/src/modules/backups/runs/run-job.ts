@@ -17,7 +17,7 @@ export function runJob(deps: BackupsDeps) {
     maxAttempts: 3,
     concurrency: deps.settings.maxBackups,
     async run({ runId, scheduledAt }, _, abort) {
-      // It waits for a move, and is enqueued again when that has ended.
+      // A run that waits for a move is enqueued again when that has ended.
       if (!(await mayBegin(runId, deps))) return
       if (scheduledAt !== undefined) await apart.begin(nowOf(deps) - scheduledAt, abort)
       await runToItsEnd(runId, deps, abort)
@@ -34,7 +34,7 @@ export function runJob(deps: BackupsDeps) {
   })
 }
 
-/** A failure that a person can act on ends the run at once; any other one is tried again. `deleted` as `performRun` takes it. */
+/** An error that a user can act on ends the run at once; any other one is retried. `deleted`: see `performRun`. */
 export async function runToItsEnd(runId: string, deps: BackupsDeps, abort: AbortSignal, deleted?: SavedProject): Promise<void> {
   try {
     await performRun(runId, deps, abort, deleted)

@@ -5,7 +5,7 @@ import type { RunRow } from '../../../platform/db/tables/backups.ts'
 import { isProtected } from './retention.ts'
 import { type ArtifactFacts, artifactsOfAll } from './run-store.ts'
 
-/** A run with what it saved. */
+/** A run with its artifacts. */
 export type RunWithArtifacts = RunRow & { artifacts: ArtifactFacts[] }
 
 export async function withArtifacts(db: Db, rows: readonly RunRow[]): Promise<RunWithArtifacts[]> {
@@ -21,7 +21,7 @@ export async function showOne(db: Db, row: RunRow, now: number): Promise<BackupR
   return showRun(run as RunWithArtifacts, now)
 }
 
-/** A protection that has run out by `now` is none. */
+/** An expired protection is shown as none. */
 export const showRun = ({ artifacts, ...row }: RunWithArtifacts, now: number): BackupRun => ({
   id: row.id,
   policyId: row.policyId,

@@ -12,7 +12,7 @@ export interface SortedSafetyRuns<Run> {
   needed: ReadonlySet<string>
 }
 
-/** `runs` and `restores` newest first. A run of a restore that is under way is in neither list: it uses up no count. */
+/** `runs` and `restores` are newest first. The run of a restore under way is in neither list, so it does not count. */
 export function sortSafetyRuns<Run extends Pick<RunRow, 'id'>>(
   runs: readonly Run[],
   restores: readonly RestoreWithSafetyRun[],

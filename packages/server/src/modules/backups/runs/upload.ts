@@ -14,7 +14,7 @@ export const totalOf = (content: readonly SavedContent[]): number | null =>
     0,
   )
 
-/** Stores all of it, one after the other; what earlier runs stored and is the same is only named. */
+/** Stores all content, one item after the other; equal parts of earlier runs are only referenced. */
 export async function upload(content: readonly SavedContent[], work: Work): Promise<ManifestArtifact[]> {
   const { run, deps } = work
   const { db } = deps.database
@@ -67,7 +67,7 @@ async function store(
   return index
 }
 
-/** Parts that good runs of the project have stored at this destination and that are there: the same content is not stored twice. */
+/** Parts of successful runs that exist at this destination: equal content is not stored twice. */
 async function reusable({ run, store, deps, abort }: Work): Promise<ReadonlyMap<string, ArchivePart>> {
   const parts = new Map<string, ArchivePart>()
   for await (const part of earlierParts(deps.database.db, run)) if (!parts.has(part.name)) parts.set(part.name, part)

@@ -1,3 +1,3 @@
-/** Names an account in a cloud. */
+/** Identifier of an account in a cloud. */
 export const cloudOf = ({ url, remoteOrganizationId }: { url: string; remoteOrganizationId: string }): string =>
   `${url} ${remoteOrganizationId}`

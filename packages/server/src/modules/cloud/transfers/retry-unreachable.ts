@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { isUnreachable } from './cloud-answer.ts'
 
 export interface RetryLimits {
-  /** How long the cloud may be away in the middle of a move before everything is taken back. */
+  /** How long the cloud may be unreachable during a move before the move is undone. */
   giveUpMs: number
   pollMs: number
 }
 
-/** The cloud may be restarted in the middle of a move: it is asked again until it answers, but not for ever. */
+/** Retries while the cloud is unreachable, up to the limit: it may be restarted during a move. */
 export async function retryWhileUnreachable<Result>(
   call: () => Promise<Result>,
   { giveUpMs, pollMs }: RetryLimits,

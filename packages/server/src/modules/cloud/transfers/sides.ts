@@ -1,6 +1,6 @@
 import type { Arrival, ArrivalChange, Departure } from '@berth/contract'
 
-/** Where a project leaves from. Every call may be repeated. */
+/** The source of a move. Every call may be repeated. */
 export interface DepartingSide {
   start(recipient: string): Promise<Departure>
   look(): Promise<Departure>
@@ -8,12 +8,12 @@ export interface DepartingSide {
   read(file: string, abort: AbortSignal): Promise<AsyncIterable<Uint8Array>>
 }
 
-/** Where it goes to. Every call may be repeated. */
+/** The target of a move. Every call may be repeated. */
 export interface ArrivingSide {
   open(): Promise<Arrival>
   look(): Promise<Arrival>
   change(change: ArrivalChange): Promise<Arrival>
-  /** Rejects when what arrived has another hash. */
+  /** Rejects when the received bytes have another hash. */
   write(
     file: { name: string; sizeBytes: number; sha256: string },
     bytes: AsyncIterable<Uint8Array>,

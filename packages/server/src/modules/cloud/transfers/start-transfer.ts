@@ -19,14 +19,14 @@ type Direction = CloudTransferRow['direction']
 
 export interface Wanted {
   projectId: string
-  /** Undefined where it is not here. */
+  /** Undefined where the project is not on this instance. */
   project: ProjectRow | undefined
   direction: Direction
   options: TransferOptions
   caller: Caller
 }
 
-/** Begins a move, or joins the one that is under way, and answers when it has ended. */
+/** Begins a move, or joins the one under way, and responds when it has ended. */
 export async function transfer(
   { projectId, project, direction, options, caller }: Wanted,
   links: Links,
@@ -51,7 +51,7 @@ async function nameOf(
 ): Promise<string> {
   if (project && direction === 'to_self_hosted') fail('already_there', { words: 'The project lives on this instance already' })
   if (project) {
-    // A cloud that is away is found out before anything begins: what a move has begun is taken back first.
+    // Detects an unreachable cloud before anything begins; otherwise the begun move would have to be undone.
     await ask(api, address, { method: 'GET', path: '/api/auth/session' })
     return project.name
   }
@@ -89,7 +89,7 @@ const begin = (
     return id
   })
 
-/** Taking everything back may have to wait for a cloud that is away; who asked is told by then why it failed. */
+/** Longest wait for the undo, which may need an unreachable cloud; after it the client gets the reason of the failure. */
 const undoingMs = 10_000
 
 async function ended(id: string, { database, retryLimits }: CloudDeps): Promise<Transferred> {

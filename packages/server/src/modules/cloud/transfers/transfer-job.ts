@@ -24,12 +24,12 @@ export const transferKind = sharedKind<{ id: string }>('cloud.transfer')
 const hours = 3_600_000
 const undoAttempts = 20
 
-/** Drives a move to its end, or back to where it began. May be killed at any line and run again. */
+/** Drives a move to its end, or undoes it. May be killed at any line and run again. */
 export const transferJob = (deps: CloudDeps, links: Links) =>
   job<{ id: string }, unknown>(transferKind, {
     deadlineMs: 24 * hours,
     concurrency: 4,
-    // What the cloud has decided is not forgotten, however long it is away.
+    // Retried without limit: a decision of the cloud must be completed, however long it is unreachable.
     maxAttempts: Number.MAX_SAFE_INTEGER,
     backoff: (attempt) => Math.min(250 * 2 ** Math.min(attempt, 7), 15_000),
     async run({ id }, _, abort, { attempt }) {
@@ -64,7 +64,7 @@ async function drive(
     if (transfer.phase !== 'settling') await commit(context)
   } catch (error) {
     abort.throwIfAborted()
-    // Once the cloud was asked to decide, only its own word turns the move around.
+    // After the cloud was asked to commit, only its own decision can undo the move.
     const mayTurn = transfer.phase !== 'committing' && transfer.phase !== 'settling'
     if (!mayTurn && !(error instanceof SideFailed)) throw error
     await turnAround(transfer, error, deps)
@@ -74,7 +74,7 @@ async function drive(
   await complete(transfer, deps)
 }
 
-/** Undefined: the link is gone, or leads to another account. */
+/** Undefined: the link was removed, or belongs to another account. */
 async function sidesOf(transfer: CloudTransferRow, deps: CloudDeps, links: Links): Promise<Sides | undefined> {
   const link = await links.of(transfer.organizationId)
   if (!link || cloudOf(link.row) !== transfer.cloud) return undefined
@@ -86,7 +86,7 @@ async function sidesOf(transfer: CloudTransferRow, deps: CloudDeps, links: Links
     : { departure: remoteDeparture(transfer, remote), arrival: localArrival(transfer, ends) }
 }
 
-/** The end that is here needs no link. */
+/** Undoes the side on this instance, which needs no link. */
 async function undoHere(transfer: CloudTransferRow, deps: CloudDeps): Promise<void> {
   const { ends } = deps.transferPorts
   if (!ends) return
@@ -95,14 +95,14 @@ async function undoHere(transfer: CloudTransferRow, deps: CloudDeps): Promise<vo
     ? localDeparture(transfer, ends, deps).change('aborted')
     : localArrival(transfer, ends).change({ state: 'aborted' })
   await called.catch((error: unknown) => {
-    // It was never begun, or is over already.
+    // The side was never begun, or has ended already.
     if (!(error instanceof Failure)) throw error
   })
 }
 
 async function turnAround(transfer: CloudTransferRow, error: unknown, deps: CloudDeps): Promise<void> {
   const current = await findTransfer(deps.database.db, transfer.id)
-  // Called off: why is said already.
+  // The move was cancelled: the reason is recorded already.
   if (current?.phase === 'undoing') return void Object.assign(transfer, current)
   const said = error instanceof Failure || error instanceof SideFailed ? error : diskFailure(error)
   if (!said) deps.log.error({ err: error, transfer: transfer.id }, 'transfers: unexpected error')
@@ -130,7 +130,7 @@ const recordFailure = (
 ): Promise<unknown> =>
   updateTransfer(database.db, id, { phase: 'failed', errorCode: code, errorMessage: message, finishedAt: clock.now().getTime() })
 
-/** Where the project lives now, and the folder that it was made from. */
+/** Records where the project lives now, and its original folder. */
 async function noteMoved({ direction, projectId, organizationId, cloud }: CloudTransferRow, db: Db, now: number): Promise<void> {
   if (direction === 'to_self_hosted') return void (await deleteMoved(db, projectId))
   const localPath = (await findAnyProject(db, projectId))?.localPath ?? null

@@ -1,7 +1,10 @@
 import { sourcesOrSelf, type TlsState, tlsMoves } from '@berth/contract'
 import type { Db } from '../../../platform/db/schema.ts'
 
-/** The one way a domain's `tls` changes; a move that the machine does not know changes nothing. `reason` is shown with it. */
+/**
+ * Changes a domain's `tls`; no other function does. A transition that is not allowed changes nothing. `reason` is shown with
+ * it.
+ */
 export async function transitionTls(
   db: Db,
   domainIds: readonly string[],
@@ -17,7 +20,7 @@ export async function transitionTls(
     .execute()
 }
 
-/** Why it is still as it is. */
+/** Records why the state is unchanged. */
 export async function explainTls(db: Db, domainId: string, reason: string): Promise<void> {
   await db.updateTable('domains').set({ reason }).where('id', '=', domainId).execute()
 }

@@ -7,7 +7,10 @@ import { type HookedRepository, hookGroup } from '../hostnames/delivery-address.
 import { findAnyProject, listOfRepository } from '../store.ts'
 import { repositoryAt } from './project-remote.ts'
 
-/** Puts the push hook of a project that arrives, so that deploy on push goes on. Returns a warning where that is not possible. */
+/**
+ * Creates the push webhook of an imported project, so that deploy on push continues. Returns a warning where that is not
+ * possible.
+ */
 export async function putArrivingHook(projectId: string, deps: ProjectsDeps): Promise<string | null> {
   const project = await findAnyProject(deps.database.db, projectId)
   const { gitHost } = deps.projectPorts
@@ -30,7 +33,10 @@ function hookedRepository({ organizationId, gitProvider, gitOwner, gitRepo }: Pr
 
 const removeKind = sharedKind<HookedRepository>('projects.remove-webhook')
 
-/** A project has left, or its arrival was called off: the hook of its repository goes, unless another project here needs it. */
+/**
+ * The project has moved away, or its import was cancelled: the webhook of its repository is removed, unless another project of
+ * this instance needs it.
+ */
 export async function removeHookOf(project: ProjectRow, { enqueue }: Pick<Bound, 'enqueue'>): Promise<void> {
   const repository = hookedRepository(project)
   if (repository) await enqueue(removeKind.of(project), repository, { groupKey: hookGroup(repository) })

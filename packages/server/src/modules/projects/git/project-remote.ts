@@ -9,10 +9,10 @@ import { remoteUrl } from '../source.ts'
 import { openCloneToken } from './clone-token.ts'
 import { mayOpen } from './hidden-repositories.ts'
 
-/** The host's API is asked for a token: by a person, who waits, or by a job, which can. */
+/** Timeouts for requesting a token from the host's API: a user waits, a job can take longer. */
 const credentialMs = { person: 5_000, job: 15_000 }
 
-/** The repository of a project, as a git host knows it. */
+/** The repository of a project, as a git host names it. */
 export const repositoryAt = (project: ProjectRow, { settings }: Pick<ProjectsDeps, 'settings'>): RepositoryAt => ({
   provider: project.gitProvider,
   owner: project.gitOwner,
@@ -21,8 +21,9 @@ export const repositoryAt = (project: ProjectRow, { settings }: Pick<ProjectsDep
 })
 
 /**
- * The one way to a project's credential, for reading, deploying and moving: its own clone token, else what the connection to
- * its git host gives for this repository. `url` is where git will ask: a host that is not the project's own now gets neither.
+ * Returns a project's remote with its credential, for reading, deploying and moving; no other function does. The credential is
+ * the project's clone token, else the git host connection's credential for this repository. `url` is the URL that git will use:
+ * another host than the project's current one gets no credential.
  */
 export async function remoteOf(
   project: ProjectRow,
@@ -36,8 +37,8 @@ export async function remoteOf(
 }
 
 /**
- * Asks git at the remote. A credential of the connection that git is refused with may have been revoked since it was given: the
- * connection is told, and asked for another, once.
+ * Calls git at the remote. A connection credential that git is refused with may have been revoked since it was issued: the
+ * connection is notified, and asked for another one, once.
  */
 export async function askRemote<Result>(
   project: ProjectRow,
@@ -72,7 +73,7 @@ async function credentialOf(project: ProjectRow, deps: ProjectsDeps, url: string
   try {
     const given = await deps.projectPorts.gitHost.credentialFor(
       project.organizationId,
-      // Another repository of the same host is asked for by its own name.
+      // Another repository at the same host is requested by its own name.
       { ...at, ...named, url },
       abort ? AbortSignal.any([abort, limit]) : limit,
     )

@@ -20,11 +20,11 @@ export type LinkedRepository = Answer<'getGit'>
 export type CommitStatus = Answer<'commitStatus'>
 export type ProjectBranch = Answer<'listBranches'>[number]
 
-/** A person waits for the answer. */
+/** A user waits for the response. */
 const limits = { timeoutMs: 20_000 }
 const shownCommits = 10
 
-/** The repository as it is linked; the newest commits are left out when the remote does not answer. */
+/** The linked repository; the newest commits are left out when the remote does not respond. */
 export async function showRepository(project: ProjectRow, deps: ProjectsDeps): Promise<LinkedRepository> {
   refuseUnlinked(project)
   const { gitProvider, gitOwner, gitRepo, gitBranch, autoDeploy } = project
@@ -47,7 +47,7 @@ export async function showRepository(project: ProjectRow, deps: ProjectsDeps): P
   }
 }
 
-/** A remote that could not be asked is not "behind": then `upToDate` is null and `reason` says why. */
+/** An unreachable remote does not count as "behind": `upToDate` is then null and `reason` says why. */
 export async function commitStatus(project: ProjectRow, deps: ProjectsDeps): Promise<CommitStatus> {
   refuseUnlinked(project)
   const summaries = await deps.projectPorts.deployments?.summaries([project.id])
@@ -60,7 +60,7 @@ export async function commitStatus(project: ProjectRow, deps: ProjectsDeps): Pro
   return { deployedCommit, remoteCommit, branch, upToDate, behindBy }
 }
 
-/** The newest commit of the deploy branch at the remote, or the reason why it is not known. */
+/** The newest commit of the deploy branch at the remote, or the reason why it is unknown. */
 async function headOf(project: ProjectRow, deps: ProjectsDeps): Promise<{ commit: string; reason?: undefined } | Unknown> {
   const branch = project.gitBranch ?? undefined
   try {
@@ -106,7 +106,10 @@ export interface GitLink {
   branch?: string | null
 }
 
-/** The remote is asked whether it has the repository and the branch, and which one is its own; until it answers, nothing changes. */
+/**
+ * Links a repository after the remote has confirmed that the repository and the branch exist, and which branch is the default;
+ * nothing changes before that.
+ */
 export async function linkRepository(
   project: ProjectRow,
   link: GitLink,
@@ -139,11 +142,11 @@ async function branchAt(linked: ProjectRow, { owner, repo, branch }: GitLink, de
   return branch ?? defaultBranch
 }
 
-/** Hosts answer alike for a repository that does not exist and for one that the credential may not see. */
+/** Hosts respond the same for a repository that does not exist and for one that the credential may not read. */
 const isAbsent = (error: unknown): error is Error =>
   error instanceof GitAuthFailed || (error instanceof GitNotFound && error.what === 'repository')
 
-/** Git hosts take `Acme/Shop` and `acme/shop` for one: the spelling that is stored stays. */
+/** Git hosts treat `Acme/Shop` and `acme/shop` as equal: the stored spelling is kept. */
 function linkColumns(current: ProjectRow, { owner, repo }: GitLink, { settings }: ProjectsDeps) {
   const isSame =
     sourceKind(current) === 'git' &&

@@ -5,7 +5,7 @@ import { namedSlug } from '../named-environment.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 
-/** The project's view of its deployments, which live in the module above. */
+/** Handlers of a project's deployments, which the module above stores. */
 export function deploymentHandlers({ database, projectPorts, streamTokens }: ProjectsDeps) {
   return {
     listDeployments: async ({ query: { environment, ...query } }, { project }) => {

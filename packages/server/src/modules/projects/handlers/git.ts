@@ -5,7 +5,7 @@ import { commitStatus, linkRepository, listBranches, showRepository } from '../g
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 
-/** The repository that a project is made from. */
+/** Handlers of a project's repository. */
 export function gitHandlers(deps: ProjectsDeps) {
   return {
     getGit: async (_, { project }) => ({ data: await showRepository(project, deps) }),

@@ -22,7 +22,7 @@ import { domainsOf, listProjects, type ProjectChanges } from '../store.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 
-/** The project as a whole: made, read, changed, turned on and off, deleted. */
+/** Handlers that create, read, change, enable, disable and delete projects. */
 export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
   const { db } = deps.database
   const answerWith = projectAnswers(deps)

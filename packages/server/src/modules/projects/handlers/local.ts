@@ -7,7 +7,7 @@ import { showProject, showProjects } from '../records/records.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 
-/** Folders of the machine that Berth runs on. */
+/** Handlers of folders on the machine that Berth runs on. */
 export function localHandlers(deps: ProjectsDeps) {
   return {
     listLocal: async ({ query }, { caller }) => {

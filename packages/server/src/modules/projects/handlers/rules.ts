@@ -5,7 +5,7 @@ import { createRule, listRules, removeRule, showRule, updateRule } from '../rule
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 
-/** Rules that the edge applies to a project's requests. */
+/** Handlers of the route rules that the edge applies to a project's requests. */
 export function ruleHandlers(deps: ProjectsDeps) {
   return {
     listRules: async ({ query }, { project }) => {

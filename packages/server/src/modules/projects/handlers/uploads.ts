@@ -10,7 +10,7 @@ import { openUpload, receiveUpload, scanUpload } from '../uploads/uploads.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 
-/** A folder sent as a gzipped tarball: a session, the bytes, a look at what is in them. */
+/** Handlers of uploads, a folder as a gzipped tarball: open a session, upload, scan. */
 export function uploadHandlers(deps: ProjectsDeps) {
   return {
     openUpload: async ({ body }, { caller, audit }) => {
@@ -29,8 +29,8 @@ export function uploadHandlers(deps: ProjectsDeps) {
 }
 
 /**
- * The relay is a route of self-hosted instances; the cloud service takes uploads in an object store, or at an address of its
- * own. Each carries a credential for this one upload: a client that has the target needs no other.
+ * The upload target. The relay is a route of self-hosted instances; the cloud service uses an object store, or a URL of its
+ * own. Each contains a credential for this one upload, so a client needs no other.
  */
 async function targetOf(session: UploadSessionRow, caller: Caller, deps: ProjectsDeps) {
   if (session.inStore && deps.uploadStore) return storeAddress(session, deps.uploadStore)

@@ -10,14 +10,14 @@ export interface HookedRepository extends RepositoryName {
   organizationId: string
 }
 
-/** Work on the webhooks of one repository goes one after the other: two at once would register it twice. */
+/** Job group of one repository's webhooks: concurrent jobs would register the webhook twice. */
 export const hookGroup = ({ provider, owner, repo }: RepositoryName) => `projects.webhook:${provider}:${owner}/${repo}`
 
 export const moveKind = sharedKind<HookedRepository>('projects.move-webhook')
 
 /**
- * Where a git host is to deliver what happens to a repository: at the webhook domain of a project that is made from it, of the
- * oldest one where several have one. Null: at the instance's own address.
+ * The address to which a git host delivers webhooks of a repository: the webhook domain of a project that uses it, of the
+ * oldest where several have one. Null: the instance's own address.
  */
 export async function deliveryAddress(
   organizationId: string,
@@ -31,7 +31,7 @@ export async function deliveryAddress(
   return null
 }
 
-/** Null: the name is not this project's at the edge, now. */
+/** Null: the edge does not serve the host name for this project now. */
 async function addressAt(project: ProjectRow, hostname: string, deps: ProjectsDeps): Promise<string | null> {
   const { database, settings, projectPorts } = deps
   if (hostname === freeHostname(project, settings.baseDomain))
@@ -41,7 +41,10 @@ async function addressAt(project: ProjectRow, hostname: string, deps: ProjectsDe
   return urlOf(hostname, projectPorts.edge?.routeStatus(hostname, domain)?.tls ?? domain.tls, urlSettings(deps))
 }
 
-/** A project gets, changes or loses its webhook domain, or goes with it: the hook of its repository follows. */
+/**
+ * Called when a project's webhook domain is set, changed or removed, or the project is deleted: updates the webhook of its
+ * repository.
+ */
 export async function moveHookOf(project: ProjectRow, { enqueue }: Pick<Bound, 'enqueue'>): Promise<void> {
   const { organizationId, gitProvider: provider, gitOwner: owner, gitRepo: repo } = project
   if (!provider || !owner || !repo) return
@@ -49,7 +52,7 @@ export async function moveHookOf(project: ProjectRow, { enqueue }: Pick<Bound, '
   await enqueue(moveKind.of({ organizationId }), repository, { groupKey: hookGroup(repository) })
 }
 
-/** A host name is served, or is not any more: where it was some project's webhook domain, the hook follows. */
+/** Called when a host name is served or no longer served: updates the webhook of a project that has it as webhook domain. */
 export async function moveHookAt(
   { projectId, hostname }: Pick<DomainRow, 'projectId' | 'hostname'>,
   bound: Bound,

@@ -1,6 +1,6 @@
 /**
- * Work of one id that is under way is joined, not begun again: the request and the job that catches it must not both be at it
- * in one process.
+ * Joins work of the same id that is under way instead of starting it again: a request and its fallback job must not run at the
+ * same time in one process.
  */
 export function onceAtATime() {
   const underWay = new Map<string, Promise<void>>()

@@ -20,7 +20,9 @@ import { fetchNamed } from '../uploads/stored-upload.ts'
 import { claimUpload } from '../uploads/upload-claim.ts'
 import { refuseInstanceSlug, slugOfName } from './create-project.ts'
 
-/** Every create field, each left as it is when not named. A new name keeps the slug, and so the URL, unless the slug is null. */
+/**
+ * Changes the given fields; absent ones are left unchanged. A new name keeps the slug, and so the URL, unless the slug is null.
+ */
 export async function updateProject(
   project: ProjectRow,
   given: UpdateProject,
@@ -31,7 +33,7 @@ export async function updateProject(
   return applyUpdate(project, await readScanned(given, project.organizationId, deps), deps, caller)
 }
 
-/** The same with the scan of a newer version of the source: fields that the scan detected replace no choice of a person. */
+/** Updates with the scan of a newer version of the source: detected fields do not replace a user's choice. */
 export async function updateFromScan(project: ProjectRow, given: UpdateProject, deps: ProjectsDeps, caller: Caller) {
   refuseUnstorable(given)
   const scanned = await readScanned(given, project.organizationId, deps)
@@ -71,13 +73,13 @@ async function applyUpdate(
   })
 }
 
-/** A name that the project has already may be sent back, also one from before names were checked. */
+/** An unchanged name may be sent back, also one from before names were checked. */
 const changedNames = ({ framework, packageManager }: UpdateProject, project: ProjectRow) => ({
   framework: framework === project.framework ? null : framework,
   packageManager: packageManager === project.packageManager ? null : packageManager,
 })
 
-/** The hook of the repository that it had, and of the one that it gets. */
+/** Updates the webhooks of the previous and the new repository. */
 async function followHook(current: ProjectRow, changes: ProjectChanges, bound: Bound): Promise<void> {
   const next = { ...current, ...(changes as Partial<ProjectRow>) }
   const said = ({ gitProvider, gitOwner, gitRepo, webhookDomain }: ProjectRow) =>
@@ -87,7 +89,7 @@ async function followHook(current: ProjectRow, changes: ProjectChanges, bound: B
   await moveHookOf(next, bound)
 }
 
-/** Where hooks came in at the free host name, they follow it to its new name. */
+/** A webhook domain that is the free host name follows the new slug. */
 function webhookDomainColumns(slug: string | undefined, current: ProjectRow, { settings }: ProjectsDeps): ProjectChanges {
   const followed = slug && current.webhookDomain === freeHostname(current, settings.baseDomain)
   return followed ? { webhookDomain: freeHostname({ slug }, settings.baseDomain) } : {}

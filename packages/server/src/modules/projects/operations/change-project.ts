@@ -11,8 +11,8 @@ import { dropUpload, releaseUpload } from '../uploads/upload-claim.ts'
 import { lockProject, refuseOperation } from './operation.ts'
 
 /**
- * The one way to change a project: `decide` sees it as it is now, under its lock, and returns the changes; null leaves it as it is.
- * Refused while it is restored, moved or deleted.
+ * Changes a project; no other function does. `decide` receives the current row under its lock, and returns the changes; null
+ * leaves it unchanged. Refused while the project is restored, moved or deleted.
  */
 export async function changeProject(
   { id, organizationId }: Pick<ProjectRow, 'id' | 'organizationId'>,
@@ -47,7 +47,7 @@ const sourceFields = [
   ...(['localPath', 'uploadSessionId', 'image'] as const),
 ]
 
-/** The newest choice counts: a source that is chosen replaces the upload that production was deployed from. */
+/** The newest choice applies: a chosen source replaces the upload that production was deployed from. */
 async function leaveUploads(before: ProjectRow, after: ProjectRow, bound: Bound, deps: ProjectsDeps): Promise<void> {
   await dropUpload(bound, await findEnvironment(bound.db, before.id, 'production'), deps)
   if (before.uploadSessionId && before.uploadSessionId !== after.uploadSessionId)

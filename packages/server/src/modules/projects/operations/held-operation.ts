@@ -9,8 +9,8 @@ type Holding = Pick<ProjectsDeps, 'clock' | 'database' | 'log'>
 export const leaseMs = 60_000
 
 /**
- * Runs short work that no client requested (a restart, a wake-up, a sleep) as an operation that this process holds by a lease. False where
- * another operation stands in its way: then nothing was done, and that operation leaves the project as it is to be.
+ * Runs short work that no client requested (a restart, a wake-up, a sleep) as an operation that this process holds by a lease.
+ * False where another operation conflicts: nothing was done, and that operation leaves the project in its correct state.
  */
 export async function holdOperation(
   { projectId, environment, kind }: { projectId: string; environment: string | null; kind: OperationKind },

@@ -2,7 +2,7 @@ import { job } from '../../../platform/jobs/declare.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { resumeKind } from './resume-kind.ts'
 
-/** An operation has ended: work of each part that waited for it goes on. */
+/** Runs after an operation has ended: each part continues its waiting work. */
 export const resumeJob = (deps: ProjectsDeps) =>
   job<{ projectId: string }, unknown>(resumeKind, {
     deadlineMs: 5 * 60_000,

@@ -1,9 +1,9 @@
 import { sharedKind } from '../../../platform/jobs/declare.ts'
 
-/** Work of a project that waited for an operation goes on. Enqueued with the end of the operation. */
+/** Continues work that waited for an operation. Enqueued with the end of the operation. */
 export const resumeKind = sharedKind<{ projectId: string }>('projects.resume')
 
-/** The job of waiting work is just ending without having begun it: it is enqueued once more a moment later. */
+/** The job of the waiting work is just ending without having started it: it is enqueued again a moment later. */
 export class ResumeLater extends Error {
   override readonly name = 'ResumeLater'
 }

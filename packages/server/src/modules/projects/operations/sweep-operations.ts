@@ -7,7 +7,7 @@ type Nothing = Record<string, never>
 const kind = 'projects.sweep-operations'
 export const sweepOperationsSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, rhythm: { everySeconds: 60 } }
 
-/** Removes operations whose process died. Their lease has run out, so that no other operation waits for them. */
+/** Removes operations whose process died. Their lease has expired, so that no other operation waits for them. */
 export const sweepOperationsJob = (deps: ProjectsDeps) =>
   job<Nothing, unknown>(kind, {
     deadlineMs: 60_000,

@@ -5,7 +5,7 @@ import { carriedParts } from '../carried-parts.ts'
 import type { DeployedSettings } from '../deployed-settings.ts'
 import { isMadeOfUploads } from '../source.ts'
 
-/** Columns that are in force only once a deployment was made with them. */
+/** Columns that take effect with the next deployment. */
 export const deployedColumns = [
   'type',
   'framework',
@@ -39,8 +39,8 @@ export const settingsOf = (row: ProjectRow): DeployedSettings => ({
 const sourceColumns = ['gitProvider', 'gitOwner', 'gitRepo', 'gitBranch', 'gitUrl', 'localPath'] as const
 
 /**
- * `built`: the upload that a deployment is made of, where that is not the project's own yet or any more. Null for one that stands
- * for a folder of another instance: the folder is the source again once the project is back there.
+ * `built`: the upload of a deployment, where it is not the project's own source. Null for an upload that stands for a folder of
+ * another instance: the folder is the source again once the project is back there.
  */
 export function sourceHash(row: ProjectRow, built: { kind: string; sessionId?: string } = { kind: 'none' }): string | null {
   if (built.kind === 'upload' && carriedParts(row).folderUploadId === built.sessionId) return null
@@ -49,7 +49,7 @@ export function sourceHash(row: ProjectRow, built: { kind: string; sessionId?: s
   return hash('sha1', text, 'base64url')
 }
 
-/** The settings of now against those of the live deployment. A setting that was never recorded counts as unchanged. */
+/** Compares the current settings with those of the live deployment. A setting that was never recorded counts as unchanged. */
 export function pendingChanges(row: ProjectRow, live: DeployedSettings | undefined): PendingChange[] {
   if (!live) return []
   const now = settingsOf(row)
@@ -62,7 +62,7 @@ export function pendingChanges(row: ProjectRow, live: DeployedSettings | undefin
   return changes
 }
 
-/** Columns without a value are left out, so that a column of a later release changes no earlier hash. */
+/** Columns without a value are left out, so that a column of a later release does not change an earlier hash. */
 function configText(row: ProjectRow): string {
   let text = row.portChosen ? `port=${row.port}\0` : ''
   for (const column of deployedColumns) {

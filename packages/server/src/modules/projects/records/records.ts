@@ -15,7 +15,7 @@ import { pendingChanges } from './pending-changes.ts'
 import { maskedServices } from './service-environment.ts'
 import { statusOf } from './status.ts'
 
-/** Rows as the contract shows them. A page costs one look at each neighbour, however long it is. */
+/** Rows as the contract shows them. A page takes one query per neighbouring module, whatever its length. */
 export async function showProjects(rows: readonly ProjectRow[], deps: ProjectsDeps): Promise<Project[]> {
   const facts = await gatherFacts(rows, deps)
   return rows.map((row) => recordOf(row, facts, deps))
@@ -25,7 +25,10 @@ export async function showProject(row: ProjectRow, deps: ProjectsDeps): Promise<
   return recordOf(row, await gatherFacts([row], deps), deps)
 }
 
-/** Answers with one project. An answer is made of the facts and of what the edge says, and is kept for as long as these are. */
+/**
+ * Responses with one project. A response is derived from the facts and the edge's state, and is cached as long as these are
+ * unchanged.
+ */
 export function projectAnswers(deps: ProjectsDeps): (row: ProjectRow) => Awaitable<{ data: Project }> {
   const answerOf = memoizeByRows(
     (
@@ -46,8 +49,9 @@ export function projectAnswers(deps: ProjectsDeps): (row: ProjectRow) => Awaitab
 }
 
 /**
- * Answers with a page of projects. A page that the read cache gives again was followed by no commit (docs/decisions/kept-reads.md), so neither the page nor the
- * facts about its projects have changed: while the edge says the same, the answer is given again, and with it its JSON text.
+ * Responses with a page of projects. A page from the read cache means that no commit followed it
+ * (docs/decisions/kept-reads.md), so neither the page nor the facts about its projects have changed: while the edge's state is
+ * unchanged, the response and its JSON text are reused.
  */
 export function projectLists(deps: ProjectsDeps): (page: Page<ProjectRow>) => Awaitable<ProjectList> {
   const known = new WeakMap<Page<ProjectRow>, { edge: object; list: ProjectList }>()
@@ -73,7 +77,7 @@ export async function showRoutes(row: ProjectRow, deps: ProjectsDeps): Promise<P
   return routesIn(row, await gatherFacts([row], deps), deps)
 }
 
-/** The live deployment's runtime, build, plan and source; beside them the settings that the next one uses. */
+/** The live deployment's runtime, build, plan and source, and the settings of the next deployment. */
 export async function showInfo(row: ProjectRow, deps: ProjectsDeps): Promise<ProjectInfo> {
   const facts = await gatherFacts([row], deps)
   const { type, config, source, url = null, pendingChanges: pending = [], status, statusReason } = recordOf(row, facts, deps)

@@ -4,7 +4,7 @@ import { refuse } from '../../../platform/failure.ts'
 import type { Bound } from '../../../platform/transaction.ts'
 import { rulesOf } from '../store.ts'
 
-/** Refuses rules of one project beyond the bounds: one edge judges the requests of every project, and its table holds the rules of all. */
+/** Refuses rules of one project above the limits: one edge evaluates the requests of all projects, and holds the rules of all. */
 export function refuseLargeRules(rules: readonly Pick<RouteRuleRow, 'kind' | 'config'>[], field: string): void {
   refuseBeyond(field, 'route rules', limits.rulesMaximum, rules.length)
   refuseBeyond(
@@ -16,7 +16,7 @@ export function refuseLargeRules(rules: readonly Pick<RouteRuleRow, 'kind' | 'co
   refuseBeyond(field, 'user agents in its route rules', limits.ruleUserAgents, sum(rules, userAgentsIn))
 }
 
-/** Bounds the rules of all projects of the organisation. Called in the transaction that made more of them, after it did. */
+/** Limits the rules of all projects of the organisation. Called in the transaction that added some, after the insert. */
 export async function refuseManyRules(
   { db, lock }: Pick<Bound, 'db' | 'lock'>,
   { id, organizationId }: Pick<ProjectRow, 'id' | 'organizationId'>,

@@ -5,7 +5,7 @@ import { refuse } from '../../../platform/failure.ts'
 export type RuleKind = CreateRule['kind']
 export type RuleConfig = Record<string, unknown>
 
-/** The config of a rule, checked and tidied; anything else is a 400 that names the field below `config`. */
+/** Checks and normalizes the config of a rule; anything else responds 400 and names the field below `config`. */
 export function checkRuleConfig(kind: RuleKind, config: RuleConfig): RuleConfig {
   const fields = shapes[kind]
   const checked: RuleConfig = {}
@@ -30,7 +30,7 @@ const wholeNumber =
     return fits ? value : refuse(field, `must be a whole number from ${least} to ${most}`)
   }
 
-/** An empty list would say nothing, and a rule of nothing but empty lists would look as if it did something. */
+/** Refuses an empty list: a rule with only empty lists would have no effect but look effective. */
 const listOf =
   (most: number, check: (text: string, field: string) => string): Check =>
   (value, field) => {
@@ -42,7 +42,7 @@ const listOf =
     })
   }
 
-/** Judged by the edge's own reader: what passes here is in force there. */
+/** Checked with the edge's own parser: an accepted entry takes effect there. */
 const address = (text: string, field: string): string =>
   isAddressEntry(text) ? text : refuse(field, 'is not an IP address or CIDR range such as 203.0.113.0/24')
 

@@ -19,7 +19,7 @@ export async function saveDomains(db: Db, projectId: string): Promise<SavedDomai
 
 type ProjectKey = Pick<ProjectRow, 'id' | 'organizationId'>
 
-/** Whether another project connected the host name since. */
+/** Whether another project has connected the host name since. */
 export async function isDomainTaken(db: Db, hostname: string, project: ProjectKey): Promise<boolean> {
   const own = await findDomain(db, project.organizationId, hostname)
   const claims = own ? [own] : await claimsOf(db, hostname)
@@ -30,8 +30,8 @@ export const domainTakenText = (hostname: string): string =>
   `The domain ${hostname} does not come back: another project has connected it since`
 
 /**
- * The domains of a deleted project become claims again, each with a new proof token. A name that another project connected since
- * stays with that project: a second claim could end its service. Returns a warning for each of these.
+ * Turns the domains of a deleted project into claims again, each with a new proof token. A name that another project has
+ * connected since stays with that project: a second claim could end its service. Returns a warning for each of these.
  */
 export async function claimSavedDomains(
   domains: readonly SavedDomain[],

@@ -8,8 +8,8 @@ import { findEnvironment } from '../store.ts'
 import { UploadFiles } from '../uploads/upload-files.ts'
 
 /**
- * The source of the version that serves production, else of the one that the next deployment builds. Moves, exports, backups
- * and `info` ask this; undefined where the project has no source.
+ * The source of the deployment that serves production, else of the next one. Used by moves, exports, backups and `info`;
+ * undefined where the project has no source.
  */
 export async function versionOf(project: ProjectRow, deps: ProjectsDeps): Promise<Source | undefined> {
   const live = (await deps.projectPorts.deployments?.liveVersion(project.id))?.source
@@ -17,7 +17,7 @@ export async function versionOf(project: ProjectRow, deps: ProjectsDeps): Promis
   return live ?? nextVersion(project, deps)
 }
 
-/** The same, where it is a folder that was uploaded. */
+/** The upload session of that source, if it is an upload. */
 export async function uploadVersion(project: ProjectRow, deps: ProjectsDeps): Promise<string | null> {
   const version = await versionOf(project, deps)
   return version?.kind === 'upload' ? version.sessionId : null
@@ -29,7 +29,7 @@ export async function nextVersion(project: ProjectRow, deps: ProjectsDeps): Prom
   return production && nextSource(project, production, production, hostUrlsOf(deps.settings))
 }
 
-/** Uploads of deployments from before they were kept may be gone. */
+/** Tarballs of deployments from before they were kept may no longer exist. */
 const isKept = (sessionId: string, deps: ProjectsDeps): Promise<boolean> =>
   stat(new UploadFiles(deps).of(sessionId)).then(
     () => true,

@@ -16,7 +16,7 @@ export function sizeOf(variables: Iterable<{ key: string; value: string }>): Siz
   return size
 }
 
-/** Refuses what an environment would have beyond the bounds. One that is beyond them already may shrink step by step. */
+/** Refuses variables of an environment above the limits. An environment that already exceeds them may shrink step by step. */
 export function refuseLargeEnv(after: Size, field: string, environment: string, before: Size = { count: 0, bytes: 0 }): void {
   if (after.count > limits.envVariables && after.count > before.count)
     refuse(
@@ -30,7 +30,10 @@ export function refuseLargeEnv(after: Size, field: string, environment: string, 
     )
 }
 
-/** Bounds all environments together: every secret of a project is read at once to hide it in logs. Called after the write, in its transaction. */
+/**
+ * Limits all environments together: every secret of a project is read at once for redaction in logs. Called after the write, in
+ * its transaction.
+ */
 export async function refuseLargeProject(db: Db, projectId: string, field: string): Promise<void> {
   const { bytes } = await db
     .selectFrom('envVariables')

@@ -10,7 +10,7 @@ export const showResources = ({ resources, sleepMode, port }: ProjectRow): Resou
   port,
 })
 
-/** Merge: an amount that is not named stays as it is. */
+/** Merges: an absent amount is left unchanged. */
 export async function setResources(project: ProjectRow, body: ResourcesBody, deps: ProjectsDeps): Promise<Resources> {
   const { production, build, sleepMode, port } = body
   const sides = { ...(production === undefined ? {} : { production }), ...(build === undefined ? {} : { build }) }

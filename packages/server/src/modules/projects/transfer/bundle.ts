@@ -12,18 +12,18 @@ import { openVariable } from '../settings/env.ts'
 import { sourceKind } from '../source.ts'
 import { allEnvironments, domainsOf, findAnyProject, listVariables, rulesOf } from '../store.ts'
 
-/** The files that a project is made of, where no repository or image has them. */
+/** The files of a project whose source is neither a repository nor an image. */
 export type SourceFiles = { kind: 'folder'; path: string } | { kind: 'upload'; sessionId: string } | null
 
 export interface DescribedProject {
   organizationId: string
   bundle: Omit<ProjectBundle, 'deployed'>
   files: SourceFiles
-  /** Environments beside production that have an upload of their own, which does not travel. */
+  /** Environments other than production with their own upload, which is not moved. */
   uploadsLeftBehind: string[]
 }
 
-/** Everything of a project that travels. What was made for a pull request does not: the next push makes it again. */
+/** Everything of a project that is moved. Previews of pull requests are not: the next push creates them again. */
 export async function describeProject(projectId: string, deps: ProjectsDeps): Promise<DescribedProject | undefined> {
   const { db } = deps.database
   const row = await findAnyProject(db, projectId)
@@ -64,18 +64,18 @@ export async function describeProject(projectId: string, deps: ProjectsDeps): Pr
   }
 }
 
-/** Whether an edge rule has not expired. */
+/** Whether a route rule has not expired. */
 export const isInForce = ({ expiresAt }: Pick<CreateRule, 'expiresAt'>, now: number): boolean =>
   expiresAt == null || Date.parse(expiresAt) > now
 
-/** The files are those of a folder, here or on the instance where the project came from. */
+/** Whether the files are those of a folder, on this instance or on the one that the project came from. */
 function isOfFolder(row: ProjectRow, version: Source | undefined): boolean {
-  // An upload that was deployed to a project of a folder is its source since then.
+  // An upload that was deployed to a folder project is its source since then.
   if (sourceKind(row) === 'local') return version?.kind !== 'upload'
   return version?.kind === 'upload' && version.sessionId === carriedParts(row).folderUploadId
 }
 
-/** The free host name is another one on another instance. */
+/** The free host name differs on another instance, so it is sent as null. */
 function webhookDomainOf(row: ProjectRow, { settings }: ProjectsDeps): ProjectBundle['webhookDomain'] {
   if (row.webhookDomain === null) return null
   return { hostname: row.webhookDomain === freeHostname(row, settings.baseDomain) ? null : row.webhookDomain }
@@ -87,8 +87,8 @@ function filesOf(version: Source | undefined): SourceFiles {
 }
 
 /**
- * A folder of this machine travels as an upload: the other side has no such folder. A project of a repository or of images
- * stays one, also where its live version is an upload.
+ * A local folder is moved as an upload: the target has no such folder. A project of a repository or of images keeps its source,
+ * also where its live version is an upload.
  */
 function sourceOf(row: ProjectRow, version: Source | undefined): ProjectBundle['source'] {
   const kind = sourceKind(row)
@@ -115,7 +115,7 @@ function optionsOf(row: ProjectRow): ProjectOptions {
   return {
     ...{ framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory, rootDirectory },
     ...{ dockerfilePath, composePath, buildImage, buildTarget, image, type, previewsMaximum, previewsMaxAgeDays, rollbackWindow },
-    // A port that was detected is detected there again.
+    // A detected port is detected again on the target.
     ...(row.portChosen ? { port: row.port } : {}),
     composeProfiles: row.composeProfiles && JSON.parse(row.composeProfiles),
     buildArgs: row.buildArgs && JSON.parse(row.buildArgs),

@@ -8,8 +8,8 @@ import { findAnyProject, saveProject } from '../store.ts'
 import { releaseUpload } from '../uploads/upload-claim.ts'
 
 /**
- * Makes a project that came back from the cloud a project of its folder again, unless it got another source there. The version
- * that is live stays the one that was live in the cloud. May be repeated.
+ * Makes the local folder the source of a project that came back from the cloud, unless it got another source there. The live
+ * version stays the one that was live in the cloud. May be repeated.
  */
 export async function restoreFolder(projectId: string, path: string, deps: ProjectsDeps): Promise<string | null> {
   const folder = await allowedFolder(path, 'localPath', deps).catch((error: unknown) => {

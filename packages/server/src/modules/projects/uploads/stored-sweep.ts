@@ -2,7 +2,7 @@ import type { UploadStore } from '../../../drivers/upload-store/upload-store.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { sessionOfStored } from './stored-upload.ts'
 
-/** Clears the object store of what no session waits for any more: run out, fetched already, or put there after that. */
+/** Removes objects from the store that no session waits for: expired, already fetched, or uploaded after that. */
 export async function sweepStored(store: UploadStore, deps: ProjectsDeps, abort: AbortSignal): Promise<void> {
   let names: string[] = []
   for await (const { name } of store.list('', abort)) {

@@ -13,7 +13,7 @@ import { stage } from './stage.ts'
 
 const hours = 3_600_000
 
-/** The slow part of an arrival; may run twice. */
+/** Stages and starts the project, the slow part of an import; may run twice. */
 export const arriveJob = (deps: TransfersDeps) =>
   job<EndPayload, unknown>(arriveKind, {
     deadlineMs: 12 * hours,
@@ -30,7 +30,7 @@ export const arriveJob = (deps: TransfersDeps) =>
         await moveEnd(end, 'failed', deps.database, deps, { errorCode: failure.code, errorMessage: failure.message })
       }
       const now = await findEnd(deps.database.db, id)
-      // It was called off while this was at work, which may have recorded something since.
+      // The import was cancelled while this job ran, which may have recorded rows since.
       if (now?.state === 'aborted') await clearAway(now, deps)
       if (now?.state === 'active') await removeFiles(id, deps)
     },
@@ -52,7 +52,8 @@ async function step(end: TransferEndRow, to: 'staged' | 'landed', deps: Transfer
   } finally {
     await bundle.close()
   }
-  // Before the sender stops: a push from now on reaches this side, and waits here until the project has arrived.
+  // Called before the source stops: a push from now on reaches this instance, and waits here until the project has been
+  // imported.
   await putHook(end, deps)
   await moveEnd(end, to, deps.database, deps)
 }

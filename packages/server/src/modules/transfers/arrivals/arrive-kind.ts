@@ -6,5 +6,5 @@ export interface EndPayload {
 }
 
 export const arriveKind = sharedKind<EndPayload>('transfers.arrive')
-/** A key a step: the job of the step before may not have ended yet when the next one is asked for. */
+/** Unique key per step: the previous step's job may not have ended when the next one is requested. */
 export const arriveKey = (id: string, state: TransferEndRow['state']) => `${arriveKind.kind}:${id}:${state}`

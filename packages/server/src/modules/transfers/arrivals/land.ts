@@ -6,8 +6,8 @@ import type { OpenedBundle } from './open-bundle.ts'
 import { stage, start } from './stage.ts'
 
 /**
- * The sender has stopped: what changed since the first pass is recorded, the data is written, and the project is started and
- * found healthy. Its presence says how far this came, so that it may be begun again at any line.
+ * Completes the import after the source has stopped: records changes since the first pass, writes the data, starts the project
+ * and waits until it is healthy. The project's presence records the progress, so it may be restarted at any line.
  */
 export async function land(end: TransferEndRow, bundle: OpenedBundle, deps: TransfersDeps, abort: AbortSignal): Promise<void> {
   const project = await deps.projects.find(end.projectId)

@@ -9,7 +9,10 @@ import type { OpenedBundle } from './open-bundle.ts'
 
 const lookMs = 250
 
-/** Recorded and built, and nothing more: it runs elsewhere. What was recorded of it before, and did not change, stays as it is. */
+/**
+ * Records and builds the project, without starting it: it still runs at the source. Unchanged rows of an earlier pass are left
+ * unchanged.
+ */
 export async function stage(end: TransferEndRow, bundle: OpenedBundle, deps: TransfersDeps, abort: AbortSignal): Promise<void> {
   if (end.staged !== bundle.digest) await record(end, bundle, deps, abort)
   const { projectId, organizationId } = end
@@ -31,7 +34,7 @@ export async function stage(end: TransferEndRow, bundle: OpenedBundle, deps: Tra
   await until(id, (row) => row.artifacts !== null, deps, abort)
 }
 
-/** The deployment of an earlier pass is built and held; an environment has one at a time. */
+/** Cancels the deployment of an earlier pass, which is built and held: an environment has one at a time. */
 async function cancelOther({ deploymentId }: TransferEndRow, requestKey: string, deps: TransfersDeps): Promise<void> {
   const earlier = deploymentId ? await deps.deployments.find(deploymentId) : undefined
   if (!earlier || earlier.requestKey === requestKey || settledDeployment.has(earlier.status)) return
@@ -50,9 +53,9 @@ async function record(end: TransferEndRow, bundle: OpenedBundle, deps: Transfers
   await updateEnd(deps.database.db, end.id, changes)
 }
 
-/** Started where it was held, and live before this resolves; nothing is routed to it. */
+/** Starts a held deployment and waits until it is live; no route leads to it. */
 export async function start(deploymentId: string, deps: TransfersDeps, abort: AbortSignal): Promise<void> {
-  // Asked for again and again: the job that built it may not have ended yet, and would swallow the call.
+  // Requested repeatedly: the job that built it may not have ended yet, and would ignore the call.
   await until(
     deploymentId,
     (row) => row.status === 'live',

@@ -19,7 +19,7 @@ interface Packing {
   pass: 1 | 2
   store: ArchiveStore
   writer: TransferWriter
-  /** Parts of the pass before, by their content: what did not change is not packed again. */
+  /** Parts of the previous pass, by content hash: unchanged parts are not packed again. */
   earlier: ReadonlyMap<string, ArchivePart>
   deps: TransfersDeps
   abort: AbortSignal
@@ -29,7 +29,7 @@ interface Packing {
 const indexName = (pass: number) => `index.${pass}.json`
 const longestIndexBytes = 256 * 1024 * 1024
 
-/** Everything of the project into encrypted files beside it. Gives all files there are to fetch; begun again it starts anew. */
+/** Packs the whole project into encrypted files. Returns all files to fetch; a restart begins anew. */
 export async function pack(end: TransferEndRow, pass: 1 | 2, deps: TransfersDeps, abort: AbortSignal): Promise<BundleFile[]> {
   const { contentKey, signingKey } = openSecrets<DepartureSecrets>(end, deps)
   const store = await openFiles(end.id, deps)
@@ -110,7 +110,7 @@ async function earlierParts(store: ArchiveStore, pass: number, abort: AbortSigna
   }
 }
 
-/** Each file once, however often its content is in the project. */
+/** Lists each file once, however often its content occurs in the project. */
 const filesOf = (parts: readonly ArchivePart[]): BundleFile[] => [
   ...new Map(parts.map(({ name, sizeBytes, sha256 }) => [name, { name, sizeBytes, sha256 }])).values(),
 ]
