@@ -6,33 +6,36 @@ import { fail } from '../platform/failure.ts'
 import { checkLevel, type Named, namesOf, refuseTag } from './guard.ts'
 import type { Caller, Loaders } from './handler.ts'
 
-/** The cloud where projects of an organisation may live that are not here. */
+/** The linked cloud, which may have projects of the organisation that are not on this instance. */
 export interface CloudProxy {
   isLinked(organizationId: string): Awaitable<boolean>
-  /** Another one once the organisation is linked to another account, or to none. */
+  /** An object that identifies the link; it changes when the organisation is linked to another account or to none. */
   linkOf(organizationId: string): Awaitable<object | null>
   /**
-   * Rejects with `cloud_unreachable` when no answer comes in time, and with `ProjectCameBack` when a move from the cloud to this
+   * Forwards a request. Rejects with `cloud_unreachable` on timeout, and with `ProjectCameBack` when a move of the project to this
    * instance has ended meanwhile.
    */
   ask(organizationId: string, request: ForwardedRequest): Promise<ForwardedAnswer>
-  /** Sends an upload of this instance on to the cloud and returns the session there; undefined: the session is not of this instance. */
+  /**
+   * Sends an upload of this instance to the cloud and returns the session there; undefined when the session is not of this
+   * instance.
+   */
   passUploadOn(organizationId: string, upload: { sessionId: string; projectId: string }): Promise<string | undefined>
 }
 
-/** A read finds the project on this instance now: the read is answered here. */
+/** The project has moved to this instance: the read is answered here. */
 export class ProjectCameBack extends Error {
   override readonly name = 'ProjectCameBack'
 }
 
 export interface ForwardedRequest {
-  /** Undefined where the route names another object. */
+  /** Undefined when the route names another object. */
   projectId: string | undefined
   method: string
   path: string
   headers: Record<string, string | string[]>
   body?: Readable | string
-  /** The answer may go on for hours. */
+  /** The response is a stream, which may last for hours. */
   isStream: boolean
   abort: AbortSignal
 }
@@ -48,16 +51,16 @@ interface ElsewhereDeps {
   loaders: Loaders
 }
 
-/** Says that a request was passed on once; such a one is never passed on again. */
+/** Marks a forwarded request, which is never forwarded again. */
 const forwardedHeader = 'berth-forwarded'
 
 export const wasForwarded = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean => headers[forwardedHeader] !== undefined
 
-/** Whether the row could be about something that is in the cloud. */
+/** Whether the route could be about an object in the cloud. */
 export const mayBeElsewhere = (row: AnyRoute): boolean =>
   !row.public && row.on !== undefined && projectScoped.has(row.on) && !row.here
 
-/** What is here is answered here. What is not is asked of the cloud, where the organisation has one. */
+/** Whether the object is in the cloud: it is not on this instance, and the organisation is linked. */
 export function isElsewhere(row: AnyRoute, named: Named, caller: Caller, deps: ElsewhereDeps): Awaitable<boolean> {
   return after(deps.elsewhere.isLinked(caller.organizationId), (isLinked) => isLinked && isNotHere(row, named, caller, deps))
 }
@@ -67,11 +70,14 @@ async function isNotHere(row: AnyRoute, named: Named, caller: Caller, { loaders 
   if (!names || !isInReach(row, names, caller) || !areIds(named.params)) return false
   const kind = row.on as ObjectKind
   if (await loaders[kind]?.(names, caller)) return false
-  // Of a project that is here everything is here.
+  // All objects of a local project are local.
   return kind === 'project' || names.id === undefined || !(await loaders.project?.(names, caller))
 }
 
-/** Of a token that is limited to projects only the project itself can be told; what hangs on one is known to the cloud alone. */
+/**
+ * Whether a project-limited token may reach the object. Only a route about a project can be checked: for other objects, only the
+ * cloud knows the project.
+ */
 function isInReach(row: AnyRoute, names: Record<string, string>, { projectIds, onlyElsewhere }: Caller): boolean {
   if (!projectIds || onlyElsewhere) return true
   const id = projectIdOf(row, names)
@@ -81,22 +87,22 @@ function isInReach(row: AnyRoute, names: Record<string, string>, { projectIds, o
 const projectIdOf = (row: AnyRoute, names: Record<string, string> | undefined): string | undefined =>
   row.on === 'project' ? (names?.[row.inBody ?? 'id'] ?? names?.projectId) : undefined
 
-/** A part of a path that is anything else could be another path for whoever stands before the cloud and tidies addresses. */
+/** Accepts only ids as path parameters: a proxy in front of the cloud could normalise other values to another path. */
 const areIds = (params: unknown): boolean =>
   Object.values((params ?? {}) as Record<string, string>).every((value) => /^[\w-]{1,100}$/.test(value))
 
 /**
- * Whether the body is read before it is passed on: it names the object or an upload, or a caller who is limited to projects
- * could name others in it.
+ * Whether the body is read before forwarding: it names the object or an upload, or a project-limited caller could name other
+ * objects in it.
  */
 export const readsBody = (row: AnyRoute, { projectIds }: Caller): boolean =>
   row.inBody !== undefined || uploadField(row) !== undefined || (projectIds !== null && othersOf(row).length > 0)
 
-/** The field of the body that names an upload. */
+/** The body field that names an upload. */
 const uploadField = ({ names = {} }: AnyRoute): string | undefined =>
   Object.entries(names).find(([, kind]) => kind === 'uploadSession')?.[0]
 
-/** The body with the session in the cloud instead of the one here that the files were uploaded to. */
+/** Replaces the local upload session in the body with one in the cloud. */
 export async function withUploadThere(
   row: AnyRoute,
   { params, body, caller }: { params: unknown; body: unknown; caller: Caller },
@@ -106,31 +112,34 @@ export async function withUploadThere(
   const sessionId = field && (body as Record<string, unknown> | undefined)?.[field]
   const names = namesOf(row, { params, body })
   const projectId = names?.[row.inBody ?? 'id'] ?? names?.projectId
-  // A token that is limited to projects has no upload here that could be for one in the cloud.
+  // A project-limited token has no local upload for a cloud project.
   if (typeof sessionId !== 'string' || projectId === undefined || caller.projectIds) return body
   const there = await elsewhere.passUploadOn(caller.organizationId, { sessionId, projectId })
   return there === undefined ? body : { ...(body as object), [field as string]: there }
 }
 
-/** Of an upload the cloud knows for which project it is. */
+/** Body fields that name other objects. Uploads are left out: the cloud knows their project. */
 const othersOf = ({ names = {} }: AnyRoute): string[] =>
   Object.entries(names).flatMap(([field, kind]) => (kind === 'member' || kind === 'uploadSession' ? [] : [field]))
 
-/** Nobody here knows what belongs to which project in the cloud: a token of certain projects names nothing else there. */
+/**
+ * Rejects other objects in the body for a project-limited token: this instance does not know which project they belong to in the
+ * cloud.
+ */
 export function refuseOthers(row: AnyRoute, body: unknown, { projectIds }: Caller): void {
   const given = (body ?? {}) as Record<string, unknown>
   const field = projectIds && othersOf(row).find((name) => given[name] != null)
   if (field) fail('forbidden', { field, words: `${field}: this token is limited to specific projects in the cloud` })
 }
 
-/** Grants of this instance do not apply to a project in the cloud: role and scopes decide. */
+/** Checks role and scopes: grants of this instance do not apply to cloud projects. */
 export function checkRole(row: AnyRoute, caller: Caller): void {
   const tag = row.permission as NonNullable<AnyRoute['permission']>
   if (!holds(caller, tag)) refuseTag(tag)
   checkLevel(row, levelOfRole[caller.role], caller)
 }
 
-/** Asks the cloud, with the body as it comes in, or with one that was read already. */
+/** Forwards a request, with its body stream or a body that was already read. */
 export async function askElsewhere(
   row: AnyRoute,
   request: FastifyRequest,
@@ -158,7 +167,7 @@ export async function askElsewhere(
   })
 }
 
-/** Nothing else crosses over: no credential, no cookie, no organisation, nothing about the connection. */
+/** Request headers that are forwarded: no credential, cookie, organisation or connection header. */
 const requestHeaders = ['accept', 'content-type', 'last-event-id']
 
 function pick(headers: FastifyRequest['headers'], names: readonly string[]): Record<string, string | string[]> {
@@ -169,7 +178,7 @@ function pick(headers: FastifyRequest['headers'], names: readonly string[]): Rec
 const hasBody = ({ headers }: FastifyRequest): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 
-/** Made of the route and of ids, never of the address as it came in. */
+/** Builds the path from the route and the ids, never from the raw URL. */
 function pathOf(row: AnyRoute, { routeOptions, params, url }: FastifyRequest): string {
   const route = row.inCloud ? `/api${row.inCloud.split(' ')[1]}` : (routeOptions.url as string)
   const path = route.replace(/:(\w+)/g, (_, name: string) => (params as Record<string, string>)[name] as string)
@@ -178,7 +187,7 @@ function pathOf(row: AnyRoute, { routeOptions, params, url }: FastifyRequest): s
   return query ? `${path}?${query}` : path
 }
 
-/** A token that opens a stream here was spent here and means nothing there. */
+/** Removes a stream token: it was spent here and is unknown to the cloud. */
 const withoutToken = (query: string): string =>
   query
     .split('&')

@@ -39,7 +39,7 @@ test('a file goes out with its type, and one that is named after its content is 
   expect(picture.headers).toMatchObject({ 'content-type': 'image/svg+xml', 'cache-control': 'no-cache' })
 })
 
-test('a file is not sent again to whoever has it, and its head and its parts can be asked for', async () => {
+test('a file is not sent again to a client that has it, and HEAD and range requests work', async () => {
   const { headers } = await app.inject(asset)
   expect(await app.inject({ url: asset, headers: { 'if-none-match': String(headers.etag) } })).toMatchObject({
     statusCode: 304,

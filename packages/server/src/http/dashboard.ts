@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 
-/** The built dashboard at `/`: its files by their names, and for its own paths (`/projects/…`) the one page. */
+/** Serves the built dashboard at `/`: its files by name, and index.html for its client-side paths (`/projects/…`). */
 export async function serveDashboard(app: FastifyInstance, folder: string, uploadOrigin: string | null): Promise<void> {
   if (!existsSync(folder)) {
     app.get('/', (_request, reply) =>
@@ -14,13 +14,13 @@ export async function serveDashboard(app: FastifyInstance, folder: string, uploa
   }
   await app.register(fastifyStatic, {
     root: folder,
-    // It would make two routes of each file, and there are more files than routes of the API.
+    // Static routes would add two routes per file, more than the API has.
     serve: false,
-    // The build has left a compressed file beside each script and style.
+    // The build creates a compressed file next to each script and style.
     preCompressed: true,
     cacheControl: false,
     setHeaders: (reply, path) => {
-      // Vite names assets after their content; all else must always be asked for anew.
+      // Vite puts a content hash into asset names; all other files must be revalidated.
       reply.header('cache-control', path.includes('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
     },
   })
@@ -42,22 +42,24 @@ export async function serveDashboard(app: FastifyInstance, folder: string, uploa
   })
 }
 
-/** Seen before signing in: these have no frame around them, so none is shown while they load. */
+/** Pages before sign-in: they have no navigation frame, so none is shown while they load. */
 const frontPaths = /^(?:setup|sign-in|sign-up|invitations)(?:\/|$)/
 
-/** Without the page, which goes out with its policy, without what the build noted for itself, and without the compressed files, which go out under the names of the others. */
+/**
+ * Files to serve: without index.html, which is sent with its policy, without hidden build files, and without compressed variants.
+ */
 function filesIn(folder: string): ReadonlySet<string> {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   const paths = entries.map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
   return new Set(paths.filter((path) => path !== 'index.html' && !/(?:^|\/)\.|\.(?:br|gz)$/.test(path)))
 }
 
-/** The word that the build leaves in the page where the nonce belongs; packages/dashboard/vite.config.ts says the same. */
+/** The placeholder that the build leaves for the nonce; must match packages/dashboard/vite.config.ts. */
 const noncePlace = 'berth-style-nonce'
 
 /**
- * Scripts only from the instance's own files; a style tag only with this page's nonce; nothing from any other host. An upload
- * may go to the object store that the operator named.
+ * The content security policy: scripts and styles only from this instance, style tags only with the nonce, no other host. Uploads
+ * may go to the configured object store.
  */
 const policy = (nonce: string, uploadOrigin: string | null) =>
   [

@@ -1,28 +1,28 @@
 import { isReread, type Reread, type Signals } from '../platform/signals/signals.ts'
 
-/** What happened to an entity since the stream was last written to. */
+/** Changes of an entity since the last write to the stream. */
 export interface News<Signal> {
-  /** In the order in which they were published. Empty when something was missed. */
+  /** Signals in publish order; empty when some were missed. */
   signals: Signal[]
-  /** Signals were lost, or came faster than the reader takes them: only the database knows what happened. */
+  /** Signals were lost, or came faster than the client reads: only the database has the current state. */
   missed: boolean
 }
 
-/** One entity as a stream shows it. Each function writes its own events; none is called while another runs. */
+/** An entity to stream. Each function sends its own events; they are never called concurrently. */
 export interface StreamedEntity<Row, Signal extends object> {
   topic: string
-  /** Signals on the topic that are meant for other readers are left out. */
+  /** False for signals on the topic that are for other readers. */
   concerns?(signal: Signal): boolean
-  /** The entity as the database has it now. */
+  /** The current row. */
   read(): Promise<Row>
-  /** Sends `snapshot`; and, to a reader that comes back with `Last-Event-ID`, what it has not got. */
+  /** Sends `snapshot`; to a client that reconnects with `Last-Event-ID`, also the events it missed. */
   open(row: Row): Promise<void>
-  /** Sends what the news are about. `row` was read after the news came; it is the snapshot's where the entity has no end. */
+  /** Sends the events of the changes. `row` was read after the signals arrived; without an `end`, it is the row of the snapshot. */
   relay(news: News<Signal>, row: Row): Promise<void>
-  /** Absent: the entity has no end, the stream lasts as long as its reader. */
+  /** Absent: the entity has no end, and the stream lasts until the client disconnects. */
   end?: {
     isReached(row: Row): boolean
-    /** Sends what is left, then `complete`. */
+    /** Sends the remaining events, then `complete`. */
     complete(row: Row): Promise<void>
   }
 }
@@ -30,12 +30,11 @@ export interface StreamedEntity<Row, Signal extends object> {
 const waitAtMostMs = 2_000
 
 /**
- * The one way an entity is streamed: subscribe, then read the snapshot, then relay, then `complete`; in that order, or an
- * event falls between. Returns after `complete`, at once where the row is terminal already; throws when `abort` ends.
- *
- * A signal may be lost between two control planes: while an end is awaited the row is read again every 2 s in any case.
- * At most 200 signals wait for a slow reader; more become one `missed`. The heartbeat (a comment line every 15 s) and dropping
- * who is too slow are in sse.ts; that access is judged again while the stream is open is in open-streams.ts.
+ * Streams an entity: subscribes, sends the snapshot, relays changes, and sends `complete`. The order ensures that no event is
+ * lost. Returns after `complete`, at once if the row is already terminal; throws when `abort` fires. A signal may be lost between
+ * control planes, so while waiting for an end the row is read again every 2 s. At most 200 signals are queued for a slow client;
+ * more become `missed`. The heartbeat (a comment line every 15 s) and the disconnection of slow clients are in sse.ts; the
+ * repeated access check is in open-streams.ts.
  */
 export async function streamEntity<Row, Signal extends object>(
   signals: Signals,
@@ -52,7 +51,7 @@ export async function streamEntity<Row, Signal extends object>(
     await entity.open(row)
     while (!end?.isReached(row)) {
       await inbox.filled(abort, end ? waitAtMostMs : null)
-      // The row is read before the inbox is emptied: what led to a terminal row was published by then and is relayed.
+      // The row is read before the inbox is emptied, so that the signals that led to a terminal row are relayed.
       if (end) row = await entity.read()
       await entity.relay(inbox.empty(), row)
     }
@@ -64,7 +63,7 @@ export async function streamEntity<Row, Signal extends object>(
 
 const mostWaiting = 200
 
-/** Gathers signals while the reader is being written to. */
+/** Queues signals while the client is being written to. */
 class Inbox<Signal extends object> {
   #signals: Signal[] = []
   #missed = false
@@ -78,7 +77,7 @@ class Inbox<Signal extends object> {
     this.#wake()
   }
 
-  /** Resolves when something is in it, or after the time; rejects when `abort` ends. */
+  /** Resolves when there are signals or after the timeout; rejects when `abort` fires. */
   async filled(abort: AbortSignal, atMostMs: number | null): Promise<void> {
     abort.throwIfAborted()
     if (this.#signals.length > 0 || this.#missed) return

@@ -6,7 +6,7 @@ import { BadCursor } from '../platform/db/pages.ts'
 import { isDiskFull } from '../platform/disk-full.ts'
 import { Failure } from '../platform/failure.ts'
 
-/** Every failure leaves here, in the one shape. */
+/** Sends every error in the same format. */
 export function answerErrors(app: FastifyInstance): void {
   app.setErrorHandler<FastifyError>((error, request, reply) => answer(asFailure(error), request, reply))
   app.setNotFoundHandler((request, reply) =>
@@ -14,13 +14,13 @@ export function answerErrors(app: FastifyInstance): void {
   )
 }
 
-/** An address that no router can read never gets as far as a route, nor its hooks. */
+/** Handles a URL that the router cannot parse; no route or hook runs for it. */
 export function answerUnrouted(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
   answer(asFailure(error), request, reply)
 }
 
-/** What Node could not read as a request has no request to answer: the answer is written by hand. */
+/** Handles bytes that Node cannot parse as a request: there is no response object, so the response is written to the socket. */
 export const answerMalformed =
   (newRequestId: () => string) =>
   (error: Error & { code?: string }, socket: Duplex): void => {
@@ -43,7 +43,7 @@ const malformed: Record<string, () => Failure> = {
 }
 const notHttp = () => new Failure('validation_failed', { words: 'Malformed HTTP request' })
 
-/** `Expect: 100-continue` is answered in `expect-continue.ts`; any other expectation cannot be met. */
+/** Rejects expectations other than `Expect: 100-continue`, which is handled in `expect-continue.ts`. */
 export function refuseExpectations(app: FastifyInstance, newRequestId: () => string): void {
   app.server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     const failure = new Failure('expectation_failed')
@@ -73,7 +73,7 @@ function answer(failure: Failure, request: FastifyRequest, reply: FastifyReply):
 function logFailure(failure: Failure, request: FastifyRequest): void {
   const { id: reqId, method, routeOptions } = request
   const about = { reqId, method, route: routeOptions.url, code: failure.code, status: failure.status }
-  // Refused on purpose, and as often as a client asks.
+  // An intentional rejection (rate limit, overload) is not logged as an error.
   const isRefusal = failure.code === 'unavailable' && failure.particulars.retryAfterSeconds !== undefined
   if (failure.status >= 500 && !isRefusal)
     request.log.error({ ...about, err: failure.particulars.cause ?? failure }, 'request failed')

@@ -12,18 +12,18 @@ import { frame } from './sse.ts'
 export interface ForwardDeps {
   elsewhere: CloudProxy
   streams: OpenStreams
-  /** A token that the cloud has made for a stream of its own opens that stream here too. */
+  /** Records a stream token that the cloud issued, so that it also works here. */
   noteStreamToken(token: string, path: string, caller: Caller): Promise<void>
 }
 
 interface Forwarding {
-  /** The body, where it was read here. */
+  /** The body, if it was already read. */
   readBody?: string
-  /** Puts the write into the audit log. */
+  /** Writes the audit log entry. */
   record(): Promise<void>
 }
 
-/** Answers with what the cloud says: its status, its words, byte for byte. */
+/** Forwards a request and passes the cloud's response back unchanged. */
 export async function forward(
   row: AnyRoute,
   request: FastifyRequest,
@@ -34,7 +34,7 @@ export async function forward(
   const caller = request.state.caller as Caller
   checkRole(row, caller)
   const link = await deps.elsewhere.linkOf(caller.organizationId)
-  // The cloud may answer before it has all of an upload.
+  // The cloud may respond before it has received all of an upload.
   reply.raw.once('finish', () => readRest(request.raw))
   const askedAt = performance.now()
   const answer = await askElsewhere(row, request, reply, deps.elsewhere, readBody)
@@ -44,13 +44,13 @@ export async function forward(
   if ('events' in body) {
     const isSameLink = async () => (await deps.elsewhere.linkOf(caller.organizationId)) === link
     reply.send(judged(row, request, body.events, deps.streams, isSameLink))
-    // Whoever reads sees the first event when it comes, not when a buffer is full.
+    // Flush, so that the client receives the first event at once, not when a buffer is full.
     reply.raw.flushHeaders()
     return reply
   }
   if ('whole' in body) {
     if (row.mints && answer.status < 300) await noteToken(row.mints, body.whole, caller, deps)
-    // As it is: what was serialised there is not serialised again.
+    // The text is already JSON: do not serialize it again.
     return reply.serializer((text) => text as string).send(body.whole)
   }
   return reply.send('rest' in body ? body.rest : undefined)
@@ -62,10 +62,13 @@ async function noteToken(field: NonNullable<AnyRoute['mints']>, text: string, ca
   if (typeof token === 'string' && typeof path === 'string' && path.length < 300) await deps.noteStreamToken(token, path, caller)
 }
 
-/** The cloud says something every 15 s. */
+/** The cloud sends a heartbeat every 15 s. */
 const longestSilenceMs = 45_000
 
-/** Like every stream it is judged again and again; who may no longer read is told so and cut off. */
+/**
+ * Passes the events on while access is checked repeatedly, as for every stream; a client that loses access gets a `closed` event
+ * and is disconnected.
+ */
 function judged(
   row: AnyRoute,
   request: FastifyRequest,
@@ -92,7 +95,7 @@ function judged(
     clearTimeout(silent)
     forget()
   })
-  // A cloud that goes away in the middle ends the stream; the reader comes back with its last event id.
+  // If the cloud disconnects, the stream ends, and the client reconnects with its last event id.
   pipeline(body, out).catch(() => out.end())
   return out
 }

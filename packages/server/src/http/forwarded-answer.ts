@@ -4,24 +4,24 @@ import type { AnyRoute } from '@berth/contract'
 import { Failure, fail } from '../platform/failure.ts'
 import type { ForwardedAnswer } from './cloud-proxy.ts'
 
-/** What is no longer than this is read whole and looked at before a byte of it is answered; the rest passes as it comes. */
+/** Maximum size of a response that is read and checked before any byte is sent; a larger one is streamed. */
 const wholeBytes = 64 * 1024
-/** From the question to the end of a short answer, so that a cloud that dawdles is found out as soon as one that is silent. */
+/** Time limit from the request to the end of a short response, so that a slow cloud is detected as soon as a silent one. */
 const wholeWithinMs = 4_500
-/** Time for the rest of an answer whose head came early: the whole takes less than 5 s. */
+/** Minimum time for the body after an early response head: the whole takes less than 5 s. */
 const leastMs = 1_000
-/** A head that comes later than this comes from a cloud that has said meanwhile that it is there (`stall-watch.ts`). */
+/** A head that arrives later comes from a cloud that has confirmed meanwhile that it is reachable (`stall-watch.ts`). */
 const earlyMs = 3_900
 const leastOfLateMs = 2_000
-/** Of an answer that is no stream: more than any route of this product says, and longer than it pauses. */
+/** Limits for a response that is not a stream; no route of this product reaches them. */
 const mostBytes = 512 * 1024 * 1024
 const longestPauseMs = 30_000
 
 export type AnswerBody = { whole: string } | { events: Readable } | { rest: Readable } | { nothing: true }
 
 /**
- * What the cloud says is shown at this instance's own address, to people who are signed in here: JSON and events pass, a
- * page, a script or a redirect does not. Whatever is not such an answer is 503, like a cloud that is away.
+ * Checks and reads a response of the cloud. It is served from this instance's origin to signed-in users, so only JSON and event
+ * streams pass: no page, script or redirect. Anything else becomes a 503, as for an unreachable cloud.
  */
 export async function readAnswer(row: AnyRoute, method: string, answer: ForwardedAnswer, askedAt: number): Promise<AnswerBody> {
   const { status, body } = answer
@@ -43,13 +43,13 @@ export async function readAnswer(row: AnyRoute, method: string, answer: Forwarde
   }
 }
 
-/** How long the body of a short answer may take once its head is there. */
+/** Time limit for the body of a short response, after its head. */
 export function bodyWithinMs(askedAt: number): number {
   const waitedMs = performance.now() - askedAt
   return Math.max(waitedMs <= earlyMs ? leastMs : leastOfLateMs, wholeWithinMs - waitedMs)
 }
 
-/** What is about the body and how long it may be kept; nothing else is the cloud's to say here. */
+/** Response headers that are passed back: those about the body and its caching. */
 const passedHeaders = ['content-type', 'cache-control', 'retry-after', 'x-accel-buffering']
 
 export function passedBack({ headers }: ForwardedAnswer, body: AnswerBody): Record<string, string> {
@@ -76,12 +76,12 @@ function checkedText(bytes: Buffer): string {
   return text
 }
 
-/** The cloud answers, and the link's token was revoked or has expired. */
+/** The cloud is reachable, but the link's token was revoked or has expired. */
 export const revokedMessage = 'The cloud rejects the token of the link. Create a new token there and link the organisation again.'
 
 const notOurs = (reason: string): never => fail('cloud_unreachable', { words: `The cloud is unreachable: ${reason}` })
 
-/** Null: there is more of it than that, and it is as if nothing had been read. */
+/** Reads the whole body. Null when it is larger than the limit: the bytes are then put back, as if none were read. */
 function readWhole(body: Readable, withinMs: number): Promise<Buffer | null> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>()
   const chunks: Buffer[] = []
@@ -109,7 +109,7 @@ function readWhole(body: Readable, withinMs: number): Promise<Buffer | null> {
   return promise.finally(stop)
 }
 
-/** One that never ends, or no longer comes, is cut off: whoever reads it sees that it is not whole. */
+/** Limits a streamed response: one that is too large or stalls is cut off, and the client sees that it is incomplete. */
 function bounded(body: Readable): Readable {
   let size = 0
   const tooSlow = setTimeout(() => body.destroy(new Error('the cloud stopped sending its response')), longestPauseMs)

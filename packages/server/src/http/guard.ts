@@ -16,17 +16,17 @@ import { type Awaitable, after } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 import type { Caller, Loaders } from './handler.ts'
 
-/** What the guard asks of the access module. */
+/** Authentication and authorization queries, implemented by the access module. */
 export interface Gatekeeper {
-  /** The caller behind a request's credential; null when there is none that is good. */
+  /** The caller of a request's credential; null without a valid one. */
   authenticate(request: FastifyRequest): Awaitable<Caller | null>
-  /** The same caller as they are now: null when their token, session or membership has ended. */
+  /** The caller as they are now; null when their token, session or membership has ended. */
   renew(caller: Caller): Awaitable<Caller | null>
-  /** The caller's own level on a project where a grant says so, else undefined. */
+  /** The caller's level on a project from a grant; undefined without one. */
   grantedLevel(caller: Caller, projectId: string): Awaitable<Level | undefined>
-  /** The highest level that any grant gives the caller. */
+  /** The highest level of all the caller's grants. */
   highestGrant(caller: Caller): Promise<Level | undefined>
-  /** Whether the caller runs this instance: an owner or admin of the organisation made at set-up. */
+  /** Whether the caller operates this instance: an owner or admin of the set-up organisation. */
   isOperator(caller: Caller): Awaitable<boolean>
 }
 
@@ -35,13 +35,13 @@ interface GuardDeps {
   gatekeeper: Gatekeeper
 }
 
-/** What a call names, once its shape was checked. */
+/** Validated parameters and body of a call. */
 export interface Named {
   params: unknown
   body?: unknown
 }
 
-/** Before the body is read: checks that the caller has the row's tag, and that a credential of this kind may be used here. */
+/** Checks the route's permission and the kind of credential, before the body is read. */
 export function checkTag(row: AnyRoute, caller: Caller, gatekeeper: Gatekeeper, params?: unknown): Awaitable<void> {
   const tag = row.permission as Permission
   if (caller.scopes && !caller.scopes.has(tag) && !isAboutToken(row, params, caller)) refuseTag(tag)
@@ -52,11 +52,11 @@ export function checkTag(row: AnyRoute, caller: Caller, gatekeeper: Gatekeeper, 
   })
 }
 
-/** `GET /auth/session`, and the token's own deletion. */
+/** Calls about the token itself: `GET /auth/session`, and its own deletion. */
 const isAboutToken = ({ projectTokens, on }: AnyRoute, params: unknown, { tokenId }: Caller): boolean =>
   projectTokens === 'own' && (on === undefined || (params as { id?: string } | undefined)?.id === tokenId)
 
-/** A grant on one project can stand in for the role; which project is judged once it is loaded. */
+/** A grant on a project can replace the role's permission; the project itself is checked once it is loaded. */
 async function checkGrants(row: AnyRoute, tag: Permission, caller: Caller, gatekeeper: Gatekeeper): Promise<void> {
   if (!row.on || !projectScoped.has(row.on)) refuseTag(tag)
   const highest = await gatekeeper.highestGrant(caller)
@@ -66,7 +66,7 @@ async function checkGrants(row: AnyRoute, tag: Permission, caller: Caller, gatek
 export const refuseTag = (tag: Permission): never =>
   fail('forbidden', { permission: tag, words: `Permission ${tag} is required` })
 
-/** A token that is limited to projects reaches what belongs to them and what a row says of itself; every other row is closed to it. */
+/** Whether a project-limited token may call the route: routes about objects of projects, and those that allow it explicitly. */
 const takesProjectTokens = (row: AnyRoute): boolean =>
   row.projectTokens !== undefined || (row.on !== undefined && projectScoped.has(row.on))
 
@@ -83,10 +83,10 @@ function checkOperator(caller: Caller, gatekeeper: Gatekeeper, field?: string): 
   })
 }
 
-/** After the shape was checked: loads what the call names and judges the caller's level on it. */
+/** Loads the named object and checks the caller's level on it, after validation. */
 export const loadObject = (row: AnyRoute, named: Named, caller: Caller, deps: GuardDeps): Awaitable<Loaded> =>
   after(loadNamed(row, named, caller, deps), (loaded) =>
-    // The body names nothing else on a read, which is most calls.
+    // The body of a read names no other objects, and most calls are reads.
     row.method === 'GET' ? loaded : after(checkBodyNames(row, named.body, loaded.object, caller, deps), () => loaded),
   )
 
@@ -113,10 +113,10 @@ function loadNamed(row: AnyRoute, named: Named, caller: Caller, { loaders, gatek
   const names = namesOf(row, named)
   if (!names) return aboutNothing(row, caller)
   const load = loaders[kind]
-  // The module that would load it is not built yet.
+  // The module of this object is not built yet.
   if (!load) return fail('not_built_yet')
   return after(load(names, caller) as Awaitable<object | undefined>, (object) => {
-    // A project of the cloud: the handler asks there.
+    // A cloud project: the handler forwards the call.
     if (!object && row.here && isNamed(names, caller)) return aboutCloud(row, caller)
     const projectId = object && projectOf(object, kind)
     if (!object || !isInReach(row, object, projectId, caller)) return refuseUnknown(row)
@@ -129,14 +129,16 @@ function loadNamed(row: AnyRoute, named: Named, caller: Caller, { loaders, gatek
   })
 }
 
-/** Undefined where the body could name one and does not. */
+/** Undefined when the body may name the object but does not. */
 export function namesOf({ inBody }: AnyRoute, { params, body }: Named): Record<string, string> | undefined {
   if (!inBody) return params as Record<string, string>
   const id = (body as Record<string, string | null | undefined> | undefined)?.[inBody]
   return typeof id === 'string' ? { [inBody]: id } : undefined
 }
 
-/** No project yet: a grant on another cannot stand in for the role here, and a token of certain projects makes no new one. */
+/**
+ * Permission for a call without a project: grants on other projects do not count, and a project-limited token may not create one.
+ */
 function aboutNothing(row: AnyRoute, caller: Caller): { level: Level } {
   const tag = row.permission as Permission
   if (!holds(caller, tag)) refuseTag(tag)
@@ -144,17 +146,17 @@ function aboutNothing(row: AnyRoute, caller: Caller): { level: Level } {
   return { level: levelOfRole[caller.role] }
 }
 
-/** Whether a token that is limited to projects names the one that the path names. */
+/** Whether a project-limited token includes the project in the path. */
 const isNamed = ({ id = '' }: Record<string, string>, { projectIds }: Caller): boolean => !projectIds || projectIds.has(id)
 
-/** No grant here is about a project in the cloud: the role decides. */
+/** Permission for a cloud project: the role decides, as local grants do not apply to it. */
 function aboutCloud(row: AnyRoute, { role }: Caller): { level: Level } {
   const tag = row.permission as Permission
   if (!tagsOf(role).has(tag)) refuseTag(tag)
   return { level: levelOfRole[role] }
 }
 
-/** The id in a path is plain to see; one in the body is named. */
+/** Names the field if the id is in the body; an id in the path is obvious. */
 const refuseUnknown = ({ inBody, on }: AnyRoute): never =>
   fail('not_found', inBody ? { field: inBody, words: `This ${on} does not exist` } : {})
 
@@ -165,8 +167,8 @@ function isInReach(row: AnyRoute, object: object, projectId: string | undefined,
 }
 
 /**
- * Other objects that the body names: a token of certain projects brings nothing into them that hangs on another or on none. The one
- * that the object has already may be named again.
+ * Checks other objects in the body: a project-limited token may not reference objects of other projects. The object's current
+ * value may be repeated.
  */
 async function checkOthers(
   row: AnyRoute,
@@ -177,7 +179,7 @@ async function checkOthers(
 ): Promise<void> {
   for (const [field, kind] of Object.entries(row.names ?? {})) {
     const id = (body as Record<string, unknown> | undefined)?.[field]
-    // A grant names a person, who belongs to no project.
+    // A grant names a user, who belongs to no project.
     if (typeof id !== 'string' || kind === 'member' || (current as Record<string, unknown> | undefined)?.[field] === id) continue
     const object = projectScoped.has(kind) ? await loaders[kind]?.({ id, sessionId: id }, caller) : undefined
     const projectId = object && projectOf(object, kind)
@@ -189,7 +191,7 @@ async function checkOthers(
   }
 }
 
-/** The second permission check: the caller's level on the project, and the scopes of a token together with it. */
+/** The second permission check: the caller's level on the project, combined with the scopes of a token. */
 export function checkLevel(row: AnyRoute, level: Level, { scopes }: Caller): void {
   const needed = neededLevel(row)
   const permission: Permission = `project:${needed}`
@@ -197,7 +199,10 @@ export function checkLevel(row: AnyRoute, level: Level, { scopes }: Caller): voi
   if (scopes && isAskedOfProject(row, needed) && !scopes.has(permission)) refuseTag(permission)
 }
 
-/** A policy is changed by rights on its project. A run or restore is judged by its own tag, which has no level `admin`. */
+/**
+ * Whether the scope of the project level is required too. A policy is changed by rights on its project; a run or restore is
+ * checked by its own permission, which has no level `admin`.
+ */
 export const isAskedOfProject = ({ on, needs, permission }: AnyRoute, needed: Level): boolean =>
   needs !== undefined && (on === 'backupPolicy' || !reaches(levelOfTag(permission as Permission), needed))
 

@@ -14,7 +14,7 @@ import type {
 import type { WriteDetails } from '../platform/write-record.ts'
 import type { LoadedObjects } from './objects.ts'
 
-/** Who asks: a person, in one organisation, by a session or by a token. */
+/** The caller of a request: a user, in one organisation, with a session or a token. */
 export interface Caller {
   userId: string
   email: string
@@ -23,12 +23,12 @@ export interface Caller {
   via: 'session' | 'token'
   sessionId: string | null
   tokenId: string | null
-  /** null: all that the role has. */
+  /** null: all permissions of the role. */
   scopes: ReadonlySet<string> | null
   /** null: every project of the organisation. */
   projectIds: ReadonlySet<string> | null
   expiresAt: string | null
-  /** By a stream token that the cloud made: it opens what is there, and nothing that is here. */
+  /** Authenticated by a stream token that the cloud issued: it gives access to cloud objects only. */
   onlyElsewhere?: true
 }
 
@@ -36,54 +36,54 @@ export interface Input<T extends AnyRoute> {
   params: ParamsOf<T>
   query: QueryOf<T>
   body: BodyOf<T>
-  /** The bytes of an upload row, not yet read. */
+  /** The bytes of an upload, not yet read. */
   upload: AsyncIterable<Uint8Array>
-  /** The body as it came in, on rows that check a signature over it. */
+  /** The raw body, for routes that verify a signature. */
   rawBody: Buffer
 }
 
-/** One live stream of server-sent events. */
+/** A stream of server-sent events. */
 export interface EventStream<E = Record<string, unknown>> {
-  /** Resolves once the frame may be followed by another; a reader that is too slow is dropped. */
+  /** Resolves when the next event may be sent; a client that reads too slowly is disconnected. */
   send<K extends keyof E & string>(event: K, data: E[K], id?: string): Promise<void>
-  /** `Last-Event-ID` of a reader that comes back. */
+  /** `Last-Event-ID` of a client that reconnects. */
   readonly lastEventId: string | null
-  /** Ends when the reader is gone or the server stops. */
+  /** Fires when the client disconnects or the server stops. */
   readonly abort: AbortSignal
 }
 
 export interface RequestContext {
-  /** Throws on a public row, where nobody has signed in. */
+  /** Throws on a public route without a signed-in caller. */
   readonly caller: Caller
-  /** On a public row that knows callers: whether somebody has signed in. */
+  /** Whether a public route that accepts callers has one. */
   readonly isSignedIn: boolean
-  /** The caller's level on the row's object. */
+  /** The caller's level on the route's object. */
   level: Level
   requestId: string
   ip: string
   secure: boolean
-  /** A browser sends it for a page of another site. */
+  /** The request comes from a page of another site. */
   isFromElsewhere: boolean
   headers: Record<string, string | string[] | undefined>
   setStatus(status: number): void
   setHeader(name: string, value: string): void
-  /** Names what is written, where the path does not. Before it is committed: the entry in the audit log commits with the first write. */
+  /** Adds details to the audit log entry. Call before the first commit: the entry commits with the first write. */
   audit(entry: WriteDetails): void
   redirect(url: string): void
-  /** Of a row that a browser navigates to: a page without scripts, that no other page can frame. */
+  /** Sends a page to a navigating browser: no scripts, and it cannot be framed. */
   page(html: string, status?: number): void
 }
 
 export type ContextOf<T extends AnyRoute> = RequestContext & { [K in ObjectOf<T>]: LoadedObjects[K] } & {
   stream: EventStream<EventsOf<T>>
-  /** Of a write that streams, instead of `stream`: puts it on record and opens it. What fails before is an ordinary answer. */
+  /** Opens the stream of a streaming write, after its audit log entry. A failure before that is an ordinary error response. */
   begin(): Promise<EventStream<EventsOf<T>>>
 }
 
 export type Handler<T extends AnyRoute> = (input: Input<T>, context: ContextOf<T>) => Promise<ReplyOf<T>> | ReplyOf<T>
 export type Handlers<T extends Rows> = { [K in keyof T]: Handler<T[K]> }
 
-/** How the guard finds what a path names: within the organisation, or undefined. */
+/** Loads the object in a path within the caller's organisation; undefined when there is none. */
 export type Loader<K extends ObjectKind> = (
   params: Record<string, string>,
   caller: Caller,

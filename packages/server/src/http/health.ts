@@ -6,13 +6,13 @@ import type { Handlers } from './handler.ts'
 export interface InstanceFacts {
   version: string
   mode: 'self-hosted' | 'cloud'
-  /** As it is at this moment; undefined where nothing runs. */
+  /** Current isolation of projects; undefined when this instance runs none. */
   isolation(): { kind: 'docker' | 'bubblewrap' | 'own-users' | 'none'; words: string } | undefined
-  /** Whether the first owner can sign in. */
+  /** Whether a user can sign in or set the instance up. */
   isReady(): Awaitable<boolean>
 }
 
-/** What is true of the instance as a whole. */
+/** Handlers about the instance itself. */
 export function createInstance({ version, mode, isolation, isReady }: InstanceFacts) {
   const handlers: Handlers<typeof contract.instance> = {
     health: async (_, { isSignedIn }) => {

@@ -1,9 +1,9 @@
-/** More than any body of ours has; far less than the stack of whoever walks through it. */
+/** Maximum nesting of a body: more than any valid body has, and far below stack limits. */
 export const deepestJson = 64
 
 const [quote, backslash, openList, closeList, openObject, closeObject] = [...'"\\[]{}'].map((one) => one.charCodeAt(0))
 
-/** Whether JSON nests deeper than that, found without parsing it: what comes after would walk down as far as it goes. */
+/** Whether JSON is nested deeper than the limit, without parsing it: later code recurses into it. */
 export function isTooDeep(json: Uint8Array): boolean {
   let depth = 0
   for (let at = 0; at < json.length; at++) {

@@ -5,13 +5,13 @@ import { addressOf } from './client-address.ts'
 
 const mostAtOnce = 4
 const mostOfOneClient = 2
-/** Of whatever size, from whomever: a git host sends a few at once, and comes again with what was not taken. */
+/** Limit of concurrent public uploads of any size: a git host sends a few at once, and retries those that were rejected. */
 const mostUnderWay = 256
 const arriveMs = 15_000
 
 /**
- * What anybody may send waits in memory until all of it is there and can be judged. Bodies larger than usual are taken only a
- * few at once, fewer of one client, and must arrive soon: a stranger with many connections costs this much memory and no more.
+ * Limits the memory of public, unauthenticated bodies, which are buffered whole before they can be verified. Large ones are
+ * limited in number, per client and in time, so an attacker with many connections can use only this much memory.
  */
 export class LargeBodies {
   readonly #clients: string[] = []
@@ -27,7 +27,7 @@ export class LargeBodies {
       isOver = true
     }
     reply.raw.once('finish', end).once('close', end)
-    // Sent in chunks, nobody knows how much it will be.
+    // The size of a chunked body is unknown.
     const bytes = request.headers['transfer-encoding'] ? Number.POSITIVE_INFINITY : Number(request.headers['content-length'] ?? 0)
     if (!(bytes > usualBytes)) return
     const client = clientOf(addressOf(request))

@@ -15,38 +15,38 @@ export interface MountDeps {
   loaders: Loaders
   limiter: RateLimiter
   auditLog: {
-    /** Within the transaction of the write that the event is about. */
+    /** Appends within the transaction of the write that the event describes. */
     append(transaction: RecordingTransaction, event: AuditEvent): Promise<void>
-    /** In a transaction of its own. */
+    /** Appends in a transaction of its own. */
     record(event: AuditEvent): Promise<void>
   }
-  /** Spends a single-use stream token; the caller who minted it, for this very path. */
+  /** Consumes a single-use stream token; returns the caller who created it for this path. */
   spendStreamToken(token: string, path: string): Promise<Caller | null>
-  /** The caller who opened the upload session whose target carries this token. */
+  /** Returns the caller who opened the upload session of this token. */
   useUploadToken(token: string, path: string): Promise<Caller | null>
   noteStreamToken: ForwardDeps['noteStreamToken']
   stopping: AbortSignal
-  /** Bounds the reads that are computed at once. */
+  /** Limits concurrent reads. */
   reads: ReadSlots
-  /** Judges every open stream again and again. */
+  /** Re-checks the access of every open stream. */
   streams: OpenStreams
-  /** Where projects are that are not here; without it everything is. */
+  /** Forwards calls about cloud projects; absent without a cloud. */
   elsewhere?: CloudProxy
 }
 
-/** What the steps of one request leave for those after them. */
+/** State that the steps of a request pass on. */
 export interface RequestState {
   caller: Caller | null
   object?: object
   level?: RequestContext['level']
   rawBody?: Buffer
-  /** The body's JSON holds an escape that no text should. */
+  /** The body's JSON contains an escape sequence that may be invalid text. */
   mayBeUnclean?: true
-  /** Names the fields of the body that the row does not declare. */
+  /** Warnings about body fields that the route does not declare. */
   warnings?: readonly string[]
-  /** The body with those fields, where it may have to be forwarded: the cloud names them again. */
+  /** The body with those fields, in case it is forwarded: the cloud then reports them too. */
   bodyAsSent?: unknown
-  /** Of a write: its entry in the audit log. */
+  /** The audit log entry of a write. */
   record?: WriteRecord
 }
 

@@ -26,7 +26,7 @@ import { type AnyHandler, notBuiltYet, run } from './run.ts'
 import { dropUnknownFields } from './unknown-fields.ts'
 import { replyOf } from './warnings.ts'
 
-/** Mounts each row with its handler; a row whose module is not built yet answers 501 once the guard let it through. */
+/** Mounts each route with its handler; a route whose module is not built yet answers 501 after authorization. */
 export function mountRows(app: FastifyInstance, rows: Rows, handlers: Record<string, unknown>, deps: MountDeps): void {
   for (const [name, row] of Object.entries(rows)) {
     const handle = (handlers[name] as AnyHandler | undefined) ?? notBuiltYet
@@ -35,7 +35,7 @@ export function mountRows(app: FastifyInstance, rows: Rows, handlers: Record<str
   }
 }
 
-/** On the cloud service `/projects/local` would else be taken for the project `local`. */
+/** A route that does not exist on the cloud service. Without it, `/projects/local` would match the project `local`. */
 function absent(at: string): RouteOptions {
   const [method, path] = at.split(' ') as [string, string]
   return { method: method as 'GET', url: `/api${path}`, handler: noSuchRoute, onRequest: noSuchRoute }
@@ -64,7 +64,9 @@ function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDep
   }
 }
 
-/** What is not here is asked of the cloud: before a byte of the body is read, or after, where the body has to be looked at. */
+/**
+ * The steps of a route. A call about a cloud object is forwarded before its body is read, or after, if the body must be inspected.
+ */
 function stepsOf(row: AnyRoute, handle: AnyHandler, deps: MountDeps): Pick<RouteOptions, 'onRequest' | 'handler'> {
   const { elsewhere } = deps
   if (row.public && (row.bodyBytes ?? 0) > limits.bodyBytes) return stepsOfLarge(row, handle, deps)
@@ -95,11 +97,11 @@ function stepsOfLarge(row: AnyRoute, handle: AnyHandler, deps: MountDeps): Pick<
   }
 }
 
-/** Fastify looks itself whether an answer has gone out. */
+/** Fastify detects by itself whether a response was sent. */
 const settled = (passedOn: Awaitable<boolean>): Awaitable<void> =>
   passedOn instanceof Promise ? passedOn.then(() => {}) : undefined
 
-/** Gives true once the cloud has answered instead of this instance. */
+/** Returns true once the cloud has answered the request. */
 function passingOn(row: AnyRoute, deps: MountDeps & { elsewhere: CloudProxy }) {
   return (request: FastifyRequest, reply: FastifyReply, { withBody = false } = {}): Awaitable<boolean> => {
     if (wasForwarded(request)) return false
@@ -117,13 +119,13 @@ function passingOn(row: AnyRoute, deps: MountDeps & { elsewhere: CloudProxy }) {
 
 const isAnswered = (): boolean => true
 
-/** The project is on this instance by now, which answers itself. */
+/** The project is on this instance by now: answer here. */
 function isCameBack(error: unknown): boolean {
   if (error instanceof ProjectCameBack) return false
   throw error
 }
 
-/** Forwards a call whose body was read here. */
+/** Forwards a call whose body was already read. */
 async function forwardRead(
   row: AnyRoute,
   request: FastifyRequest,
@@ -152,5 +154,5 @@ function prepareBody(row: AnyRoute, request: FastifyRequest): void {
   state.bodyAsSent = sent
 }
 
-/** The shape of a body on a route that takes none. */
+/** Schema of a body on a route without one. */
 const noFields = { properties: {} }

@@ -7,7 +7,7 @@ import type { EnvironmentRow, ProjectRow, RouteRuleRow, UploadSessionRow } from 
 import type { RegistryLoginRow } from '../platform/db/tables/registries.ts'
 import type { ServerRow } from '../platform/db/tables/servers.ts'
 
-/** What a handler finds in its context for each kind that a path can name. */
+/** The object types that handlers receive, by the kind in the path. */
 export interface LoadedObjects extends Record<ObjectKind, object> {
   project: ProjectRow
   savedProject: { id: string; projectId: string }

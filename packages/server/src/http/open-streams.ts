@@ -6,14 +6,14 @@ import { checkRole } from './cloud-proxy.ts'
 import { checkTag, type Gatekeeper, loadObject } from './guard.ts'
 import type { Caller, Loaders } from './handler.ts'
 
-/** Published when somebody's access may have changed. */
+/** Signal topic: the access of a caller may have changed. */
 const accessTopic = 'access'
 interface AccessSignal {
-  /** null: of whatever organisation. */
+  /** null: any organisation. */
   organizationId: string | null
 }
 
-/** Writes after which somebody may have less than before: all of access, and what takes an object away. */
+/** Writes that may reduce access: all of the access module, and deletions. */
 const accessWrites = /^\S+ \/(auth|tokens|organizations|members|invitations|cloud)\b|\/grants\b|^DELETE \//
 
 export const mayChangeAccess = ({ at, method }: Pick<AnyRoute, 'at' | 'method'>): boolean =>
@@ -23,7 +23,7 @@ interface OpenStream {
   row: AnyRoute
   params: Record<string, string>
   caller: Caller
-  /** It is of a project in the cloud, which no loader knows: the tag is asked about, and the link that it came by. */
+  /** Set for a stream of a cloud project, which no loader knows: the permission and the link are checked. */
   elsewhere?: { isSameLink(): Promise<boolean> }
   /** Sends the last event and closes. */
   end(reason: ErrorBody): void
@@ -34,15 +34,15 @@ export interface OpenStreamsDeps {
   loaders: Loaders
   signals: Signals
   log: Log
-  /** Between two looks at all of them. */
+  /** Interval between checks of all streams. */
   everyMs: number | undefined
 }
 
 const atOnce = 16
 
 /**
- * Every stream that is open here. Each is judged by the guard again when access changes, here or on another control plane,
- * and every few seconds: a token ends by time, and a signal may be lost. Who reads ten streams is asked about once.
+ * The open streams of this process. Authorization of each is checked again when access changes, on any control plane, and every
+ * few seconds, because tokens expire and signals may be lost. A caller with several streams is checked once.
  */
 export class OpenStreams {
   readonly #deps: OpenStreamsDeps
@@ -63,7 +63,7 @@ export class OpenStreams {
     return this.#open.size
   }
 
-  /** From now on the stream is judged; gives the function that forgets it. */
+  /** Adds a stream to the checks; returns the function that removes it. */
   add(stream: OpenStream): () => void {
     this.#open.add(stream)
     this.#timer ??= setInterval(() => this.#lookSoon(null), this.#deps.everyMs ?? 3_000).unref()
@@ -75,7 +75,7 @@ export class OpenStreams {
     }
   }
 
-  /** Somebody's access changed; every control plane looks at the streams of that organisation. */
+  /** Announces an access change: every control plane checks the streams of that organisation. */
   accessChanged(organizationId: string | null): void {
     this.#deps.signals.publish(accessTopic, { organizationId } satisfies AccessSignal)
   }
@@ -86,7 +86,7 @@ export class OpenStreams {
     this.#open.clear()
   }
 
-  /** What is asked for during a look is looked at after it, in one more. */
+  /** Starts a check; requests during a running check are served by one more after it. */
   #lookSoon(organizationId: string | null): void {
     if (this.#open.size === 0) return
     this.#next.add(organizationId)
@@ -129,7 +129,7 @@ export class OpenStreams {
     for (const stream of group) if (!(await stream.elsewhere?.isSameLink())) stream.end(changed.body())
   }
 
-  /** Nobody can say whether they still may: the stream ends, and its reader asks again. */
+  /** Closes a stream whose authorization cannot be checked; the client reconnects. */
   #unknown(error: unknown): Failure {
     this.#deps.log.warn({ err: error }, 'http: stream closed, its authorization could not be checked again')
     return new Failure('unavailable')

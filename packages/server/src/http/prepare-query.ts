@@ -9,8 +9,8 @@ interface QuerySchema {
 const flags: Record<string, string> = { '1': 'true', '0': 'false' }
 
 /**
- * Before the query is validated: a boolean may be written `1` or `0`, and parameters that the row does not declare are named in
- * `warnings`, as unknown fields of a body are. A stream gets none: its first event is its own.
+ * Prepares the query for validation: a boolean may be `1` or `0`, and undeclared parameters are reported in `warnings`, like
+ * unknown body fields. Streams get no warnings: their first event is their own.
  */
 export function prepareQuery({ query: schema, stream, conceal }: AnyRoute, { query, state }: FastifyRequest): void {
   const given = query as Record<string, unknown>

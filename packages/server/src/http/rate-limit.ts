@@ -3,7 +3,7 @@ import { fail } from '../platform/failure.ts'
 
 const names = Object.keys(rateLimits) as RateLimitName[]
 const windowMs = 60_000
-/** Beyond this many keys the oldest are forgotten: an attacker with many addresses costs memory only up to here. */
+/** Maximum number of keys; then the oldest are dropped. It limits the memory that an attacker with many addresses can use. */
 const maximumKeys = 50_000
 
 interface Window {
@@ -11,9 +11,9 @@ interface Window {
   count: number
 }
 
-/** Counts requests in windows of a minute. In memory: each control plane counts for itself. */
+/** Counts requests in one-minute windows, in memory: each control plane counts separately. */
 export class RateLimiter {
-  /** One map a limit: whoever floods one of them does not make another forget. */
+  /** Separate maps per limit: flooding one of them evicts no keys of another. */
   readonly #windows = new Map(names.map((name) => [name, new Map<string, Window>()]))
   readonly #now: () => number
   readonly #limits: Record<RateLimitName, number>
@@ -27,12 +27,12 @@ export class RateLimiter {
     this.#limits = { ...(scaled as Record<RateLimitName, number>), ...limits }
   }
 
-  /** Counts one request of `who` (a client, a user or an account); throws `rate_limited` when it is one too many. */
+  /** Counts a request of `who` (a client, a user or an account); throws `rate_limited` above the limit. */
   take(name: RateLimitName, who: string): void {
     const now = this.#now()
     const windows = this.#windows.get(name)!
     const current = windows.get(who)
-    // The clock may be put back.
+    // The clock may be set back.
     if (!current || Math.abs(now - current.startedAt) >= windowMs) {
       start(windows, who, now)
       return
@@ -43,7 +43,7 @@ export class RateLimiter {
     fail('rate_limited', { retryAfterSeconds, words: `Too many requests. Try again in ${retryAfterSeconds} s.` })
   }
 
-  /** What was taken turned out not to count. */
+  /** Undoes a `take` that turned out not to count. */
   giveBack(name: RateLimitName, who: string): void {
     const current = this.#windows.get(name)?.get(who)
     if (current && current.count > 0) current.count -= 1

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 
 const restTimeoutMs = 30_000
 
-/** What an early answer left of an upload is read and dropped, or the connection would never be free again; not for ever. */
+/** Reads and discards the rest of an upload after an early response, so that the connection can be reused; limited in time. */
 export function readRest(body: IncomingMessage): void {
   if (body.complete || body.destroyed) return
   const timeout = setTimeout(() => body.destroy(), restTimeoutMs)

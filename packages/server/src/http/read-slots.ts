@@ -1,12 +1,12 @@
 import type { Awaitable } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 
-/** Reads of one caller: how many are computed at once, slow ones included, and how many wait. All that wait have a bound as well. */
+/** Limits of concurrent and waiting reads per caller, and of all waiting reads. */
 export const readBounds = { atOnce: 4, withSlow: 32, waiting: 128, waitingOfAll: 1024 }
-/** A read that takes longer waits for a peer, such as a git host: it keeps no other read of its caller waiting. */
+/** A read that takes longer waits for another system, such as a git host: it no longer delays other reads of its caller. */
 const slowMs = 500
 
-/** Returned instead of an answer where the client has gone away before it was computed. */
+/** Returned when the client disconnected before the response was computed. */
 export const clientGone = Symbol('the client has gone away')
 
 interface WaitingRead {
@@ -28,8 +28,8 @@ function hasRoom({ running }: Caller): boolean {
 }
 
 /**
- * Bounds the reads that are computed at once for one caller. Others wait, a bounded number of them; more are refused at once. A read whose client goes away
- * while it waits is not computed.
+ * Limits concurrent reads per caller. Others are queued up to a limit; beyond it they are rejected. A queued read whose client
+ * disconnects is dropped.
  */
 export class ReadSlots {
   readonly #callers = new Map<string, Caller>()
@@ -52,7 +52,7 @@ export class ReadSlots {
     })
   }
 
-  /** A read whose rows are in memory answers at once and needs no slot. */
+  /** Starts a read. A read from memory completes synchronously and needs no slot. */
   #start<T>(who: string, caller: Caller, read: () => Awaitable<T>): Awaitable<T> {
     const answer = read()
     if (!(answer instanceof Promise)) return answer
@@ -66,7 +66,7 @@ export class ReadSlots {
     })
   }
 
-  /** Starts waiting reads in the next turn of the event loop, so that other callers' requests come in between. */
+  /** Starts queued reads in the next event loop turn, so that other callers' requests are accepted in between. */
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -76,7 +76,7 @@ export class ReadSlots {
     })
   }
 
-  /** Without a free slot once more later: reads that are running may be slow by then. */
+  /** Schedules the next start. Without a free slot it tries again later, when running reads may count as slow. */
   #scheduleNext(caller: Caller): void {
     if (hasRoom(caller)) this.#schedule()
     else if (!this.#isTimed) {
@@ -88,7 +88,7 @@ export class ReadSlots {
     }
   }
 
-  /** Starts one read of each caller that has a free slot. */
+  /** Starts one queued read of each caller with a free slot. */
   #startWaiting(): void {
     for (const [who, caller] of this.#callers) {
       if (hasRoom(caller)) this.#startNext(caller)

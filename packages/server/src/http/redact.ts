@@ -1,4 +1,4 @@
-/** What of a body may be written down: fields that their schema marks `writeOnly` become a word. */
+/** Replaces fields that the schema marks `writeOnly`, so that the body can be logged. */
 export function redact(schema: unknown, value: unknown): unknown {
   const { writeOnly, properties, items, anyOf } = (schema ?? {}) as SchemaParts
   if (writeOnly) return value === null ? null : '[secret]'

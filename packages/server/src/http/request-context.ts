@@ -6,9 +6,9 @@ import type { Caller, RequestContext } from './handler.ts'
 import { isFromElsewhere } from './origin.ts'
 
 /**
- * What a handler knows besides its input. A class, because most of it is made when it is asked for, which few handlers do: in an
- * object literal each request's getters would give its object a hidden class of its own, which V8 keeps, with all the request
- * holds, until it collects everything.
+ * The context of a handler. A class, because few handlers use most of it and its getters compute on demand. Getters in an object
+ * literal would give each request's object its own hidden class, which V8 keeps, with everything the request references, until a
+ * full garbage collection.
  */
 export class ContextOfRequest implements RequestContext {
   readonly #row: AnyRoute
@@ -46,7 +46,7 @@ export class ContextOfRequest implements RequestContext {
     return this.#request.headers
   }
 
-  // Handlers take these out of the context and call them alone.
+  // Returned as closures, because handlers destructure them from the context.
 
   get setStatus(): RequestContext['setStatus'] {
     return (status) => void this.#reply.status(status)

@@ -9,7 +9,7 @@ interface Run {
 }
 const at = (second: number) => new Date(second * 1_000).toISOString()
 
-/** A reader of one row, and the hands of whoever moves it. */
+/** Opens a stream of one row; returns its events and functions that change the row. */
 function open(start: Run, { takesFrames = async () => {} }: { takesFrames?: () => Promise<void> } = {}) {
   const signals = memorySignals()
   const gone = new AbortController()

@@ -8,7 +8,7 @@ export interface Transition<Status extends string = string> {
   at: string
 }
 
-/** What is published on the topic of a row that has `rowEvents` in the contract: after the commit, by whoever moved it. */
+/** A signal on the topic of a row with `rowEvents` in the contract, published after the commit of the change. */
 export type RowSignal<State extends Transition = Transition> = { transition: State } | { progress: Progress }
 
 /** The events of `rowEvents`. */
@@ -22,20 +22,19 @@ export interface RowEvents<Shown, State extends Transition> {
 export interface StreamedRow<Row, Shown, State extends Transition> {
   topic: string
   read(): Promise<Row>
-  /** What a reader may see of the row; never a token. */
+  /** The public form of the row; never with a token. */
   show(row: Row): Shown
-  /** The status, and since when. */
+  /** The status, and since when it has it. */
   stateOf(row: Row): State
-  /** Whether a reader of the one needs no event for the other. Default: they have the same status. */
+  /** Whether no event is needed between the two states. Default: same status. */
   isSame?(one: State, other: State): boolean
   isTerminal(row: Row): boolean
 }
 
 /**
- * The stream of a row that works its way to a terminal status (a backup run, a restore): `snapshot` with the row; each
- * `transition` once and in order, also when its signal was lost (then seen in the row); the newest `progress` and none that a
- * slow reader missed; `complete` with the final row, at once where it is terminal already; then it ends. Who comes back gets a
- * new snapshot, which says all that it missed: these events need no id.
+ * Streams a row that progresses to a terminal status (a backup run, a restore). Sends `snapshot`; each `transition` once and in
+ * order, even if its signal was lost (then it is read from the row); the newest `progress`; and `complete` with the final row, at
+ * once if it is already terminal. A reconnecting client gets a new snapshot with everything it missed, so these events need no id.
  */
 export async function streamRow<Row, Shown, State extends Transition>(
   stream: EventStream<RowEvents<Shown, State>>,
@@ -44,7 +43,7 @@ export async function streamRow<Row, Shown, State extends Transition>(
 ): Promise<void> {
   let shown: State
   const transition = async (to: State) => {
-    // One that is older than what the reader has seen was published before the row was read.
+    // An older transition was published before the row was read.
     if (isSame(to, shown) || to.at < shown.at) return
     shown = to
     await stream.send('transition', to)

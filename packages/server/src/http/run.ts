@@ -21,7 +21,7 @@ const noBytes = Buffer.alloc(0)
 
 export const notBuiltYet: AnyHandler = () => fail('not_built_yet')
 
-/** Loads what the row is about, calls its handler and gives the answer; a read whose rows are kept does so without a promise. */
+/** Loads the route's object, calls its handler and sends the response. A read from cached rows completes without a promise. */
 export function run(
   row: AnyRoute,
   handle: AnyHandler,
@@ -30,7 +30,7 @@ export function run(
   deps: MountDeps,
 ): Awaitable<unknown> {
   const { caller } = request.state
-  // It was made by the cloud, which must not open with it what is here.
+  // A token that the cloud issued must not open local objects.
   if (caller?.onlyElsewhere) fail('unauthorized')
   if (row.method !== 'GET' || row.stream || row.bytes || !caller) return runNow(row, handle, request, reply, deps)
   const { socket } = request.raw
@@ -41,7 +41,7 @@ export function run(
   )
   return after(answered, (body) => {
     if (body !== clientGone && !socket.destroyed) return body
-    // Nothing is serialised for a client that has gone away.
+    // Nothing is serialized for a disconnected client.
     reply.hijack()
     return undefined
   })
@@ -85,7 +85,7 @@ function answer(
   return written(row, work, request, deps).then((body) => (row.stream ? body : send(row, body, request, reply)))
 }
 
-/** A write is on record with the first transaction that it commits, and before its answer goes out. */
+/** Runs a write. Its audit log entry commits with its first transaction, before the response is sent. */
 async function written(row: AnyRoute, work: () => unknown, request: FastifyRequest, deps: MountDeps): Promise<unknown> {
   const { auditLog, streams } = deps
   const record = new WriteRecord({
@@ -103,7 +103,7 @@ async function written(row: AnyRoute, work: () => unknown, request: FastifyReque
   }
 }
 
-/** Fastify sends what is given back; nothing, where a redirect or a page has gone out already. */
+/** Returns the body for Fastify to send; undefined when a redirect or a page was already sent. */
 function send(row: AnyRoute, body: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
   if (reply.sent) return undefined
   if (row.bytes) reply.type('application/octet-stream')
@@ -113,7 +113,7 @@ function send(row: AnyRoute, body: unknown, request: FastifyRequest, reply: Fast
   return undefined
 }
 
-/** A failure before the first event is an ordinary error answer; one after it ends the stream. */
+/** Runs a stream. A failure before the first event is an ordinary error response; a later one ends the stream. */
 async function runStream(
   row: AnyRoute,
   handle: AnyHandler,
@@ -149,7 +149,7 @@ interface Opened {
   forget: (() => void) | undefined
 }
 
-/** From its first byte on it is judged again and again whether its reader may still read. */
+/** Opens a stream whose authorization is checked repeatedly from its first byte. */
 function openJudged(row: AnyRoute, request: FastifyRequest, reply: FastifyReply, deps: MountDeps): Opened {
   const stream = openStream(request, reply, deps.stopping)
   const { caller } = request.state

@@ -19,28 +19,28 @@ export interface HttpSettings {
   version: string
   logger: FastifyBaseLogger
   trustedProxies: readonly string[]
-  /** What our edge shows with a delivery that it passes on. */
+  /** The secret that our edge sends with a forwarded delivery. */
   edgeKey: string
 }
 
-/** What each module hands to the server: its handlers by the names of its rows. */
+/** Handlers of each module, by route name. */
 export type ModuleHandlers = Partial<Record<ModuleName, object>>
 
-/** The whole HTTP side: every row of the table, and what is the same for all of them. */
+/** The HTTP server: every route of the contract, and their common behaviour. */
 export function createHttpServer(settings: HttpSettings, handlers: ModuleHandlers, deps: MountDeps): FastifyInstance {
   const requestIds = createRequestIds()
   const app = fastify({
     loggerInstance: settings.logger,
-    // A line a request is for the request log of the edge; failures are logged where they are answered.
+    // Requests are logged by the edge; failures are logged where they are answered.
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false,
-    // A logger a request is dear, and few requests say anything: what is logged names its request itself.
+    // A logger per request is expensive and rarely used: log lines include the request id instead.
     childLoggerFactory: (logger) => logger,
     genReqId: requestIds,
     requestIdHeader: false,
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 200 },
     forceCloseConnections: 'idle',
-    // Each of these would else be answered in another shape, by Node or by Fastify.
+    // Without these settings Node or Fastify would send errors in another format.
     return503OnClosing: false,
     http: { requireHostHeader: false },
     serverFactory: createServerInTurn,
@@ -73,7 +73,7 @@ function parseBodies(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const bytes = body as Buffer
     const row = request.routeOptions.config.row as AnyRoute | undefined
-    // What is signed is judged before it is read: anybody may send it.
+    // A signed body is verified before it is parsed: any client may send it.
     if (row?.rawBody) {
       request.state.rawBody = bytes
       if (!row.body) return done(null, undefined)

@@ -8,12 +8,12 @@ import { Failure } from '../platform/failure.ts'
 const formats = (ajv: Ajv) => (addFormats as unknown as (ajv: Ajv) => Ajv)(ajv)
 const common = { allErrors: true, useDefaults: true, strict: false, removeAdditional: 'all' } as const
 
-/** Bodies are taken as they are: `null` or `"1"` is not a boolean. */
+/** Bodies are not coerced: `null` or `"1"` is not a boolean. */
 const strict = formats(new Ajv({ ...common, coerceTypes: false }))
 /** Query strings are text, so `limit=20` becomes a number. */
 const coercing = formats(new Ajv({ ...common, coerceTypes: true }))
 
-/** Schemas compile at their first use: most routes of a young instance are never called, and starting stays quick. */
+/** Compiles schemas at their first use: most routes are rarely called, and startup stays fast. */
 export function validateLazily(app: FastifyInstance): void {
   app.setValidatorCompiler(({ schema, httpPart }) => {
     const ajv = httpPart === 'body' ? strict : coercing
@@ -28,7 +28,7 @@ export function validateLazily(app: FastifyInstance): void {
 
 const compiled = new WeakMap<object, ValidateFunction>()
 
-/** What came by another way than a body, judged by the same rules: unknown fields are dropped from it. */
+/** Validates a value that is not a request body by the same rules; unknown fields are removed. */
 export function checkShape<T extends TSchema>(schema: T, value: unknown): Static<T> {
   const check = compiled.get(schema) ?? strict.compile(schema)
   compiled.set(schema, check)
@@ -40,7 +40,7 @@ interface SchemaParts {
   properties?: Record<string, unknown>
 }
 
-/** The first offending field is the first in the table's order, whatever Ajv looks at first. */
+/** Sorts errors by the order of the schema's fields, regardless of the order of Ajv's checks. */
 function inOrder(errors: ErrorObject[], { properties = {} }: SchemaParts): ErrorObject[] {
   const names = Object.keys(properties)
   const place = (error: ErrorObject) => names.indexOf(fieldOf(error).split('.')[0] as string)
@@ -53,7 +53,7 @@ function failureOf(errors: FastifySchemaValidationError[] | ErrorObject[], part:
   return new Failure('validation_failed', { words: `${first.field}: ${first.message}`, field: first.field, details })
 }
 
-/** A union repeats each branch's complaint: the one about `null` is never what the user got wrong. */
+/** Drops union errors: Ajv reports each branch, and the `null` branch never explains the mistake. */
 const isTelling = (error: ErrorObject, _: number, all: ErrorObject[]) =>
   all.length === 1 || !(error.keyword === 'anyOf' || (error.keyword === 'type' && error.params.type === 'null'))
 

@@ -7,13 +7,13 @@ export interface SourceEntry {
   type: 'file' | 'directory' | 'symlink'
 }
 
-/** What is left out: what every build makes anew, or what a `.dockerignore` says. */
+/** The paths to exclude: generated folders, or those of a `.dockerignore`. */
 export type LeftOut = { kind: 'made-anew' } | { kind: 'dockerignore'; text: string }
 
-/** Made anew by every build, or of no use to one. */
+/** Names that every build creates again, or that are of no use to a build. */
 const madeAnew = new Set(['.git', 'node_modules', '.venv', '__pycache__', '.DS_Store'])
 
-/** Everything below a folder that is a file, a folder or a link, in a stable order. Links are entries, and never followed. */
+/** All files, folders and symlinks below a folder, in a stable order. Symlinks are listed and never followed. */
 export async function* listSource(folder: string, leftOut: LeftOut): AsyncGenerator<SourceEntry> {
   const isIgnored = leftOut.kind === 'dockerignore' ? byDockerIgnore(leftOut.text) : byName
   const walk = async function* (below: string): AsyncGenerator<SourceEntry> {
@@ -32,7 +32,7 @@ export async function* listSource(folder: string, leftOut: LeftOut): AsyncGenera
   yield* walk('')
 }
 
-/** Or lies in a folder that is. */
+/** Whether the path, or a folder above it, is a generated one. */
 export const isMadeAnew = (path: string) => path.split('/').some((name) => madeAnew.has(name))
 
 const byName = (path: string) => madeAnew.has(path.slice(path.lastIndexOf('/') + 1))

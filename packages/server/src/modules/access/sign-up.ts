@@ -19,9 +19,9 @@ const hour = 3_600_000
 const day = 24 * hour
 const goodForMs = day
 const invitationGoodForMs = 7 * day
-/** Per client address: a user asks once or twice; a shared address may need a few more. */
+/** Limit per client address: a user asks once or twice; a shared address may need a few more. */
 const mostOfClient = { count: 20, withinMs: day }
-/** Per e-mail address, so that a client cannot flood another person's mailbox. */
+/** Limit per e-mail address, so that a client cannot flood another person's mailbox. */
 const mostOfEmail = { count: 3, withinMs: hour }
 
 /**

@@ -100,7 +100,7 @@ export interface DeploymentsDeps {
     addressOf(project: ProjectRow): Promise<string | null>
     /** The git remote with its credential. */
     remoteOf(project: ProjectRow, url: string, abort?: AbortSignal): Promise<GitRemote>
-    /** Like `remoteOf`; if git rejects the credential, tries once more with a new one. */
+    /** Calls `ask` with the remote; if git rejects the credential, calls it once more with a new one. */
     askRemote<Result>(
       project: ProjectRow,
       ask: (remote: GitRemote) => Promise<Result>,

@@ -31,7 +31,7 @@ interface Deps {
 }
 
 /**
- * One scrubber per project, with only that project's secrets: the stored ones and those of deployments that run or can be rolled
+ * Scrubbers by project, each with only that project's secrets: the stored ones and those of deployments that run or can be rolled
  * back to. A changed secret therefore stays hidden as long as a process may still print it. Scrubbers are held weakly, so an
  * unused one is freed.
  */

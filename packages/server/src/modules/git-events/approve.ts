@@ -8,7 +8,7 @@ import { changePullRequest, findPullRequest } from './store.ts'
 
 const startKind = sharedKind<{ projectId: string; number: number }>('git-events.start-preview')
 
-/** Lets the commit that a fork's pull request has now be built; what is pushed to it afterwards is asked about again. */
+/** Approves the current commit of a fork's pull request; each later commit needs approval again. */
 export async function approve(
   project: ProjectRow,
   number: number,
@@ -24,7 +24,7 @@ export async function approve(
       fail('conflict', { words: `The pull request has moved on to ${row.commit}: look at that one first` })
     const changes = { state: 'active' as const, reason: null, approvedBy: by, approvedCommit: row.commit }
     await changePullRequest(db, row, changes)
-    // In turn with what the repository reports, or one that closes meanwhile would get a preview behind its end.
+    // In the repository's job group: otherwise a pull request that closes meanwhile would get a preview after its removal.
     await enqueue(startKind.of(project), { projectId: project.id, number }, { groupKey: groupOfProject(project) })
     return { ...row, ...changes }
   })
@@ -36,7 +36,7 @@ export const startJob = (deps: GitEventsDeps) =>
     async run({ projectId, number }) {
       const project = await deps.projects.find(projectId)
       const row = await findPullRequest(deps.database.db, projectId, number)
-      // It may have got another commit meanwhile, which nobody has approved.
+      // A newer commit may have arrived meanwhile, which is not approved.
       if (!project?.enabled || row?.state !== 'active' || row.approvedCommit !== row.commit) return
       await startPreview(project, row, deps)
     },

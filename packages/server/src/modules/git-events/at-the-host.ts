@@ -1,6 +1,6 @@
 import type { DeploymentRow, GitEventsDeps, ProjectRow } from './deps.ts'
 
-/** One line a project and environment at the host. */
+/** Commit status context: one per project and environment. */
 export const contextOf = ({ slug }: ProjectRow, environment: string): string =>
   environment === 'production' ? `berth/${slug}` : `berth/${slug}/${environment}`
 

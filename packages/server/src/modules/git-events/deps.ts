@@ -15,17 +15,17 @@ export interface CommitState {
   targetUrl: string | null
 }
 
-/** What is asked of the git host module. */
+/** Operations of the git host module. */
 export interface HostSide {
   verifyDelivery(inbound: InboundDelivery): Promise<VerifiedDelivery | null>
   noteDelivery(webhookIds: readonly string[]): Promise<void>
-  /** Whose app is installed on that owner's account. */
+  /** Organisations with an app installation on that owner's account. */
   organizationsWith(provider: GitHostProvider, owner: string): Promise<string[]>
   dropInstallation(provider: GitHostProvider, installationId: number): Promise<DroppedInstallation[]>
   markInstallation(provider: GitHostProvider, installationId: number, state: 'suspended' | 'resumed'): Promise<void>
-  /** Nothing happens where there is no connection to the host. */
+  /** Sets a commit status; does nothing without a connection to the host. */
   setCommitStatus(organizationId: string, at: RepositoryAt, commit: string, status: CommitState): Promise<void>
-  /** One comment a marker: the second call writes it anew. */
+  /** Writes a comment; a second call with the same marker replaces it. */
   comment(organizationId: string, at: RepositoryAt, pullRequest: number, body: { marker: string; text: string }): Promise<void>
 }
 
@@ -51,7 +51,7 @@ export interface GitEventsDeps {
     | 'environmentUrl'
   >
   deployments: Pick<Deployments, 'deploy' | 'deployMany' | 'find' | 'newestOf'>
-  /** Where browsers reach this instance, without a slash at the end. */
+  /** Public URL of this instance, without a trailing slash. */
   publicUrl: () => string
 }
 

@@ -1,7 +1,10 @@
 import { Failure } from '../../platform/failure.ts'
 import type { GitEventsDeps, ProjectRow } from './deps.ts'
 
-/** One project that cannot is in no other one's way. What it refuses, it refuses the next time too; the rest is tried again. */
+/**
+ * Runs the action for each project; a failing project does not affect the others. A `Failure` is permanent and only logged; other
+ * errors are thrown, so that the job retries.
+ */
 export async function forEachProject(
   projects: readonly ProjectRow[],
   deps: GitEventsDeps,

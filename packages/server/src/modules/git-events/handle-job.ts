@@ -7,15 +7,18 @@ import { deployPush } from './push.ts'
 import { handleKind } from './record-deliveries.ts'
 import { findDelivery, hasNewerWaiting, listNewerHandled, markHandled } from './store.ts'
 
-/** Of one branch or pull request: where more wait, somebody sends faster than can be built, and the last ones are what counts. */
+/**
+ * If more deliveries of one branch or pull request are queued, they arrive faster than they can be built, and only the last ones
+ * are handled.
+ */
 const mostWaiting = 10
 
-/** Acts on one delivery. May run twice: what it asks for is asked for by a key, and is there already the second time. */
+/** Handles one delivery. May run twice: deployments have a request key, so the second run finds the existing one. */
 export const handleJob = (deps: GitEventsDeps) =>
   job<{ key: string }, unknown>(handleKind, {
     deadlineMs: 10 * 60_000,
     concurrency: 4,
-    // A push that meets a move waits for it, for about half an hour.
+    // A push during a move waits for it, for about half an hour.
     maxAttempts: 14,
     async run({ key }, _deps, _abort, { attempt }) {
       const { db } = deps.database
@@ -35,7 +38,7 @@ async function act(row: GitDeliveryRow, delivery: Delivery, attempt: number, dep
   const { gitHost } = deps
   const { provider } = row
   const organizations = JSON.parse(row.organizations) as string[] | 'all'
-  // Only the app's own webhook speaks of installations: a hook is on one repository.
+  // Only the app's own webhook reports installations; other webhooks belong to one repository.
   if (delivery.kind.startsWith('installation_') && organizations !== 'all') return
   if (delivery.kind === 'installation_deleted') {
     await gitHost.dropInstallation(provider, delivery.installationId)
@@ -57,7 +60,7 @@ async function act(row: GitDeliveryRow, delivery: Delivery, attempt: number, dep
   }
 }
 
-/** An attempt that comes back after a failure may come behind a later report: it must not undo what that one did. */
+/** Organisations with a newer handled delivery. A retry may run after a later delivery and must not undo its effect. */
 async function whoHasNewer(row: GitDeliveryRow, organizations: string[] | 'all', { database }: GitEventsDeps) {
   const newer = row.subject === null ? [] : await listNewerHandled(database.db, row)
   const told = newer.map((one) => JSON.parse(one.organizations) as string[] | 'all')

@@ -3,7 +3,7 @@ import type { GitEventsDeps } from './deps.ts'
 
 const passing = new Set(['limited', 'timed_out', 'away', 'nonsense'])
 
-/** What may pass is thrown, and the job comes back to it; what will be refused again is noted, and that is all. */
+/** Calls the git host. A temporary error is thrown, so that the job retries; a permanent one is only logged. */
 export async function triedAgain({ log }: Pick<GitEventsDeps, 'log'>, tell: () => Promise<void>): Promise<void> {
   try {
     await tell()

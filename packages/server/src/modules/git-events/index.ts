@@ -10,8 +10,8 @@ export type { GitEventsDeps, HostSide } from './deps.ts'
 export { follow } from './report-job.ts'
 
 /**
- * What a git host reports, and what comes of it. A *delivery* is recorded once and acted on by a job: a push is deployed, a
- * *pull request* gets a *preview*, an environment of its own. What became of a commit is told to the host by jobs, too.
+ * Git host events. A *delivery* is recorded once and handled by a job: a push is deployed; a *pull request* gets a *preview*, an
+ * environment of its own. Jobs also report the result for a commit to the host.
  */
 export const createGitEvents = (deps: GitEventsDeps) => ({
   handlers: gitEventsHandlers(deps),

@@ -4,7 +4,7 @@ import type { GitEventsDeps, ProjectRow } from './deps.ts'
 import { changePullRequest, findPullRequest } from './store.ts'
 import { tellKey, tellKind } from './tell-pull-request.ts'
 
-/** The environment of a pull request, and in it a deployment of the commit that it has now. */
+/** Creates the environment of a pull request and deploys its current commit there. */
 export async function startPreview(project: ProjectRow, row: PullRequestRow, deps: GitEventsDeps): Promise<void> {
   const { number, branch, commit, title, author } = row
   const fromFork = row.fromFork === 1
@@ -24,7 +24,7 @@ export async function startPreview(project: ProjectRow, row: PullRequestRow, dep
   })
 }
 
-/** Container, route, variables and volume: nothing of a preview outlives its pull request. */
+/** Removes a preview entirely: containers, route, variables and volumes. */
 export async function removePreview({ projectId, number, environment }: PullRequestRow, deps: GitEventsDeps): Promise<void> {
   const all = await deps.projects.environmentsOf(projectId)
   const found = all.find(({ slug, pullRequest }) => slug === environment && pullRequest === number)
@@ -32,19 +32,19 @@ export async function removePreview({ projectId, number, environment }: PullRequ
   await deps.projects
     .removeEnvironment(found, { force: true, deleteVolumes: true, isAutomatic: true })
     .catch((error: unknown) => {
-      // It is marked, and goes on by itself.
+      // The environment is marked for deletion and its removal is retried.
       if (!(error instanceof Failure)) throw error
       deps.log.warn({ err: error, projectId, environment }, 'a preview is not removed whole yet')
     })
 }
 
-/** Where the host keeps the newest commit of a pull request, whoever's repository it is in. */
+/** The ref of a pull request's newest commit in the base repository, including those from forks. */
 const refOf = ({ gitProvider }: ProjectRow, number: number): string =>
   gitProvider === 'gitlab' ? `refs/merge-requests/${number}/head` : `refs/pull/${number}/head`
 
 export const lockOf = (projectId: string, number: number): string => `pull-request:${projectId}:${number}`
 
-/** False: it has another commit by now, and whatever brought that one goes on with it. */
+/** Records the state of a pull request. Returns false when it has a newer commit, which is handled by its own delivery. */
 const settle = (row: PullRequestRow, changes: Pick<PullRequestRow, 'state' | 'reason'>, { database }: GitEventsDeps) =>
   database.transaction(async ({ db, enqueue, lock }) => {
     await lock(lockOf(row.projectId, row.number))

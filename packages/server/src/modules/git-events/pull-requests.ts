@@ -7,9 +7,11 @@ import { lockOf, removePreview, startPreview } from './preview.ts'
 import { changePullRequest, findPullRequest, nextBlocked, putPullRequest } from './store.ts'
 import { tellKey, tellKind } from './tell-pull-request.ts'
 
-export const waitingReason = 'It comes from a fork: somebody with project:admin has to approve this commit before it is built'
+export const waitingReason = 'It comes from a fork: a user with project:admin has to approve this commit before it is built'
 
-/** Each project with previews gives the pull request an environment, renews it at every push and removes it when it closes. */
+/**
+ * Follows a pull request in each project with previews: creates its environment, redeploys on each push, and removes it on close.
+ */
 export const followPullRequest = (projects: readonly ProjectRow[], delivery: PullRequestDelivery, deps: GitEventsDeps) =>
   forEachProject(projects, deps, async (project) => {
     if (delivery.action === 'closed') return closePullRequest(project, delivery, deps)
@@ -19,7 +21,7 @@ export const followPullRequest = (projects: readonly ProjectRow[], delivery: Pul
 async function updatePullRequest(project: ProjectRow, delivery: PullRequestDelivery, deps: GitEventsDeps): Promise<void> {
   const { number } = delivery
   const row = await deps.database.transaction(async ({ db, enqueue, lock }) => {
-    // Whoever approves it at this moment approves what it was, or what it becomes.
+    // Serializes with approvals, so that an approval applies to either the old or the new commit.
     await lock(lockOf(project.id, number))
     const known = await findPullRequest(db, project.id, number)
     if (isOutdated(delivery, known)) return null
@@ -52,10 +54,13 @@ function reported(
   }
 }
 
-/** Hosts send from many machines at once: this much may come out of its order. */
+/** Deliveries may arrive out of order by up to this time, because hosts send them from many machines. */
 const disorderMs = 60_000
 
-/** The id of a delivery is signed by nobody: whoever has kept one could send it again under another, and bring an old state back. */
+/**
+ * Whether a delivery is older than the known state. Delivery ids are not signed: an attacker could replay a recorded delivery
+ * under another id to restore an old state.
+ */
 const isOutdated = ({ changedAt }: PullRequestDelivery, known: PullRequestRow | undefined): boolean =>
   changedAt !== null && known?.changedAt != null && changedAt < known.changedAt - disorderMs
 
@@ -74,7 +79,7 @@ async function closePullRequest(project: ProjectRow, delivery: PullRequestDelive
   await useRoom(project, deps)
 }
 
-/** A preview has gone: the one that waited longest for room gets it. */
+/** Starts the longest-waiting blocked preview, after another one was removed. */
 export async function useRoom(project: ProjectRow, deps: GitEventsDeps): Promise<void> {
   const next = project.enabled && project.previews ? await nextBlocked(deps.database.db, project.id) : undefined
   if (next) await startPreview(project, next, deps)

@@ -14,7 +14,7 @@ export interface Received {
   rawBody: Buffer
 }
 
-/** The host waits for the answer, and gives up soon: the delivery is recorded with the job that acts on it, no more. */
+/** Records a delivery together with its job. Handling is left to the job, because the host's request times out soon. */
 export async function receive(
   { provider, ...inbound }: Received,
   record: (incoming: Incoming) => Promise<boolean>,
@@ -36,7 +36,10 @@ export async function receive(
   return isNew ? { outcome: 'accepted', reason: null } : { outcome: 'duplicate', reason: 'It was acted on before' }
 }
 
-/** Most pushes are to branches that nobody deploys: a job for each would be most of the work. */
+/**
+ * Whether any project needs the delivery. Most pushes are to branches that are not deployed, and a job for each would be most of
+ * the work.
+ */
 async function concernsAnybody(
   provider: GitHostProvider,
   { delivery, organizationIds }: VerifiedDelivery & { delivery: Delivery },
@@ -48,13 +51,13 @@ async function concernsAnybody(
   return projects.isFollowed({ provider, ...repository }, ids, delivery)
 }
 
-/** A push to a project that was moved away is not accepted: the git host shows the failed delivery to the owner of the hook. */
+/** Rejects a push to a project that was moved away, so that the git host shows the failed delivery to the owner of the webhook. */
 async function refuseMoved(
   provider: GitHostProvider,
   { delivery, organizationIds }: VerifiedDelivery & { delivery: Delivery },
   { projects }: GitEventsDeps,
 ): Promise<void> {
-  // The webhook of an app reports every repository of an account; it stays, whichever project moved.
+  // An app's webhook covers every repository of an account and stays when a project moves.
   if (delivery.kind !== 'push' || organizationIds === 'all') return
   if (await projects.wasFollowed({ provider, ...delivery.repository }, organizationIds, delivery))
     fail('conflict', {
@@ -62,7 +65,7 @@ async function refuseMoved(
     })
 }
 
-/** Remembered, so that it is known when it comes again, and acted on already. */
+/** Marks a delivery as already handled; it is stored only to detect duplicates. */
 const atRest = ({ row, ...rest }: Incoming): Incoming => ({
   ...rest,
   row: { ...row, delivery: null, handledAt: row.receivedAt as number },
@@ -94,27 +97,27 @@ function incomingOf(
   }
 }
 
-/** A delivery of the app names no organisation: the account at the host stands for it. */
+/** The owner of the job. A delivery of the app names no organisation, so the account at the host is used. */
 function ownerOf(provider: GitHostProvider, { repository }: Delivery, organizationIds: readonly string[] | 'all'): JobOwner {
   const [organizationId] = organizationIds === 'all' ? [] : organizationIds
   return organizationId === undefined ? { account: `${provider}:${repository?.owner ?? ''}` } : { organizationId }
 }
 
-/** An id counts for the hook that it came by alone, so that nobody can use up another's. */
+/** The deduplication key. It includes the webhook, so a sender cannot use up another webhook's delivery ids. */
 function keyOf(about: readonly unknown[], rawBody: Buffer | null): string {
   const hash = createHash('sha256').update(JSON.stringify(about))
   return (rawBody === null ? hash : hash.update(rawBody)).digest('hex')
 }
 
-/** What one repository reports is acted on in the order in which it came. */
+/** The job group of a repository: its deliveries are handled in order. */
 export const groupOf = (provider: string | null, repository: { owner: string; repo: string } | null): string =>
   `git:${provider}:${repository ? `${repository.owner}/${repository.repo}`.toLowerCase() : ''}`
 
-/** Of the repository that a project is made from. */
+/** The job group of a project's repository. */
 export const groupOfProject = ({ gitProvider, gitOwner, gitRepo }: ProjectRow): string =>
   groupOf(gitProvider, gitOwner && gitRepo ? { owner: gitOwner, repo: gitRepo } : null)
 
-/** Its hash: what a branch may be called, no database has to bear. */
+/** The branch or pull request of a delivery, as a hash, so that a branch name of any length and content can be stored. */
 function subjectOf(provider: string, delivery: Delivery): string | null {
   const group = groupOf(provider, delivery.repository)
   if (delivery.kind === 'push') return keyOf([group, 'branch', delivery.branch], null)

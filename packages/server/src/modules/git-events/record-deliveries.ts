@@ -11,7 +11,7 @@ export const handleKind = sharedKind<{ key: string }>('git-events.handle')
 
 type Row = Insertable<GitDeliveriesTable>
 
-/** A delivery that was judged: its row, the row that remembers its words, and in whose order it is acted on. */
+/** A verified delivery: its row, the row with the hash of its body, and its job group and owner. */
 export interface Incoming {
   row: Row
   copy: Row | null
@@ -21,11 +21,11 @@ export interface Incoming {
 
 const mostTogether = 50
 
-/** Records each once, with the job that acts on it; hosts send in bursts. */
+/** Records each delivery once, with its job. Writes are batched, because hosts send bursts. */
 export const createRecorder = (deps: Pick<GitEventsDeps, 'database' | 'clock'>): ((incoming: Incoming) => Promise<boolean>) =>
   writeTogether(mostTogether, (all) => recordAll(all, deps))
 
-/** False: it was here before, under its id or, as a push that somebody sends once more under another id, word for word. */
+/** Records deliveries. False for a duplicate: the same id, or a push with the same body that was replayed under another id. */
 const recordAll = (
   all: readonly Incoming[],
   { database, clock }: Pick<GitEventsDeps, 'database' | 'clock'>,
@@ -50,7 +50,7 @@ const recordAll = (
     return taken
   })
 
-/** Of two with one key the first is the one that is new. */
+/** Inserts the rows; of two with one key, the first counts as new. */
 async function insertOnce(db: Db, rows: readonly (Row | null)[]): Promise<boolean[]> {
   const fresh = await insertDeliveries(
     db,

@@ -9,7 +9,10 @@ import { tellKey, tellKind } from './tell-pull-request.ts'
 
 export const reportKind = sharedKind<{ deploymentId: string }>('git-events.report')
 
-/** Within the transaction that changes the deployment; what is told, and when, is no business of the deployment's. */
+/**
+ * Queues reports to the git host, within the transaction that changes the deployment. The deployments module does not know what is
+ * reported.
+ */
 export async function follow({ db, enqueue }: Bound, deployment: DeploymentRow): Promise<void> {
   if (!commitOf(deployment)) return
   const { id: deploymentId, projectId, environment } = deployment
@@ -18,7 +21,7 @@ export async function follow({ db, enqueue }: Bound, deployment: DeploymentRow):
   if (row) await enqueue(tellKind.of({ projectId }), { projectId, number: row.number }, { groupKey: tellKey(row) })
 }
 
-/** Tells the host how the deployment of a commit stands now. */
+/** Sets the commit status of a deployment at the host. */
 export const reportJob = (deps: GitEventsDeps) =>
   job<{ deploymentId: string }, unknown>(reportKind, {
     deadlineMs: 60_000,
@@ -36,7 +39,7 @@ export const reportJob = (deps: GitEventsDeps) =>
     },
   })
 
-/** Only a whole id names a commit to the host. */
+/** The full commit id, which the host requires. */
 function commitOf({ commitSha, source }: DeploymentRow): string | null {
   const { kind, commit } = JSON.parse(source) as { kind: string; commit?: string | null }
   const known = kind === 'git' ? (commitSha ?? commit ?? '') : ''

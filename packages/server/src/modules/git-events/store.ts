@@ -8,9 +8,9 @@ import type {
 } from '../../platform/db/tables/git-events.ts'
 import { previewAges } from '../projects/index.ts'
 
-/** All SQL of this module. */
+/** SQL of the git-events module. */
 
-/** Keys of those that were not here before. */
+/** Inserts deliveries; returns the keys of the new ones. */
 export async function insertDeliveries(db: Db, rows: readonly Insertable<GitDeliveriesTable>[]): Promise<Set<string>> {
   if (rows.length === 0) return new Set()
   const inserted = await db
@@ -25,11 +25,11 @@ export async function insertDeliveries(db: Db, rows: readonly Insertable<GitDeli
 export const findDelivery = (db: Db, key: string): Promise<GitDeliveryRow | undefined> =>
   db.selectFrom('gitDeliveries').selectAll().where('key', '=', key).executeTakeFirst()
 
-/** From then on only its key is kept. */
+/** Marks a delivery as handled and drops its content; the key stays. */
 export const markHandled = (db: Db, key: string, now: number) =>
   db.updateTable('gitDeliveries').set({ handledAt: now, delivery: null }).where('key', '=', key).execute()
 
-/** The kind of a row that only remembers the words of a push. */
+/** Kind of a row that holds only the hash of a push body. */
 export const pushBodyKind = 'push-body'
 
 export async function forgetDeliveries(db: Db, before: number, bodiesBefore: number): Promise<void> {
@@ -37,7 +37,7 @@ export async function forgetDeliveries(db: Db, before: number, bodiesBefore: num
   await db.deleteFrom('gitDeliveries').where('receivedAt', '<', bodiesBefore).execute()
 }
 
-/** What was reported of the same after it, and acted on already. */
+/** Later deliveries of the same branch or pull request that are already handled. */
 export const listNewerHandled = (db: Db, { subject, receivedAt }: GitDeliveryRow): Promise<GitDeliveryRow[]> =>
   db
     .selectFrom('gitDeliveries')
@@ -49,7 +49,7 @@ export const listNewerHandled = (db: Db, { subject, receivedAt }: GitDeliveryRow
     .limit(50)
     .execute()
 
-/** Whether so many were reported of the same after it, for the same ones, that wait as well. */
+/** Whether at least `count` later deliveries of the same branch or pull request are queued for the same organisations. */
 export async function hasNewerWaiting(db: Db, { subject, receivedAt, organizations }: GitDeliveryRow, count: number) {
   const newer = await db
     .selectFrom('gitDeliveries')
@@ -66,7 +66,7 @@ export async function hasNewerWaiting(db: Db, { subject, receivedAt, organizatio
 export const findPullRequest = (db: Db, projectId: string, number: number): Promise<PullRequestRow | undefined> =>
   db.selectFrom('pullRequests').selectAll().where('projectId', '=', projectId).where('number', '=', number).executeTakeFirst()
 
-/** Of an environment that a pull request has made. */
+/** The pull request of a preview environment. */
 export const findPullRequestAt = (db: Db, projectId: string, environment: string): Promise<PullRequestRow | undefined> =>
   db
     .selectFrom('pullRequests')
@@ -75,7 +75,7 @@ export const findPullRequestAt = (db: Db, projectId: string, environment: string
     .where('environment', '=', environment)
     .executeTakeFirst()
 
-/** Open ones first, then the newest; more are not shown. */
+/** Newest first, at most 500. */
 export const listPullRequests = (db: Db, projectId: string): Promise<PullRequestRow[]> =>
   db.selectFrom('pullRequests').selectAll().where('projectId', '=', projectId).orderBy('number', 'desc').limit(500).execute()
 
@@ -92,7 +92,7 @@ export const changePullRequest = (
   changes: Updateable<PullRequestsTable>,
 ) => db.updateTable('pullRequests').set(changes).where('projectId', '=', projectId).where('number', '=', number).execute()
 
-/** The one that has waited longest for room. */
+/** The blocked pull request that has waited longest. */
 export const nextBlocked = (db: Db, projectId: string): Promise<PullRequestRow | undefined> =>
   db
     .selectFrom('pullRequests')
@@ -103,7 +103,7 @@ export const nextBlocked = (db: Db, projectId: string): Promise<PullRequestRow |
     .limit(1)
     .executeTakeFirst()
 
-/** Whose project keeps previews for a shorter time than nobody has pushed to them. */
+/** Active pull requests without a push for longer than their project keeps previews. */
 export const listExpired = (
   db: Db,
   now: number,
@@ -118,7 +118,7 @@ export const listExpired = (
       query.where('pullRequests.projectId', '=', only!.projectId).where('pullRequests.number', '=', only!.number),
     )
     .where('project.previewsMaxAgeDays', 'is not', null)
-    // A day has 86,400,000 ms; thirty of them are more than PostgreSQL's integer holds.
+    // The cast is needed: thirty days in milliseconds exceed PostgreSQL's integer.
     .where(sql<SqlBool>`"pullRequests"."updatedAt" + cast("project"."previewsMaxAgeDays" as bigint) * 86400000 < ${now}`)
     .limit(500)
     .execute()

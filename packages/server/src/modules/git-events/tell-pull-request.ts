@@ -8,11 +8,11 @@ import { findPullRequest } from './store.ts'
 
 export const tellKind = sharedKind<{ projectId: string; number: number }>('git-events.tell-pull-request')
 
-/** One at a time, or an older state could be written over a newer one. */
+/** Job group: one at a time, so that an older state never overwrites a newer one. */
 export const tellKey = ({ projectId, number }: Pick<PullRequestRow, 'projectId' | 'number'>) =>
   `${tellKind.kind}:${projectId}:${number}`
 
-/** The one comment on the pull request, written anew: where its preview is, or why there is none. */
+/** Updates the comment on the pull request: the URL of its preview, or the reason why there is none. */
 export const tellJob = (deps: GitEventsDeps) =>
   job<{ projectId: string; number: number }, unknown>(tellKind, {
     deadlineMs: 60_000,
@@ -27,7 +27,7 @@ export const tellJob = (deps: GitEventsDeps) =>
       const at = deps.projects.repositoryAt(project)
       const { organizationId } = project
       const state = row.state === 'waiting' ? 'pending' : row.state === 'blocked' ? 'failure' : null
-      // One that is refused is no reason to leave out the other.
+      // A rejected commit status must not prevent the comment.
       if (state)
         await triedAgain(deps, () =>
           deps.gitHost.setCommitStatus(organizationId, at, row.commit, {
@@ -72,5 +72,5 @@ function commentText(
   return lines.join('\n\n')
 }
 
-/** What people have written must not become a link, a mention or a page's markup there. */
+/** Escapes Markdown, so that user text creates no link, mention or markup. */
 const plain = (text: string): string => text.replace(/[\\`*_{}[\]()<>#+!|@&~]/g, '\\$&').replace(/[\r\n]+/g, ' ')

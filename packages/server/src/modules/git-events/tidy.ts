@@ -13,11 +13,11 @@ const kind = 'git-events.tidy'
 
 export const tidySchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, rhythm: { everySeconds: 3600 } }
 
-/** Hosts send a delivery again for a few days at the most; who has kept a signed push can send it for ever. */
+/** Hosts redeliver for a few days at most. A recorded signed push could be replayed at any time, so body hashes are kept longer. */
 const keptDeliveriesMs = 14 * 24 * 60 * 60_000
 const keptBodiesMs = 180 * 24 * 60 * 60_000
 
-/** Removes previews that nobody has pushed to for longer than their project keeps them, and forgets old deliveries. */
+/** Removes previews without a push for longer than their project keeps them, and deletes old deliveries. */
 export const tidyJob = (deps: GitEventsDeps) =>
   job<Nothing, unknown>(kind, {
     deadlineMs: 30 * 60_000,
@@ -37,7 +37,7 @@ export const tidyJob = (deps: GitEventsDeps) =>
 
 const expireKind = sharedKind<{ projectId: string; number: number }>('git-events.expire-preview')
 
-/** In turn with what the repository reports: a push that comes meanwhile keeps its preview. */
+/** Removes an expired preview, in the repository's job group: a push that arrives meanwhile keeps its preview. */
 export const expireJob = (deps: GitEventsDeps) =>
   job<{ projectId: string; number: number }, unknown>(expireKind, {
     deadlineMs: 10 * 60_000,
@@ -48,7 +48,7 @@ export const expireJob = (deps: GitEventsDeps) =>
       if (!project || expired.length === 0) return
       const row = expired[0]!
       await removePreview(row, deps)
-      const reason = `Nobody pushed to it for ${project.previewsMaxAgeDays} days, and its preview was removed: push again, or close and reopen it, to get it back`
+      const reason = `No push for ${project.previewsMaxAgeDays} days, and its preview was removed: push again, or close and reopen it, to get it back`
       await deps.database.transaction(async (bound) => {
         await changePullRequest(bound.db, row, { state: 'expired', reason })
         await bound.enqueue(tellKind.of({ projectId }), { projectId, number }, { groupKey: tellKey(row) })

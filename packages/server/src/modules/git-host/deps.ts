@@ -25,50 +25,50 @@ export interface GitHostDeps {
   clock: Clock
   log: Log
   secretBox: SecretBox
-  /** Learns every token before it is used. */
+  /** Registers every token before it is used. */
   scrubber: Pick<Scrubber, 'register'>
-  /** Where browsers and git hosts reach this instance, without a slash at the end. */
+  /** Public URL of this instance, for browsers and git hosts, without a trailing slash. */
   publicUrl: () => string
   mode: 'self-hosted' | 'cloud'
   hosts: Readonly<Record<GitHostProvider, GitHost>>
-  /** Null on the cloud service, whose machine is nobody's own. */
+  /** The machine's `gh` login; null on the cloud service. */
   localLogin: LocalLogin | null
-  /** What deliveries of the instance's own app are signed with. */
+  /** Webhook secrets of the instance's own apps. */
   webhookSecrets: Readonly<Partial<Record<GitHostProvider, Secret>>>
   people: People
-  /** Where a host is to deliver what happens to a repository, where that is not the instance's own address. */
+  /** Base URL for webhook deliveries of a repository, if not the instance's own. */
   hookAddress?(organizationId: string, repository: RepositoryName & { provider: string }): Promise<string | null>
-  /** Called within the transaction that stores a connection: projects of the organisation may want their hooks. */
+  /** Called within the transaction that stores a connection: projects of the organisation may need their webhooks. */
   onConnected?(organizationId: string, provider: GitHostProvider, bound: Bound): Promise<void>
-  /** Filled in by the module of the cloud, once an instance can be linked to one. */
+  /** Set by the cloud module where the instance can be linked to a cloud. */
   cloudLinks?: CloudLinks | undefined
 }
 
-/** What the access module knows. */
+/** Queries to the access module. */
 export interface People {
   roleOf(userId: string, organizationId: string): Promise<Role | undefined>
-  /** Whether the credential still has the tag. */
+  /** Whether the credential still has the permission. */
   holdsNow(tag: Permission, credential: Pick<Caller, 'userId' | 'organizationId' | 'tokenId'>): Promise<boolean>
   isOperator(caller: Caller): Awaitable<boolean>
   isOperatorsOrganization(organizationId: string): Promise<boolean>
-  /** `owner/*` and `owner/repo`; null: every one. */
+  /** Patterns (`owner/*`, `owner/repo`); null: all. */
   memberRepositories(organizationId: string): Promise<string[] | null>
   nameOf(organizationId: string): Promise<string | undefined>
 }
 
-/** A cloud that this instance is linked to signs in at the git host for it. Each rejects while the cloud cannot be reached. */
+/** A linked cloud that signs in at the git host on behalf of this instance. Each call rejects while the cloud is unreachable. */
 export interface CloudLinks {
   isLinked(organizationId: string): Promise<boolean>
-  /** The page that a browser is sent to, as the cloud names it. Fails with `cloud_unreachable` or `no_source`. */
+  /** The URL of the cloud's connect page. Fails with `cloud_unreachable` or `no_source`. */
   connectUrl(wanted: { organizationId: string; provider: GitHostProvider; source: 'app' | 'oauth' }): Promise<string>
   installUrl(organizationId: string): Promise<string | null>
-  /** Names the link as it is now: linked anew, or elsewhere, it has another. Null: there is none. */
+  /** Identifies the current link; it changes when the organisation is linked again. Null: not linked. */
   linkOf(organizationId: string): Promise<string | null>
-  /** The page of the git host at which a person gives their login to this instance. Null: the cloud cannot do that. */
+  /** The git host page where a user gives their login to this instance. Null: the cloud does not support that. */
   startHandoff(wanted: { organizationId: string } & HandoffBody): Promise<string | null>
-  /** What came of it, once. Fails with words where the cloud gives nothing. */
+  /** Collects the login, once. Fails with a message when the cloud has none. */
   collectHandoff(organizationId: string, collection: HandoffCollection): Promise<HandedTokens>
-  /** Only the cloud can renew what was given to its client. */
+  /** Refreshes a login; only the cloud can, because it was issued to its client. */
   refreshHandoff(organizationId: string, refresh: HandoffRefresh): Promise<HandedTokens>
 }
 

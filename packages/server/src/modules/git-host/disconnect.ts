@@ -11,7 +11,7 @@ const dropped: Record<DisconnectSource, readonly GitHostSource[]> = {
   all: ['app', 'oauth', 'cli'],
 }
 
-/** What is stored here goes; at the host the app stays installed, and the machine keeps its own login. */
+/** Deletes the stored connections. The app stays installed at the host, and the machine keeps its own login. */
 export async function disconnect(
   source: DisconnectSource,
   provider: GitHostProvider | null,

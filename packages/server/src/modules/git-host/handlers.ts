@@ -24,7 +24,7 @@ import {
 import { showHome, showStatus } from './status.ts'
 import { deleteWebhook, listWebhooks, registerWebhook } from './webhooks/webhooks.ts'
 
-/** Deliveries of the host are taken in by the module that deploys. */
+/** Webhook deliveries are handled by the git-events module. */
 type GitHostHandlers = Omit<Handlers<typeof contract.gitHost>, 'receiveWebhook'>
 
 const wantedOf = ({ params, query }: { params: Wanted['params']; query: { provider?: Wanted['provider'] } }): Wanted => ({
@@ -127,7 +127,7 @@ function webhookHandlers(deps: GitHostDeps): Pick<GitHostHandlers, 'listWebhooks
   }
 }
 
-/** Whose login it is concerns those alone who may use it. */
+/** State of the machine's login, shown only to the organisation that may use it. */
 async function localStatus({ organizationId }: Caller, { localLogin, people }: GitHostDeps): Promise<LocalLogin> {
   const none = { available: false, login: null, host: localLogin?.host ?? null }
   if (!localLogin) return { ...none, reason: 'There is no command-line login on the cloud service' }

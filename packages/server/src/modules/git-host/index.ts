@@ -17,21 +17,21 @@ export type { RepositoryAt } from './project-port.ts'
 export type { InboundDelivery, VerifiedDelivery } from './webhooks/verify-delivery.ts'
 
 /**
- * Where the code comes from. An organisation has *connections* to git hosts, each by a *source*: an installed app, an account
- * (OAuth), or the command-line login of the machine. By them it browses *repositories*, puts *webhooks* on them, and modules
- * above get the *credential* of one repository and tell the host what became of a commit.
+ * Connections to git hosts. An organisation has *connections*, each with a *source*: an installed app, an account (OAuth), or the
+ * machine's command-line login. They are used to browse *repositories*, create *webhooks*, provide the *credential* of a
+ * repository to other modules, and set commit statuses.
  */
 export function createGitHost(deps: GitHostDeps) {
   const noted = new Map<string, number>()
   return {
     handlers: gitHostHandlers(deps),
     ...createProjectPort(deps),
-    /** Which repositories a person of that role may use: `memberRepositories` says which are for members. */
+    /** The repositories that a user of that role may use; `memberRepositories` limits members. */
     visibleTo: (viewer: Viewer) => visibilityFor(viewer, deps),
-    /** Null: signed with no secret that we know for it. */
+    /** Null: the signature matches no known secret. */
     verifyDelivery: (inbound: InboundDelivery) => verifyDelivery(inbound, deps),
     webhookSecretsFor: (provider: GitHostProvider, owner: string, repo: string) => webhookSecretsFor(provider, owner, repo, deps),
-    /** Whose app is installed on that owner's account, and not suspended there. */
+    /** Organisations with an active app installation on that owner's account. */
     organizationsWith: (provider: GitHostProvider, owner: string) => organizationsWith(deps.database.db, provider, owner),
     noteDelivery: async (webhookIds: readonly string[]) => {
       const now = nowOf(deps)
@@ -41,14 +41,14 @@ export function createGitHost(deps: GitHostDeps) {
       for (const id of due) noted.set(id, now)
       await noteDeliveries(deps.database.db, due, now)
     },
-    /** Removes what is stored of it and tells the organisations whose connection it was. */
+    /** Deletes an installation and notifies its organisations. */
     dropInstallation: (provider: GitHostProvider, installationId: number) => dropInstallation(provider, installationId, deps),
     markInstallation: (provider: GitHostProvider, installationId: number, state: 'suspended' | 'resumed') =>
       markInstallation(provider, installationId, state, deps),
   }
 }
 
-/** Beyond this many hooks that deliver, what was noted is forgotten: noting again costs a write. */
+/** Maximum size of the map; then it is cleared, which only costs a few extra writes. */
 const mostNoted = 10_000
 
 export type GitHostModule = ReturnType<typeof createGitHost>

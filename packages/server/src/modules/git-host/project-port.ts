@@ -15,12 +15,12 @@ import { createHookStates } from './webhooks/hook-states.ts'
 import { findWebhookOf, repositoryKey } from './webhooks/webhook-store.ts'
 import { deleteWebhook, isWorking, registerWebhook } from './webhooks/webhooks.ts'
 
-/** A repository as a project names it. What names none of our hosts has no connection, and every question about it no answer. */
+/** A repository as a project names it. Where it is not on a known host, there is no connection and every query returns nothing. */
 export interface RepositoryAt {
   provider: string | null
   owner: string | null
   repo: string | null
-  /** The remote that git would use. */
+  /** The remote URL for git. */
   url?: string | null
 }
 
@@ -47,11 +47,13 @@ const through = async (
     await throughSources(found.rows, deps, (access, host, row) => work(found.name, access, host, row))
 }
 
-/** An hour is the longest that a narrowed token lives; one is used again while a clone can still be finished with it. */
+/**
+ * Minimum remaining validity of a reused token, so that a clone can still finish. Tokens for one repository live at most an hour.
+ */
 const leastLeftMs = 20 * 60_000
 const mostTokens = 500
 
-/** What modules above ask about the repositories of their projects. */
+/** Repository operations for the modules above. */
 export function createProjectPort(deps: GitHostDeps) {
   const tokens = new Map<string, RepositoryToken>()
   const tokenFor =
@@ -78,7 +80,7 @@ export function createProjectPort(deps: GitHostDeps) {
     })
     return isActive
   }
-  /** The app's own webhook reports every repository that it is installed on. */
+  /** Whether the app's own webhook covers the repository: it reports every repository that it is installed on. */
   const isReportedByApp = async (organizationId: string, { provider, owner }: RepositoryAt): Promise<boolean> =>
     isGitHostProvider(provider) &&
     owner !== null &&
@@ -141,7 +143,7 @@ export function createProjectPort(deps: GitHostDeps) {
         deleteWebhook({ organizationId, provider, name, access, host }, own.hookId, deps),
       )
       await explaining(removed).catch((error: unknown) => {
-        // The hook is gone already.
+        // The webhook no longer exists.
         if (!(error instanceof Failure) || error.code !== 'not_found') throw error
       })
     },
@@ -154,7 +156,7 @@ export function createProjectPort(deps: GitHostDeps) {
 
 const isSame = (one: Secret, other: Secret): boolean => one.reveal() === other.reveal()
 
-/** Git says only that it was refused. The host itself says whether the login is gone, and then it is marked so. */
+/** Git reports only that access was denied. Asks the host whether the login is still valid; if not, it is marked as revoked. */
 const askWhetherGood = (row: GitConnectionRow, token: Secret, deps: GitHostDeps): Promise<void> =>
   throughSource(row, deps, async (access, host) => {
     if (access.kind === 'token' && isSame(access.token, token)) await host.account(access, { timeoutMs: 5_000 })
@@ -164,7 +166,7 @@ const askWhetherGood = (row: GitConnectionRow, token: Secret, deps: GitHostDeps)
 
 const givesNone: ReadonlySet<string> = new Set(['not_found', 'forbidden', 'unauthorized'])
 
-/** A token goes to the host that gave it alone, and never in the clear. */
+/** A token is sent only to the host that issued it, over the same scheme. */
 function isAtHost(url: string | null | undefined, webUrl: string): boolean {
   if (!url) return true
   const remote = URL.parse(url)

@@ -1,7 +1,7 @@
 import { levelOfRole, type Role, reaches } from '@berth/contract'
 import type { GitHostDeps } from './deps.ts'
 
-/** Whose eyes it is for. */
+/** The user for whom repositories are filtered. */
 export interface Viewer {
   organizationId: string
   role: Role
@@ -11,7 +11,7 @@ export const allVisible: IsVisible = () => true
 
 export type IsVisible = (owner: string, repo: string) => boolean
 
-/** Owners and admins see every repository; others those that the organisation allows to members. */
+/** Owners and admins see every repository; others only those that the organisation allows for members. */
 export async function visibilityFor({ organizationId, role }: Viewer, { people }: GitHostDeps): Promise<IsVisible> {
   if (reaches(levelOfRole[role], 'admin')) return allVisible
   const allowed = await people.memberRepositories(organizationId)

@@ -15,17 +15,17 @@ const day = 86_400_000
 const longestRenewalMs = 30 * day
 const deadlineMs = 5 * 60_000
 
-/** A certificate is renewed 30 days before its end, and a short-lived one in the last third of its life. */
+/** A certificate is renewed 30 days before it expires, a short-lived one in the last third of its life. */
 export const isDue = ({ issuedAt, expiresAt }: Pick<CertificateRow, 'issuedAt' | 'expiresAt'>, now: number): boolean =>
   expiresAt - now <= Math.min(longestRenewalMs, (expiresAt - issuedAt) / 3)
 
-/** Orders of one name one after another; a second one that was already asked for adds nothing. */
+/** Job keys: orders of one host name run one after the other, and a second queued one is dropped. */
 export const orderKeys = (hostname: string) => ({
   uniqueKey: `${certifyKind.kind}:${hostname}`,
   groupKey: `${certifyKind.kind}:${hostname}`,
 })
 
-/** Gets a certificate for one domain. The authority's own words are shown when it refuses. */
+/** Gets a certificate for one domain. If the authority refuses, its own message is shown. */
 export const certifyJob = (deps: EdgeDeps, edge: EdgeSync) =>
   job<{ hostname: string }, unknown>(certifyKind, {
     deadlineMs,
@@ -37,11 +37,11 @@ export const certifyJob = (deps: EdgeDeps, edge: EdgeSync) =>
       const domain = await servingAt(db, hostname, deps.settings)
       if (!domain || deps.settings.edgeTlsPort === null) return
       try {
-        // An attempt that died may have left a good one.
+        // An interrupted attempt may have stored a valid certificate.
         if (!(await findGood(hostname, deps))) await order(hostname, deps, edge, abort)
         await transitionTls(db, [domain.id], 'active')
       } catch (error) {
-        // Whoever stopped the work, the order comes up again; only a deadline is the authority's doing.
+        // An aborted job runs again. Only a deadline counts as a failure of the authority.
         if (error instanceof JobAborted && error.reason !== 'deadline') throw error
         const isFinal = error instanceof OrderRefused || isLastAttempt
         await keepFailure(hostname, wordsOf(error), isFinal, deps)
@@ -61,7 +61,7 @@ async function findGood(hostname: string, deps: EdgeDeps): Promise<boolean> {
   return known !== undefined && !isDue(known, nowOf(deps))
 }
 
-/** One that has not ended and that can be served. */
+/** A certificate that has not expired and is readable. */
 async function findInUse(db: Db, hostname: string, deps: EdgeDeps): Promise<CertificateRow | undefined> {
   const known = await db
     .selectFrom('certificates')
@@ -87,7 +87,7 @@ async function order(hostname: string, deps: EdgeDeps, edge: EdgeSync, abort: Ab
     expiresAt: expiresAt.getTime(),
     issuedAt: nowOf(deps),
   }
-  // It would take the place of one that can be used, and be ordered again without end.
+  // An unusable certificate must not replace a usable one; it would also be ordered again and again.
   const opened = openCertificate(row, deps.secretBox)
   if ('problem' in opened) throw new OrderRefused(opened.problem)
   await deps.database.transaction(async ({ db }) => {
@@ -115,7 +115,7 @@ const challengeBoard = ({ database: { db }, ...deps }: EdgeDeps, edge: EdgeSync)
   },
 })
 
-/** One account a directory, made once; whoever is second takes the first one's. */
+/** The ACME account of a directory, created once; of two concurrent callers, both use the first one's. */
 async function ourAccount({ database: { db }, secretBox, acme, settings }: EdgeDeps) {
   const directoryUrl = settings.acmeDirectory
   const place = sealedFor.acmeAccountKey(directoryUrl)
@@ -132,7 +132,9 @@ async function ourAccount({ database: { db }, secretBox, acme, settings }: EdgeD
 
 const notRenewed = 'Not renewed: '
 
-/** A certificate that is still good stays in use. What was told once is not told again at the next try an hour later. */
+/**
+ * Records a failed order. A certificate that is still valid stays in use. A failure is announced once, not at each hourly attempt.
+ */
 async function keepFailure(hostname: string, words: string, isFinal: boolean, deps: EdgeDeps): Promise<void> {
   const { database, settings } = deps
   await database.transaction(async ({ db, announce }) => {

@@ -15,9 +15,9 @@ export interface EdgeDeps {
   driver: EdgeDriver
   acme: Acme
   logStore: LogStore
-  /** What deployments have to serve: what each environment is doing, and the instances that requests go to. */
+  /** Live environments, and the instances that may receive requests. */
   served(): Promise<{ live: LiveEnvironmentRow[]; instances: InstanceRow[] }>
-  /** Where deliveries of git hosts that come to a project's host name go; null while nothing listens there. */
+  /** Control plane address for git host deliveries to a project's host name; null while it does not listen. */
   control(): { host: string; port: number; key: string } | null
   settings: {
     mode: 'self-hosted' | 'cloud'

@@ -13,8 +13,8 @@ import { TrafficKeeper } from './traffic-keeper.ts'
 export type { EdgeDeps } from './deps.ts'
 
 /**
- * What is served where. The *edge* is a process of its own; this module makes its *table* from the database, hands it over
- * at every change, gets *certificates* for custom domains, and takes in what the edge saw: requests, and hits of rules.
+ * Routing. The *edge* is a separate process; this module computes its *table* from the database, sends it on every change, gets
+ * *certificates* for custom domains, and stores the edge's request records and rule hit counts.
  */
 export function createEdge(deps: EdgeDeps) {
   const { driver, settings, log } = deps
@@ -36,7 +36,7 @@ export function createEdge(deps: EdgeDeps) {
 
   return {
     jobs: [certifyJob(deps, edge), renewJob(deps, edge)],
-    /** What the projects module asks about its routes. */
+    /** Route operations for the projects module. */
     routes: {
       routeStatus: (hostname, domain) => statusIn(edge.state, hostname, domain, settings),
       revision: () => edge.state,
@@ -46,7 +46,7 @@ export function createEdge(deps: EdgeDeps) {
       },
       ports,
     } satisfies EdgeRoutes as EdgeRoutes,
-    /** What a deployment asks for. */
+    /** Edge operations for deployments. */
     switch: {
       async sync() {
         const { refused } = await edge.sync()
@@ -57,7 +57,7 @@ export function createEdge(deps: EdgeDeps) {
       activity: () => driver.activity(),
       ports,
     },
-    /** Certificates in use that end by then. */
+    /** Certificates in use that expire by then. */
     expiring: (until: Date) => expiringCertificates(until, deps),
     onWake: (listener: (projectId: string) => void) => endings.push(driver.onWake((projectId) => listener(projectId))),
     async start(): Promise<EdgeListening> {

@@ -8,7 +8,10 @@ export const renewKind: JobKind<Record<string, never>> = { kind: 'edge.renew' }
 
 const day = 86_400_000
 
-/** Asks for what is missing or was refused, renews what ends soon, and forgets what no domain wants. Its pace is the pace of the tries. */
+/**
+ * Orders missing and failed certificates, renews those that expire soon, and deletes those without a domain. Its interval is also
+ * the retry interval.
+ */
 export const renewJob = (deps: EdgeDeps, edge: EdgeSync) =>
   job<Record<string, never>, unknown>(renewKind.kind, {
     deadlineMs: 5 * 60_000,
@@ -34,7 +37,7 @@ export const renewJob = (deps: EdgeDeps, edge: EdgeSync) =>
     },
   })
 
-/** Domains that are served and that nothing was ever asked for, or whose asking was lost with a process that died. */
+/** Orders certificates for served domains that have none requested yet, or whose order was lost when a process died. */
 export async function askForNew({ database, settings }: EdgeDeps): Promise<void> {
   if (settings.edgeTlsPort === null) return
   const { serving } = await judgeAll(database.db, settings)
@@ -48,10 +51,10 @@ export async function askForNew({ database, settings }: EdgeDeps): Promise<void>
   })
 }
 
-/** One that breaks again so soon is not ordered at once again, but with the next look for what is due. */
+/** A certificate that becomes unusable sooner than this after its issue is not replaced at once, but by the next renewal run. */
 const settlesMs = 3_600_000
 
-/** Certificates that cannot be served are ordered anew at once. The broken one stays until then: its key may come back. */
+/** Orders unusable certificates again at once. The broken one stays until then, as its key may become readable again. */
 export async function replaceUnusable(unusable: ReadonlyMap<string, string>, deps: EdgeDeps): Promise<void> {
   if (deps.settings.edgeTlsPort === null || unusable.size === 0) return
   await deps.database.transaction(async ({ db, enqueue }) => {
@@ -62,21 +65,21 @@ export async function replaceUnusable(unusable: ReadonlyMap<string, string>, dep
       .execute()
     const settled = new Set(old.map(({ hostname }) => hostname).filter((hostname) => unusable.has(hostname)))
     if (settled.size === 0) return
-    // What an order could not mend is `error`, and comes with the next look for what is due.
+    // Domains in `error` are left to the next renewal run.
     for (const { hostname, projectId, tls } of (await judgeAll(db, deps.settings)).serving)
       if (tls === 'active' && settled.has(hostname))
         await enqueue(certifyKind.of({ projectId }), { hostname }, orderKeys(hostname))
   })
 }
 
-/** Somebody says that the reason is gone: each failed order of the project is placed again now, whatever else is waiting. */
+/** Repeats the project's failed orders now, because a user reports that the cause is fixed. */
 export async function askAgain(projectId: string, { database, settings }: EdgeDeps): Promise<void> {
   if (settings.edgeTlsPort === null) return
   await database.transaction(async ({ db, enqueue }) => {
     const { serving } = await judgeAll(db, settings)
     for (const { id, hostname, tls } of serving.filter((domain) => domain.projectId === projectId)) {
       if (tls === 'error') await transitionTls(db, [id], 'pending')
-      // A key of its own: the order that is waiting for its next try, or just failing, must not stand for this one.
+      // A separate key, so that an order which waits for its retry, or is failing, does not suppress this one.
       const { uniqueKey, groupKey } = orderKeys(hostname)
       await enqueue(certifyKind.of({ projectId }), { hostname }, { uniqueKey: `${uniqueKey}:again`, groupKey })
     }

@@ -6,15 +6,15 @@ import { edgeTable, type TableFacts } from './table.ts'
 import { UsableCertificates } from './usable-certificates.ts'
 
 export interface EdgeState {
-  /** Why the last try did not work, in words. */
+  /** Why the last sync failed; null if it succeeded. */
   readonly problem: string | null
-  /** Host names that are in force. */
+  /** Host names that the edge serves. */
   readonly hostnames: ReadonlySet<string>
-  /** Claims of host names that are not served, by id, with what they lack. */
+  /** Domains that are not served, by id, with what they lack. */
   readonly waiting: ReadonlyMap<string, string>
-  /** Host names that are not as the database wants them, with why; all others are. */
+  /** Host names that do not match the database, with the reason. */
   readonly refused: ReadonlyMap<string, string>
-  /** Certificates that are not in use, with why. */
+  /** Certificates that are not in use, with the reason. */
   readonly uncertified: ReadonlyMap<string, string>
 }
 
@@ -22,8 +22,8 @@ const againAfterMs = 1_000
 const againAtMostMs = 30_000
 
 /**
- * Hands what the database says to the edge. Calls that come while one is under way share the next one. What was not taken
- * is tried again until it is, also when whoever asked has given up.
+ * Sends the routes in the database to the edge. Calls during a running sync share the next one. A failed sync is retried until it
+ * succeeds, even if its caller has timed out.
  */
 export class EdgeSync {
   readonly #deps: EdgeDeps
@@ -42,19 +42,22 @@ export class EdgeSync {
     uncertified: new Map(),
   })
 
-  /** `onUnusable` is told of certificates that are not served, after each try that finds any. */
+  /** `onUnusable` is called with the unusable certificates after each sync that finds any. */
   constructor(deps: EdgeDeps, onUnusable: (certificates: ReadonlyMap<string, string>) => void) {
     this.#deps = deps
     this.#onUnusable = onUnusable
     this.#certificates = new UsableCertificates(deps.secretBox)
   }
 
-  /** A new one after each try. */
+  /** A new object after each sync. */
   get state(): EdgeState {
     return this.#state
   }
 
-  /** Resolves when what was in the database at the time of the call is in force, but for what the state says is not. */
+  /**
+   * Resolves when the database state at the time of the call is active at the edge, except where the returned state says
+   * otherwise.
+   */
   sync(): Promise<EdgeState> {
     if (!this.#running) {
       this.#running = this.#apply().finally(() => {
@@ -114,7 +117,7 @@ async function readFacts({ database, settings, served, ...deps }: EdgeDeps, cert
     served(),
     judgeAll(db, settings),
   ])
-  // One that has ended is no reason to send anybody to https.
+  // An expired certificate must not cause a redirect to https.
   const rows = await db.selectFrom('certificates').selectAll().where('expiresAt', '>', nowOf(deps)).execute()
   const { usable, problems } = await certificates.of(rows)
   const facts: TableFacts = {

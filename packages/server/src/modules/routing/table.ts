@@ -4,7 +4,7 @@ import type { DomainRow, ProjectRow, RouteRuleRow } from '../../platform/db/tabl
 import type { ListenerOwner } from '../../platform/listener/listener-owner.ts'
 import { environmentHostname, routesLeft, serviceHostname } from '../projects/index.ts'
 
-/** Everything that decides what the edge serves. */
+/** The rows from which the routing table is computed. */
 export interface TableFacts {
   version: number
   baseDomain: string
@@ -12,9 +12,9 @@ export interface TableFacts {
   live: readonly LiveEnvironmentRow[]
   /** Restores and moves that have stopped a project. */
   pauses: readonly { projectId: string; kind: 'restore' | 'move' }[]
-  /** Running, and exposed or with an address of their own. */
+  /** Running instances that are exposed or have a service route. */
   instances: readonly InstanceRow[]
-  /** Those that are served. */
+  /** The domains that are served. */
   domains: readonly DomainRow[]
   rules: readonly RouteRuleRow[]
   certificates: Record<string, { cert: string; key: string }>
@@ -24,10 +24,7 @@ export interface TableFacts {
   control: { host: string; port: number; key: string } | null
 }
 
-/**
- * The whole table, from rows alone: what the database says is what is served. A project whose rows cannot be read is left
- * out, and stops nobody else.
- */
+/** Computes the whole table from rows. A project whose rows cannot be read is left out and does not affect the others. */
 export function edgeTable(facts: TableFacts): { table: EdgeTable; unreadable: Map<string, string> } {
   const hosts: Record<string, EdgeHost> = {}
   const unreadable = new Map<string, string>()
@@ -67,7 +64,10 @@ export function edgeTable(facts: TableFacts): { table: EdgeTable; unreadable: Ma
   return { table: { version, hosts, ...rest }, unreadable }
 }
 
-/** Also where nothing was deployed yet: the first push is to arrive, too. A name that is another's by now takes nothing. */
+/**
+ * Host names that accept git host deliveries, even before the first deployment, so that the first push arrives. A host name that
+ * another project has by now is skipped.
+ */
 function deliveriesOf(
   { projects, baseDomain, control }: TableFacts,
   domainsOf: ReadonlyMap<string, readonly DomainRow[]>,
@@ -90,7 +90,7 @@ interface EnvironmentFacts {
   pause: 'restore' | 'move' | undefined
 }
 
-/** What is behind each host name of an environment, of which the first is its own. */
+/** The target of each host name of an environment; its own host name comes first. */
 function targetsOf(
   project: TableFacts['projects'][number],
   live: LiveEnvironmentRow,
@@ -105,7 +105,7 @@ function targetsOf(
       service,
     ],
   )
-  // An environment that was made later has the name.
+  // An environment created later took the host name.
   const left = services.filter(([hostname]) => !ownNames.has(hostname))
   return [...names.map((hostname): HostTarget => [hostname, target, exposed[0]?.service || null]), ...left]
 }
@@ -118,7 +118,7 @@ const routesOf = ({ serviceRoutes }: LiveEnvironmentRow): ServiceRoute[] =>
 const exposedIn = ({ deploymentId }: LiveEnvironmentRow, instances: readonly InstanceRow[]) =>
   instances.filter((one) => one.exposed === 1 && one.deploymentId === deploymentId)
 
-/** A service that stays from one version to the next is the older one's until that has gone. */
+/** Instances of a service. A service that is kept for the next deployment belongs to the older one until that is retired. */
 function serviceIn({ deploymentId }: LiveEnvironmentRow, service: string, instances: readonly InstanceRow[]): InstanceRow[] {
   const all = instances.filter((one) => one.service === service)
   const own = all.filter((one) => one.deploymentId === deploymentId)
@@ -137,14 +137,14 @@ function targetOf(
   if (live.state === 'stopped') return { kind: 'paused', projectId, reason: pause ?? 'start' }
   if (live.state === 'sleeping' || live.state === 'waking') return { kind: 'sleeping', projectId }
   if (live.staticFolder) return { kind: 'static', projectId, deploymentId, folder: live.staticFolder, spa: isSinglePage(project) }
-  // One that is being restarted is nowhere for a moment; that is no answer, and no failed deployment.
+  // A restarting instance has no address for a moment; that is not a failed deployment.
   const upstreams = instances.flatMap(({ id, host, port, listener }) =>
     host && port ? [{ id, host, port, ...(listener ? { listener: JSON.parse(listener) as ListenerOwner } : {}) }] : [],
   )
   return instances.length > 0 ? { kind: 'upstreams', projectId, deploymentId, upstreams } : { kind: 'failed', projectId }
 }
 
-/** Frameworks whose build is one page that routes in the browser. */
+/** Frameworks that build a single-page app with client-side routing. */
 const singlePage = new Set(['vite', 'create-react-app', 'angular', 'vue-cli'])
 const isSinglePage = ({ framework }: Pick<ProjectRow, 'framework'>) => framework !== null && singlePage.has(framework)
 

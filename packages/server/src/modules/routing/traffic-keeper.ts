@@ -3,8 +3,8 @@ import { keepTraffic } from '../projects/index.ts'
 import type { EdgeDeps } from './deps.ts'
 
 /**
- * Writes down what the edge counted. One write at a time: what comes meanwhile waits, and of a minute that came twice the later one
- * counts. What could not be written is tried again with the next.
+ * Stores the traffic counts of the edge. One write at a time; newer counts of the same minute replace older ones. A failed write
+ * is retried with the next.
  */
 export class TrafficKeeper {
   readonly #deps: EdgeDeps
@@ -25,7 +25,7 @@ export class TrafficKeeper {
     })
   }
 
-  /** After the edge has told the last. */
+  /** Call after the edge has sent its last counts. */
   async stop(): Promise<void> {
     this.#end()
     await this.#writing
@@ -55,5 +55,5 @@ export class TrafficKeeper {
   }
 }
 
-/** While the database is away; then the oldest go. */
+/** Limit while the database is unreachable; the oldest counts are dropped first. */
 const waitingAtMost = 10_000

@@ -9,7 +9,7 @@ type Row = Pick<CertificateRow, 'hostname' | 'certificate' | 'privateKey'>
 type Found = { pair: EdgeCertificate } | { problem: string }
 type Opened = { row: Row } & Found
 
-/** A certificate with its key in the clear, or why it cannot be used. */
+/** A certificate with its decrypted key, or the reason why it cannot be used. */
 export function openCertificate(row: Row, secretBox: SecretBox): Found {
   try {
     const { hostname, certificate: cert } = row
@@ -18,20 +18,20 @@ export function openCertificate(row: Row, secretBox: SecretBox): Found {
       return { problem: 'The certificate cannot be used: its private key is another one’s' }
     return { pair: { cert, key } }
   } catch {
-    // The cause may quote what it could not read.
+    // The error may quote the unreadable content.
     return { problem: 'The certificate cannot be used: it or its private key cannot be read' }
   }
 }
 
 export interface Certificates {
   usable: Record<string, EdgeCertificate>
-  /** By host name, in words. */
+  /** Problems by host name. */
   problems: Map<string, string>
 }
 
 const opensATurn = 50
 
-/** Opens and looks at each certificate once. One that cannot be used is the matter of its name alone. */
+/** Decrypts and checks each certificate once. An unusable one affects only its host name. */
 export class UsableCertificates {
   readonly #secretBox: SecretBox
   #known = new Map<string, Opened>()
@@ -48,7 +48,7 @@ export class UsableCertificates {
     for (const row of rows) {
       const before = known.get(row.hostname)
       const isSame = before?.row.certificate === row.certificate && before.row.privateKey === row.privateKey
-      // Thousands of new ones, as after a start, must not stop everything else meanwhile.
+      // Yields regularly, because after a start thousands may be new.
       if (!isSame && ++opens % opensATurn === 0) await turn()
       const opened = before && isSame ? before : { row, ...openCertificate(row, this.#secretBox) }
       this.#known.set(row.hostname, opened)

@@ -30,7 +30,7 @@ function contextPath(context: string, place: Place): string | null {
   return null
 }
 
-/** The file's path counts from the context, unlike every other path. */
+/** Path of the Dockerfile. Unlike every other path, it is relative to the build context. */
 function dockerfilePath(context: string, dockerfile: string, place: Place): string | null {
   const reading = { ...place.reading, directory: context }
   return projectPath(dockerfile, 'the Dockerfile', { ...place, reading })
@@ -48,7 +48,7 @@ function readArgs(value: unknown, place: Place): Record<string, string> {
 
 const known = ['context', 'dockerfile', 'dockerfile_inline', 'args', 'target']
 
-/** What a build may ask for beyond its files. */
+/** Build settings that would give the build access to the host. */
 const escapes: Record<string, (value: unknown, place: Place) => void> = {
   privileged: (value, place) => mayBeOn(value) && refuse(place, 'a privileged build owns the machine'),
   entitlements: (value, place) => mayBeOn(value) && refuse(place, 'a build gets no entitlements of the host'),
@@ -65,7 +65,7 @@ const escapes: Record<string, (value: unknown, place: Place) => void> = {
   },
 }
 
-/** Where layers come from and go to, and how the image is called. */
+/** Settings for caching and for naming the image. */
 const withoutEffect = ['cache_from', 'cache_to', 'no_cache', 'pull', 'tags', 'labels', 'platforms', 'provenance', 'sbom']
 
 const reasons: Record<string, string> = {

@@ -2,19 +2,19 @@ import { expect } from 'vitest'
 import type { ComposeService } from './model.ts'
 import { type ReadComposeOptions, readCompose } from './read-compose.ts'
 
-/** What the tests of this folder read their files with. */
+/** Helpers for the tests of this folder. */
 
 export const read = (text: string, options: Partial<ReadComposeOptions> = {}) =>
   readCompose(text, { folder: '/srv/shop', ...options })
 
-/** A file with one service `web` of these fields, two spaces in. */
+/** A file with one service `web` of these fields. */
 export const web = (fields: string, options: Partial<ReadComposeOptions> = {}, rest = '') => {
   const lines = fields.trim().split('\n')
   const file = read(`services:\n  web:\n    image: nginx\n${lines.map((line) => `    ${line}`).join('\n')}\n${rest}`, options)
   return { ...file, web: file.services[0]! }
 }
 
-/** What a construct gives on its own, with nothing to say about it. */
+/** Asserts that the fields give this service, without warnings, refusals or missing variables. */
 export const gives = (fields: string, expected: Partial<ComposeService>, options: Partial<ReadComposeOptions> = {}) => {
   const file = web(fields, options)
   expect(file.web).toMatchObject(expected)

@@ -1,20 +1,20 @@
 import { parseEnv } from 'node:util'
 import { interpolate } from './interpolate.ts'
 
-/** As text of a whole file; a longer one is refused. */
+/** Maximum size of an env file. */
 const longestEnvFile = 256 * 1024
-/** Of all values once their variables are filled in. */
+/** Maximum total length of the values after interpolation. */
 const longestValues = 1024 ** 2
 
 /**
- * The variables of an env file. As in Compose a value may name those above it and those that are known from elsewhere, which come first;
- * in single quotes a dollar is a dollar.
+ * The variables of an env file. As in Compose, a value may reference earlier variables and `known` ones, which take precedence; in
+ * single quotes a dollar is literal.
  */
 export function readEnvFile(text: string, known: Readonly<Record<string, string>> = {}): Record<string, string> {
   const whole = text.slice(0, longestEnvFile)
   const lines = [...whole.matchAll(/^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*('?)/gm)]
   const literal = new Set(lines.flatMap(([, name, quote]) => (quote ? [name] : [])))
-  // The parser sorts the names; a value knows those that are above it.
+  // The parser sorts the names, but a value may only reference earlier ones.
   const places = new Map(lines.map(({ 1: name = '', index }) => [name, index]))
   const parsed = Object.entries(parseEnv(whole) as Record<string, string>)
   parsed.sort(([left], [right]) => (places.get(left) ?? 0) - (places.get(right) ?? 0))

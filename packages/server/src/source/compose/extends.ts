@@ -4,7 +4,7 @@ import { isMapping, plainText, textAt } from './values.ts'
 
 type Services = Record<string, unknown>
 
-/** Each service with what it extends already merged into it, as long as that is in the same file. */
+/** Resolves `extends` within one file: each service with its base merged into it. */
 export function resolveExtends(services: Services, place: Place): Services {
   const done = new Map<string, unknown>()
   const budget = { nodes: maxMerged }
@@ -25,10 +25,10 @@ interface Merging {
   budget: { nodes: number }
 }
 
-/** Of all fields and items that are merged: many small services may extend one that is large. */
+/** Limit of merged fields and items over all services: many small services may extend a large one. */
 export const maxMerged = 100_000
 
-/** Longer than anyone chains, and short enough for the stack. */
+/** Longer than any real chain, and short enough for the stack. */
 const maxChain = 20
 
 function resolveOne(name: string, services: Services, chain: string[], merging: Merging, place: Place): unknown {
@@ -44,7 +44,7 @@ function resolveOne(name: string, services: Services, chain: string[], merging: 
     if (base !== null && mayExtend(base, services, [...chain, name], at))
       merged = merge(resolveOne(base, services, [...chain, name], merging, place), own, budget)
   }
-  // A service of a circle is settled by the call that opened the circle.
+  // A service of a cycle is settled by the call that started the cycle.
   if (!done.has(name)) done.set(name, merged)
   return done.get(name)
 }
@@ -67,10 +67,10 @@ function baseName(value: unknown, place: Place): string | null {
   return null
 }
 
-/** A command says all; other lists add up. */
+/** Lists that are replaced; all other lists are appended. */
 const replaced = new Set(['command', 'entrypoint', 'test'])
 
-/** `own` over `base`, as Compose does for what extends and for a second file. */
+/** Merges `own` over `base`, as Compose does for `extends` and override files. */
 export function merge(base: unknown, own: unknown, budget: Merging['budget'], key = ''): unknown {
   budget.nodes -= 1 + sizeOf(base)
   if (budget.nodes < 0) throw new TooMuch()
@@ -85,7 +85,7 @@ export function merge(base: unknown, own: unknown, budget: Merging['budget'], ke
   )
 }
 
-/** All of it: what is shared by reference here is read once for each service. */
+/** Size of the whole value: a part that is shared by reference is read once per service. */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return 1 + value.length / 100
   if (typeof value !== 'object' || value === null) return 1
@@ -96,7 +96,7 @@ function sizeOf(value: unknown): number {
 
 const hasPairs = (key: string) => ['environment', 'labels', 'args', 'depends_on', 'networks'].includes(key)
 
-/** The same thing may be a list in one service and a mapping in the other. */
+/** A field may be a list in one service and a mapping in the other. */
 function mappingOf(value: unknown, key: string): Services | null {
   if (isMapping(value)) return value
   if (!Array.isArray(value) || !hasPairs(key)) return null

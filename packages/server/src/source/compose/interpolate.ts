@@ -1,15 +1,15 @@
 export interface Interpolation {
   value: string
-  /** Every variable that the text refers to, with or without a value. */
+  /** Every variable that the text references, with or without a value. */
   named: string[]
-  /** Variables used plainly that have no value: each became an empty text. */
+  /** Variables without a value or default: each was replaced by an empty text. */
   unset: string[]
   missing: { variable: string; message: string }[]
-  /** What looks like a variable and is none; it is left as written. */
+  /** Invalid references, left as written. */
   malformed: string[]
 }
 
-/** Compose's own substitution: `$NAME`, `${NAME}`, `:-` `-` `:?` `?` `:+` `+` with nested defaults, and `$$` for a dollar. */
+/** Compose's interpolation: `$NAME`, `${NAME}`, `:-` `-` `:?` `?` `:+` `+` with nested defaults, and `$$` for a dollar. */
 export function interpolate(text: string, env: Readonly<Record<string, string>>, maxLength = 1024 ** 2): Interpolation {
   const found: Work = { value: '', named: [], unset: [], missing: [], malformed: [], left: maxLength }
   if (!text.includes('$')) return { value: text, named: [], unset: [], missing: [], malformed: [] }
@@ -18,7 +18,7 @@ export function interpolate(text: string, env: Readonly<Record<string, string>>,
   return { value, named, unset, missing, malformed }
 }
 
-/** A long value that is named often would be of any size. */
+/** `left` limits the output: a long value that is referenced often could reach any size. */
 interface Work extends Interpolation {
   left: number
 }
@@ -31,7 +31,7 @@ function take(value: string, found: Work): string {
 
 const plainName = /\$([A-Za-z_][A-Za-z0-9_]*)/y
 const braced = /^([A-Za-z_][A-Za-z0-9_]*)(?:(:?[-?+])([\s\S]*))?$/
-/** Deeper than anyone writes by hand, and shallow enough for the stack. */
+/** Deeper than any real file, and shallow enough for the stack. */
 const maxDepth = 10
 
 function substitute(text: string, env: Readonly<Record<string, string>>, found: Work, depth: number): string {
@@ -53,7 +53,7 @@ function substitute(text: string, env: Readonly<Record<string, string>>, found: 
   }
 }
 
-/** The whole of what starts with the dollar at `start`. */
+/** The reference that starts with the dollar at `start`. */
 function pieceAt(text: string, start: number): string {
   if (text[start + 1] === '$') return '$$'
   if (text[start + 1] === '{') return text.slice(start, closingBrace(text, start + 2))
@@ -80,7 +80,7 @@ function resolve(piece: string, env: Readonly<Record<string, string>>, found: Wo
   if (!operator) return plainValue(name!, env, found)
   found.named.push(name!)
   const value = Object.hasOwn(env, name!) ? env[name!] : undefined
-  // With a colon, an empty value counts as none.
+  // With a colon, an empty value counts as unset.
   const given = operator.startsWith(':') ? Boolean(value) : value !== undefined
   if (operator.endsWith('+')) return given ? substitute(word, env, found, depth + 1) : ''
   if (given) return take(value!, found)

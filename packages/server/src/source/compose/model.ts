@@ -1,6 +1,6 @@
 import type { UlimitName } from '@berth/contract'
 
-/** Something said about one place of a Compose file; `path` is dotted: `services.web.volumes.0`. */
+/** A problem in a Compose file; `path` is dotted: `services.web.volumes.0`. */
 export interface Problem {
   path: string
   message: string
@@ -8,15 +8,17 @@ export interface Problem {
 
 export interface ComposeFile {
   name: string | null
-  /** Holds nothing of what was refused: running it anyway could not reach outside the project. */
+  /** Services without the refused settings, so that running them could not reach outside the project. */
   services: ComposeService[]
   volumes: ComposeVolume[]
   networks: ComposeNetwork[]
-  /** Variables that the file demands with `${NAME:?why}` and that were not given. */
+  /** Required variables (`${NAME:?why}`) that are not set. */
   missing: MissingVariable[]
-  /** Differences that leave what runs as it is, such as a name on the host. */
+  /** Differences that do not change the running program, such as a name on the host. */
   warnings: Problem[]
-  /** Settings that keep the file from being run: they would reach outside the project, or what runs would not be what the file says. */
+  /**
+   * Settings that prevent the file from being run: they would reach outside the project, or the result would differ from the file.
+   */
   refused: Problem[]
 }
 
@@ -27,7 +29,7 @@ export interface ComposeService {
   command: ComposeCommand | null
   entrypoint: ComposeCommand | null
   environment: Record<string, string>
-  /** Variables that the service refers to, wherever in it. */
+  /** Variables that any field of the service references. */
   variables: string[]
   envFiles: ComposeEnvFile[]
   ports: ComposePort[]
@@ -43,19 +45,19 @@ export interface ComposeService {
   replicas: number | null
   /** Empty: the default network. */
   networks: { name: string; aliases: string[] }[]
-  /** `none`: no network at all; `bridge`: one where no service has a name. */
+  /** `none`: no network; `bridge`: a network without service names. */
   networkMode: 'none' | 'bridge' | null
   containerName: string | null
-  /** Other names that this service knows a service by. */
+  /** Other names under which this service reaches another one. */
   linkAliases: { service: string; alias: string }[]
-  /** Services whose mounts it has as well. */
+  /** Services whose mounts it also gets. */
   volumesFrom: { service: string; readOnly: boolean }[]
-  /** Files whose content is in the file itself or in a variable. */
+  /** Files whose content is in the Compose file or in a variable. */
   files: ComposeInlineFile[]
-  /** Files of the machine that tell its time zone. */
+  /** Host files for the time zone. */
   timeFiles: string[]
   labels: Record<string, string>
-  /** Compose starts a service that has profiles only when one of them is asked for. */
+  /** Compose starts a service with profiles only when one of them is enabled. */
   profiles: string[]
   user: string | null
   workingDir: string | null
@@ -76,7 +78,7 @@ export interface ComposeService {
   cpuQuota: number | null
   readOnly: boolean
   shmMb: number | null
-  /** Names that the service is also reached by are with its networks. */
+  /** Extra host entries; network aliases are in `networks`. */
   extraHosts: { name: string; address: string }[]
   ulimits: { name: UlimitName; soft: number; hard: number }[]
   sysctls: Record<string, string>
@@ -93,7 +95,7 @@ export interface ComposeInlineFile {
   gid: number
 }
 
-/** Every path of the model is relative to the project's root and stays below it. */
+/** Build settings. Every path of the model is relative to the project's root and stays below it. */
 export interface ComposeBuild {
   context: string
   dockerfile: string | null
@@ -102,7 +104,7 @@ export interface ComposeBuild {
   target: string | null
 }
 
-/** Compose splits a `shell` line into words by shell quoting; it does not hand the line to a shell. */
+/** Compose splits a `shell` line into words by shell quoting; it does not run a shell. */
 export type ComposeCommand = { kind: 'exec'; argv: string[] } | { kind: 'shell'; line: string }
 
 export interface ComposeEnvFile {
@@ -114,7 +116,7 @@ export type ComposeProtocol = 'tcp' | 'udp' | 'sctp'
 
 export interface ComposePort {
   hostIp: string | null
-  /** `null`: any free port of the host. */
+  /** `null`: any free host port. */
   published: number | null
   target: number
   protocol: ComposeProtocol
@@ -126,7 +128,7 @@ export interface ComposeMount {
   source: string | null
   target: string
   readOnly: boolean
-  /** Only a tmpfs has these. */
+  /** Set only for a tmpfs. */
   sizeMb?: number
   options?: string[]
 }
@@ -138,7 +140,7 @@ export interface ComposeDependency {
 }
 
 export interface ComposeHealthcheck {
-  /** `none` switches the image's own check off; `null` keeps the image's test. */
+  /** `none` disables the image's own check; `null` keeps the image's test. */
   test: ComposeCommand | { kind: 'none' } | null
   intervalSeconds: number | null
   timeoutSeconds: number | null
@@ -154,7 +156,7 @@ export interface ComposeRestart {
 
 export interface ComposeVolume {
   name: string
-  /** The name on the host that the file asks for. It may belong to somebody else: never mount by it unchecked. */
+  /** The volume name on the host that the file requests. It may belong to another project: never mount it unchecked. */
   hostName: string | null
   external: boolean
   labels: Record<string, string>

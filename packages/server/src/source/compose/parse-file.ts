@@ -4,20 +4,20 @@ import { interpolate } from './interpolate.ts'
 import { type Place, refuse, warn, within } from './place.ts'
 import { isMapping } from './values.ts'
 
-/** Several times the largest file seen in the wild; the parser's worst cases stay below a second. */
+/** Several times the largest known file; the parser's worst cases stay below a second. */
 const maxBytes = 128 * 1024
 const maxAliases = 500
 const maxNodes = 50_000
 const maxDepth = 50
-/** Of all texts once their variables are filled in. */
+/** Maximum total length of all texts after interpolation. */
 const maxLength = 2 * 1024 ** 2
 
-/** The file as plain values with its variables filled in, or `null` with a refusal when there is no telling what it says. */
+/** Parses a file to plain values with interpolated variables; `null` with a refusal when it cannot be parsed. */
 export function parseFile(text: string, root: Place, path?: string): Record<string, unknown> | null {
   if (Buffer.byteLength(text) > maxBytes) return giveUp(root, `is larger than ${maxBytes / 1024} KiB`)
   try {
     const lines = new LineCounter()
-    // The parser's own check for keys given twice takes quadratic time, so it is done below.
+    // The parser's own check for duplicate keys takes quadratic time, so the check is below.
     const document = parseDocument(text, {
       merge: true,
       uniqueKeys: false,
@@ -48,11 +48,11 @@ function giveUp(root: Place, reason: string): null {
 
 const firstLine = (message: string) => message.split('\n', 1)[0]!
 
-/** `1.10`, `0440` and ids beyond 2^53 mean what they look like, not what a number would make of them. */
+/** Keeps scalars as written: `1.10`, `0440` and ids above 2^53 must not become numbers. */
 function keepScalarsAsWritten(document: Document.Parsed, lines: LineCounter, root: Place): void {
   visit(document, {
     Scalar(_, node) {
-      // What takes the place of a value is no text: the word `null` behind it is not the program's name.
+      // `!reset` stands for no value: the text `null` after it is not a value.
       if (node.tag === '!reset') node.value = null
       if (['number', 'bigint', 'boolean'].includes(typeof node.value) && node.source !== undefined) node.value = node.source
     },
@@ -69,7 +69,7 @@ function keepScalarsAsWritten(document: Document.Parsed, lines: LineCounter, roo
   })
 }
 
-/** Fields that come through an alias have the line of the alias. A later file is laid over the earlier ones. */
+/** Records the line of each field. A field from an alias has the line of the alias. A later file overrides earlier ones. */
 function noteLines(node: unknown, file: string, counter: LineCounter, root: Place, path = ''): void {
   const note = (key: string, at: number | undefined, value: unknown) => {
     const inner = path === '' ? key : `${path}.${key}`
@@ -84,11 +84,11 @@ function noteLines(node: unknown, file: string, counter: LineCounter, root: Plac
 interface Count {
   nodes: number
   length: number
-  /** Variables that the current service refers to. */
+  /** Variables that the current service references. */
   named: Set<string>
 }
 
-/** Walks what aliases have made a graph, so the number of nodes and the depth are bounded. */
+/** Interpolates all texts. Aliases make the values a graph, so the number of nodes and the depth are limited. */
 function fillIn(value: unknown, place: Place, count: Count, depth: number): unknown {
   if (++count.nodes > maxNodes || depth > maxDepth) throw new Error('it is too large or too deep once its aliases are followed')
   if (typeof value === 'string') return fillInText(value, place, count)
@@ -108,8 +108,8 @@ function fillIn(value: unknown, place: Place, count: Count, depth: number): unkn
 }
 
 /**
- * A service carries the names of its variables as an extension field, which a file cannot set: merged services keep those of
- * every service that they are made of.
+ * Adds the referenced variables to a service, in an extension field that a file cannot set. A merged service then has those of all
+ * its parts.
  */
 function withNamed(fields: [string, unknown][], named: Iterable<string>): Record<string, unknown> {
   const names = [...named]
@@ -118,7 +118,7 @@ function withNamed(fields: [string, unknown][], named: Iterable<string>): Record
 
 export const namedVariables = 'x-berth-variables'
 
-/** The file itself and each service; deeper down, `x-…` may be a label or a variable. */
+/** Extensions are allowed in the file itself and in each service; deeper, `x-…` may be a label or a variable. */
 const takesExtensions = (depth: number) => depth === 0 || depth === 2
 
 function fillInText(text: string, place: Place, count: Count): string {

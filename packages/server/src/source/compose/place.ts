@@ -1,15 +1,15 @@
 import type { MissingVariable, Problem } from './model.ts'
 
-/** What one reading of a file knows from the start and collects on its way. */
+/** Input and results of reading one Compose file. */
 export interface Reading {
   /** The project's root, absolute. */
   folder: string
-  /** Where the Compose file lies below the root; its paths are relative to there. */
+  /** Folder of the Compose file below the root; its paths are relative to it. */
   directory: string
   env: Readonly<Record<string, string>>
   /** The top-level `secrets` and `configs`, by kind and name. */
   definitions: Record<'secrets' | 'configs', Record<string, unknown>>
-  /** Where the fields of the stack's own files are, by dotted path. */
+  /** Source lines of the fields of the stack's own files, by dotted path. */
   lines: Record<string, SourceLine>
   missing: MissingVariable[]
   warnings: Problem[]
@@ -21,14 +21,14 @@ export interface SourceLine {
   line: number
 }
 
-/** The line of a field, or of the nearest field around it. */
+/** The line of a field, or of the nearest enclosing field. */
 export function lineOf(path: string, lines: Readonly<Record<string, SourceLine>>): SourceLine | null {
   for (let part = path; part !== ''; part = part.slice(0, Math.max(0, part.lastIndexOf('.'))))
     if (Object.hasOwn(lines, part)) return lines[part]!
   return null
 }
 
-/** A place in the file and the reading that it belongs to. */
+/** A field of the file, with the reading it belongs to. */
 export interface Place {
   path: string
   reading: Reading
@@ -39,7 +39,7 @@ export const within = (place: Place, key: string | number): Place => ({
   reading: place.reading,
 })
 
-/** More than anyone reads; keys and values of a file are of any length and number, and each is quoted. */
+/** Limit of problems: a file may have any number of fields, and each problem quotes one. */
 const maxProblems = 500
 
 export function warn(place: Place, message: string): void {
@@ -52,7 +52,7 @@ export function refuse(place: Place, message: string): void {
 
 function note(problems: Problem[], { path }: Place, message: string): void {
   if (problems.length < maxProblems) problems.push({ path, message: cut(message, 500) })
-  // Said of the whole file: the problems that are left out may be those of any service.
+  // Reported for the whole file: the omitted problems may be about any service.
   else if (problems.length === maxProblems) problems.push({ path: '', message: `there are more than ${maxProblems} of these` })
 }
 

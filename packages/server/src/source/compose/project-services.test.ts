@@ -85,7 +85,7 @@ services:
     ['web', ['db']],
     ['db', []],
   ])
-  // As Compose writes it: from the build's context on.
+  // Relative to the build context, as in Compose.
   expect(services[0]?.build).toMatchObject({ context: 'web', dockerfile: 'prod.Dockerfile' })
   expect(services[0]?.replicas).toBe(3)
   expect(refused).toEqual([])
@@ -196,7 +196,7 @@ test.each<[string, string, string]>([
     'api: { build: ., ports: ["3000:3000"] }\n  web: { image: nginx, ports: ["80:80"] }',
   ],
   [
-    'what nobody depends on',
+    'a service that no other depends on',
     'front',
     'back: { build: ., ports: ["8000:8000"] }\n  front: { build: ./f, ports: ["3000:3000"], depends_on: [back] }',
   ],

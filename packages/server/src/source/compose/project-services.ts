@@ -9,15 +9,15 @@ import { internalNetworks } from './service-networks.ts'
 
 export interface ProjectServices {
   services: Service[]
-  /** Files with content of their own, by service. */
+  /** Inline files by service. */
   files: Record<string, ComposeInlineFile[]>
-  /** Services that do not run, as with `docker compose up`. */
+  /** Services that are not started, as with `docker compose up`. */
   leftOut: string[]
   warnings: Problem[]
   refused: Problem[]
 }
 
-/** A file's services as the create body of a project takes them; what does not fit its bounds is refused. */
+/** Converts a file's services to the form of a project's create body; values outside its limits are refused. */
 export function toProjectServices(file: ComposeFile, profiles: readonly string[] = []): ProjectServices {
   const warnings: Problem[] = []
   const refused: Problem[] = []
@@ -67,7 +67,7 @@ export function toProjectServices(file: ComposeFile, profiles: readonly string[]
   }
 }
 
-/** Services that another one waits for until they have ended well. */
+/** Services that another one waits for until they complete. */
 const tasksIn = (services: readonly ComposeService[]): ReadonlySet<string> =>
   new Set(
     services.flatMap(({ dependsOn }) =>
@@ -75,7 +75,7 @@ const tasksIn = (services: readonly ComposeService[]): ReadonlySet<string> =>
     ),
   )
 
-/** Compose restarts nothing without a policy; `no` is written for what is known to end. */
+/** The restart policy. Compose restarts nothing without one; a known one-shot task gets `no`. */
 function restartOf({ name, restart }: ComposeService, tasks: ReadonlySet<string>): string | null {
   if (!restart) return tasks.has(name) ? 'no' : null
   return restart.maxRetries === null ? restart.policy : `${restart.policy}:${restart.maxRetries}`
@@ -99,7 +99,7 @@ function unknownProfiles({ services }: ComposeFile, profiles: readonly string[])
     .map((name) => ({ path: '', message: `composeProfiles: no service has the profile "${name}"` }))
 }
 
-/** As Compose: a service that is needed has to run. */
+/** Refuses dependencies on services that are not started, as Compose does. */
 function refuseDependencies(
   { dependsOn }: ComposeService,
   services: readonly ComposeService[],
@@ -113,7 +113,7 @@ function refuseDependencies(
   }
 }
 
-/** A volume without a name is the service's own, and kept like the others. */
+/** Volume name for an anonymous volume; it belongs to the service and is kept like the others. */
 const anonymousName = (service: string, target: string) => `${service}${target}`.replace(/[^a-zA-Z0-9_.-]+/g, '-').slice(0, 63)
 
 function replicasOf(
@@ -126,7 +126,7 @@ function replicasOf(
   return { replicas: Math.min(replicas, limits.replicasMaximum) }
 }
 
-/** Ports that the file publishes on the machine and that are not published: the edge answers for the first of a service. */
+/** Warns about host ports that are not published: the edge serves only the first port of a service. */
 function unpublishedPorts(service: ComposeService, isReached: boolean): Problem[] {
   const first = isReached ? portsOf(service)[0] : undefined
   const others = service.ports.filter(({ target, protocol }) => protocol !== 'tcp' || target !== first)
@@ -137,7 +137,7 @@ function unpublishedPorts(service: ComposeService, isReached: boolean): Problem[
   ]
 }
 
-/** A Compose file marks none itself: what answers on the web's own port, else what stands in front of the others. */
+/** The service to expose, as a Compose file marks none: one on port 80, else one that no other service depends on. */
 function serviceToMark(started: readonly ComposeService[]): ComposeService | null {
   const servers = started.filter((service) => !isDatabase(service))
   const published = servers.filter((service) => service.ports.some((port) => port.protocol === 'tcp'))
@@ -159,7 +159,7 @@ function serviceToMark(started: readonly ComposeService[]): ComposeService | nul
   )
 }
 
-/** For everybody: what is bound to the machine itself is not meant for others, and a database is for nobody outside. */
+/** Whether the service is published to the outside. Ports bound to loopback and databases are not. */
 const isPublished = (service: ComposeService) =>
   !isDatabase(service) && service.ports.some(({ protocol, hostIp }) => protocol === 'tcp' && !/^(127\.|::1$)/.test(hostIp ?? ''))
 
@@ -170,13 +170,13 @@ const isDatabase = ({ image, build, ports }: ComposeService) =>
     ports.map(({ target }) => target),
   )
 
-/** For whoever develops it, to look into the database or the mail: not what the project is. */
+/** Development tools, such as a database browser or a mail catcher. */
 const isTool = ({ image, name }: ComposeService) =>
   /(?:^|\/)(?:adminer|phpmyadmin|pgadmin4?|pgweb|mongo-express|redis-commander|redisinsight|mailhog|mailpit|maildev|mailcatcher|mailtrap)(?:[:@]|$)/.test(
     image ?? name,
   )
 
-/** The Dockerfile's path counts from the context, as Compose writes it. */
+/** The build settings, with the Dockerfile relative to the context, as in Compose. */
 function buildOf({ build }: ComposeService): Service['build'] {
   if (!build) return null
   const { context, dockerfile, dockerfileInline, target, args } = build
@@ -184,7 +184,7 @@ function buildOf({ build }: ComposeService): Service['build'] {
   return { context, dockerfile: path, ...(dockerfileInline ? { dockerfileInline } : {}), target, args }
 }
 
-/** The first one is where requests go: the web's own before any other, and those that speak something else last. */
+/** TCP ports in order of preference for requests: port 80 first, ports of other protocols last. */
 function portsOf({ ports, expose }: ComposeService): number[] {
   const targets = [...ports, ...expose].filter((port) => port.protocol === 'tcp').map((port) => port.target)
   const turn = (port: number) => (port === 80 ? 0 : otherPorts.has(port) ? 2 : 1)

@@ -65,7 +65,7 @@ describe('variables, anchors, merge keys and extensions', () => {
       { path: 'services.web.environment.A', message: 'the variable GONE is not set; an empty text takes its place' },
     ])
   })
-  test('a field that has no effect here, and one that nobody knows, are said', () => {
+  test('a field without effect is a warning, and an unknown one is refused', () => {
     const file = web('logging: { driver: none }\nunheard_of: 1')
     expect(file.warnings).toEqual([
       { path: 'services.web.logging', message: 'has no effect: Berth keeps the output of every service' },

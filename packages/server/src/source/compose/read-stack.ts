@@ -8,31 +8,31 @@ import { type ReadComposeOptions, readValues, startReading } from './read-compos
 import { relocated } from './relocate.ts'
 import { isMapping, plainText } from './values.ts'
 
-/** The files of a stack as they lie on some machine; paths are absolute there. */
+/** The files of a stack on a machine; paths are absolute there. */
 export interface StackFiles {
-  /** Where `docker compose` was called: paths in the files count from here. */
+  /** Working directory of `docker compose`: paths in the files are relative to it. */
   workingDir: string
-  /** In the order in which they were given; a later one is laid over those before it. */
+  /** Compose files in the given order; a later one overrides the earlier ones. */
   files: { path: string; text: string }[]
-  /** `.env` beside them, which fills in variables. */
+  /** Content of the `.env` file next to them. */
   dotEnv: string | null
-  /** Files that these name: `env_file`, and the files of `extends`. null: could not be read. */
+  /** Referenced files: `env_file`, and files of `extends`. null: unreadable. */
   others: Record<string, string | null>
 }
 
 export interface StackReading {
   file: ComposeFile
-  /** Files that it names and that were not given: with them it says more. */
+  /** Referenced files that were not given; with them the reading is more complete. */
   wanted: string[]
-  /** Where each field of the files is. */
+  /** Source lines of the fields. */
   lines?: Record<string, SourceLine>
 }
 
 const mostExtended = 8
 
 /**
- * Several files as the one that Compose makes of them. Looks at no disk and never throws. `options` are those of a project's
- * folder, whose root the paths of the stack count from; without them the paths are those of a machine.
+ * Merges several files as Compose does. It reads no disk and never throws. `options` are those of a project's folder, whose root
+ * the paths are relative to; without them, paths are those of a machine.
  */
 export function readStack(stack: StackFiles, options?: ReadComposeOptions): StackReading {
   const directory = posix.normalize(stack.workingDir).replace(/^\/+/, '')
@@ -60,13 +60,13 @@ interface Context {
   root: Place
   budget: { nodes: number }
   wanted: Set<string>
-  /** Services of the files that are extended. */
+  /** Services of the extended files. */
   parsed: Map<string, Record<string, unknown>>
 }
 
 const envIn = (text: string | null): Record<string, string> => (text === null ? {} : readEnvFile(text))
 
-/** Each service that extends one of another file, with that one merged into it. */
+/** Merges services of other files into the services that extend them. */
 function withExtended(values: Record<string, unknown>, path: string, context: Context): Record<string, unknown> {
   if (!isMapping(values.services)) return values
   const services = Object.entries(values.services).map(([name, service]) => [name, extended(service, name, path, context, 0)])
@@ -85,12 +85,12 @@ function extended(service: unknown, name: string, path: string, context: Context
   return base === undefined ? own : merge(base, own, context.budget)
 }
 
-/** Where the extended service is; null where that is found later, in the file that all are merged into. */
+/** The file and name of the extended service; null where `extends` is resolved later, in the merged file. */
 function baseOf(said: unknown, path: string, depth: number): { file: string; service: string } | null {
   const fields = typeof said === 'string' ? { service: said } : isMapping(said) ? said : {}
   const service = plainText(fields.service)
   if (typeof fields.file === 'string') return { file: posix.resolve(posix.dirname(path), fields.file), service }
-  // A neighbour in a file that is itself extended is not in ours.
+  // In an extended file, a service without `file` refers to that same file, not to ours.
   return depth > 0 && 'service' in fields ? { file: path, service } : null
 }
 
@@ -101,7 +101,7 @@ function serviceIn(file: string, name: string, context: Context, depth: number):
   return extended(services[name], name, file, context, depth + 1)
 }
 
-/** Each file is parsed once, however many services extend one of it. */
+/** Services of an extended file, parsed once. */
 function servicesOf(file: string, { stack, root, parsed }: Context): Record<string, unknown> {
   const known = parsed.get(file)
   if (known) return known

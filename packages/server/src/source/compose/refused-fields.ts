@@ -6,7 +6,7 @@ import { isMapping, listAt, mayBeOn, plainText, textAt } from './values.ts'
 
 type Judge = (value: unknown, place: Place, service: ComposeService) => void
 
-/** Fields of a service that can reach outside the project, each with its judge. What they leave harmless is read or warned about. */
+/** Service fields that can reach outside the project, each with its check. Harmless values are read or produce a warning. */
 export const refusedFields: Record<string, Judge> = {
   privileged: refusedWhenOn('a privileged container owns the machine'),
   use_api_socket: refusedWhenOn("the engine's socket would hand over the whole machine"),
@@ -32,7 +32,7 @@ export const refusedFields: Record<string, Judge> = {
   pull_policy: judgePullPolicy,
 }
 
-/** An image that is there is not asked for again, so that a version that is started again runs what it ran. */
+/** An existing image is not pulled again, so that a restarted deployment runs the same one. */
 function judgePullPolicy(value: unknown, place: Place): void {
   const policy = textAt(value, place)
   if (policy === null || ['missing', 'if_not_present', 'build'].includes(policy)) return
@@ -55,7 +55,7 @@ function refusedWhenOn(reason: string): Judge {
   }
 }
 
-/** An allow-list: a namespace that is not the container's own or another service's belongs to the host or to somebody else. */
+/** Allow-list check: a namespace other than the container's own belongs to the host or to another container. */
 function namespace(kind: string, harmless: readonly string[]): Judge {
   return (value, place) => {
     const text = isMapping(value) || Array.isArray(value) ? '(not a text)' : (textAt(value, place) ?? '')
@@ -66,7 +66,7 @@ function namespace(kind: string, harmless: readonly string[]): Judge {
   }
 }
 
-/** Capabilities of every container, so that adding them changes nothing. */
+/** Capabilities that every container already has. */
 const given = new Set('CHOWN DAC_OVERRIDE FOWNER FSETID KILL NET_BIND_SERVICE SETGID SETUID'.split(' '))
 const addable = new Set<string>(addableCapabilities)
 

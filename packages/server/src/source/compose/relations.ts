@@ -1,7 +1,7 @@
 import type { ComposeNetwork, ComposeService, ComposeVolume } from './model.ts'
 import { type Place, refuse, warn, within } from './place.ts'
 
-/** What one part of the file says of another: dependencies, volumes and networks that have to exist. */
+/** Checks references between parts of the file: dependencies, volumes and networks. */
 export function relate(services: ComposeService[], volumes: ComposeVolume[], networks: ComposeNetwork[], root: Place): void {
   const at = (service: ComposeService, field: string) => within(within(within(root, 'services'), service.name), field)
   const names = new Set(services.map((service) => service.name))
@@ -31,7 +31,7 @@ export function relate(services: ComposeService[], volumes: ComposeVolume[], net
   refuseCircles(services, (service) => at(service, 'depends_on'))
 }
 
-/** The mounts of the services that are named, below the service's own. Their order decides, as in the file. */
+/** Adds the mounts of the services in `volumes_from`; the service's own mounts take precedence. */
 function shareVolumes(services: ComposeService[], place: (service: ComposeService) => Place): void {
   const byName = new Map(services.map((service) => [service.name, service]))
   const own = new Map(services.map(({ name, volumes }) => [name, volumes]))
@@ -48,7 +48,7 @@ function shareVolumes(services: ComposeService[], place: (service: ComposeServic
     }
 }
 
-/** An alias of a link is a name of the linked service on all its networks, so that two services cannot have the same. */
+/** Turns link aliases into network aliases of the linked service. Two services cannot have the same one. */
 function nameLinks(services: ComposeService[], place: (service: ComposeService) => Place): void {
   const owners = new Map(services.map(({ name }) => [name, name]))
   for (const service of services)
@@ -63,7 +63,7 @@ function nameLinks(services: ComposeService[], place: (service: ComposeService) 
     }
 }
 
-/** Takes away, one after the other, whatever waits for nothing that is left: what stays waits for itself. */
+/** Refuses dependency cycles: removes services without remaining dependencies until only cycles are left. */
 function refuseCircles(services: ComposeService[], place: (service: ComposeService) => Place): void {
   const waitsFor = new Map(services.map((service) => [service.name, new Set(service.dependsOn.map((one) => one.service))]))
   const waiters = new Map<string, string[]>(services.map((service) => [service.name, []]))

@@ -2,8 +2,8 @@ import { posix } from 'node:path'
 import { isMapping } from './values.ts'
 
 /**
- * A service of a file that is extended: the paths in it count from the folder of that file. Gives it with paths as they count from
- * the stack's folder; `folder` leads from there to the file's.
+ * Rewrites the paths of a service from an extended file, which are relative to that file, to be relative to the stack's folder;
+ * `folder` is the path from there to the file's folder.
  */
 export function relocated(service: unknown, folder: string): unknown {
   if (!isMapping(service) || folder === '') return service
@@ -27,13 +27,13 @@ const movers: Record<string, Mover> = {
   label_file: each(path),
   volumes: each((value, folder) => {
     if (isMapping(value)) return value.type === 'bind' ? { ...value, source: path(value.source, folder) } : value
-    // A source that begins otherwise is the name of a volume, or a whole path.
+    // Any other source is a volume name or an absolute path.
     const [, source, rest] = typeof value === 'string' ? (/^(\.[^:]*)(:.*)$/s.exec(value) ?? []) : []
     return source === undefined ? value : `${path(source, folder)}${rest}`
   }),
 }
 
-/** Whole paths, those of somebody's home and addresses are the same everywhere. */
+/** Absolute paths, home paths and URLs stay as they are. */
 const isWhole = /^(?:[/~\\]|[a-z][a-z0-9+.-]*:|git@|github\.com\/)/i
 
 function path(value: unknown, folder: string): unknown {

@@ -23,7 +23,7 @@ import {
 
 type Reader = (value: unknown, place: Place, service: ComposeService) => void
 
-/** The allow-list: every field of a service that is understood, and where it goes. */
+/** The allow-list: every supported service field and its reader. */
 export const serviceFields: Record<string, Reader> = {
   image: (value, place, service) => {
     service.image = textAt(value, place)
@@ -159,7 +159,7 @@ export const serviceFields: Record<string, Reader> = {
   },
 }
 
-/** Of no effect on what runs; the text says why. */
+/** Fields without effect on the running service, with the reason. */
 export const fieldsWithoutEffect: Record<string, string> = {
   annotations: 'has no effect: no tool on this engine reads annotations',
   attach: 'has no effect: the output of every service is kept',
@@ -167,7 +167,7 @@ export const fieldsWithoutEffect: Record<string, string> = {
   logging: 'has no effect: Berth keeps the output of every service',
 }
 
-/** Fields that no service is run with: what to do instead. Every other field that is not known is refused as well. */
+/** Unsupported fields, with the alternative. Every other unknown field is refused as well. */
 export const unsupportedFields: Record<string, string> = {
   blkio_config: 'is not supported: remove it. Disk speed is not limited',
   cpu_count: 'is not supported: use cpus',
@@ -215,7 +215,7 @@ function readEnvFiles(value: unknown, place: Place): ComposeEnvFile[] {
   })
 }
 
-/** A link is an older word for a dependency, which may give the other service one more name. */
+/** Reads links: an older form of dependencies, which may define an alias for the other service. */
 function readLinks(value: unknown, place: Place, service: ComposeService): void {
   const known = new Set(service.dependsOn.map((dependency) => dependency.service))
   for (const link of textsAt(value, place)) {
@@ -231,7 +231,7 @@ const chosen =
   "is not supported: Berth chooses the addresses of networks, so that no two projects have the same. Use the service's name"
 const endpointReasons = { ipv4_address: chosen, ipv6_address: chosen, link_local_ips: chosen, mac_address: chosen }
 
-/** `service`, `service:ro`; `container:…` belongs to another project. */
+/** Reads `service` and `service:ro`; `container:…` is outside the project. */
 function readVolumesFrom(value: unknown, place: Place): ComposeService['volumesFrom'] {
   return textsAt(value, place).flatMap((source, index) => {
     const [service = '', mode = 'rw', ...rest] = source.split(':')
@@ -250,7 +250,7 @@ function readNetworks(value: unknown, place: Place): ComposeService['networks'] 
   })
 }
 
-/** Labels tell whose a container is, so a file may not set the ones that this product and Compose go by. */
+/** Labels identify the owner of a container, so a file may not set those of Berth and Compose. */
 const reservedLabel = /^(berth|com\.docker\.)/i
 
 export function readLabels(value: unknown, place: Place): Record<string, string> {

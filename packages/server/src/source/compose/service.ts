@@ -7,7 +7,7 @@ import { fieldsAt, isMapping, notSupported, plainText } from './values.ts'
 
 const serviceName = /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$/
 
-/** One service, field by field: read, judged, known to be of no effect, or refused. */
+/** Reads one service field by field: each is read, checked, ignored with a warning, or refused. */
 export function readService(name: string, value: unknown, place: Place): ComposeService | null {
   if (!serviceName.test(name)) {
     refuse(place, `"${name.slice(0, 80)}" is not a name for a service`)
@@ -27,20 +27,20 @@ export function readService(name: string, value: unknown, place: Place): Compose
   service.volumes = lastOfEachTarget(service.volumes)
   settleCpuQuota(service, place)
   refuseFilesInReadOnly(service, place)
-  // A build that was refused is already named; without one, nothing says what to run.
+  // A refused build is already reported.
   if (!service.image && !service.build && place.reading.refused.length === refusedBefore)
     refuse(place, 'the service has neither an image nor a build')
   return service
 }
 
-/** A quota of the processor time in each period is a number of processors. Docker's period is a tenth of a second. */
+/** Converts a CPU quota per period to a number of CPUs. Docker's default period is 100 ms. */
 function settleCpuQuota(service: ComposeService, place: Place): void {
   const { cpuQuota, cpuPeriod } = service
   if (cpuQuota !== null && cpuQuota > 0) service.cpuCores ??= cpuQuota / (cpuPeriod || 100_000)
   else if (cpuPeriod !== null && cpuQuota === null) refuse(within(place, 'cpu_period'), 'needs cpu_quota beside it')
 }
 
-/** As Compose: nothing can be written into such a container before it starts. */
+/** Refuses inline files in a read-only container, as Compose does: they cannot be written before it starts. */
 function refuseFilesInReadOnly({ readOnly, files }: ComposeService, place: Place): void {
   if (!readOnly || files.length === 0) return
   refuse(within(place, 'read_only'), `"${files[0]!.path}" cannot be written into a read-only container: use a config of a file`)

@@ -2,8 +2,8 @@ import { parseBytes, parseSeconds } from './amounts.ts'
 import { type Place, refuse, within } from './place.ts'
 
 /**
- * Readers of single values. The parser leaves only text, null, lists and mappings: numbers and booleans are still as
- * written, so `1.10` stays `1.10`. A value of the wrong kind is refused and read as absent.
+ * Readers of single values. The parser leaves only texts, nulls, lists and mappings: numbers and booleans are kept as written, so
+ * `1.10` stays `1.10`. A value of the wrong type is refused and read as absent.
  */
 
 export function textAt(value: unknown, place: Place): string | null {
@@ -13,7 +13,10 @@ export function textAt(value: unknown, place: Place): string | null {
   return null
 }
 
-/** For what is judged whatever it is. `String` would ask a mapping of the file what it is as text, and some say nonsense. */
+/**
+ * A scalar as text, for values that are checked whatever their type. `String` would call `toString` of a mapping, which the file
+ * may define.
+ */
 export const plainText = (value: unknown): string =>
   ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : '(not a text)'
 
@@ -28,7 +31,7 @@ export function flagAt(value: unknown, place: Place): boolean | null {
   return no.test(text) ? false : null
 }
 
-/** Whether a switch is on or cannot be told to be off: for the switches that give away the host. */
+/** Whether a switch is on or not clearly off, for switches that give access to the host. */
 export const mayBeOn = (value: unknown): boolean =>
   value !== undefined && value !== null && !(typeof value === 'string' && no.test(value))
 
@@ -70,7 +73,7 @@ export function listAt(value: unknown, place: Place): unknown[] {
   return []
 }
 
-/** One text or a list of them. */
+/** A text or a list of texts. */
 export function textsAt(value: unknown, place: Place): string[] {
   if (typeof value === 'string') return [value]
   return listAt(value, place).flatMap((item, index) => textAt(item, within(place, index)) ?? [])
@@ -79,7 +82,7 @@ export function textsAt(value: unknown, place: Place): string[] {
 export const isMapping = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The fields of a mapping; extension fields (`x-…`) are nobody's business. */
+/** The fields of a mapping, without extension fields (`x-…`). */
 export function fieldsAt(value: unknown, place: Place): [string, unknown][] {
   if (value === undefined || value === null) return []
   if (isMapping(value)) return Object.entries(value).filter(([key]) => !key.startsWith('x-'))
@@ -103,7 +106,7 @@ const reasonFor = (key: string, reasons: Readonly<Record<string, string>>) =>
 
 export const notSupported = 'is not supported: remove it, or change it to a setting that is'
 
-/** Refuses every field of a mapping that its reader does not know; `reasons` say more about some of them. */
+/** Refuses unknown fields of a mapping; `reasons` has specific messages. */
 export function refuseOthers(
   value: unknown,
   known: readonly string[],

@@ -17,27 +17,27 @@ import { chooseOne } from './stacks/monorepo.ts'
 export interface DetectOptions {
   /** The app's folder in the project: relative, without `..`. */
   rootDirectory?: string
-  /** How many files and folders are looked at, by name. */
+  /** Maximum number of files and folders to list. */
   maxFiles?: number
   abort?: AbortSignal
-  /** The framework and the package manager that the project's settings name: they decide over what its files say. */
+  /** Framework and package manager from the project's settings, which override its files. */
   framework?: string
   packageManager?: string
-  /** The Compose file, or the Dockerfile, that the settings name below `rootDirectory`: it decides over every other file. */
+  /** Compose file or Dockerfile from the settings, relative to `rootDirectory`; it overrides every other file. */
   composePath?: string
-  /** Profiles of the Compose file whose services run as well. */
+  /** Enabled Compose profiles. */
   composeProfiles?: readonly string[]
   dockerfilePath?: string
-  /** Frameworks to leave out, for a runtime that cannot use them: `['dockerfile', 'compose']`. */
+  /** Frameworks to exclude, for a runtime that does not support them: `['dockerfile', 'compose']`. */
   without?: readonly string[]
-  /** The project's variables, for files that ask for them. Without them no file that holds values is opened either. */
+  /** The project's variables, for files that reference them. Without them, files with values (`.env`) are not opened. */
   variables?: Readonly<Record<string, string>>
 }
 
-/** What says itself how to build and start: nothing beside it counts. */
+/** Stacks that define build and start entirely: no other file counts. */
 const images = ['compose', 'dockerfile']
 
-/** Tells from a folder's files how to build and run it. Nothing in the folder is run, and nothing outside it is read. */
+/** Detects from a folder's files how to build and run it. No file is executed, and no file outside the folder is read. */
 export async function detectFolder(folder: string, options: DetectOptions = {}): Promise<Detection> {
   const { rootDirectory = '', maxFiles = 50_000, abort } = options
   const path = insideFolder(rootDirectory || '.')
@@ -51,7 +51,7 @@ export async function detectFolder(folder: string, options: DetectOptions = {}):
   return bounded(await followFramework(own, root, path, options), root)
 }
 
-/** The row of the file that the settings name; throws `SourceFileError` where the folder does not hold it. */
+/** The stack row of the file in the settings; throws `SourceFileError` when the folder does not contain it. */
 async function chosenFile(folder: Folder, { composePath, dockerfilePath }: DetectOptions): Promise<readonly Stack[] | undefined> {
   if (composePath) await requireFile(folder, 'composePath', composePath)
   if (dockerfilePath) await requireFile(folder, 'dockerfilePath', dockerfilePath)
@@ -70,10 +70,10 @@ async function requireFile(folder: Folder, setting: 'composePath' | 'dockerfileP
     )
 }
 
-/** Tools that only hold apps together: the apps themselves are detected. */
+/** Monorepo tools: the apps themselves are detected. */
 const workspaceTools = ['turborepo', 'nx', 'lerna', 'pnpm-workspaces', 'workspaces']
 
-/** The framework of the settings decides; one that the runtime cannot use is left to detection. */
+/** Applies the framework from the settings; one that the runtime does not support is left to detection. */
 async function followFramework(own: Detection, root: Folder, path: string, options: DetectOptions): Promise<Detection> {
   const { framework, without = [] } = options
   const isDecided = !framework || framework === own.framework || without.includes(framework) || workspaceTools.includes(framework)
@@ -132,7 +132,7 @@ async function detectAt(root: Folder, path: string, options: DetectOptions, rows
   }
 }
 
-/** The row whose signs hold, else the most general one, which is the last; of static pages it is the first. */
+/** The row whose signs match, else the most general one: the last row, or the first one for static pages. */
 async function chosenRow(app: App, rows: readonly Stack[]): Promise<Match> {
   const found = await firstMatch(app, rows)
   if (found) return found
@@ -140,7 +140,7 @@ async function chosenRow(app: App, rows: readonly Stack[]): Promise<Match> {
   return { stack: general, evidence: [{ file: '', says: `framework is set to ${general.framework}` }] }
 }
 
-/** The first that may be used, and what would have come before it. */
+/** The first usable stack, and the excluded one that would have come first. */
 async function chooseStack(app: App, without: readonly string[]): Promise<{ match: Match | null; leftOut?: string }> {
   const first = await firstMatch(app, stacks)
   if (!first || !without.includes(first.stack.framework)) return { match: first }
@@ -148,7 +148,7 @@ async function chooseStack(app: App, without: readonly string[]): Promise<{ matc
   return { match: await firstMatch(app, usable), leftOut: first.stack.framework }
 }
 
-/** A package manager of the settings that nothing of the plan is made with. */
+/** Warns about a package manager from the settings that the plan does not use. */
 function otherManager({ manifests }: App, plan: Plan, wanted: string | undefined): string[] {
   const isUsed = plan.packageManager === wanted || (manifests.npm && javascriptManagers.some((one) => one === wanted))
   return !wanted || isUsed
@@ -156,7 +156,7 @@ function otherManager({ manifests }: App, plan: Plan, wanted: string | undefined
     : [`packageManager is set to ${wanted}, which has no effect here: ${plan.packageManager ?? 'no package manager'} is used`]
 }
 
-/** Where only one folder holds an app and the root starts nothing itself, that one is meant. */
+/** Chooses the only app of the project when the root itself starts nothing. */
 async function chooseOnlyApp(detection: Detection, root: Folder, options: DetectOptions): Promise<Detection> {
   const [app, another] = detection.apps
   if (!app || another || detection.startCommand) return detection
@@ -176,7 +176,7 @@ function appFolder(root: Folder, path: string): Folder {
 
 const namedFolders = 8
 
-/** Names what is there instead: the folders of the nearest one above it that exists. */
+/** Error text for a missing folder: lists the folders of its nearest existing parent. */
 function noSuchFolder(root: Folder, path: string): string {
   const parts = path.split('/')
   while (parts.length > 0 && !root.hasFolder(parts.join('/'))) parts.pop()
@@ -187,7 +187,7 @@ function noSuchFolder(root: Folder, path: string): string {
   return `There is no folder "${path}" in the project: set rootDirectory to one that exists (${instead}), or to null for the project's own`
 }
 
-/** Nothing at the root says anything; perhaps the folders below do. */
+/** The plan of a folder without any signs; its subfolders may contain apps. */
 async function emptyPlan({ folder }: App, leftOut: string | undefined): Promise<Plan> {
   const apps = await subfolderApps(folder, appStacks)
   const nothing =
@@ -202,7 +202,7 @@ const manifestName = ({ manifests }: App, { ecosystem }: Plan) =>
     .find((manifest) => manifest?.name)
     ?.name?.replace(/^@[^/]*\//, '')
 
-/** What a file says may be of any size and lead anywhere; what leaves here fits the fields of a project. */
+/** Limits the detection to the bounds of a project's fields: values from files may have any size and content. */
 function bounded(detection: Detection, root: Folder): Detection {
   const warnings = [...detection.warnings]
   const command = (name: string, line: string | null) => {
@@ -236,8 +236,8 @@ function insideFolder(path: string): string | null {
 const cut = (words: string) => (words.length > 1000 ? `${words.slice(0, 999)}…` : words)
 
 /**
- * A name that a project may have: one line, without characters that steer a terminal or turn the direction of writing around.
- * Empty where no visible character is left.
+ * Makes a valid project name: one line, without terminal control or bidirectional characters. Empty where no visible character is
+ * left.
  */
 export function cleanName(name: string): string {
   const clean = name

@@ -1,42 +1,42 @@
 import type { Service } from '@berth/contract'
 import type { SiteRules } from '../../platform/site-rules/site-rules.ts'
 
-/** What a folder says about how to build and run it; `null` and `[]` where it says nothing. */
+/** How to build and run a folder, according to its files; `null` and `[]` where they say nothing. */
 export interface Detection {
   name: string | null
   framework: string | null
   language: string | null
   packageManager: string | null
-  /** Commands are lines as a user would type them: words, quotes, `$PORT`, and `&&` between two of them. */
+  /** Commands are shell-like lines: words, quotes, `$PORT`, and `&&` between two commands. */
   installCommand: string | null
   buildCommand: string | null
   startCommand: string | null
-  /** Relative to the folder that was looked at. */
+  /** Relative to the inspected folder. */
   outputDirectory: string | null
   port: number | null
   type: 'app' | 'static' | 'worker' | 'services'
   services: Service[]
-  /** The project's variables that each service of a Compose file refers to; a service that is not in it gets all of them. */
+  /** The project variables that each Compose service references; a service that is not listed gets all of them. */
   serviceVariables?: Record<string, string[]>
-  /** Files that a Compose file writes out itself (`content`), or that a variable holds (`environment`), by service. */
+  /** Inline files of a Compose file (`content`, `environment`), by service. */
   serviceFiles?: Record<string, ServiceFile[]>
-  /** The apps of a monorepo; `path` is what its `rootDirectory` would be. */
+  /** The apps of a monorepo; `path` is the value for `rootDirectory`. */
   apps: DetectedApp[]
-  /** The folder of the only app, where the project's root is none itself; paths and commands are that folder's. */
+  /** The folder of the only app, when the project's root is not an app; paths and commands are relative to it. */
   rootDirectory?: string
-  /** The path that says whether it is healthy. */
+  /** The health check path. */
   healthPath?: string
-  /** As written: `{ node: '>=20', python: '3.12' }`. */
+  /** Version requirements as written: `{ node: '>=20', python: '3.12' }`. */
   runtimeVersion: Record<string, string>
   evidence: Evidence[]
   warnings: string[]
-  /** What the files of other hosts say of the addresses of a static site. */
+  /** Redirects and headers of a static site, from the files of other hosts. */
   siteRules?: SiteRules
-  /** Why what was found must not be run as it is; a scan tells it among the warnings. */
+  /** Reasons why the project must not be run as it is; a scan shows them among the warnings. */
   refused?: string[]
-  /** Why the framework that the settings name cannot be planned from this source. */
+  /** Why the configured framework cannot be planned from this source. */
   mismatch?: string
-  /** What would have been chosen, had it not been left out: the runtime cannot use it. */
+  /** The framework that would have been chosen, but that the runtime does not support. */
   leftOut?: string
 }
 
@@ -55,7 +55,7 @@ export interface DetectedApp {
   framework: string | null
 }
 
-/** Which file said so, in words. */
+/** A file, and what was found in it. */
 export interface Evidence {
   file: string
   says: string

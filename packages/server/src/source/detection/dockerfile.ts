@@ -2,16 +2,16 @@ import { instructionsOf, wordsOf } from '../dockerfile/instructions.ts'
 import { substitute } from '../dockerfile/substitute.ts'
 import { setVariables } from '../dockerfile/variables.ts'
 
-/** What a Dockerfile says of the image's last stage. */
+/** Settings of the last stage of a Dockerfile. */
 export interface Dockerfile {
   ports: number[]
-  /** As written: `["node", "server.js"]`. */
+  /** CMD as written: `["node", "server.js"]`. */
   command: string | null
 }
 
 interface Stage {
   parent: Stage | undefined
-  /** What the stage itself says, in order. */
+  /** The stage's own instructions, in order. */
   says: { keyword: string; rest: string }[]
 }
 
@@ -31,7 +31,7 @@ export function parseDockerfile(text: string): Dockerfile {
   return follow(stage)
 }
 
-/** Only the stages that the last one is made of are followed, each once and with the one set of variables. */
+/** Follows the parents of the last stage, each once and with one set of variables. */
 function follow(last: Stage): Dockerfile {
   const line: Stage[] = []
   for (let stage: Stage | undefined = last; stage; stage = stage.parent) line.push(stage)

@@ -9,28 +9,28 @@ import { stripComments, stripTrailingCommas } from './source-text.ts'
 
 const maxBytes = 1024 ** 2
 const headBytes = 4096
-/** Of all files together: many times what the manifests of a large monorepo hold. */
+/** Limit over all files: many times the manifests of a large monorepo. */
 const maxBytesInAll = 48 * 1024 ** 2
 
-/** What all views of one project share. */
+/** State shared by all views of one project. */
 interface Project {
   root: string
   inventory: Inventory
   texts: Map<string, Promise<string | null>>
-  /** The files of the folders that were asked about. */
+  /** File names of the folders that were queried. */
   names: Map<string, Set<string>>
   warnings: Set<string>
-  /** What was made of files, by who made it; a folder is asked the same question by many rows. */
+  /** Cached results by key, as many rows ask a folder the same question. */
   made: Map<string, unknown>
   bytesLeft: number
 }
 
 /**
- * A folder of a project that may be hostile: reads are bounded, never leave the project, and a file that is broken is
- * a warning and reads as absent.
+ * A folder of an untrusted project: reads are limited and never leave the project; an invalid file produces a warning and reads as
+ * absent.
  */
 export class Folder {
-  /** From the project's root, which is `''`. */
+  /** Path from the project's root, which is `''`. */
   readonly path: string
   readonly #project: Project
 
@@ -87,7 +87,7 @@ export class Folder {
     )
   }
 
-  /** This folder and those above it, up to the project's root: where a lockfile of a workspace may be. */
+  /** The folder itself and its parents up to the project's root, where a workspace's lockfile may be. */
   get upwards(): Folder[] {
     const parts = this.path === '' ? [] : this.path.split('/')
     return Array.from(
@@ -125,7 +125,7 @@ export class Folder {
     return this.#project.inventory.folders.has(this.full(path))
   }
 
-  /** Paths of files by a pattern with `*` in a name and `**` for any folders between, nearest and then alphabetically first. */
+  /** Paths of files that match a pattern with `*` in a name and `**` for any folders; nearest first, then alphabetical. */
   find(pattern: string): string[] {
     return new NamePattern(pattern)
       .files(this.path, this.#project.inventory)
@@ -134,12 +134,12 @@ export class Folder {
       .map(({ path }) => path)
   }
 
-  /** Folders by a pattern as `find` takes it. */
+  /** Folders that match such a pattern. */
   findFolders(pattern: string): string[] {
     return new NamePattern(pattern).folders(this.path, this.#project.inventory).sort()
   }
 
-  /** What `make` makes of this folder, once: `of` says what it is. */
+  /** The cached result of `make` for this folder; `of` is the cache key. */
   once<Made>(of: string, make: () => Made): Made {
     const key = `${of} ${this.path}`
     const { made } = this.#project
@@ -147,17 +147,17 @@ export class Folder {
     return made.get(key) as Made
   }
 
-  /** The whole text, or `null` when there is no such file, it is too large or it cannot be read. */
+  /** The whole text; `null` when the file is missing, too large or unreadable. */
   text(file: string): Promise<string | null> {
     return this.#read(file, maxBytes)
   }
 
-  /** The first lines of a file of any size. */
+  /** The first bytes of a file of any size. */
   head(file: string): Promise<string | null> {
     return this.#read(file, headBytes)
   }
 
-  /** JSON as its files are found: comments and trailing commas are let pass. */
+  /** JSON that may contain comments and trailing commas. */
   async json(file: string): Promise<unknown> {
     return this.#parsed(file, 'JSON', (text) => {
       try {

@@ -2,24 +2,24 @@ import type { Dirent } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 
-/** The names below a folder, without a look into any file. */
+/** File and folder names below a folder, without reading any file. */
 export interface Inventory {
-  /** By path from the root; the root itself is `''`. */
+  /** Contents by path from the root; the root itself is `''`. */
   folders: Map<string, { files: string[]; folders: string[] }>
-  /** Links that lead out of the root: never followed. */
+  /** Symlinks that lead out of the root; they are never followed. */
   leaving: string[]
-  /** There is more than was looked at. */
+  /** The limit was reached: there are more files. */
   isPartial: boolean
 }
 
 export interface InventoryLimits {
   maxFiles: number
   abort?: AbortSignal
-  /** A folder that is looked into whatever it is called and however deep it lies. */
+  /** A folder that is listed regardless of its name and depth. */
   rootDirectory?: string
 }
 
-/** What builds, package managers and editors make: large, and nothing of it says how to build the project. */
+/** Folders of builds, package managers and editors: large, and without information about the build. */
 const skipped = new Set(
   `node_modules bower_components jspm_packages .git .hg .svn vendor target dist build out coverage __pycache__ .venv venv .tox .mypy_cache
   .pytest_cache .next .nuxt .output .svelte-kit .astro .angular .turbo .nx .cache .parcel-cache .gradle .idea .vscode .terraform _build deps
@@ -27,10 +27,10 @@ const skipped = new Set(
 )
 const maxDepth = 6
 const maxLinks = 100
-/** Enough to keep the disk busy and few enough to leave the thread pool to others. */
+/** Enough to keep the disk busy, and few enough to leave the thread pool to other work. */
 const atOnce = 8
 
-/** Walks level by level, so that what is near the root is known even when there is too much below it. */
+/** Lists breadth-first, so that the files near the root are known even if the limit is reached. */
 export async function takeInventory(root: string, { maxFiles, abort, rootDirectory = '' }: InventoryLimits): Promise<Inventory> {
   const inventory: Inventory = { folders: new Map(), leaving: [], isPartial: false }
   const links: string[] = []
@@ -60,7 +60,7 @@ export async function takeInventory(root: string, { maxFiles, abort, rootDirecto
   return inventory
 }
 
-/** A folder that cannot be read is empty; without the root there is nothing to tell. */
+/** An unreadable folder counts as empty, except for the root. */
 function list(root: string, path: string): Promise<Dirent[]> {
   const listing = readdir(join(root, path), { withFileTypes: true })
   return path === '' ? listing : listing.catch(() => [])
@@ -91,7 +91,7 @@ function take(path: string, entries: Dirent[], into: Taking): void {
 
 export const below = (path: string, name: string) => (path === '' ? name : `${path}/${name}`)
 
-/** A link to a file of the same project counts as that file; one to a folder would only repeat it. */
+/** A symlink to a file of the same project counts as that file; one to a folder would only duplicate it. */
 async function followInside(root: string, links: string[], inventory: Inventory): Promise<void> {
   for (const link of links) {
     try {
@@ -100,7 +100,7 @@ async function followInside(root: string, links: string[], inventory: Inventory)
       if (path === '..' || path.startsWith('..')) inventory.leaving.push(link)
       else if ((await stat(real)).isFile()) addFile(link, inventory)
     } catch {
-      // A link to nothing says nothing.
+      // A dangling symlink is ignored.
     }
   }
 }

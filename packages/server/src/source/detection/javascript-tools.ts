@@ -8,7 +8,7 @@ import type { App } from './stack.ts'
 export const javascriptManagers = ['npm', 'pnpm', 'yarn', 'bun'] as const
 export type JavascriptManager = (typeof javascriptManagers)[number]
 
-/** How the project's own package manager installs, runs a script and runs a tool of the dependencies. */
+/** Commands of the project's package manager to install, run a script and run a tool of the dependencies. */
 export interface JavascriptTools {
   manager: JavascriptManager
   install: string | null
@@ -16,13 +16,13 @@ export interface JavascriptTools {
   tool: (command: string) => string
   /** Runs a script of another package of the same workspace. */
   runIn: (name: string, script: string) => string
-  /** Where Node finds the dependencies: `node_modules` beside the app, one further up, or only through a loader (Plug'n'Play). */
+  /** How Node finds the dependencies: `node_modules` next to the app, one in a parent folder, or a loader (Plug'n'Play). */
   resolution: 'own-folder' | 'workspace' | 'loader'
   evidence: Evidence[]
   warnings: string[]
 }
 
-/** Those that somebody chose come before the one that comes with Node. */
+/** Lockfiles by precedence: package managers that must be chosen come before npm, which comes with Node. */
 const lockfiles: readonly [string, JavascriptManager][] = [
   ['bun.lock', 'bun'],
   ['bun.lockb', 'bun'],
@@ -32,7 +32,7 @@ const lockfiles: readonly [string, JavascriptManager][] = [
   ['npm-shrinkwrap.json', 'npm'],
 ]
 const frozen = { npm: 'npm ci', pnpm: 'pnpm install --frozen-lockfile', bun: 'bun install --frozen-lockfile' }
-/** None of them fetches a tool that the project does not have: its name may be a stranger's package. */
+/** None of them downloads a missing tool: a package of that name may belong to an attacker. */
 const toolRunners = { npm: 'npx --no-install', pnpm: 'pnpm exec', yarn: 'yarn run', bun: 'bunx --no-install' }
 
 const runIn: Record<JavascriptManager, (name: string, script: string) => string> = {
@@ -72,7 +72,7 @@ export async function javascriptTools(app: App): Promise<JavascriptTools> {
   }
 }
 
-/** Without a lockfile a script that Bun runs is what tells that the project is written for it. */
+/** A script run by Bun, which without a lockfile is the only sign of a Bun project. */
 function scriptOfBun({ manifests }: App): string | null {
   const scripts = [...(manifests.npm?.scripts ?? [])]
   return scripts.find(([, line]) => /^bun (?:run |--|\S+\.[jt]sx?(?:\s|$))/.test(line))?.[0] ?? null
@@ -105,7 +105,7 @@ async function frozenInstall(manager: JavascriptManager, place: Folder, field: M
   return (await isBerry(place, field)) ? 'yarn install --immutable' : 'yarn install --frozen-lockfile'
 }
 
-/** Yarn from 2 on. */
+/** Yarn 2 or later. */
 const isBerry = async (place: Folder, field: ManagerField | null): Promise<boolean> =>
   field ? field.major >= 2 : /^__metadata:/m.test((await place.head('yarn.lock')) ?? '') || place.has('.yarnrc.yml')
 
@@ -127,7 +127,7 @@ const needsInstall = ({ manifests: { npm } }: App) => Boolean(npm && (npm.depend
 
 function warningsOf(manager: JavascriptManager, found: string[], used: string | undefined, needed: boolean): string[] {
   const others = found.filter((file) => file !== used)
-  // Bun writes the old and the new kind of lockfile side by side.
+  // Bun writes the old and the new lockfile format side by side.
   const conflict = others.filter((file) => !(used?.startsWith('bun.lock') && file.startsWith('bun.lock')))
   return [
     ...(conflict.length > 0

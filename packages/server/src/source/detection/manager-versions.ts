@@ -7,7 +7,7 @@ interface Source {
   read: (folder: Folder) => Promise<string | null | undefined>
 }
 
-/** What `packageManager` names, without the sum that may follow it. */
+/** The version in `packageManager`, without its hash. */
 const inField = (manager: string): Source => ({
   runtime: manager,
   file: 'package.json',
@@ -23,7 +23,7 @@ const inEngines = (manager: string): Source => ({
   read: async (folder) => (await readNpm(folder))?.engines.get(manager),
 })
 
-/** Which versions write a lockfile of that kind, the newest kind first. */
+/** Package manager versions by lockfile version, newest first. */
 const byLockfile = {
   pnpm: [
     [9, '>=9 <11'],
@@ -49,7 +49,7 @@ async function ofYarnLock(folder: Folder): Promise<string | null> {
   return versionsFor('yarn', /^__metadata:\s+version: (\d{1,3})$/m.exec(head)?.[1])
 }
 
-/** Versions of package managers of JavaScript; what names one comes before what only a lockfile gives away. */
+/** Sources of package manager versions; an explicit version comes before one derived from a lockfile. */
 export const managerVersions: readonly Source[] = [
   ...['npm', 'pnpm', 'yarn', 'bun'].map(inField),
   ...['pnpm', 'yarn'].map(inEngines),
@@ -63,6 +63,6 @@ export const managerVersions: readonly Source[] = [
       ),
   },
   { runtime: 'yarn', file: 'yarn.lock', read: ofYarnLock },
-  // The text form came with 1.2.
+  // The text format exists since 1.2.
   { runtime: 'bun', file: 'bun.lock', read: async () => '>=1.2 <2' },
 ]

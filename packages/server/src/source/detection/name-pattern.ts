@@ -1,10 +1,10 @@
 import { below, type Inventory } from './inventory.ts'
 
-/** Longer ones are nobody's writing. */
+/** Longer patterns match nothing. */
 const maxLength = 200
 const maxSegments = 10
 
-/** A pattern with `*` in a name and `**` for any folders between; each folder is asked at most once for each part of it. */
+/** A pattern with `*` in a name and `**` for any folders. Each folder is visited at most once per segment. */
 export class NamePattern {
   readonly #segments: readonly Segment[]
 
@@ -14,7 +14,7 @@ export class NamePattern {
     this.#segments = isTooMuch ? [() => false] : segments.map(segmentOf)
   }
 
-  /** Paths of files, from the folder `base` of the inventory. */
+  /** Paths of matching files, relative to the folder `base` of the inventory. */
   files(base: string, inventory: Inventory): string[] {
     const found: string[] = []
     this.#walk(base, inventory, (path, segment, index) => {
@@ -32,7 +32,7 @@ export class NamePattern {
     return found
   }
 
-  /** Shows each folder with each part of the pattern that what is in it is compared with. */
+  /** Visits each folder with each segment of the pattern that its entries are compared with. */
   #walk(base: string, { folders }: Inventory, show: (path: string, segment: Segment, index: number) => void): void {
     const seen = new Set<string>()
     const ahead: [path: string, index: number][] = [['', 0]]
@@ -57,7 +57,7 @@ type Segment = 'any folders' | ((name: string) => boolean)
 
 const join = (base: string, path: string) => (path === '' ? base : below(base, path))
 
-/** One `*` or more in a name; compared piece by piece, so a hostile pattern costs no more than its length. */
+/** Matches a name with one or more `*`, piece by piece: a hostile pattern costs no more than its length. */
 function segmentOf(pattern: string): Segment {
   if (pattern === '**') return 'any folders'
   if (!pattern.includes('*')) return (name) => name === pattern

@@ -2,18 +2,18 @@ import type { Evidence } from './detection.ts'
 import type { Folder } from './folder.ts'
 import { clip } from './signs.ts'
 
-/** Where an app says itself which port it listens on. */
+/** The port that an app listens on, according to its files. */
 export interface PortHint {
   port: number
   evidence: Evidence
-  /** The port stays the same whatever PORT says. */
+  /** The app ignores PORT. */
   isFixed: boolean
 }
 
 const portOption = /(?:^|\s)(?:-p|--port)(?:[ =])(\d{2,5})(?=\s|$)/
 const portAssignment = /(?:^|\s)PORT=(\d{2,5})(?=\s)/
 
-/** In the words of a command: `next start -p 4000`. */
+/** The port in a command: `next start -p 4000`. */
 export function portInCommand(command: string, file: string): PortHint | null {
   const port = validPort((portOption.exec(command) ?? portAssignment.exec(command))?.[1])
   return port === null ? null : { port, evidence: { file, says: `the port is in ${clip(command)}` }, isFixed: true }
@@ -29,7 +29,7 @@ const fixed = /(?:\.listen\(\s{0,4}(?:\{\s{0,4}port ?: ?)?|\b(?:const|let|var) p
 /** `http.ListenAndServe(":4000", nil)`, `app.Listen(":4000")`, `Addr: "0.0.0.0:4000"`. */
 const fixedAddress = /(?:\b(?:Listen(?:AndServe)?|Run|Start)\(\s{0,4}|\bAddr: {0,9})["'`][\w.]{0,60}:(\d{2,5})["'`]/
 
-/** In the code of the program's first file. */
+/** The port in the code of the program's entry file. */
 export async function portInCode(folder: Folder, path: string): Promise<PortHint | null> {
   const text = await folder.text(path)
   if (text === null) return null

@@ -2,14 +2,14 @@ import type { Folder } from './folder.ts'
 import { clip } from './signs.ts'
 import type { App, Plan } from './stack.ts'
 
-/** The lines of a Procfile by their names; `null` where there is none. */
+/** The processes of a Procfile by name; `null` when there is none. */
 export const readProcfile = async (folder: Folder): Promise<Map<string, string> | null> => {
   const text = await folder.text('Procfile')
   const lines = text?.matchAll(/^([A-Za-z0-9_-]{1,60}):[ \t]*([^\r\n]{1,2000})/gm)
   return lines ? new Map([...lines].map(([, name, command]) => [name!, command!.trim()])) : null
 }
 
-/** The plan as a Procfile has it: its lines are what somebody wrote down to be started. */
+/** Applies the Procfile: its `web` or `worker` line is the start command. */
 export async function followProcfile({ folder }: App, plan: Plan): Promise<Plan> {
   const lines = plan.type === 'app' || plan.type === 'worker' ? await readProcfile(folder) : null
   if (lines === null) return plan
@@ -32,7 +32,7 @@ export async function followProcfile({ folder }: App, plan: Plan): Promise<Plan>
   }
 }
 
-/** A program that the build puts into `bin` is found there by its name alone, as on the host that the file is for. */
+/** Resolves a program that the build puts into `bin`, which Heroku finds by name. */
 function builtProgram(line: string, { startCommand }: Plan): string {
   const [program = ''] = line.split(/\s/, 1)
   return startCommand === `./bin/${program.replace(/^(?:\.\/)?bin\//, '')}` ? startCommand + line.slice(program.length) : line

@@ -12,7 +12,7 @@ import { readRust } from './manifests/rust.ts'
 import { dig, textOf } from './manifests/values.ts'
 import type { App } from './stack.ts'
 
-/** A place that names the version of a runtime. */
+/** A file that names the version of a runtime. */
 interface Source {
   runtime: string
   file: string
@@ -26,7 +26,7 @@ const firstLine =
     return line?.trim().replace(prefix, '')
   }
 
-/** Names of the tools of `.tool-versions` and their runtimes here. */
+/** Runtimes by tool name in `.tool-versions`. */
 const tools: Record<string, string> = {
   nodejs: 'node',
   node: 'node',
@@ -51,7 +51,7 @@ const toolVersions: Source[] = Object.entries(tools).map(([tool, runtime]) => ({
   read: async (folder) => new RegExp(`^${tool}[ \\t]+(\\S{1,60})`, 'm').exec((await folder.head('.tool-versions')) ?? '')?.[1],
 }))
 
-/** What pins one version comes before what allows a range; the first word for a runtime stands. */
+/** Sources by precedence: pinned versions before ranges. The first one for a runtime wins. */
 const sources: readonly Source[] = [
   { runtime: 'node', file: '.nvmrc', read: firstLine('.nvmrc') },
   { runtime: 'node', file: '.node-version', read: firstLine('.node-version') },
@@ -70,7 +70,7 @@ const sources: readonly Source[] = [
   {
     runtime: 'rust',
     file: 'rust-toolchain',
-    // Either the channel alone, or the same TOML as in the file with the ending.
+    // Either the channel alone, or the same TOML as in rust-toolchain.toml.
     read: async (folder) => {
       const line = await firstLine('rust-toolchain')(folder)
       return line?.startsWith('[') ? textOf(dig(await folder.toml('rust-toolchain'), 'toolchain', 'channel')) : line
@@ -118,7 +118,7 @@ function requiredJava(file: string): Source['read'] {
   }
 }
 
-/** As written; a version is asked for in the app's folder first and in those above it next. */
+/** Versions as written, from the app's folder first and then from its parents. */
 export async function runtimeVersions(
   app: App,
 ): Promise<{ versions: Record<string, string>; evidence: Evidence[]; warnings: string[] }> {

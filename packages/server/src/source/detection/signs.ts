@@ -4,9 +4,9 @@ import { finalScript } from './package-scripts.ts'
 import { stripComments } from './source-text.ts'
 import type { App, Sign } from './stack.ts'
 
-/** The signs that rows are made of. */
+/** Signs: the conditions of the stack rows. */
 
-/** A file by name or pattern (`next.config.*`), as `Folder.find` takes it. */
+/** A file by name or pattern (`next.config.*`), as in `Folder.find`. */
 export const file =
   (pattern: string, says: string): Sign =>
   ({ folder }) => {
@@ -14,7 +14,7 @@ export const file =
     return found === undefined ? null : [{ file: folder.full(found), says }]
   }
 
-/** Any of these among what the language's manifest depends on. */
+/** Any of these dependencies in the language's manifest. */
 export const dependency =
   (ecosystem: Ecosystem, ...names: string[]): Sign =>
   (app) => {
@@ -30,7 +30,7 @@ export const manifest =
     return found ? [{ file: folder.full(found.file), says }] : null
   }
 
-/** A script of `package.json`, and what it runs, itself or by the script that it calls. */
+/** A script of `package.json` that runs this, directly or through the script it calls. */
 export const script =
   (name: string, runs = /./): Sign =>
   ({ folder, manifests }) => {
@@ -39,10 +39,10 @@ export const script =
     return lines.some((line) => runs.test(line)) ? [scriptRuns({ folder, manifests }, name)] : null
   }
 
-/** Nobody has more of one kind. */
+/** Maximum number of config files of one kind. */
 export const maxConfigs = 10
 
-/** A setting in a file of code; comments do not count. */
+/** A setting in a source file; comments are ignored. */
 export const setting =
   (pattern: string, text: RegExp, says: string): Sign =>
   async ({ folder }) => {
@@ -75,7 +75,7 @@ export const allOf =
     return all
   }
 
-/** The absence of a sign, which is no evidence of its own. */
+/** The absence of a sign; it adds no evidence. */
 export const not =
   (sign: Sign): Sign =>
   async (app) =>
@@ -98,5 +98,5 @@ export const scriptRuns = ({ folder, manifests }: App, name: string): Evidence =
   says: `the script ${name} runs ${clip(manifests.npm?.scripts.get(name) ?? '')}`,
 })
 
-/** Evidence quotes files; it does not repeat them. */
+/** Shortens a quote in evidence. */
 export const clip = (text: string) => (text.length > 120 ? `${text.slice(0, 119)}…` : text)

@@ -1,6 +1,6 @@
-/** Source text without what only looks like code, so that a word in a comment is no evidence. Each takes linear time. */
+/** Removes comments from source text, so that a word in a comment is not evidence. Each function takes linear time. */
 
-/** Takes line and block comments of the C kind away and leaves strings alone. */
+/** Removes C-style line and block comments; strings are kept. */
 export const stripComments = (text: string): string =>
   rewrite(text, /["'`/]/g, (at) => {
     if (text[at] !== '/') return null
@@ -10,11 +10,11 @@ export const stripComments = (text: string): string =>
     return { end: end < 0 ? text.length : end + 2, put: '' }
   })
 
-/** Takes `#` comments away, as in Python, Ruby, Elixir and Dockerfiles. */
+/** Removes `#` comments, as in Python, Ruby, Elixir and Dockerfiles. */
 export const stripHashComments = (text: string): string =>
   rewrite(text, /["'#]/g, (at) => (text[at] === '#' ? { end: endOfLine(text, at), put: '' } : null))
 
-/** For JSON: takes the comma before a closing bracket away. */
+/** Removes the comma before a closing bracket in JSON. */
 export const stripTrailingCommas = (text: string): string =>
   rewrite(text, /[",]/g, (at) => {
     if (text[at] !== ',') return null
@@ -23,7 +23,7 @@ export const stripTrailingCommas = (text: string): string =>
     return { end: next, put: text[next] === '}' || text[next] === ']' ? '' : text.slice(at, next) }
   })
 
-/** Goes from mark to mark; a mark that `replace` leaves alone opens a string, which is copied. */
+/** Replaces marks; a mark that `replace` skips opens a string, which is copied. */
 function rewrite(text: string, marks: RegExp, replace: (at: number) => { end: number; put: string } | null): string {
   let result = ''
   let from = 0
@@ -44,7 +44,7 @@ function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === '\\') at++
     else if (text[at] === quote) return at + 1
-    // A string without an end is an apostrophe in something else.
+    // An unterminated string is an apostrophe in other text.
     else if (text[at] === '\n' && quote !== '`') return at
   }
   return text.length

@@ -2,38 +2,38 @@ import type { DetectedApp, Detection, Evidence } from './detection.ts'
 import type { Folder } from './folder.ts'
 import { type Ecosystem, type Manifests, readManifests } from './manifests/index.ts'
 
-/** One folder that may be an app, with what its manifests say. */
+/** A folder that may be an app, with its manifests. */
 export interface App {
   folder: Folder
   manifests: Manifests
-  /** The project's own, for files that ask for them; only where it is about to be built. */
+  /** The project's variables, for files that reference them; only set for a build. */
   variables?: Readonly<Record<string, string>>
-  /** The package manager that the project's settings name, whatever its files say. */
+  /** The package manager from the project's settings, which overrides the files. */
   packageManager?: string
-  /** The Compose file that the project's settings name, relative to the folder. */
+  /** The Compose file from the project's settings, relative to the folder. */
   composePath?: string
-  /** Profiles of the Compose file that the project's settings name. */
+  /** Enabled Compose profiles, from the project's settings. */
   composeProfiles?: readonly string[]
 }
 
 export const lookAt = async (folder: Folder): Promise<App> => ({ folder, manifests: await readManifests(folder) })
 
-/** A row of the table: by which signs a stack is known, and what follows from it. */
+/** A row of the table: the signs of a stack, and its plan. */
 export interface Stack {
   framework: string
   when: Sign
   plan: (app: App) => Plan | Promise<Plan>
 }
 
-/** A question to the app; the answer is its evidence, or `null` for no. */
+/** A condition on the app; returns evidence, or `null` when it does not hold. */
 export type Sign = (app: App) => Evidence[] | null | Promise<Evidence[] | null>
 
-/** How a stack is built and run. What is left out is not known or not needed. */
+/** How a stack is built and run. Absent fields are unknown or not needed. */
 export interface Plan {
   type: Detection['type']
   language: string | null
   name?: string | null
-  /** Whose manifest names the project, where another's only makes its assets. */
+  /** The ecosystem whose manifest names the project, when another manifest only builds its assets. */
   ecosystem?: Ecosystem
   packageManager?: string | null
   installCommand?: string | null
@@ -41,7 +41,7 @@ export interface Plan {
   startCommand?: string | null
   outputDirectory?: string | null
   port?: number | null
-  /** The path that says whether it is healthy, where a file of another host names one. */
+  /** The health check path from a file of another host. */
   healthPath?: string
   services?: Detection['services']
   serviceVariables?: Detection['serviceVariables']
@@ -58,7 +58,7 @@ export interface Match {
   evidence: Evidence[]
 }
 
-/** The first row whose signs hold. */
+/** The first row whose signs match. */
 export async function firstMatch(app: App, stacks: readonly Stack[]): Promise<Match | null> {
   for (const stack of stacks) {
     const evidence = await stack.when(app)

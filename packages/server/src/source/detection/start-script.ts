@@ -4,8 +4,8 @@ import { finalScript, hasHooks } from './package-scripts.ts'
 import type { App } from './stack.ts'
 
 /**
- * What runs a script of `package.json`: the script's own command where that is one program, since a package manager and a
- * shell beside it cost memory, stand between the app and its signals and overwrite variables; else the package manager.
+ * The command that runs a script of `package.json`. A script that is one program is run directly, because a package manager and a
+ * shell cost memory, do not forward signals properly and overwrite variables. Any other script is run by the package manager.
  */
 export async function scriptCommand(app: App, tools: JavascriptTools, name: string): Promise<string> {
   const { scripts } = app.manifests.npm!
@@ -21,10 +21,10 @@ export async function scriptCommand(app: App, tools: JavascriptTools, name: stri
   return isDirect ? command : tools.run(name)
 }
 
-/** As many as a project's own start command may have. */
+/** The limit of a project's start command. */
 const longestCommand = 500
 
-/** Programs that run scripts of `package.json`, or read the variables that a package manager sets for a script. */
+/** Programs that run scripts of `package.json`, or read the variables that a package manager sets. */
 const scriptRunners = new Set(
   'npm npx pnpm pnpx yarn yarnpkg bunx corepack run-s run-p npm-run-all npm-run-all2 concurrently wireit lerna nx turbo'.split(
     ' ',
@@ -33,11 +33,14 @@ const scriptRunners = new Set(
 
 function callsScripts(words: string[], scripts: Map<string, string>): boolean {
   if (words.some((word) => scriptRunners.has(word) || /^(?:npm|yarn|pnpm|bun|node):/.test(word))) return true
-  // A script's name comes before a file of the same name.
+  // Bun prefers a script to a file of the same name.
   return words[0] === 'bun' && scripts.has(words[words[1] === 'run' ? 2 : 1] ?? '')
 }
 
-/** The runtimes search `node_modules/.bin` of the app's own folder; a workspace keeps its tools further up. */
+/**
+ * Whether the program is found without the package manager: the runtimes search the app's `node_modules/.bin`; a workspace has its
+ * tools in a parent folder.
+ */
 const isInPath = (program: string, { resolution }: JavascriptTools) =>
   runtimes.has(program) ? resolution !== 'loader' : resolution === 'own-folder' && /^[\w@.-]+$/.test(program)
 const runtimes = new Set(['node', 'bun', 'deno'])
@@ -45,7 +48,10 @@ const runtimes = new Set(['node', 'bun', 'deno'])
 const managersVariable = /\bnpm_(?:package|config|lifecycle|execpath|node|command)/
 const scriptSetting = /^\s*(?:node-options|script-shell|scripts-prepend-node-path|shell-emulator)\s*=/m
 
-/** Settings of the scripts' environment, or a first file that reads what only a package manager sets. */
+/**
+ * Whether the script needs its package manager: npm settings of the script environment, or an entry file that reads variables only
+ * a package manager sets.
+ */
 async function needsManager({ folder }: App, words: string[]): Promise<boolean> {
   for (const place of folder.upwards) if (scriptSetting.test((await place.text('.npmrc')) ?? '')) return true
   const files = words.slice(1).map((word) => word.replace(/^\.\//, ''))

@@ -3,7 +3,7 @@ import { readNpm } from './manifests/npm.ts'
 import { workspacePackages } from './monorepo.ts'
 import type { App } from './stack.ts'
 
-/** A package of the same workspace that an app is built with. */
+/** A workspace package that an app depends on. */
 export interface Sibling {
   name: string
   folder: Folder
@@ -11,7 +11,7 @@ export interface Sibling {
 
 const maxSiblings = 50
 
-/** The packages beside the app that it depends on and that have a build of their own, each after those that it needs itself. */
+/** Workspace packages that the app depends on and that have a build script, in build order. */
 export async function siblingsToBuild({ folder }: App): Promise<Sibling[]> {
   const packages = await packagesAround(folder)
   if (packages === null) return []
@@ -31,7 +31,7 @@ export async function siblingsToBuild({ folder }: App): Promise<Sibling[]> {
   return ordered
 }
 
-/** By name; `null` when the app is in no workspace. */
+/** Workspace packages by name; `null` when the app is not in a workspace. */
 async function packagesAround(folder: Folder): Promise<Map<string, Folder> | null> {
   for (const root of folder.upwards.slice(1)) {
     const paths = await workspacePackages(root)

@@ -1,4 +1,4 @@
-/** An element of an XML file, as far as build files need it. */
+/** An XML element, as far as build files need it. */
 export interface XmlElement {
   name: string
   attributes: Record<string, string>
@@ -10,7 +10,7 @@ const maxDepth = 100
 const name = /[\w.:-]+/y
 const space = /\s*/y
 
-/** The root element, or `null` when the text is no XML. Nothing is expanded or fetched; nothing is looked at twice. */
+/** The root element, or `null` when the text is not XML. No entity is expanded or fetched, and the text is read once. */
 export function parseXml(text: string): XmlElement | null {
   const root: XmlElement = { name: '', attributes: {}, children: [], text: '' }
   const open = [root]
@@ -29,7 +29,7 @@ function plain(text: string, at: number, current: XmlElement): number {
   return end
 }
 
-/** Where the markup that starts at `at` ends; null when it does not. */
+/** The end of the markup that starts at `at`; null when it is unterminated. */
 function markup(text: string, at: number, open: XmlElement[]): number | null {
   if (text.startsWith('<!--', at)) return after(text, '-->', at + 4)
   if (text.startsWith('<![CDATA[', at)) {
@@ -60,7 +60,7 @@ function opening(text: string, at: number, open: XmlElement[]): number | null {
   return end
 }
 
-/** Reads up to the end of the tag; what is no attribute is passed over. */
+/** Reads to the end of the tag; anything but attributes is skipped. */
 function attributes(text: string, from: number, into: Record<string, string>): number | null {
   for (let at = from; at < text.length; ) {
     const character = text[at]!
@@ -88,7 +88,7 @@ function attributes(text: string, from: number, into: Record<string, string>): n
   return null
 }
 
-/** Whatever it is called: `__proto__` is a name like any other. */
+/** Defines an attribute as an own property, so that `__proto__` is an ordinary name. */
 const define = (into: Record<string, string>, key: string, value: string) =>
   Object.defineProperty(into, key, { value, enumerable: true, configurable: true, writable: true })
 

@@ -1,10 +1,10 @@
-/** One instruction of a Dockerfile, with the lines that continue it. */
+/** An instruction of a Dockerfile, including continuation lines. */
 export interface Instruction {
-  /** In capitals. */
+  /** Upper case. */
   keyword: string
-  /** What follows the keyword, without comments and line ends. */
+  /** The text after the keyword, without comments and line breaks. */
   rest: string
-  /** Where it stands in the text, without the line end after it and without here-documents. */
+  /** Offsets in the text, without the trailing line break and here-documents. */
   start: number
   end: number
   hasHereDocuments: boolean
@@ -15,7 +15,7 @@ interface Line {
   start: number
 }
 
-/** Goes through the text once: continued lines are joined, comments and the bodies of here-documents left out. */
+/** Parses instructions in one pass: joins continued lines, and skips comments and here-document bodies. */
 export function* instructionsOf(text: string): Generator<Instruction> {
   const lines = linesOf(text)
   const mark = escapeOf(lines)
@@ -42,7 +42,7 @@ export function* instructionsOf(text: string): Generator<Instruction> {
   }
 }
 
-/** The words after the keyword, and the options before them: `--from=build`. */
+/** The arguments, and the options before them: `--from=build`. */
 export function wordsOf(rest: string): { options: string[]; words: string[] } {
   const all = rest.split(/\s+/).filter((word) => word !== '')
   const first = all.findIndex((word) => !word.startsWith('--'))
@@ -58,7 +58,7 @@ function linesOf(text: string): Line[] {
   })
 }
 
-/** `# escape=` counts in the lines of directives before anything else. */
+/** The escape character. `# escape=` counts only among the directives at the top. */
 function escapeOf(lines: readonly Line[]): string {
   for (const { text } of lines) {
     const directive = /^\s{0,100}#\s{0,100}(\w{1,40})\s{0,100}=\s{0,100}(\S{1,200})\s{0,100}$/.exec(text)
@@ -73,7 +73,7 @@ function isEmptyOrComment(line: string): boolean {
   return text === '' || text.startsWith('#')
 }
 
-/** The line without the mark that continues it; null when there is none. An escaped mark is none. */
+/** The line without its continuation character; null when it does not continue. An escaped one does not count. */
 function withoutEscape(line: string, mark: string): string | null {
   let end = line.length
   while (end > 0 && (line[end - 1] === ' ' || line[end - 1] === '\t')) end -= 1

@@ -1,16 +1,16 @@
-/** What a text says once its variables are filled in. */
+/** A text with its variables substituted. */
 export interface Substituted {
   text: string
-  /** Every variable in it has a value, or says itself what stands in for it. */
+  /** Every variable has a value or a default. */
   isKnown: boolean
 }
 
-/** Deeper than anyone writes by hand, and shallow enough for the stack. */
+/** Deeper than any real file, and shallow enough for the stack. */
 const maxDepth = 10
 
 /**
- * Docker's own substitution: `$NAME`, `${NAME}`, and `:-` `-` `:+` `+` in braces. Nothing beyond `maxLength` is made:
- * a long value that is named often would be of any size.
+ * Docker's substitution: `$NAME`, `${NAME}`, and `:-` `-` `:+` `+` in braces. Output is limited to `maxLength`: a long value that
+ * is referenced often could reach any size.
  */
 export function substitute(text: string, values: ReadonlyMap<string, string>, maxLength: number): Substituted {
   const work: Work = { values, maxLength, isKnown: true }
@@ -59,7 +59,7 @@ function pieceAt(text: string, dollar: number, work: Work, depth: number): { end
 
 function resolved(found: string, operator: string, word: string, work: Work, depth: number): string {
   const value = work.values.get(found)
-  // Docker tells an empty value from none only without a colon; neither is of use in a port or the name of an image.
+  // Docker distinguishes empty from unset without a colon; neither is useful in a port or image name.
   if (operator.endsWith('+')) return value ? fill(word, work, depth + 1) : ''
   if (value || operator === '') return valueOfName(found, work)
   return fill(word, work, depth + 1)
@@ -71,7 +71,7 @@ function valueOfName(found: string, work: Work): string {
   return value ?? ''
 }
 
-/** Just behind the brace that closes the one before `from`, or null. */
+/** The offset after the brace that closes the one before `from`, or null. */
 function closingBrace(text: string, from: number): number | null {
   let open = 1
   for (let at = from; at < text.length; at += 1) {

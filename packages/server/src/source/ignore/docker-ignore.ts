@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import { type Dialect, tokensOf } from './name-tokens.ts'
 import { PathPattern } from './path-pattern.ts'
 
-/** What a `.dockerignore` leaves out, by Docker's rules: the last line that fits decides, `!` takes back. */
+/** Paths that a `.dockerignore` excludes, by Docker's rules: the last matching line decides, `!` includes again. */
 export function dockerIgnore(text: string): (path: string, isFolder: boolean) => boolean | 'look-inside' {
   const rules = text
     .replace(/^\uFEFF/, '')
@@ -13,12 +13,12 @@ export function dockerIgnore(text: string): (path: string, isFolder: boolean) =>
   return (path, isFolder) => {
     const last = rules.findLast(({ pattern }) => pattern.matches(path, true))
     const isIgnored = last !== undefined && !last.takesBack
-    // A folder that is left out may still hold something that is taken back.
+    // An excluded folder may contain paths that are included again.
     return isIgnored && isFolder && hasExceptions ? 'look-inside' : isIgnored
   }
 }
 
-/** Comments start in the first column; a path is one below the folder, whether or not it starts with a slash. */
+/** Parses a line. Comments start in the first column; a path is relative to the folder, with or without a leading slash. */
 function ruleOf(line: string): { takesBack: boolean; pattern: PathPattern } | null {
   const trimmed = line.startsWith('#') ? '' : line.trim()
   const takesBack = trimmed.startsWith('!')
@@ -30,7 +30,7 @@ function ruleOf(line: string): { takesBack: boolean; pattern: PathPattern } | nu
   return { takesBack, pattern: new PathPattern(tokensOf(path.slice(from, to), dialect)) }
 }
 
-/** As in Go's filepath.Match, where two stars go through any folders. */
+/** Go's filepath.Match, plus `**` for any folders. */
 const dialect: Dialect = {
   negators: '^',
   isPosix: false,

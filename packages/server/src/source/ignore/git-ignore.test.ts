@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { createRunCommand } from '../../drivers/shell/run-command.ts'
 import { IgnoreRules } from './git-ignore.ts'
 
-/** As a walk would see it: a folder that is ignored is not entered. */
+/** Checks a path the way a directory walk would: an ignored folder is not entered. */
 function isIgnored(rules: IgnoreRules, path: string): boolean {
   const names = path.split('/')
   return names.some((_, index) => rules.verdict(names.slice(0, index + 1).join('/'), index + 1 < names.length) === 'ignored')

@@ -1,17 +1,17 @@
 import { type Dialect, tokensOf } from './name-tokens.ts'
 import { PathPattern, type Token } from './path-pattern.ts'
 
-/** One line of a .gitignore or .berthignore. */
+/** A line of a .gitignore or .berthignore. */
 interface IgnoreRule {
-  /** The folder of the file that holds the line, '' at the top; the rule says nothing of paths elsewhere. */
+  /** The folder of the ignore file, '' at the top; the rule applies only below it. */
   base: string
   includes: boolean
   foldersOnly: boolean
-  /** Of the path below `base`. */
+  /** Matches the path relative to `base`. */
   pattern: PathPattern
 }
 
-/** What .gitignore and .berthignore leave out, by git's rules: the last line that fits decides, `!` takes back. */
+/** Paths that .gitignore and .berthignore exclude, by git's rules: the last matching line decides, `!` includes again. */
 export class IgnoreRules {
   readonly #rules: readonly IgnoreRule[]
 
@@ -21,7 +21,7 @@ export class IgnoreRules {
 
   static readonly none = new IgnoreRules([])
 
-  /** Later lines win over earlier ones, those of a deeper folder over those above it. */
+  /** Adds the lines of a file. Later lines win over earlier ones, and those of a deeper folder over those above it. */
   with(text: string, base: string): IgnoreRules {
     const rules = text
       .replace(/^\uFEFF/, '')
@@ -30,15 +30,15 @@ export class IgnoreRules {
     return new IgnoreRules([...this.#rules, ...rules.filter((rule) => rule !== null)])
   }
 
-  /** Null when no line speaks of it. `path` has no slash at either end; the folders above it are taken as not ignored. */
+  /** Null when no line matches. `path` has no slash at either end; its parent folders are assumed not to be ignored. */
   verdict(path: string, isFolder: boolean): 'ignored' | 'included' | null {
     const rule = this.#rules.findLast((candidate) => matches(candidate, path, isFolder))
     return rule === undefined ? null : rule.includes ? 'included' : 'ignored'
   }
 
   /**
-   * Whether the path or a folder above it is ignored. Each pattern reads the path once, whatever its depth; the generator pauses between patterns and
-   * within a long path, so that other work can have its turn.
+   * Whether the path or a parent folder is ignored. Each pattern reads the path once, at any depth. The generator yields between
+   * patterns and within a long path, so that other work can run.
    */
   *isLeftOut(path: string, isFolder: boolean): Generator<void, boolean> {
     const depth = path.split('/').length - 1
@@ -68,7 +68,7 @@ function parseLine(line: string, base: string): IgnoreRule | null {
   return { base, includes, foldersOnly, pattern: new PathPattern(tokensOfNames(names, isAnchored)) }
 }
 
-/** Git's own: those after a backslash stay. */
+/** Removes trailing spaces as git does: escaped ones stay. */
 function withoutTrailingSpaces(line: string): string {
   let end = line.length
   while (end > 0 && line[end - 1] === ' ') end -= 1

@@ -1,19 +1,19 @@
 import type { Token } from './path-pattern.ts'
 
 export interface Dialect {
-  /** What turns a set round: `[!a]`, `[^a]`. */
+  /** Characters that negate a set: `[!a]`, `[^a]`. */
   negators: string
-  /** A bracket right at the start of a set belongs to it, and `[:digit:]` is a kind of character. */
+  /** A bracket at the start of a set belongs to it, and `[:digit:]` is a character class. */
   isPosix: boolean
-  /** What two stars in a row mean, where they stand for more than one: how many characters they take, and their token. */
+  /** The meaning of `**`, if it differs from `*`: its length in characters, and its token. */
   stars?: (characters: readonly string[], at: number) => { length: number; token: Token }
 }
 
-/** Stars, question marks, sets and escapes: what the patterns of both kinds of ignore file share. */
+/** Parses stars, question marks, sets and escapes, which both kinds of ignore file share. */
 export function tokensOf(text: string, dialect: Dialect): Token[] {
   const characters = [...text]
   const tokens: Token[] = []
-  // A set without an end is none, and then none after it has one.
+  // An unterminated set is literal text, and then no later set is terminated either.
   let mayHaveSets = true
   for (let at = 0; at < characters.length; at += 1) {
     const character = characters[at]!
@@ -75,7 +75,7 @@ const kinds: Record<string, [string, string][]> = {
   ],
 }
 
-/** The set that the bracket at `start` opens, and where it ends; null when it has no end. */
+/** The set that starts at `start`, and its end; null when it is unterminated. */
 function setAt(
   characters: readonly string[],
   start: number,

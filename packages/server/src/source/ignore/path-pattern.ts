@@ -1,21 +1,21 @@
-/** A pattern of an ignore file, whichever kind: both are made of these. */
+/** A token of a pattern, for both kinds of ignore file. */
 export type Token =
   | { is: 'character'; character: string }
-  /** One character of a name. */
+  /** A single character of a name. */
   | { is: 'one' }
   /** Any characters of a name, also none. */
   | { is: 'any' }
   /** Any folders, each with its slash, also none. */
   | { is: 'folders' }
-  /** Whatever comes. */
+  /** Any characters, including slashes. */
   | { is: 'all' }
   | { is: 'set'; negated: boolean; ranges: [string, string][] }
 
-/** Places of a pattern that may come next, while a path is read. */
+/** The state of matching a path: the positions in the pattern that may come next. */
 class Reading {
   places: number[] = []
   next: number[] = []
-  /** In which step a place was last noted, and last entered: who only stays in a place does not go on from it. */
+  /** The step in which a position was last noted, and last entered. A position that was only noted is not advanced from. */
   noted: Float64Array
   entered: Float64Array
   step = 0
@@ -32,14 +32,14 @@ class Reading {
   }
 }
 
-/** Steps of every reading without a pause: there is one at a time, and a file may hold many thousands of patterns. */
+/** Shared state for matching without a pause: only one runs at a time, and a file may have thousands of patterns. */
 const shared = new Reading(256)
-/** Characters that are read without a pause. */
+/** Number of characters that are matched without a pause. */
 const slice = 64
 
 /**
- * Reads a path once from left to right with every place of the pattern that may come next at the same time, so no pattern
- * takes longer than its length times the path's: the patterns are strangers'.
+ * Matches a path against all possible pattern positions at once, from left to right. The cost is at most pattern length times path
+ * length: the patterns are untrusted.
  */
 export class PathPattern {
   readonly #tokens: readonly Token[]
@@ -56,17 +56,14 @@ export class PathPattern {
     this.#end = textOf(tokens.slice(last + 1))
   }
 
-  /** Whether it stands for the path; with `orAbove`, also for a folder above it. */
+  /** Whether the pattern matches the path; with `orAbove`, also a parent folder. */
   matches(path: string, orAbove = false): boolean {
     if (!path.startsWith(this.#start) || (!orAbove && !path.endsWith(this.#end))) return false
     if (this.#isPlain) return path.length === this.#start.length || (orAbove && path[this.#start.length] === '/')
     return this.#read(path, orAbove)
   }
 
-  /**
-   * Of the folders on the way to the path, and the path itself: the places in that row of those that it stands for. One reading for all of them, which pauses
-   * in a long path.
-   */
+  /** Depths of the parent folders, and of the path itself, that the pattern matches. One pass, which yields in a long path. */
   *matchesOnTheWay(path: string): Generator<void, number[]> {
     const found: number[] = []
     if (!path.startsWith(this.#start) || !path.includes(this.#end)) return found
@@ -120,13 +117,13 @@ export class PathPattern {
       if (character !== '/') this.#enter(reading, place)
     } else if (token.is === 'all') this.#enter(reading, place)
     else if (token.is === 'folders') {
-      // In the middle of a folder's name there is no way on: only its slash ends it.
+      // Inside a folder's name the match cannot advance: only a slash ends it.
       this.#note(reading, place)
       if (character === '/') this.#enter(reading, place + 1)
     } else if (covers(token, character)) this.#enter(reading, place + 1)
   }
 
-  /** A place, and those behind it that need no character. */
+  /** Enters a position, and the following ones that need no character. */
   #enter(reading: Reading, place: number): void {
     for (let at = place; reading.entered[at] !== reading.step; at += 1) {
       reading.entered[at] = reading.step

@@ -1,7 +1,7 @@
 import { type SiteHeaders, type SiteRedirect, type SiteRules, siteRulesAtMost } from '../../platform/site-rules/site-rules.ts'
 import { headersOf, redirectOf, type WrittenRedirect } from './rule-parts.ts'
 
-/** Rules of one file as they are read, within their bounds; what is left out is said. */
+/** Collects the rules of one file within their limits, and warnings about the others. */
 export class RulesCollector {
   readonly rules: SiteRules = { redirects: [], headers: [] }
   readonly #left: string[] = []
@@ -11,7 +11,7 @@ export class RulesCollector {
     this.#file = file
   }
 
-  /** No more than a few of each file: the first ones tell enough. */
+  /** Warnings, at most ten per file. */
   get warnings(): string[] {
     const more = this.#left.length > 10 ? [`${this.#file}: ${this.#left.length - 10} more are left out`] : []
     return [...this.#left.slice(0, 10).map((words) => `${this.#file}: ${words}`), ...more]
@@ -39,7 +39,7 @@ export class RulesCollector {
   }
 }
 
-/** Those of the first come first. */
+/** Joins rules; the earlier ones come first. */
 export function joinRules(...all: readonly (SiteRules | undefined)[]): SiteRules {
   const parts = all.filter((one) => one !== undefined)
   return {

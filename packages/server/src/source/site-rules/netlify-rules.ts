@@ -36,7 +36,7 @@ export function netlifyRules(toml: unknown): RulesCollector {
   return collector
 }
 
-/** Lines of `_redirects`: from, what it asks of the query, to, status, conditions. */
+/** Parses `_redirects`: source, query conditions, target, status, conditions. */
 export function redirectLines(text: string): RulesCollector {
   const collector = new RulesCollector('_redirects')
   for (const [, words] of wordLines(text)) {
@@ -50,7 +50,7 @@ export function redirectLines(text: string): RulesCollector {
   return collector
 }
 
-/** `_headers`: a path, and below it, set in, what is said there. */
+/** Parses `_headers`: a path, and its indented headers. */
 export function headerLines(text: string): RulesCollector {
   const collector = new RulesCollector('_headers')
   let path: string | null = null
@@ -73,7 +73,7 @@ export function headerLines(text: string): RulesCollector {
   return collector
 }
 
-/** Without empty lines and remarks. */
+/** Lines without empty lines and comments. */
 function wordLines(text: string): [line: string, words: string[]][] {
   const lines = text.split('\n', linesAtMost).map((line) => line.replace(/\r$/, ''))
   return lines.flatMap((line): [string, string[]][] => {
@@ -85,5 +85,5 @@ function wordLines(text: string): [line: string, words: string[]][] {
 }
 
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
-/** A table is no value of a header; it may even say itself what it is as text. */
+/** A table is not a header value; converting it with `String` could call a method that the file defines. */
 const isPlain = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value)

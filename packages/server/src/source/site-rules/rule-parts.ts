@@ -1,13 +1,13 @@
 import type { PatternStep, SiteHeaders, SiteRedirect } from '../../platform/site-rules/site-rules.ts'
 
-/** What the edge itself says of a file, or of the connection. */
+/** Headers that the edge sets itself, for a file or for the connection. */
 const ownHeaders =
   /^(content-(length|encoding|range)|transfer-encoding|connection|keep-alive|upgrade|trailer|te|proxy-.*|date|etag|last-modified|vary|accept-ranges|location|x-request-id)$/i
 const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/
 const headerValue = /^[\t\x20-\x7e]{0,2000}$/
 const redirectStatuses = [301, 302, 303, 307, 308]
 
-/** A pattern that can be compared step by step; null for every other. */
+/** Parses a path pattern into segments; null when it is not supported. */
 export function patternOf(written: string): PatternStep[] | null {
   if (!written.startsWith('/') || written.length > 500 || /[?#\0-\x1f]/.test(written)) return null
   const words = written.split('/').filter(Boolean)
@@ -30,9 +30,9 @@ function stepOf(word: string, isLast: boolean): PatternStep | null {
   }
 }
 
-/** A path of the site, or an address whose host is written out; null for every other. */
+/** A path of the site, or a URL with a literal host; null for anything else. */
 export function destinationOf(written: string): { to: string; isOutside: boolean } | null {
-  // Half a character, which JSON can write, has no place in an address.
+  // A lone surrogate, which JSON can contain, is invalid in a URL.
   if (written.length > 1000 || !written.isWellFormed() || /[\0-\x20\x7f"<>\\^`{|}]/.test(written)) return null
   const to = encodeURI(written).replaceAll('%25', '%')
   if (/^\/(?!\/)/.test(to)) return { to, isOutside: false }
@@ -47,7 +47,7 @@ export interface WrittenRedirect {
   force: boolean
 }
 
-/** The rule, or why it is left out. */
+/** The rule, or the reason why it is not applied. */
 export function redirectOf({ from, to, status, force }: WrittenRedirect): SiteRedirect | string {
   const pattern = patternOf(from)
   if (!pattern) return `${clip(from)} is no path that Berth can follow`
@@ -59,7 +59,7 @@ export function redirectOf({ from, to, status, force }: WrittenRedirect): SiteRe
   return { from: pattern, to: destination.to, status, force }
 }
 
-/** The rule, and what of it is left out. */
+/** The rule, and the headers that are not applied. */
 export function headersOf(
   path: string,
   values: readonly (readonly [string, string])[],

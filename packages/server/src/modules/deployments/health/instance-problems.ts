@@ -9,7 +9,7 @@ export interface Problem {
   isGone?: boolean
   /** The runtime stopped it at its disk limit. */
   isDiskFull?: boolean
-  /** It exited too often within a short time, even if it runs at this moment. */
+  /** The instance exited too often within a short time, even if it runs at this moment. */
   isLooping?: boolean
 }
 

@@ -5,7 +5,7 @@ import { type DeploymentsDeps, nowOf } from '../deps.ts'
 
 const minuteMs = 60_000
 /**
- * For an instance younger than this, the first sample counts all CPU time since its start; for an older one it only sets the
+ * Age limit for counting all CPU time since the start in the first sample; for an older instance the first sample only sets the
  * baseline.
  */
 const youngMs = 2 * minuteMs

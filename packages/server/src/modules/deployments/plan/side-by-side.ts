@@ -41,7 +41,7 @@ export async function inDependencyOrder<Result>(
   return Promise.all(done.values())
 }
 
-/** Like `inDependencyOrder`, but ignores dependencies. */
+/** Runs the work for all units concurrently, like `inDependencyOrder` but without regard to dependencies. */
 export const sideBySide = <Result>(
   units: readonly Unit[],
   abort: AbortSignal,

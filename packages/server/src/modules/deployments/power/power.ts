@@ -74,7 +74,7 @@ export const startAgain = (
   abort: AbortSignal,
 ): Promise<void> => deps.turns.run(turnOf(live), () => startInTurn(live, from, deps, abort), abort)
 
-/** Like `startAgain`, but skipped while a restore or a move has stopped the project. */
+/** Calls `startAgain`, unless a restore or a move has stopped the project. */
 export const startByItself = (
   kind: 'recover' | 'wake',
   live: LiveEnvironmentRow,

@@ -15,7 +15,7 @@ import { findDeployment, listInstances } from '../store.ts'
 
 const drainMs = 30_000
 const startsAtOnce = 2 + 2 * availableParallelism()
-/** After this time the next start begins, even if this one is not up yet. */
+/** The next start begins after this time, even if this one is not up yet. */
 const longestTurnMs = 2_000
 
 /**
@@ -27,7 +27,10 @@ export async function recover(deps: DeploymentsDeps, abort: AbortSignal): Promis
   return leftoversOn(null, deps, abort)
 }
 
-/** Like `recover`, for a server or this machine's engine. If it is unreachable, this runs again when it is back. */
+/**
+ * Makes the instances of a server, or of this machine's engine, match the database. If it is unreachable, this runs again when it
+ * is back.
+ */
 export async function recoverServer(serverId: string | null, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   try {
     const tidy = await leftoversOn(serverId, deps, abort)

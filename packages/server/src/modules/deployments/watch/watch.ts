@@ -23,7 +23,7 @@ const unseenEndMs = 5_000
 
 const listMs = 5_000
 const pauses = { firstMs: 5_000, longestMs: 30_000 }
-/** With many healthy environments each is checked less often (100: once a minute each), up to the longest interval. */
+/** Time between two checks of healthy environments: with many of them, each is checked less often (100: once a minute each). */
 const lookApartMs = 600
 const mostSeldomMs = 120_000
 

@@ -18,7 +18,7 @@ export interface Asking {
   provider: GitHostProvider
 }
 
-/** The next step of the way to a connection; which way is the instance's to say where the caller does not. */
+/** The next step toward a connection. If the caller names no source, the instance's configuration decides. */
 export async function connect(asking: Asking, { source }: ConnectBody, deps: GitHostDeps): Promise<ConnectReply> {
   const { caller, provider } = asking
   const rows = await listConnections(deps.database.db, caller.organizationId)
@@ -35,7 +35,7 @@ export async function connect(asking: Asking, { source }: ConnectBody, deps: Git
   return fail('no_source', { words: notSetUp(provider) })
 }
 
-/** By what is set up: the host that is meant where the caller names none. */
+/** The git host to use when the caller names none: the first one that is configured. */
 export function defaultProvider({ hosts }: GitHostDeps): GitHostProvider {
   const isSetUp = ({ app, signIn }: (typeof hosts)[GitHostProvider]) =>
     app !== null || signIn.code !== null || signIn.device !== null
@@ -67,7 +67,10 @@ async function cloudFlow(asking: Asking, source: 'app' | 'oauth', deps: GitHostD
   return { connected: false, flow: 'redirect', url }
 }
 
-/** The person signs in at the cloud's client, and the login comes back here. Null: the cloud has none for this host. */
+/**
+ * The sign-in URL of the cloud's OAuth client; the resulting login is handed to this instance. Null: the cloud has no client for
+ * this host.
+ */
 async function handoffUrl(asking: Asking, deps: GitHostDeps): Promise<string | null> {
   const { organizationId } = asking.caller
   const link = await deps.cloudLinks!.linkOf(organizationId)
@@ -84,7 +87,7 @@ async function mayUseLocalLogin({ caller, provider }: Asking, { people, localLog
   return (await people.isOperator(caller)) && (await people.isOperatorsOrganization(caller.organizationId))
 }
 
-/** The login belongs to those who run the machine: their organisation alone uses it. */
+/** Connects with this machine's `gh` login. It belongs to the operators, so only the set-up organisation may use it. */
 async function connectLocalLogin({ caller, provider }: Asking, deps: GitHostDeps): Promise<ConnectReply> {
   const { localLogin, people } = deps
   if (!localLogin || provider !== 'github')

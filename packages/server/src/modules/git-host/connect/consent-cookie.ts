@@ -3,7 +3,10 @@ import { SecretBoxError } from '../../../platform/secrets/secret-box.ts'
 import { hashToken } from '../../../platform/secrets/token.ts'
 import type { GitHostDeps } from '../deps.ts'
 
-/** What the git host gave to a browser that is being asked; it waits in that browser alone, sealed for the state that its page holds. */
+/**
+ * The git host's response, kept while the user is asked for consent. It is stored only in the browser's cookie, sealed for the
+ * state in its page.
+ */
 export interface PendingAnswer {
   code: string | null
   installationId: number | null
@@ -18,7 +21,7 @@ export function consentCookie(answer: PendingAnswer, state: string, isSecure: bo
   return `${name}=${value}; ${attributes}${isSecure ? '; Secure' : ''}`
 }
 
-/** Null: another browser, or another state's. */
+/** Returns null when the cookie is missing or belongs to another state. */
 export function readConsentCookie(cookies: string | undefined, state: string, { secretBox }: GitHostDeps): PendingAnswer | null {
   const found = cookies
     ?.split(';')

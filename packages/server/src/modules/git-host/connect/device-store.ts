@@ -16,7 +16,7 @@ export const findDeviceLogin = (
     .where('provider', '=', provider)
     .executeTakeFirst()
 
-/** One a person, organisation and host: a newer one takes its place. */
+/** Stores a device login: one per user, organisation and host. A newer one replaces it. */
 export async function putDeviceLogin(db: Db, row: GitDeviceLoginRow): Promise<void> {
   await db
     .insertInto('gitDeviceLogins')
@@ -25,7 +25,7 @@ export async function putDeviceLogin(db: Db, row: GitDeviceLoginRow): Promise<vo
     .execute()
 }
 
-/** False: it is not time yet, or another one asks just now. */
+/** Returns false when the poll interval has not passed, or another request polls at this moment. */
 export async function claimPoll(db: Db, { id, intervalSeconds }: GitDeviceLoginRow, now: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('gitDeviceLogins')

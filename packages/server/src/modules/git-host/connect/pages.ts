@@ -11,7 +11,7 @@ const style =
 const page = (title: string, body: string) =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)} · Berth</title><style>${style}</style></head><body><h1>${escapeHtml(title)}</h1>${body}</body></html>`
 
-/** What went wrong on the way to the git host and back, and what to do next. */
+/** A failed redirect from the git host: the reason, and what to do next. */
 export class ConnectFailed extends Failure {
   readonly title: string
 
@@ -28,17 +28,17 @@ export class ConnectFailed extends Failure {
 export interface Consent {
   host: string
   organization: string
-  /** Another instance, which is to have the login; null: this one. */
+  /** The other instance that is to receive the login; null: this one. */
   instance: string | null
   state: string
 }
 
-/** Asked of a browser that nobody knows: the link may have come from anybody. */
+/** Consent page for a browser without a known session: an attacker may have sent the link. */
 export const consentPage = ({ host, organization, instance, state }: Consent): string =>
   page(
     `Connect ${host}?`,
     `<p>${whoAsks(organization, instance)} asks to use your account at ${escapeHtml(host)}: to read and
-write its repositories. Go on only if you have started this yourself a moment ago. If somebody sent you here, close this page.</p>
+write its repositories. Go on only if you have started this yourself a moment ago. If you followed a link from another person, close this page.</p>
 <a class="go" rel="nofollow noreferrer" href="/api/gitprovider/connect/redirect?state=${encodeURIComponent(state)}">Connect it to ${escapeHtml(instance ?? organization)}</a>`,
   )
 

@@ -16,7 +16,7 @@ import { isThisMachine } from './this-machine.ts'
 
 type Context = Pick<RequestContext, 'isSignedIn' | 'caller' | 'headers' | 'ip' | 'secure' | 'setHeader' | 'redirect' | 'page'>
 
-/** The browser is back from the git host. Whatever comes of it is a page of ours: no address in the query is ever followed. */
+/** Handles the browser's return from the git host. The result is always one of our own pages: no URL from the query is followed. */
 export async function finishConnect(query: RedirectQuery, context: Context, deps: GitHostDeps): Promise<void> {
   try {
     await finish(query, context, deps)
@@ -61,16 +61,17 @@ function answerOf(query: RedirectQuery, flow: ConnectFlow, { headers }: Context,
 }
 
 /**
- * Is it the one who started it? Their session's browser, or somebody signed in as them. Who is signed in as another is refused:
- * the link that they followed would have given their account away. Of one who is not signed in nothing is known.
+ * Whether the browser belongs to the user who started the flow: it has their session, or is signed in as them. A browser that is
+ * signed in as another user is rejected, because the link would connect that user's account. Of a browser that is not signed in,
+ * nothing is known.
  */
 function isStarter(flow: ConnectFlow, context: Context, deps: GitHostDeps): boolean {
   const { sessionId, userId, fromThisMachine } = flow
   const caller = context.isSignedIn ? context.caller : null
-  // The login leaves for another instance: whoever it is, they are asked.
+  // The login goes to another instance: every user must consent.
   if (flow.handoff) return false
   if (caller ? caller.userId !== userId : sessionId !== null)
-    throw new ConnectFailed('Not connected', 'This was started by somebody else, or in another browser: connect again from Berth')
+    throw new ConnectFailed('Not connected', 'Another user or another browser started this: connect again from Berth')
   return caller !== null || (fromThisMachine && isThisMachine(context, deps.publicUrl()))
 }
 
@@ -95,7 +96,7 @@ async function connectAccount(flow: ConnectFlow, answer: PendingAnswer, deps: Gi
   await storeAccount(flow, { ...tokens, byCloud: flow.byCloud !== null }, account, deps)
 }
 
-/** The login waits in the cloud for the link that it was begun with. */
+/** Collects the login from the cloud, which holds it for the link that the flow started with. */
 async function collected({ organizationId, byCloud }: ConnectFlow, code: string, deps: GitHostDeps): Promise<AccountTokens> {
   if ((await deps.cloudLinks?.linkOf(organizationId)) !== byCloud!.link)
     throw new ConnectFailed('Not connected', 'The link to the cloud has changed since: connect again from Berth')
@@ -113,8 +114,8 @@ function fault(error: Error): never {
 }
 
 /**
- * Anybody can put the number of an installation into an address. So the person signs in as well, and must govern the account
- * that it is on; operators hold the app's key, which opens every installation, and need not.
+ * Connects an app installation. An attacker can put any installation id into the URL. So the user must also sign in and administer
+ * the account of the installation. Operators need not: they hold the app's key, which opens every installation.
  */
 async function connectApp(
   flow: ConnectFlow,

@@ -4,30 +4,30 @@ import type { Caller } from '../../../http/handler.ts'
 import { hashToken } from '../../../platform/secrets/token.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
 
-/** From where somebody asks. */
+/** The origin of a request. */
 export interface Browser {
-  /** Straight from this very machine, with no proxy between. */
+  /** The request came from this machine, without a proxy. */
   isThisMachine: boolean
 }
 
-/** Who started a journey to the git host, for which organisation, and what for. */
+/** An OAuth or app-installation flow: who started it, for which organisation, and how it continues. */
 export interface ConnectFlow {
   organizationId: string
   userId: string
   provider: GitHostProvider
   source: 'app' | 'oauth'
-  /** Null: a token started it, and no browser is known. */
+  /** Null: a token started the flow, so no browser session is known. */
   sessionId: string | null
-  /** The token that started it: what it may do is asked again at the end. */
+  /** The token that started the flow; its permissions are checked again at the end. */
   tokenId: string | null
   fromThisMachine: boolean
-  /** Set once the browser came back from the installation and goes on to sign in. */
+  /** Set once the browser has returned from the installation and continues to sign in. */
   installationId: number | null
-  /** Set when the person was asked and said yes. */
+  /** True once the user has given consent. */
   isConfirmed: boolean
-  /** Of one that goes by a cloud: by which link, and what its verifier is made of. */
+  /** Set for a flow through a cloud: the link it uses, and the nonce of its verifier. */
   byCloud: { link: string; nonce: string } | null
-  /** In a cloud: of which linked instance it is, and how that one goes on. */
+  /** Set in a cloud: the linked instance that the flow belongs to, and how it continues there. */
   handoff: Pick<HandoffBody, 'returnTo' | 'state' | 'challenge'> | null
 }
 
@@ -56,7 +56,7 @@ export const newState = (
     deps,
   )
 
-/** Random, signed by this instance, good for ten minutes and once. Nothing is stored until it is used, and then its hash. */
+/** A state parameter: random, signed by this instance, valid for ten minutes and once. Only when it is used is its hash stored. */
 export function stateOf(flow: ConnectFlow, deps: GitHostDeps): string {
   const { organizationId, userId, provider, source, sessionId, fromThisMachine, installationId, isConfirmed } = flow
   const more = {
@@ -85,7 +85,10 @@ type Facts = [
   More,
 ]
 
-/** Null: not ours, expired, or used before. Of two that come with the same state, one gets it. */
+/**
+ * Consumes a state. Returns null when it is forged, expired or already used. Of two concurrent requests with one state, one
+ * succeeds.
+ */
 export async function consumeState(state: string, deps: GitHostDeps): Promise<ConnectFlow | null> {
   const cut = state.indexOf('.')
   const [text, signature] = [state.slice(0, cut), state.slice(cut + 1)]
@@ -103,7 +106,7 @@ export async function consumeState(state: string, deps: GitHostDeps): Promise<Co
   }
 }
 
-/** False: too late, or not for the first time. Only its hash is kept, and only as long as it could come again. */
+/** Consumes a one-time value. Returns false when it is expired or already used. Only its hash is stored, until it expires. */
 export async function consume(word: string, expiresAt: number, deps: GitHostDeps): Promise<boolean> {
   const now = nowOf(deps)
   if (expiresAt <= now) return false

@@ -5,7 +5,7 @@ import { expiryOf, sealTokens } from '../connections/access.ts'
 import { findAccountConnection, putConnection } from '../connections/connection-store.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
 
-/** Whose connection it becomes, and who made it. */
+/** The organisation of the new connection, and the user who created it. */
 export interface Owner {
   organizationId: string
   userId: string
@@ -19,7 +19,7 @@ export const accountColumns = ({ id, login, type, avatarUrl }: HostAccount) => (
   avatarUrl,
 })
 
-/** An organisation has one account a host: another takes its place. */
+/** Stores an account connection. An organisation has one per host: a new one replaces it. */
 export async function storeAccount(
   { organizationId, userId, provider }: Owner,
   tokens: AccountTokens & { byCloud?: boolean },
@@ -31,7 +31,7 @@ export async function storeAccount(
     const { db, lock } = bound
     await lock(`git-account:${organizationId}`)
     const now = nowOf(deps)
-    // The tokens are sealed for the row's own id, which is the earlier one's where there is one.
+    // The tokens are sealed for the row's id, which is the id of the existing row if there is one.
     const id = (await findAccountConnection(db, organizationId, provider))?.id ?? newId('gcn')
     await putConnection(db, {
       ...{ id, organizationId, provider, source: 'oauth', externalId: '', ...accountColumns(account) },

@@ -8,8 +8,8 @@ interface Request {
 }
 
 /**
- * A program or browser on the very machine that Berth runs on. Where people reach the instance at another address than the
- * machine's own, a proxy may stand between, and behind one everybody looks like that: then nobody is.
+ * Whether the request comes from the machine that Berth runs on. If the public URL is not loopback, a proxy may be in front, and
+ * then every client appears to be local: the result is always false.
  */
 export function isThisMachine({ ip, headers }: Request, publicUrl: string): boolean {
   return isLoopback(new URL(publicUrl).hostname) && isLoopback(ip) && forwarding.every((name) => headers[name] === undefined)

@@ -10,18 +10,18 @@ import { tokensFrom } from '../connect/by-cloud.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
 import { claimRefresh, findConnection, putRefreshed } from './connection-store.ts'
 
-/** How an account's tokens are kept: sealed, as one value. */
+/** Tokens of an account, stored sealed as one value. */
 interface StoredTokens {
   accessToken: string
   refreshToken: string | null
-  /** Given to the client of a cloud, which alone can renew it. */
+  /** Issued to a cloud's OAuth client, which alone can refresh it. */
   byCloud?: true
 }
 
 const earlyMs = 120_000
 const refreshMs = 30_000
 
-/** By what calls of this connection are made now. Rejects with `unauthorized` where its login is gone. */
+/** Current API credential of a connection. Rejects with `unauthorized` when its login was revoked. */
 export async function accessOf(row: GitConnectionRow, deps: GitHostDeps): Promise<Access> {
   if (row.source === 'app') return { kind: 'installation', id: row.id, installationId: Number(row.externalId) }
   if (row.source === 'cli') return localAccess(row, deps)
@@ -58,7 +58,7 @@ function openTokens({ id, credential }: GitConnectionRow, { secretBox, scrubber 
   }
 }
 
-/** The machine's login is for those who run the machine, also if the row came from elsewhere. */
+/** Access with this machine's `gh` login, only for the set-up organisation, even if the row was imported from another instance. */
 async function localAccess(row: GitConnectionRow, { localLogin, people }: GitHostDeps): Promise<Access> {
   const isTheirs = await people.isOperatorsOrganization(row.organizationId)
   const token = isTheirs ? await localLogin?.token() : null
@@ -67,14 +67,14 @@ async function localAccess(row: GitConnectionRow, { localLogin, people }: GitHos
   return tokenAccess(row, token)
 }
 
-/** Another token is another access: nothing that was kept for the one is given to the other. */
+/** Includes the token's hash in the id: another token is another access, so no cached result is shared. */
 const tokenAccess = ({ id }: GitConnectionRow, token: Secret): Access => ({
   kind: 'token',
   id: `${id}:${hashToken(token.reveal()).slice(0, 16)}`,
   token,
 })
 
-/** A refresh token is good once: one control plane exchanges it, the others wait for what it stores. */
+/** Refreshes the tokens. A refresh token is valid once: one control plane exchanges it, the others wait for the stored result. */
 async function refreshed(row: GitConnectionRow, deps: GitHostDeps): Promise<GitConnectionRow> {
   const { db } = deps.database
   const until = nowOf(deps) + refreshMs * 2
@@ -97,7 +97,7 @@ async function exchange(row: GitConnectionRow, deps: GitHostDeps): Promise<GitCo
       ? await renewedByCloud(row, refreshToken, deps)
       : await deps.hosts[row.provider].signIn.refresh(refreshToken, { timeoutMs: refreshMs / 2 })
     const changes = {
-      // A host that gives no new one lets the old one be used again.
+      // A host that returns no new refresh token accepts the old one again.
       credential: sealTokens(row.id, { ...tokens, byCloud, refreshToken: tokens.refreshToken ?? refreshToken }, deps),
       credentialExpiresAt: expiryOf(tokens, deps),
       updatedAt: nowOf(deps),
@@ -115,7 +115,10 @@ const present = async (id: string, { database }: GitHostDeps): Promise<GitConnec
   return row
 }
 
-/** In the words of a git host: to whoever waits for the login, it is the host that is away or refuses. */
+/**
+ * Refreshes through the cloud. Errors are reported as git host errors: for the caller, the host is unreachable or rejects the
+ * login.
+ */
 async function renewedByCloud(
   { organizationId, provider }: GitConnectionRow,
   refreshToken: Secret,

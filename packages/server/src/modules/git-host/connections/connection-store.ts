@@ -15,7 +15,7 @@ export const listConnections = (db: Db, organizationId: string): Promise<GitConn
 export const findConnection = (db: Db, id: string): Promise<GitConnectionRow | undefined> =>
   db.selectFrom('gitConnections').selectAll().where('id', '=', id).executeTakeFirst()
 
-/** The row that stands afterwards: connected again, it keeps its id. */
+/** Stores a connection and returns the row; a reconnected one keeps its id. */
 export async function putConnection(db: Db, row: Insertable<GitConnectionsTable>): Promise<GitConnectionRow> {
   const { id: _, createdAt: __, ...changed } = row
   return db
@@ -42,7 +42,7 @@ export const deleteConnections = (
   return (provider ? query.where('provider', '=', provider) : query).execute()
 }
 
-/** Organisations whose app is installed on that account and in use; hosts compare names without case. */
+/** Organisations with an active app installation on that account; hosts compare names without case. */
 export async function organizationsWith(db: Db, provider: GitHostProvider, owner: string): Promise<string[]> {
   const rows = await db
     .selectFrom('gitConnections')
@@ -56,7 +56,7 @@ export async function organizationsWith(db: Db, provider: GitHostProvider, owner
   return rows.map(({ organizationId }) => organizationId)
 }
 
-/** Of every organisation. */
+/** Deletes an installation in every organisation. */
 export const deleteInstallation = (db: Db, provider: GitHostProvider, installationId: number): Promise<GitConnectionRow[]> =>
   db
     .deleteFrom('gitConnections')
@@ -83,7 +83,7 @@ export const setInstallationTrouble = (
     .returningAll()
     .execute()
 
-/** Undefined: another one is at it, or has done it already. */
+/** Claims the refresh. Returns undefined when another control plane is refreshing or has done so. */
 export const claimRefresh = (
   db: Db,
   id: string,
@@ -100,7 +100,7 @@ export const claimRefresh = (
     .returningAll()
     .executeTakeFirst()
 
-/** False: it was connected anew or removed meanwhile, and is not the login that was renewed. */
+/** Returns false when the connection was replaced or removed meanwhile. */
 export async function putRefreshed(db: Db, row: GitConnectionRow, changes: Updateable<GitConnectionsTable>): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('gitConnections')
@@ -111,13 +111,13 @@ export async function putRefreshed(db: Db, row: GitConnectionRow, changes: Updat
   return numUpdatedRows > 0n
 }
 
-/** False: it was in trouble before. */
+/** Returns false when the connection already had an error. */
 export async function setTrouble(db: Db, row: GitConnectionRow, trouble: string, now: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('gitConnections')
     .set({ trouble, updatedAt: now })
     .where('id', '=', row.id)
-    // Connected again meanwhile, it is another login.
+    // A reconnected row has another login: leave it.
     .where('updatedAt', '=', row.updatedAt)
     .where('trouble', 'is', null)
     .executeTakeFirst()

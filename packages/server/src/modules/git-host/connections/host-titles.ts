@@ -1,6 +1,6 @@
 import type { GitHostProvider } from '@berth/contract'
 
-/** As people call them. */
+/** Display names. */
 export const hostTitles: Readonly<Record<GitHostProvider, string>> = { github: 'GitHub', gitlab: 'GitLab', gitea: 'Gitea' }
 
 export const isGitHostProvider = (word: string | null): word is GitHostProvider =>

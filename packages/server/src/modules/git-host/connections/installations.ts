@@ -10,7 +10,7 @@ export interface DroppedInstallation {
   account: string
 }
 
-/** The app was uninstalled at the host: what was stored of it goes, and the organisations are told. Projects stay. */
+/** Handles an uninstalled app: deletes its connections and notifies the organisations. Projects stay. */
 export function dropInstallation(
   provider: GitHostProvider,
   installationId: number,
@@ -23,7 +23,7 @@ export function dropInstallation(
   })
 }
 
-/** Suspended, an installation is kept and not used; resumed, it is as before. */
+/** Suspends an installation, which stays stored but unused, or resumes it. */
 export function markInstallation(
   provider: GitHostProvider,
   installationId: number,
@@ -40,7 +40,7 @@ export function markInstallation(
   })
 }
 
-/** Pushes no longer arrive and nothing of it can be read: somebody has to connect it again. */
+/** Notifies the organisation that a connection has ended: pushes no longer arrive, and a user has to connect it again. */
 export function announceDisconnected({ announce }: Pick<Bound, 'announce'>, row: GitConnectionRow, why: string): Promise<void> {
   const title = hostTitles[row.provider]
   return announce('git.disconnected', {

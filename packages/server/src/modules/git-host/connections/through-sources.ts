@@ -14,7 +14,7 @@ export type ThroughSource<Result> = (access: Access, host: GitHost, row: GitConn
 const order: readonly GitConnectionRow['source'][] = ['app', 'oauth', 'cli']
 const rank = ({ source }: GitConnectionRow) => order.indexOf(source)
 
-/** Those of one host that can be used, apps first; the host that was connected first where none is named. */
+/** Usable connections of one host, apps first; without a provider, of the host that was connected first. */
 export async function usableSources(
   organizationId: string,
   provider: GitHostProvider | undefined,
@@ -26,11 +26,11 @@ export async function usableSources(
   return usable.sort((one, other) => rank(one) - rank(other))
 }
 
-/** Those that may reach a repository of the owner: an app only where it is installed. */
+/** Connections that may reach a repository of the owner; an app only on the account where it is installed. */
 export const sourcesFor = (rows: readonly GitConnectionRow[], owner: string): GitConnectionRow[] =>
   rows.filter(({ source, accountLogin }) => source !== 'app' || accountLogin.toLowerCase() === owner.toLowerCase())
 
-/** The first source that answers; one that is not let in there gives way to the next. */
+/** Runs the work with the first connection that succeeds; one that is denied access gives way to the next. */
 export async function throughSources<Result>(
   rows: readonly GitConnectionRow[],
   deps: GitHostDeps,
@@ -49,7 +49,7 @@ export async function throughSources<Result>(
   throw mostTelling(troubles)
 }
 
-/** With one source. A login that the host has revoked is not used a second time. */
+/** Runs the work with one connection. A login that the host has revoked is marked and not used again. */
 export async function throughSource<Result>(
   row: GitConnectionRow,
   deps: GitHostDeps,
@@ -76,7 +76,7 @@ export const mostTellingOf = (errors: readonly unknown[]): unknown => {
 }
 
 async function noteRevoked(row: GitConnectionRow, { message }: GitHostError, deps: GitHostDeps): Promise<void> {
-  // An app's tokens are made anew each time: refused, it is the instance's own key that is wrong, not this installation.
+  // An app's tokens are created for each use: if one is rejected, the instance's own key is wrong, not this installation.
   if (row.source === 'app') return
   await deps.database.transaction(async (bound) => {
     if (await setTrouble(bound.db, row, message, nowOf(deps)))
@@ -85,7 +85,7 @@ async function noteRevoked(row: GitConnectionRow, { message }: GitHostError, dep
   deps.log.warn({ organizationId: row.organizationId, provider: row.provider, source: row.source }, 'a git login was revoked')
 }
 
-/** Listing is refused to an installation that is gone; the app itself is asked before anything is dropped for it. */
+/** Drops the connection if its installation no longer exists. A failed listing alone is not proof, so the app itself is queried. */
 export async function dropIfGone(row: GitConnectionRow, error: unknown, deps: GitHostDeps): Promise<boolean> {
   if (row.source !== 'app' || !(error instanceof GitHostError) || error.trouble !== 'not_found') return false
   const id = Number(row.externalId)

@@ -7,10 +7,13 @@ import { type GitHostDeps, nowOf } from '../deps.ts'
 import { checkedName } from '../names.ts'
 import { refuseHidden, type Wanted } from './repositories.ts'
 
-/** Hosts give an hour; clocks differ by a little. */
+/** Hosts issue tokens for an hour; the margin allows for clock skew. */
 const longestLifeMs = 65 * 60_000
 
-/** New each time, for one repository, for reading, for less than an hour. Only an app can make one: no host narrows an account's token. */
+/**
+ * Creates a read-only token for one repository, valid for less than an hour. Only an app can: no host can restrict an account's
+ * token.
+ */
 export async function cloneToken(wanted: Wanted, caller: Caller, deps: GitHostDeps): Promise<CloneToken> {
   const name = checkedName(wanted.params)
   await refuseHidden(name, caller, deps)
@@ -29,7 +32,10 @@ export async function cloneToken(wanted: Wanted, caller: Caller, deps: GitHostDe
   })
 }
 
-/** To be pasted into a shell: the token is in a variable of that one command, not in the address nor in the clone's settings. */
+/**
+ * A shell command to paste. The token is an environment variable of that one command, not part of the URL or of the clone's
+ * config.
+ */
 function commandFor(cloneUrl: string, username: string, token: string): string {
   const helper = `!f() { test "$1" = get && echo username=${username} && echo "password=$BERTH_CLONE_TOKEN"; }; f`
   return `BERTH_CLONE_TOKEN=${token} git -c credential.helper= -c credential.helper='${helper}' clone ${cloneUrl}`

@@ -16,7 +16,7 @@ import {
 import type { GitHostDeps } from '../deps.ts'
 import { allVisible, visibilityFor } from '../visibility.ts'
 
-/** A whole list may take many pages. */
+/** A full list may take many pages. */
 const limits = { timeoutMs: 30_000 }
 
 export const showRepository = (repository: HostRepository, { source }: Pick<GitConnectionRow, 'source'>): Repository => ({
@@ -24,7 +24,7 @@ export const showRepository = (repository: HostRepository, { source }: Pick<GitC
   source,
 })
 
-/** Made once of lists that are kept: so is its text, which takes longer than all the rest of an answer. */
+/** Merges cached lists. Memoized, because its JSON text is cached with it, and serializing is the slowest part of a response. */
 const joined = memoizeByRows((...lists: [Repository[], ...Repository[][]]): { data: Repository[] } => {
   const known = new Map<string, Repository>()
   for (const one of lists.flat()) if (!known.has(one.id)) known.set(one.id, one)
@@ -36,7 +36,7 @@ const shownFrom = (source: GitConnectionRow['source']) =>
   memoizeByRows((list: HostRepository[]) => list.map((one) => showRepository(one, { source })))
 const shown = { app: shownFrom('app'), oauth: shownFrom('oauth'), cli: shownFrom('cli') }
 
-/** What all sources of the host reach together, each repository once; newest first. */
+/** Repositories of all connections of the host, without duplicates, newest first. */
 export async function listRepositories(
   caller: Caller,
   query: { owner?: string; provider?: GitHostProvider },
@@ -46,7 +46,7 @@ export async function listRepositories(
   if (sources.length === 0) fail('no_source')
   const lists = await Promise.allSettled(sources.map((row) => listThrough(row, deps)))
   const [first, ...others] = lists.flatMap((list) => (list.status === 'fulfilled' ? [list.value] : []))
-  // One source that is away does not hide what the others reach; when none answers, its trouble is the answer.
+  // A failed connection does not hide the repositories of the others; if all fail, the first error is thrown.
   if (!first) throw (lists[0] as PromiseRejectedResult).reason
   const all = joined(first, ...others)
   const isVisible = await visibilityFor(caller, deps)
@@ -67,7 +67,7 @@ async function listThrough(source: GitConnectionRow, deps: GitHostDeps): Promise
   }
 }
 
-/** Of an organisation or account at the host. */
+/** Repositories of one organisation or account at the host. */
 export async function listRepositoriesOf(
   caller: Caller,
   owner: string,
@@ -78,9 +78,9 @@ export async function listRepositoriesOf(
   if (all.length === 0) fail('no_source')
   const visible = await visibilityFor(caller, deps)
   const rows = sourcesFor(all, owner)
-  // Only apps, and none on this account: for us it does not exist.
+  // Only apps are connected, and none on this account: treat it as not existing.
   if (rows.length === 0) fail('not_found', { words: `No connected source reaches ${owner}` })
-  // An app may be installed on a part of them: each source adds what it reaches.
+  // An app may be installed on some repositories only: merge the lists of all connections.
   const lists = await Promise.allSettled(
     rows.map((source) =>
       throughSources([source], deps, async (access, host, row) => {

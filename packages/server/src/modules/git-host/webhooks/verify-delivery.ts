@@ -11,30 +11,30 @@ export interface InboundDelivery {
   provider: GitHostProvider
   headers: DeliveryHeaders
   rawBody: Buffer
-  /** Of the address that it came to: which hook it is said to be of. */
+  /** The webhook id from the delivery URL. */
   hook?: string | null
 }
 
 export interface VerifiedDelivery {
-  /** Null: well signed, but not of the host's form. */
+  /** Null: the signature is valid, but the body is not in the host's format. */
   delivery: Delivery | null
-  /** Whose hooks it was signed for; `all`: with the instance's own secret, which its operator has given to the host. */
+  /** Organisations whose webhook secret signed it; `all`: signed with the instance's own app secret. */
   organizationIds: readonly string[] | 'all'
-  /** The hooks that it came from. */
+  /** Ids of the webhooks that sent it. */
   webhookIds: readonly string[]
-  /** The host has signed every byte of the body; the id of the delivery beside it is signed by nobody. */
+  /** The signature covers the whole body. The delivery id in the header is not signed. */
   isBodySigned: boolean
 }
 
-/** More hooks on one repository are not looked at: each costs a hash of the whole body. */
+/** Maximum number of webhooks of one repository that are tried: each costs a hash of the whole body. */
 const mostHooks = 20
 
-/** Null: signed with no secret that we know for it. */
+/** Null: the signature matches no known secret. */
 export async function verifyDelivery(inbound: InboundDelivery, deps: GitHostDeps): Promise<VerifiedDelivery | null> {
   const { provider, headers, rawBody } = inbound
   const host = deps.hosts[provider]
   const own = deps.webhookSecrets[provider]
-  // GitLab sends the secret itself: who has seen one delivery can write any other.
+  // GitLab sends the secret itself: a party that has seen one delivery can forge others.
   const isBodySigned = provider !== 'gitlab'
   if (own && host.isSignedWith(own, headers, rawBody))
     return { delivery: host.readDelivery(headers, rawBody), organizationIds: 'all', webhookIds: [], isBodySigned }
@@ -50,8 +50,8 @@ export async function verifyDelivery(inbound: InboundDelivery, deps: GitHostDeps
 }
 
 /**
- * A hook is on one repository, so its deliveries are about that one. The host may call it by a new name: projects and hooks know
- * it by the one that it had. A delivery about another repository that has hooks here is refused.
+ * Maps a delivery to the repository of its webhook. The host may report a new name after a rename, while projects and webhooks
+ * still have the old one. A delivery about another repository with webhooks here is rejected.
  */
 async function asKnown(
   delivery: Delivery | null,
@@ -89,7 +89,7 @@ async function hookNamed({ provider, hook }: InboundDelivery, { database: { db }
   return row?.provider === provider ? [row] : []
 }
 
-/** Nobody has vouched for it yet: of what anybody may send only this much is read, to learn whose secret to try. */
+/** Maximum size of an unverified body that is parsed to find the webhooks whose secrets to try. */
 const longestUnsigned = 1024 * 1024
 
 async function hooksOnNamed({ provider, headers, rawBody }: InboundDelivery, deps: GitHostDeps) {

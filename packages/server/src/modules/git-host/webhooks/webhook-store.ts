@@ -3,7 +3,7 @@ import type { Insertable } from 'kysely'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { GitWebhookRow, GitWebhooksTable } from '../../../platform/db/tables/git-host.ts'
 
-/** Hosts take `Acme/Shop` and `acme/shop` for one. */
+/** Lower case, because hosts treat `Acme/Shop` and `acme/shop` as one. */
 export const repositoryKey = (owner: string, repo: string): string => `${owner}/${repo}`.toLowerCase()
 
 export const findWebhook = (db: Db, id: string): Promise<GitWebhookRow | undefined> =>
@@ -23,7 +23,7 @@ export const findWebhookOf = (
     .where('repository', '=', repository)
     .executeTakeFirst()
 
-/** Of every organisation. */
+/** Webhooks of all organisations on a repository. */
 export const webhooksOn = (db: Db, provider: GitHostProvider, repository: string, limit: number): Promise<GitWebhookRow[]> =>
   db
     .selectFrom('gitWebhooks')
@@ -34,7 +34,7 @@ export const webhooksOn = (db: Db, provider: GitHostProvider, repository: string
     .limit(limit)
     .execute()
 
-/** One an organisation and repository: the newer one stands. */
+/** Stores a webhook: one per organisation and repository. A newer one replaces it. */
 export async function putWebhook(db: Db, row: Insertable<GitWebhooksTable>): Promise<void> {
   const { id: _, createdAt: __, ...changed } = row
   await db
@@ -48,7 +48,7 @@ export async function putWebhook(db: Db, row: Insertable<GitWebhooksTable>): Pro
 
 export const deleteWebhookRow = (db: Db, id: string) => db.deleteFrom('gitWebhooks').where('id', '=', id).execute()
 
-/** A write costs more than all the rest of a delivery: of many in one second the first is noted. */
+/** Updates the last delivery time at most once a second: the write costs more than the rest of a delivery. */
 export const noteDeliveries = (db: Db, ids: readonly string[], now: number) =>
   db
     .updateTable('gitWebhooks')

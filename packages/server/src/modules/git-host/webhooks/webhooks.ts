@@ -27,13 +27,13 @@ export interface RegisteredWebhook {
 }
 
 /**
- * The hook of this organisation on the repository: the one that is there, or a new one. Each has an address and a secret of its
- * own: hosts refuse two with one address, and no organisation can sign for another.
+ * Creates or repairs the organisation's webhook on a repository. Each has its own URL and secret: hosts reject two with one URL,
+ * and no organisation can sign for another.
  */
 export const registerWebhook = (place: HookPlace, deps: GitHostDeps): Promise<RegisteredWebhook> =>
   registering.run(`${place.organizationId} ${place.provider} ${keyOf(place)}`, () => register(place, deps))
 
-/** Two at once would each put one there, of which one would never be known. */
+/** Two concurrent registrations would create two webhooks, one of them unknown to the database. */
 const registering = new KeyedMutex()
 
 const keyOf = ({ name }: HookPlace) => repositoryKey(name.owner, name.repo)
@@ -48,7 +48,7 @@ async function register(place: HookPlace, deps: GitHostDeps): Promise<Registered
     return { webhook: showWebhook(there), isNew: false }
   const reusable = there ?? (await ofNobody(hooks, place, base, deps))
   const id = known?.id ?? newId('gwh')
-  // Moved, it keeps its secret: what is under way was signed with it.
+  // A moved webhook keeps its secret: deliveries in flight are signed with it.
   const secret = known ? secretOf(known, deps) : new Secret(randomBytes(32).toString('base64url'))
   deps.scrubber.register(secret)
   const settings = { url: addressOf(id, base, provider), secret }
@@ -58,16 +58,16 @@ async function register(place: HookPlace, deps: GitHostDeps): Promise<Registered
     : await host.createHook(access, name, settings).catch((error: unknown) => unreachableForThem(error, settings.url))
   if (await keep({ id, hook, ...settings }, known, place, deps))
     return { webhook: showWebhook({ ...hook, url: settings.url }), isNew: !reusable }
-  // Another control plane was faster: its hook stands, and ours goes.
+  // Another control plane was faster: keep its webhook and delete ours.
   if (!reusable) await host.deleteHook(access, name, hook.id)
   return register(place, deps)
 }
 
-/** Repairs a hook that is inactive, has another URL or does not report pushes. */
+/** Whether the webhook is active, has this URL and reports pushes. */
 export const isWorking = ({ active, url, events }: HostHook, address: string): boolean =>
   active && url === address && (events.includes('push') || events.includes('*'))
 
-/** False: it is not as it was when we looked. */
+/** Stores the webhook. Returns false when the row changed meanwhile. */
 function keep(
   { id, hook, url, secret }: { id: string; hook: HostHook; url: string; secret: Secret },
   known: GitWebhookRow | undefined,
@@ -95,7 +95,7 @@ const pathOf = (provider: GitHostProvider) => `/api/webhooks/git/${provider}`
 
 const addressOf = (id: string, base: string, provider: GitHostProvider): string => `${base}${pathOf(provider)}?hook=${id}`
 
-/** One of ours that no row knows: the registering was cut short between the host and the database. */
+/** A webhook of this instance without a row: an earlier registration was interrupted before it was stored. */
 async function ofNobody(
   hooks: readonly HostHook[],
   { provider }: HookPlace,
@@ -109,7 +109,7 @@ async function ofNobody(
   return undefined
 }
 
-/** The id in an address of this instance; '' where it has none; null: not ours. */
+/** The webhook id in a URL of this instance; '' without an id; null for another URL. */
 function ourId(address: string, provider: GitHostProvider, { publicUrl }: Pick<GitHostDeps, 'publicUrl'>): string | null {
   const url = URL.parse(address)
   return url?.origin === new URL(publicUrl()).origin && url.pathname === pathOf(provider)
@@ -133,7 +133,7 @@ export async function listWebhooks(place: HookPlace, isAdmin: boolean, deps: Git
   })
 }
 
-/** Addresses of other services hold their secrets: who may not change hooks sees only where they lead. */
+/** URLs of other services may contain secrets: callers who may not change webhooks see only the origin. */
 const originOf = (address: string): string => `${URL.parse(address)?.origin ?? ''}/…`
 
 export async function deleteWebhook(

@@ -14,7 +14,7 @@ export const deliverKind = sharedKind<{ deliveryId: string }>('notifications.del
 export const groupOf = (channelId: string) => `notifications:channel:${channelId}`
 
 /**
- * One attempt at one delivery. The delivery row names the job that may attempt it. Each further attempt is a new job; a job whose
+ * Attempts one delivery once. The delivery row names the job that may attempt it. Each further attempt is a new job; a job whose
  * process died is run again. So a delivery has exactly one job until it ends, and two jobs never attempt it at once.
  */
 export function deliverJob(deps: NotificationsDeps): Job<{ deliveryId: string }, undefined> {

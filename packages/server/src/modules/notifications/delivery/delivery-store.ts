@@ -174,7 +174,7 @@ export const findForSending = preparedQuery((db, { id }: { id: string }) =>
 
 export type SendingRow = NonNullable<Awaited<ReturnType<typeof findForSending.first>>>
 
-/** One attempt at a delivery. The attempt number works as a fencing token against an earlier job. */
+/** An attempt at a delivery. The attempt number works as a fencing token against an earlier job. */
 export interface Try {
   id: string
   jobId: string

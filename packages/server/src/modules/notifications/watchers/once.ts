@@ -8,7 +8,7 @@ import type { Bound } from '../../../platform/transaction.ts'
 export interface Notice {
   /** Keys of the announcement: the first decides whether it was made; the others are marked with it. */
   keys: readonly [string, ...string[]]
-  /** After this time the watcher no longer finds it, so the mark can be deleted. */
+  /** The watcher no longer finds the condition after this time, so the mark can be deleted. */
   forgetAt: Date
   category: CategoryId
   event: AnnouncementEvent

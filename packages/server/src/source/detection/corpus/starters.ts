@@ -2,7 +2,7 @@ import { type CorpusCase, npm } from './corpus.ts'
 
 const listens = 'import Koa from "koa"\nnew Koa().listen(3000)\n'
 
-/** Starters as hosts and older tools give them away, with little or nothing that says how they run. */
+/** Starter projects of hosts and older tools, with few or no hints about how to run them. */
 export const starters: readonly CorpusCase[] = [
   {
     name: 'a server in TypeScript without scripts',
@@ -15,7 +15,7 @@ export const starters: readonly CorpusCase[] = [
     is: { framework: 'fastify', startCommand: 'npx --no-install tsx server.ts' },
   },
   {
-    name: 'an app in TypeScript that somebody else has to serve',
+    name: 'an app in TypeScript that another program has to serve',
     files: { ...npm(['express', 'typescript']), 'src/index.ts': 'export default express() // .listen(3000)\n' },
     is: { framework: 'express', startCommand: null },
   },

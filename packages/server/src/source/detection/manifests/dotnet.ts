@@ -11,14 +11,14 @@ export interface DotnetManifest extends Manifest {
 
 const languages = { csproj: 'csharp', fsproj: 'fsharp', vbproj: 'visualbasic' } as const
 const maxProjects = 50
-/** What a solution runs, before what it only uses. */
+/** SDKs of programs, which take precedence over libraries. */
 const sdkOrder = ['Microsoft.NET.Sdk.Web', 'Microsoft.NET.Sdk.BlazorWebAssembly', 'Microsoft.NET.Sdk.Worker']
 
-/** The project of a solution that is run: a web one before a worker before anything else, tests last of all. */
+/** The project of a solution to run: web before worker before others, tests last. */
 export const readDotnet = (folder: Folder): Promise<DotnetManifest | null> => folder.once('dotnet', () => read(folder))
 
 async function read(folder: Folder): Promise<DotnetManifest | null> {
-  // A project somewhere below, without a solution, is part of something else.
+  // Without a solution, a project in a subfolder is part of something else.
   const hasSolution = folder.find('*.sln*').length > 0
   const files = folder.find(hasSolution ? '**/*.*proj' : '*.*proj').filter((file) => /\.(cs|fs|vb)proj$/.test(file))
   const projects = (await Promise.all(files.slice(0, maxProjects).map((file) => readProject(folder, file)))).filter(

@@ -26,7 +26,7 @@ const readers = {
 export type Ecosystem = keyof typeof readers
 export type Manifests = { [E in Ecosystem]: Awaited<ReturnType<(typeof readers)[E]>> }
 
-/** What each language's own file says of the folder; `null` for the languages that are not there. */
+/** The manifest of each language; `null` for languages that the folder does not use. */
 export async function readManifests(folder: Folder): Promise<Manifests> {
   const read = Object.entries(readers).map(async ([ecosystem, reader]) => [ecosystem, await reader(folder)] as const)
   return Object.fromEntries(await Promise.all(read)) as Manifests

@@ -5,10 +5,10 @@ import { addDependency, type Dependency, type Manifest } from './manifest.ts'
 
 export interface JavaManifest extends Manifest {
   tool: 'maven' | 'gradle'
-  /** The jar's name without its ending. */
+  /** The jar's name without its extension. */
   artifact: string
   version: string | null
-  /** What Gradle calls the program that it installs with its libraries, where the project is one. */
+  /** Name of the program that Gradle's application plugin installs; null without the plugin. */
   application: string | null
   java: string | null
   language: 'java' | 'kotlin'
@@ -56,7 +56,7 @@ async function readMaven(folder: Folder): Promise<JavaManifest | null> {
   }
 }
 
-/** What a value of the file may name: its properties, and what it says of itself as `project.parent.version`. */
+/** Values that the file may reference: its properties, and its own elements such as `project.parent.version`. */
 function valuesOf(pom: XmlElement): Map<string, string> {
   const values = new Map<string, string>()
   const add = (name: string, element: XmlElement) => {
@@ -75,7 +75,7 @@ function valuesOf(pom: XmlElement): Map<string, string> {
 
 const maxValue = 200
 
-/** A value with those of the same file put in. */
+/** Replaces references to values of the same file. */
 function resolved(value: string | null, values: ReadonlyMap<string, string>): string | null {
   const short = value?.slice(0, maxValue)
   return short?.replace(/\$\{([\w.-]+)\}/g, (whole, name: string) => values.get(name) ?? whole).slice(0, maxValue) ?? null
@@ -109,7 +109,7 @@ async function readGradle(folder: Folder, file: string): Promise<JavaManifest | 
   }
 }
 
-/** The plugin by its name, or one that brings it along, or its block of settings. */
+/** The plugin id, a plugin that includes it, or its settings block. */
 const isApplication =
   /\bid[ \t(]{1,9}["'](?:application|io\.ktor\.plugin)["']|\bplugin: {0,9}["']application["']|\blibs\.plugins\.ktor\b|^[ \t]{0,40}application[ \t]{0,9}(?:\{|$)/m
 const applicationName = /\bapplicationName {0,9}= {0,9}["']([\w.-]{1,100})["']/

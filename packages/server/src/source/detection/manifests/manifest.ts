@@ -1,6 +1,6 @@
-/** What every language's own file says of a project. */
+/** The common fields of all manifests. */
 export interface Manifest {
-  /** The file that says so, as named in the app's folder. */
+  /** The manifest's file, relative to the app's folder. */
   file: string
   name: string | null
   dependencies: Map<string, Dependency>
@@ -11,7 +11,7 @@ export interface Dependency {
   file: string
 }
 
-/** The first word for a dependency stands: the manifest before what only adds to it. */
+/** Adds a dependency; the first entry of a name wins. */
 export function addDependency(dependencies: Map<string, Dependency>, name: string, version: string | null, file: string): void {
   if (!dependencies.has(name)) dependencies.set(name, { version, file })
 }

@@ -8,7 +8,7 @@ export interface NpmManifest extends Manifest {
   engines: Map<string, string>
   /** `name@version` of the package manager. */
   packageManager: string | null
-  /** The globs of a workspace's packages; `null` when it is none. */
+  /** Globs of the workspace's packages; `null` when it is not a workspace. */
   workspaces: string[] | null
   voltaNode: string | null
 }
@@ -27,7 +27,7 @@ async function read(folder: Folder): Promise<NpmManifest | null> {
     file,
     name: textOf(json.name),
     dependencies,
-    // Longer lines are nobody's writing, and patterns are tried on them.
+    // Truncated: regular expressions run on these lines, and real scripts are shorter.
     scripts: new Map(textEntries(json.scripts).map(([name, line]) => [name, line.slice(0, 2000)])),
     main: textOf(json.main) ?? textOf(json.module),
     engines: new Map(textEntries(json.engines)),

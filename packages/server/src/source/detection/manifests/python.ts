@@ -3,7 +3,7 @@ import { addDependency, type Dependency, type Manifest } from './manifest.ts'
 import { dig, recordOf, textOf, textsOf } from './values.ts'
 
 export interface PythonManifest extends Manifest {
-  /** The file that `pip install -r` would take. */
+  /** The file for `pip install -r`. */
   requirements: string | null
   hasPyproject: boolean
   usesPoetry: boolean
@@ -40,7 +40,7 @@ async function read(folder: Folder): Promise<PythonManifest | null> {
   }
 }
 
-/** Names compare without case and with any of `-_.` alike; an extra is a dependency of its own: `fastapi[standard]`. */
+/** Adds a requirement. Names are normalised (case, `-_.`); an extra is a dependency of its own: `fastapi[standard]`. */
 function addRequirement(line: string, file: string, dependencies: Map<string, Dependency>): void {
   const match = /^\s*([A-Za-z0-9][A-Za-z0-9._-]{0,100})\s*(?:\[([A-Za-z0-9,._\s-]{0,200})\])?\s*([<>=!~][^;#]{0,100})?/.exec(line)
   if (!match) return
@@ -53,7 +53,7 @@ function addRequirement(line: string, file: string, dependencies: Map<string, De
 
 const normalised = (name: string) => name.toLowerCase().replaceAll(/[-_.]+/g, '-')
 
-/** Poetry's and Pipenv's tables: a version, or an object that holds one and the extras. */
+/** Tables of Poetry and Pipenv: a version, or an object with a version and extras. */
 function addTable(table: unknown, file: string, dependencies: Map<string, Dependency>): void {
   for (const [name, value] of Object.entries(recordOf(table))) {
     if (normalised(name) === 'python') continue
@@ -66,7 +66,7 @@ function addTable(table: unknown, file: string, dependencies: Map<string, Depend
 
 const maxRequirementFiles = 20
 
-/** Each file once, whoever includes it. */
+/** Reads a requirements file and the files it includes, each once. */
 async function addRequirementFile(
   folder: Folder,
   file: string,

@@ -1,4 +1,4 @@
-/** Readers of parsed files that may hold anything at all. */
+/** Readers for parsed files with arbitrary content. */
 
 export const recordOf = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
@@ -12,7 +12,7 @@ export const textsOf = (value: unknown): string[] =>
 export const textEntries = (value: unknown): [string, string][] =>
   Object.entries(recordOf(value)).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
 
-/** What hangs below a path of keys. */
+/** The value at a path of keys. */
 export const dig = (value: unknown, ...keys: string[]): unknown => {
   let found = value
   for (const key of keys) {

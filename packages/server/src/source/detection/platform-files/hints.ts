@@ -2,7 +2,7 @@ import type { RulesCollector } from '../../site-rules/collect-rules.ts'
 import type { Evidence } from '../detection.ts'
 import type { Folder } from '../folder.ts'
 
-/** What a file that was written for another host says about building and running the project. */
+/** Build and run settings from a file for another host. */
 export interface Hints {
   file: string
   type?: 'app' | 'static'
@@ -12,16 +12,16 @@ export interface Hints {
   outputDirectory?: string | null
   port?: number | null
   healthPath?: string | null
-  /** `static` is said of what a program renders as well: its files are published, and it answers beside them. */
+  /** `static` may also mean a framework that renders on a server: its files are published, and a program answers the rest. */
   isSaidOfPrograms?: boolean
-  /** What of it does not come along. */
+  /** Settings of the file that are not applied. */
   warnings?: string[]
   evidence?: Evidence[]
-  /** What it says of the addresses of a static site, and what of that is not followed. */
+  /** Redirects and headers of a static site, and those that are not applied. */
   site?: Pick<RulesCollector, 'rules' | 'warnings'>
 }
 
-/** Reads one host's file; `null` where there is none, or none that is meant for that host. */
+/** Reads one host's file; `null` when it is missing or not meant for that host. */
 export type HintReader = (folder: Folder) => Promise<Hints | null>
 
 export const leftOut = (file: string, what: string) => `${file}: ${what} left out; Berth does not follow it`

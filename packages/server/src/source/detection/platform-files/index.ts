@@ -11,7 +11,7 @@ import { readRailway } from './railway.ts'
 import { readRender } from './render.ts'
 import { readVercel } from './vercel.ts'
 
-/** Whose word counts first where several are there: files that start programs before files that publish pages. */
+/** Readers by precedence: files that start programs come before files that publish pages. */
 const readers: readonly HintReader[] = [
   readBerth,
   readRailway,
@@ -23,12 +23,12 @@ const readers: readonly HintReader[] = [
   readNetlify,
 ]
 
-/** The plan as files for other hosts have it: people who come from there have said already how it is built. */
+/** Applies the settings of files for other hosts, where users have already configured the build. */
 export async function followPlatformFiles({ folder }: App, plan: Plan, framework: string): Promise<Plan> {
   if (plan.type === 'services' || plan.apps?.length) return plan
   let followed = plan
   const sites: NonNullable<Hints['site']>[] = []
-  // The first word counts, so it is written over the others last.
+  // The first reader takes precedence, so it is applied last.
   for (const read of readers.toReversed()) {
     const hints = await read(folder)
     if (!hints) continue
@@ -38,7 +38,7 @@ export async function followPlatformFiles({ folder }: App, plan: Plan, framework
   return withSite(followed, sites)
 }
 
-/** A program answers its requests itself: where its addresses lead is its own affair. */
+/** Adds site rules. They apply only to static sites: a program handles its own redirects and headers. */
 function withSite(plan: Plan, sites: readonly NonNullable<Hints['site']>[]): Plan {
   const siteRules = joinRules(...sites.map(({ rules }) => rules))
   const left = sites.flatMap(({ warnings }) => warnings)
@@ -50,13 +50,13 @@ function withSite(plan: Plan, sites: readonly NonNullable<Hints['site']>[]): Pla
 const installs =
   /\b(?:npm (?:ci|i|install)|yarn(?: install)?(?= *(?:$|&|;))|pnpm (?:i|install)|bun install|pip3? install|poetry install|uv sync|bundle install|composer install)\b/
 
-/** Frameworks whose pages a program makes, unless they say otherwise themselves. */
+/** Frameworks that render pages with a program by default. */
 const renderers = new Set(
   'nextjs nuxt sveltekit qwik react-router remix astro angular tanstack-start solid-start analog nitro sapper'.split(' '),
 )
 const makesFiles = /\b(?:next export|(?:nuxt|nuxi|run|yarn|pnpm) generate)\b/
 
-/** The folder that such a framework publishes holds scripts and pictures, and not its pages. */
+/** Ignores `static` for such a framework: its published folder has assets, not pages. */
 function ofPrograms(hints: Hints, framework: string): Hints {
   if (!hints.isSaidOfPrograms || !renderers.has(framework) || makesFiles.test(hints.buildCommand ?? '')) return hints
   return { ...hints, type: undefined }
@@ -76,7 +76,7 @@ function follow(plan: Plan, hints: Hints, file: string): Plan {
   }
   take('installCommand', 'it is installed by')
   take('buildCommand', 'it is built by')
-  // A build that installs what it needs has no use for a second install before it.
+  // A build that installs its dependencies needs no install before it.
   if (next.buildCommand === hints.buildCommand && !hints.installCommand && installs.test(hints.buildCommand ?? ''))
     next.installCommand = null
   if (hints.type === 'static' || plan.type === 'static') take('outputDirectory', 'the pages are in')
@@ -91,10 +91,10 @@ function follow(plan: Plan, hints: Hints, file: string): Plan {
   return next
 }
 
-/** As a command of a project may be. */
+/** Whether it fits the limits of a project's command. */
 const isOneLine = (command: string) => command.length <= 500 && !/[\0-\x1f]/.test(command)
 
-/** Somebody starts a program where pages were found: then it serves them itself. */
+/** Turns a static plan into an app: its start command runs a program that serves the pages. */
 function becomeApp(next: Plan, plan: Plan): void {
   if (plan.type === 'static') Object.assign(next, { type: 'app', outputDirectory: null, port: plan.port ?? 3000 })
 }

@@ -3,7 +3,7 @@ import { type HintReader, type Hints, leftOut } from './hints.ts'
 
 const file = 'render.yaml'
 
-/** One service of the file is the project: the first one that is reached from outside. */
+/** Reads the first service that is reachable from outside as the project. */
 export const readRender: HintReader = async (folder) => {
   const blueprint = recordOf(await folder.yaml(file))
   const services = (Array.isArray(blueprint.services) ? blueprint.services : []).slice(0, 50).map(recordOf)

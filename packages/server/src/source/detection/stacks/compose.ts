@@ -17,11 +17,11 @@ import type { Folder } from '../folder.ts'
 import type { App, Plan, Stack } from '../stack.ts'
 import { hasDockerfile, languageOf } from './docker.ts'
 
-/** In Compose's own order. */
+/** File names in Compose's own order of precedence. */
 const names = ['compose.yaml', 'compose.yml', 'docker-compose.yaml', 'docker-compose.yml']
 const overrides = names.map((name) => name.replace(/\.ya?ml$/, (ending) => `.override${ending}`))
 
-/** A file that builds what is in this folder describes the project; one that does not may only run what is beside it. */
+/** A Compose file that builds from this folder describes the project; one that does not may only run services for development. */
 export const composeThatBuilds: readonly Stack[] = [
   {
     framework: 'compose',
@@ -33,7 +33,7 @@ export const anyCompose: readonly Stack[] = [
   { framework: 'compose', when: async (app) => evidenceOf(app, () => true), plan: composePlan },
 ]
 
-/** What a file beside the app runs, for a word to the user. */
+/** A warning about a Compose file that is not used. */
 export async function composeBeside(app: App): Promise<string | null> {
   const found = await composeOf(app)
   return found
@@ -53,12 +53,12 @@ async function readComposeOf({ folder, variables, composePath }: App): Promise<F
   const name = composePath ?? names.find((one) => folder.has(one))
   if (name === undefined) return null
   const directory = posix.dirname(name).replace(/^\.$/, '')
-  // `.env` beside the file, as Compose reads it, and that of the root below it; the project's variables override both.
+  // The `.env` files next to the Compose file and in the root; the project's variables override both.
   const envFiles = [...new Set(['.env', posix.join(directory, '.env')])]
   const env = variables
     ? Object.assign({}, ...(await Promise.all(envFiles.map((one) => variablesIn(folder, one, variables)))), variables)
     : {}
-  // As with `docker compose -f`, a file that is named is the only one.
+  // As with `docker compose -f`, a named file is used without an override file.
   const override = composePath ? undefined : overrides.find((one) => folder.has(one))
   const paths = [name, ...(override ? [override] : [])]
   const texts = await Promise.all(paths.map((path) => folder.text(path)))
@@ -70,28 +70,31 @@ async function readComposeOf({ folder, variables, composePath }: App): Promise<F
   return { name, override: override ?? null, file, lines }
 }
 
-/** Whether the file says how the project is built: also when it says so in a way that cannot be followed. */
+/** Whether the file describes how the project is built, even in an unsupported way. */
 function describesProject(app: App, file: ComposeFile): boolean {
   if (file.services.some(({ build }) => isBuiltHere(app, build))) return true
-  // Without a Dockerfile beside it, the stack of the other files is what the user means.
+  // Without a Dockerfile, the stack of the other files is used.
   return hasDockerfile(app) && (file.refused.some(isAboutBuild(file)) || file.services.some(({ build }) => isOwnBuild(build)))
 }
 
-/** A refusal of the whole file, or of the build of a service. */
+/** A refusal of the whole file, or of a service's build. */
 const isAboutBuild =
   ({ services }: ComposeFile) =>
   ({ path }: Problem) =>
     path === '' || path === 'services' || services.some(({ name, build }) => !build && path.startsWith(`services.${name}.build`))
 
-/** A build of dependencies that the source does not hold (Laravel Sail builds below `vendor`) is for development. */
+/**
+ * Excludes builds inside dependency folders that the source does not contain (Laravel Sail builds below `vendor`); they are for
+ * development.
+ */
 const isOwnBuild = (build: ComposeFile['services'][number]['build']) =>
   build !== null && !/^(vendor|node_modules)(\/|$)/.test(build.context)
 
-/** How many times a file that is extended may itself name another one. */
+/** Maximum depth of files that extend other files. */
 const mostRounds = 4
 const mostExtended = 20
 
-/** With the files of the project that these extend; variables of `env_file` are filled in elsewhere. */
+/** Reads the files with those they extend; variables from `env_file` are added elsewhere. */
 async function readWithExtended(
   folder: Folder,
   files: StackFiles['files'],
@@ -111,7 +114,7 @@ async function readWithExtended(
   }
 }
 
-/** Null where there is no such file. */
+/** Returns null when the file does not exist. */
 const variablesIn = async (
   folder: Folder,
   path: string,
@@ -122,10 +125,10 @@ const variablesIn = async (
   return folder.once(`variables ${path}`, () => readEnvFile(text, known))
 }
 
-/** Of all services together: each of many may name the same large file. */
+/** Limit over all services: each of them may reference the same large file. */
 const mostVariables = 20_000
 
-/** Puts what the files of `env_file` say below what the service says itself. */
+/** Adds the variables of `env_file`; the service's own take precedence. */
 async function fillFromEnvFiles({ folder, variables }: App, file: ComposeFile): Promise<Problem[]> {
   const missing: Problem[] = []
   let left = mostVariables
@@ -146,11 +149,11 @@ async function fillFromEnvFiles({ folder, variables }: App, file: ComposeFile): 
   return missing
 }
 
-/** Project variables by service. A file that refers to none of them leaves all variables to all services. */
+/** Project variables by service. If the file references none of them, every service gets all of them. */
 function variablesByService({ variables = {} }: App, { services }: ComposeFile, withoutFile: readonly Problem[]) {
   const named = new Map(services.map(({ name, variables: own }) => [name, own.filter((one) => Object.hasOwn(variables, one))]))
   if (![...named.values()].some((own) => own.length > 0)) return { byService: undefined, unused: [] }
-  // The variables of an env file that the source does not hold are set on the project.
+  // If an env file is missing from the source, its variables are expected to be set on the project.
   const takesAll = new Set(withoutFile.map(({ path }) => path))
   const byService = [...named].filter(([name]) => !takesAll.has(`services.${name}.env_file`))
   const used = new Set([...named.values()].flat())
@@ -176,7 +179,7 @@ function isBuiltHere({ folder }: App, build: ComposeFile['services'][number]['bu
 
 const dockerfileOf = ({ context, dockerfile }: ComposeBuild) => dockerfile ?? posix.join(context, 'Dockerfile')
 
-/** Services whose Dockerfile the source does not hold. */
+/** Services whose Dockerfile is missing from the source. */
 const withoutDockerfile = (app: App, services: ComposeFile['services']): Problem[] =>
   services.flatMap(({ name, build }) =>
     build === null || isBuiltHere(app, build)
@@ -187,7 +190,7 @@ const withoutDockerfile = (app: App, services: ComposeFile['services']): Problem
 async function composePlan(app: App): Promise<Plan> {
   const found = (await composeOf(app))!
   const name = found.name
-  // Its services get what their env files say: a copy, since others look at the same file.
+  // A copy, as env file variables are added to its services and the file is cached.
   const file = { ...found.file, services: found.file.services.map((service) => ({ ...service })) }
   const withoutFile = await fillFromEnvFiles(app, file)
   const { services, files, leftOut, warnings, refused: beyond } = toProjectServices(file, app.composeProfiles)
@@ -196,7 +199,7 @@ async function composePlan(app: App): Promise<Plan> {
   const links = await findLinksOutside(file.services, app.folder.absolutePath)
   const exposed = exposedService(services)
   const port = exposed?.ports?.[0] ?? null
-  // A service that does not run keeps nothing from running.
+  // Problems of services that are not started do not count.
   const serviceAt = serviceFinder(file.services)
   const runs = ({ path }: Problem) => !leftOut.includes(serviceAt(path) ?? '')
   const said = (problem: Problem) => [placeIn(found, problem.path), problem.path, problem.message].filter(Boolean).join(': ')
@@ -233,21 +236,21 @@ async function composePlan(app: App): Promise<Plan> {
   }
 }
 
-/** The service that a path of the file is about. Names have dots too: `services.a.b.image` is of `a.b` where there is such a service. */
+/** The service of a problem's path. Service names may contain dots: `services.a.b.image` belongs to `a.b` if that exists. */
 function serviceFinder(services: ComposeFile['services']): (path: string) => string | undefined {
   const longestFirst = services.map(({ name }) => name).sort((left, right) => right.length - left.length)
   return (path) => longestFirst.find((name) => path === `services.${name}` || path.startsWith(`services.${name}.`))
 }
 
-/** The file, and the line where it says so. */
+/** The file and line of a field. */
 function placeIn({ name, lines }: Found, path: string): string {
   const at = lineOf(path, lines)
   return at ? `${at.file}, line ${at.line}` : name
 }
 
 /**
- * Folders that the file binds and the source does not hold. Compose makes them on the host, where they are kept: here they are volumes.
- * Nothing can ever be in one that is read-only.
+ * Bound folders that the source does not contain. Compose creates them on the host and keeps them: here they become volumes. One
+ * that is only mounted read-only is refused, as it would always be empty.
  */
 function keptFolders({ folder }: App, services: Plan['services'] = []) {
   const warnings: Problem[] = []
@@ -275,7 +278,7 @@ function keptFolders({ folder }: App, services: Plan['services'] = []) {
   return { services: withVolumes, warnings, refused }
 }
 
-/** Of the folder, and not that of a volume of the file. */
+/** A volume name for the folder that differs from the file's own volumes. */
 function volumeNameOf(source: string, services: NonNullable<Plan['services']>): string {
   const name =
     source
@@ -286,7 +289,7 @@ function volumeNameOf(source: string, services: NonNullable<Plan['services']>): 
   return isTaken ? `${name}-folder` : name
 }
 
-/** A variable that many places ask for is told of once, where the first of them is. */
+/** Keeps only the first warning about an unset variable. */
 function firstOfEach(problems: readonly Problem[]): Problem[] {
   const told = new Set<string>()
   return problems.filter(({ message }) => {

@@ -7,7 +7,7 @@ import { javascriptLanguage } from './node-plans.ts'
 
 const names = ['Dockerfile', 'Containerfile']
 
-/** A Dockerfile says all about building and starting; the commands of what it builds are not needed. */
+/** A Dockerfile defines build and start; no commands are needed. */
 export const dockerfileAt = (path: string): Stack => ({
   framework: 'dockerfile',
   when: file(path, 'says how the image is built'),
@@ -54,7 +54,7 @@ const languages: readonly [Ecosystem, string | ((app: App) => string)][] = [
   ['elixir', 'elixir'],
 ]
 
-/** What is inside, where an image is all that is built. */
+/** The language of a project that is built as an image. */
 export function languageOf(app: App): string | null {
   const found = languages.find(([ecosystem]) => app.manifests[ecosystem])?.[1]
   return typeof found === 'function' ? found(app) : (found ?? null)

@@ -18,9 +18,9 @@ import { rust } from './rust.ts'
 import { browserBundlers, nitroFrameworks, siteGenerators } from './site-generators.ts'
 import { staticPages } from './static.ts'
 
-/** By precedence: a row is only asked when none before it holds. */
+/** Rows by precedence: the first match wins. */
 export const appStacks: readonly Stack[] = [
-  // Back ends whose package.json, if there is one, only makes their assets.
+  // Back ends whose package.json, if any, only builds their assets.
   ...phpFrameworks,
   ...rails,
   ...phoenix,
@@ -38,7 +38,7 @@ export const appStacks: readonly Stack[] = [
   ...deno,
   ...nodeApps,
   ...browserBundlers,
-  // No framework: by what can be started.
+  // No framework: by the program that can be started.
   ...plainPhp,
   ...plainNode,
   ...plainJava,

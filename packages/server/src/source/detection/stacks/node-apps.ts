@@ -6,7 +6,7 @@ import { entryFile, server, site, startEntry } from './node-plans.ts'
 const uses = (...names: string[]) => dependency('npm', ...names)
 const webServers = ['express', 'fastify', 'hono', '@hono/node-server', 'koa', '@hapi/hapi', 'restify', 'polka', 'h3']
 
-/** A builder of pages that only serves a server's own front end is not the app. */
+/** A start script that runs a server: a page bundler next to it only builds the server's front end. */
 export const startsServer = script('start', /(?:^|\s)(?:node|tsx|ts-node|bun|pm2(?:-runtime)?)(?:\s|$)/)
 const serverBeside = allOf(startsServer, anyOf(uses(...webServers), not(file('index.html', 'the first page'))))
 const vitePages = anyOf(
@@ -15,7 +15,7 @@ const vitePages = anyOf(
   allOf(script('build', /\bvite build\b/), not(setting('vite.config.*', /\blib\s*:/, 'builds a library'))),
 )
 
-/** Builders of single pages and plain servers. */
+/** Single-page app builders and plain servers. */
 export const nodeApps: readonly Stack[] = [
   {
     framework: 'create-react-app',
@@ -46,20 +46,20 @@ const usesBun = anyOf(
 const startsSomehow = anyOf(script('start'), (app) => (entryFile(app) ? [] : null))
 const isNode = manifest('npm', 'a package of Node')
 
-/** What runs without a framework. */
+/** Programs without a framework. */
 export const plainNode: readonly Stack[] = [
   { framework: 'bun', when: allOf(usesBun, isNode, startsSomehow), plan: plainServer },
   { framework: 'node', when: allOf(isNode, startsSomehow), plan: plainServer },
 ]
 
-/** A package that nothing else has claimed: tools, a library, or a build of its own kind. */
+/** Any other package: tools, a library, or an unknown kind of build. */
 export const otherNode: readonly Stack[] = [{ framework: 'node', when: isNode, plan: server({ port: 3000 }) }]
 
 function webServer(app: App): Promise<Plan> {
   return server({ port: 3000, start: startEntry })(app)
 }
 
-/** Libraries that wait for messages, not for requests. */
+/** Libraries that consume messages instead of serving requests. */
 const messageLibraries = [
   'discord.js',
   'telegraf',

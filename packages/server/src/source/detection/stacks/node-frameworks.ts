@@ -9,7 +9,7 @@ const uses = (...names: string[]) => dependency('npm', ...names)
 const usesQwik = uses('@builder.io/qwik-city', '@qwik.dev/router')
 const withoutServer = (config: string) => setting(config, /\bssr\s*:\s*false\b/, 'ssr is false, so the pages are files')
 
-/** Frameworks that build pages, most telling first: a Next.js project also depends on React and often on Express. */
+/** Frameworks that build pages, most specific first: a Next.js project also depends on React and often on Express. */
 export const nodeFrameworks: readonly Stack[] = [
   {
     framework: 'nextjs',
@@ -139,7 +139,7 @@ export const nodeFrameworks: readonly Stack[] = [
   },
 ]
 
-/** What a setting of a config file says, when it is a plain text. */
+/** The value of a setting in a config file, if it is a string literal. */
 export async function settingIn({ folder }: App, pattern: string, name: string, standard: string): Promise<string> {
   for (const path of folder.find(pattern).slice(0, maxConfigs)) {
     const text = stripComments((await folder.text(path)) ?? '')
@@ -149,19 +149,19 @@ export async function settingIn({ folder }: App, pattern: string, name: string, 
   return standard
 }
 
-/** What is built is a project of its own below `build`: the start script is written to be run there. */
+/** AdonisJS builds a separate project below `build`, where its start script is meant to run. */
 function adonis(app: App): Promise<Plan> {
   const entry = app.folder.has('bin/server.ts') ? 'bin/server.js' : 'server.js'
   return server({ build: 'node ace build', startScripts: [], start: `node build/${entry}`, port: 3333 })(app)
 }
 
-/** The script that the Angular CLI writes for this is the same command, named after the project. */
+/** Runs the same command as the script that the Angular CLI generates, which is named after the project. */
 async function angularServer(app: App): Promise<Plan> {
   const { base } = await angularOutput(app)
   return server({ build: 'ng build', startScripts: [], start: `node ${quoted(`${base}/server/server.mjs`)}`, port: 4000 })(app)
 }
 
-/** The application builder puts the pages into a folder of their own; the older one does not. */
+/** Output folders of Angular: the application builder has a separate folder for the pages, the older builder does not. */
 async function angularOutput({ folder, manifests }: App): Promise<{ base: string; browser: string }> {
   const workspace = recordOf(await folder.json('angular.json'))
   const projects = Object.entries(recordOf(workspace.projects))

@@ -12,9 +12,9 @@ import type { App, Plan } from '../stack.ts'
 import { scriptCommand } from '../start-script.ts'
 import { siblingsToBuild } from '../workspace-siblings.ts'
 
-/** What a row of a JavaScript stack says; scripts of `package.json` come before the tools named here. */
+/** Build settings of a JavaScript stack; scripts of `package.json` take precedence. */
 interface Building {
-  /** The framework's own build, run when no script does it. */
+  /** The framework's own build command, used when no script builds it. */
   build?: string
   buildScripts?: readonly string[]
   warnings?: readonly string[]
@@ -25,14 +25,14 @@ export interface SiteRow extends Building {
 export interface ServerRow extends Building {
   port: number
   startScripts?: readonly string[]
-  /** Run by itself, when no script starts the app. */
+  /** Start command, used when no script starts the app. */
   start?: string | ((app: App, tools: JavascriptTools) => Promise<string | null>)
-  /** A tool of the dependencies, when no script starts the app. */
+  /** Tool from the dependencies, used when no script starts the app. */
   startTool?: string
   type?: 'app' | 'worker'
 }
 
-/** Files to be served as they are. */
+/** Plan of a static site. */
 export const site =
   (row: SiteRow) =>
   async (app: App): Promise<Plan> => {
@@ -48,7 +48,7 @@ export const site =
     }
   }
 
-/** A program that keeps running. */
+/** Plan of a program that keeps running. */
 export const server =
   (row: ServerRow) =>
   async (app: App): Promise<Plan> => {
@@ -77,7 +77,7 @@ const basics = (app: App, tools: JavascriptTools) => ({
   installCommand: tools.install,
 })
 
-/** What the app needs of its workspace is built before it. */
+/** The build command. Workspace packages that the app needs are built before it. */
 async function buildCommand(
   app: App,
   tools: JavascriptTools,
@@ -103,13 +103,13 @@ function ownBuild(app: App, tools: JavascriptTools, row: Building): { command: s
 
 interface Start {
   command: string | null
-  /** What the script runs, where a script starts the app. */
+  /** The command of the start script, if a script starts the app. */
   script: string | null
   evidence: Evidence[]
   warnings: string[]
 }
 
-/** The second is what many call it beside a `start` that watches, or without one. */
+/** `start:prod` is common next to a `start` that watches, or without one. */
 const usualStarts: readonly string[] = ['start', 'start:prod']
 
 async function startCommand(app: App, tools: JavascriptTools, row: ServerRow): Promise<Start> {
@@ -147,13 +147,13 @@ const entries = ['server', 'index', 'app', 'main', 'src/server', 'src/index', 's
   ['.js', '.mjs', '.cjs', '.ts'].map((ending) => name + ending),
 )
 
-/** The program's first file: what the manifest calls so, else one by a usual name. */
+/** The program's entry file: `main` of the manifest, else a usual name. */
 export function entryFile({ folder, manifests }: App): string | null {
   const main = manifests.npm?.main?.replace(/^\.\//, '')
   return [main, `${main}.js`, ...entries].find((name) => name && folder.has(name)) ?? null
 }
 
-/** `node server.js`: the entry run as it is, where the runtime can. */
+/** A command that runs the entry file directly, where the runtime supports it: `node server.js`. */
 export async function startEntry(app: App, { manager, tool }: JavascriptTools): Promise<string | null> {
   const built = await builtByNx(app)
   if (built) return `node ${quoted(built)}`
@@ -161,12 +161,12 @@ export async function startEntry(app: App, { manager, tool }: JavascriptTools): 
   if (entry === null) return null
   if (manager === 'bun') return `bun run ${quoted(entry)}`
   if (!entry.endsWith('.ts')) return `node ${quoted(entry)}`
-  // A library in TypeScript is no program: what opens a port is.
+  // A TypeScript entry file is a program only if it opens a port; otherwise it may be a library.
   if (!/\.listen\(|\bserve\(/.test(stripComments((await app.folder.text(entry)) ?? ''))) return null
   return has(app, 'npm', 'tsx') ? tool(`tsx ${quoted(entry)}`) : `node ${quoted(entry)}`
 }
 
-/** A program that is an Nx project itself: its settings say where the build puts it. */
+/** The output file of an Nx project, from its build settings. */
 async function builtByNx({ folder }: App): Promise<string | null> {
   const build = folder.has('nx.json') ? dig(await folder.json('project.json'), 'targets', 'build') : null
   const [output, main] = ['outputPath', 'main'].map((name) => textOf(dig(build, 'options', name)))
@@ -179,7 +179,7 @@ async function portHint(app: App, script: string | null): Promise<PortHint | nul
   const started = /(?:^|\s)(?:node|tsx|ts-node|bun)(?: run)?(?: -\S+)* (\.?[\w./-]+)/
     .exec(script ?? '')?.[1]
     ?.replace(/^\.\//, '')
-  // What the build makes is not there yet; its source is.
+  // The build output does not exist yet; look at its source.
   const source = started?.replace(/^(dist|build|out|lib)\//, 'src/').replace(/\.js$/, '')
   const candidates = [started, `${started}.js`, `${source}.ts`, `${source}.js`, entryFile(app)]
   const entry = candidates.find((name) => name && app.folder.has(name))

@@ -3,7 +3,7 @@ import { pythonTools } from '../python-tools.ts'
 import { allOf, anyOf, dependency, file, setting } from '../signs.ts'
 import type { App, Plan, Stack } from '../stack.ts'
 
-/** Generators of pages that are programs of their own, or gems and packages of other languages. */
+/** Static site generators that are separate programs, or packages of other languages. */
 export const pagePrograms: readonly Stack[] = [
   {
     framework: 'hugo',
@@ -50,12 +50,12 @@ function folder(...names: string[]) {
   return ({ folder }: App) => (names.some((name) => folder.hasFolder(name)) ? [] : null)
 }
 
-/** The build calls one program, which has to be where the build runs. */
+/** Plan of a generator that is one program, which must be installed where the build runs. */
 function program(build: string, output: string) {
   return (): Plan => ({ type: 'static', language: 'html', buildCommand: build, outputDirectory: output })
 }
 
-/** Its styles and scripts may come from packages of npm, which it looks for itself. */
+/** Plan of a Hugo site, whose styles and scripts may come from npm packages. */
 async function hugo(app: App): Promise<Plan> {
   const pages = program('hugo --minify', 'public')()
   const tools = app.manifests.npm ? await javascriptTools(app) : null

@@ -40,7 +40,7 @@ function laravelStart(app: App): Start {
   return { command: `php artisan ${hasOctane ? 'octane:start' : 'serve'} --host=0.0.0.0 --port=$PORT`, isDevelopment: !hasOctane }
 }
 
-/** With a front end beside it: what builds the assets runs after what installs PHP's packages. */
+/** Plan of a PHP project. If it has a front end, its assets are built after Composer has installed the packages. */
 async function phpPlan(app: App, { command, isDevelopment }: Start): Promise<Plan> {
   const { folder, manifests } = app
   const isLocked = folder.has('composer.lock')

@@ -1,7 +1,7 @@
 import { file } from '../signs.ts'
 import type { App, Plan, Stack } from '../stack.ts'
 
-/** By the program that a line of the Procfile starts: what the project is written in. */
+/** The language of a project by the program in its Procfile. */
 const languages: readonly [RegExp, string][] = [
   [/^(?:python3?|gunicorn|uvicorn|hypercorn|daphne|flask|celery|streamlit)\b/, 'python'],
   [/^(?:node|npm|npx|yarn|pnpm)\b/, 'javascript'],
@@ -10,7 +10,7 @@ const languages: readonly [RegExp, string][] = [
   [/^java\b/, 'java'],
 ]
 
-/** Nothing but a Procfile says how it is started; the line itself is followed for every stack alike. */
+/** A project with only a Procfile; `followProcfile` sets the start command, as for every stack. */
 export const procfileOnly: readonly Stack[] = [
   { framework: 'procfile', when: file('Procfile', 'names the processes'), plan: procfilePlan },
 ]
