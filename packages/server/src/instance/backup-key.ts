@@ -5,7 +5,7 @@ import { readIdentities, readOrMakeIdentity, writeIdentities } from '../drivers/
 import type { Log } from '../platform/log.ts'
 import type { Secret } from '../platform/secrets/secret.ts'
 
-/** What the `age` command takes as `-i`. */
+/** The key file, usable with `age -i`. */
 export const backupKeyFile = (dataDir: string) => join(dataDir, 'backup.key')
 
 export const keyAdvice = (file: string) =>
@@ -13,14 +13,14 @@ export const keyAdvice = (file: string) =>
 
 type Identities = readonly [Secret, ...Secret[]]
 
-/** The same ones for all, as long as the file says the same. A first failure is not the last word. */
+/** Opens the archives with the key file. The result is cached while the file is unchanged; a failure is not cached. */
 export function openArchives(file: string, log: Log, partBytes?: number): () => Promise<Archives> {
   let known: { identities: Identities; archives: Archives } | undefined
   let turn: Promise<unknown> = Promise.resolve()
   const look = async (): Promise<Archives> => {
     const found = await readIdentities(file)
     if (known && !found) {
-      // What is stored from now on would be lost with this process.
+      // Without the key file, backups from now on could not be opened after this process ends.
       await writeIdentities(file, known.identities)
       log.error({ file }, `backups: key file ${file} was missing and has been written again from memory. ${keyAdvice(file)}`)
       return known.archives

@@ -3,8 +3,8 @@ import { closeSync, readdirSync, readFileSync } from 'node:fs'
 const closeOnExec = 0o2000000
 
 /**
- * Closes what the process that started us had open and would pass on to everything we start, projects included. What Node
- * opened itself is marked to stay behind, and is left alone. Does nothing where there is no /proc.
+ * Closes file descriptors inherited from the parent process, which every child process would inherit too, projects included.
+ * Descriptors that Node opened are close-on-exec and are kept. Does nothing without /proc.
  */
 export function closeInherited(): void {
   for (const name of namesIn('/proc/self/fd')) {
@@ -21,7 +21,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** One that cannot be asked about counts as Node's own. */
+/** Flags of a descriptor; an unreadable one counts as Node's own. */
 function flagsOf(fd: number): number {
   try {
     return (
@@ -36,6 +36,6 @@ function close(fd: number): void {
   try {
     closeSync(fd)
   } catch {
-    // The folder's own descriptor, which is closed by now.
+    // The descriptor of the folder listing, already closed.
   }
 }

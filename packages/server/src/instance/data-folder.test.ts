@@ -18,7 +18,7 @@ afterEach(async () => {
   rmSync(base, { recursive: true, force: true })
 })
 
-/** Another process that takes the folder, says what came of it and stays. */
+/** Another process that locks the folder, prints the result and keeps running. */
 function startHolder(): { child: ChildProcess; said: Promise<string> } {
   const code = `import { openDataFolder } from ${JSON.stringify(new URL('./data-folder.ts', import.meta.url).href)}
     openDataFolder(process.argv[1]).then(() => console.log('taken'), (error) => console.log(error.message))
@@ -86,7 +86,7 @@ describe('two processes on one data folder', () => {
     }
   })
 
-  test('an old note whose pid lives again as another process keeps nobody out', async () => {
+  test('an old note whose pid now belongs to another process does not block the folder', async () => {
     const { child, said } = startHolder()
     expect(await said).toBe('taken')
     await kill(child)

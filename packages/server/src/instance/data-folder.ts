@@ -5,24 +5,24 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { takeFileLock } from '../platform/file-lock.ts'
 import { startTimeOf } from '../platform/process-stat.ts'
 
-/** Another process works on the folder; the message names it. */
+/** Another process uses the folder; the message names it. */
 export class DataFolderInUse extends Error {
   override name = 'DataFolderInUse'
 }
 
 export interface DataFolder {
   readonly path: string
-  /** Lets another process take the folder; dying does the same. */
+  /** Releases the folder for other processes; the end of this process does the same. */
   release(): void
 }
 
 /**
- * Makes the folder, open to its owner only, and takes it for this process alone.
- * The lock itself is the kernel's, so a dead holder holds nothing; the note beside it only serves the message.
+ * Creates the folder, accessible to its owner only, and locks it for this process. The kernel holds the lock, so a dead process
+ * holds none; the note next to it is only for the error message.
  */
 export async function openDataFolder(path: string): Promise<DataFolder> {
   makeFolder(path)
-  // The one place in it that is the user's own: folders in there can be projects.
+  // The only folder here with user files: its subfolders can be projects.
   makeFolder(join(path, 'projects'))
   const lock = takeFileLock(join(path, 'in-use.lock'))
   if (!lock)
@@ -41,19 +41,19 @@ export async function openDataFolder(path: string): Promise<DataFolder> {
     release: () => {
       if (!held) return
       held = false
-      // The note goes before the lock: in the other order it could be the next holder's.
+      // The note is removed before the lock is released: afterwards it could be the next holder's.
       rmSync(noteFile(path), { force: true })
       lock.release()
     },
   }
 }
 
-/** Who holds the folder. Two containers may share it, and both call themselves pid 1, hence the host name and the times. */
+/** The process that holds the folder. Two containers may share it and both have pid 1, hence the host name and the times. */
 interface Note {
   pid: number
   host: string
   since: string
-  /** Of the kernel's own clock since boot, and which boot: a pid that was given out again has another start. */
+  /** Start time of the process since boot, and the boot id: a reused pid has another start time. */
   processStart: string | null
   boot: string | null
 }
@@ -82,7 +82,7 @@ function writeNote(path: string): void {
   renameSync(draft, noteFile(path))
 }
 
-/** A holder that has just started may not have written its note, and an older note names a dead process: wait for a true one. */
+/** Describes the holder. It may not have written its note yet, and an older note may name a dead process: wait for a valid one. */
 async function describeHolder(path: string): Promise<string> {
   for (let attempt = 0; attempt < 20; attempt++) {
     const note = readNote(path)
@@ -103,7 +103,7 @@ function readNote(path: string): Note | null {
   }
 }
 
-/** From here a process of another host or container cannot be looked up, so its note is believed. */
+/** Whether the note is valid. A process of another host or container cannot be checked, so its note is trusted. */
 function isTrue({ pid, host, processStart: start, boot: atBoot }: Note): boolean {
   if (host !== hostname()) return true
   if (atBoot !== boot()) return false

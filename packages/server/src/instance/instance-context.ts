@@ -7,7 +7,7 @@ import { createSecretBox, type SecretBox } from '../platform/secrets/secret-box.
 import type { Config } from './config/config.ts'
 import { createLogger, type Logger } from './logger.ts'
 
-/** What the server and the local commands both work with. */
+/** Resources that the server and the local commands share. */
 export interface InstanceContext {
   config: Config
   database: Database

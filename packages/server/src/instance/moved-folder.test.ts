@@ -16,7 +16,7 @@ beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'berth-moved-'))
   outside = join('/var/lib/berth', createHash('sha256').update(dataDir).digest('hex').slice(0, 16))
   database = await openTestDatabase()
-  // The deployment below hangs on no project.
+  // The deployment below belongs to no project.
   if (database.kind === 'sqlite') await sql`pragma foreign_keys = off`.execute(database.db)
 })
 afterEach(async () => {
@@ -25,7 +25,7 @@ afterEach(async () => {
   rmSync(outside, { recursive: true, force: true })
 })
 
-/** As root, versions before this one kept volumes and builds outside of the data folder. */
+/** Earlier versions, when run as root, kept volumes and builds outside the data folder. */
 describe.runIf(process.getuid?.() === 0)('what an older version kept outside', () => {
   const site = 'artifacts/dep_00000000000000000000/static'
   async function leaveOutside() {

@@ -9,15 +9,15 @@ import { processFolder } from './drivers/choose-runtime.ts'
 import type { Logger } from './logger.ts'
 
 /**
- * One folder holds an instance, wherever it lies: it remembers where it lay when it was last started, and what the database
- * says of places in it follows. What an older version kept as root outside of it is brought in first.
+ * Updates stored paths when the data folder was moved: the folder records its path at each start. Files that an older version, run
+ * as root, kept outside it are moved in first.
  */
 export async function followTheFolder(dataDir: string, db: Db, logger: Logger): Promise<void> {
   const note = join(dataDir, 'place.json')
   const before = existsSync(note) ? (JSON.parse(readFileSync(note, 'utf8')) as { path: string }).path : dataDir
   const outside = placeOutside(dataDir, logger)
   if (outside) {
-    // The database first: killed between the two, the next start finds the files still outside and brings them in.
+    // The database first: if the process dies in between, the next start finds the files still outside and moves them.
     await renamePlaces(db, outside, processFolder(dataDir))
     bringIn(outside, processFolder(dataDir), logger)
   }
@@ -30,7 +30,7 @@ export async function followTheFolder(dataDir: string, db: Db, logger: Logger): 
   renameSync(`${note}.new`, note)
 }
 
-/** Where versions before this one kept what ran as root. */
+/** Where earlier versions stored files when run as root. */
 const oldPlace = (dataDir: string) => join('/var/lib/berth', createHash('sha256').update(dataDir).digest('hex').slice(0, 16))
 
 function placeOutside(dataDir: string, logger: Logger): string | null {

@@ -15,18 +15,18 @@ import { followTheFolder } from './moved-folder.ts'
 
 export interface Serving {
   url: string
-  /** Where projects are, with `<slug>` in the place of a project's own name. */
+  /** URL of projects, with `<slug>` as placeholder for a project's name. */
   projectsUrl: string
   setupUrl: string | null
-  /** What keeps projects apart, in words. */
+  /** The isolation of projects, as text. */
   isolation: string
-  /** Where the key of all backups is, once there is one. */
+  /** Path of the backup key, if it exists. */
   backupKey: string | null
-  /** Finishes requests and hands jobs back; never takes longer than ten seconds. */
+  /** Finishes requests and hands jobs back; takes at most ten seconds. */
   stop(): Promise<void>
 }
 
-/** Starts the whole instance. Rejects, with everything closed again, when any part of it cannot start. */
+/** Starts the whole instance. Rejects, with everything closed again, when a part cannot start. */
 export async function serve(config: Config): Promise<Serving> {
   const closers: (() => unknown)[] = []
   const closeAll = async () => {
@@ -45,7 +45,7 @@ export async function serve(config: Config): Promise<Serving> {
     await refuseTooManyPeople(assembled)
     await serveDashboard(assembled.app, dashboardFolder(), uploadOrigin(config))
     const stopping = new AbortController()
-    // The edge is a process of its own: while it starts, the routes are made ready here.
+    // The edge is a separate process: while it starts, the routes are prepared here.
     await Promise.all([assembled.running?.start(stopping.signal), assembled.app.ready()])
     closers.push(async () => {
       stopping.abort()
@@ -70,28 +70,28 @@ export async function serve(config: Config): Promise<Serving> {
   }
 }
 
-/** People who came while something kept them apart are not left without it unsaid. */
+/** Refuses to start without isolation when several users may deploy: they joined while projects were isolated. */
 async function refuseTooManyPeople({ onlyOnePerson, access }: ReturnType<typeof assemble>): Promise<void> {
   const words = onlyOnePerson ? await access.tooManyPeople() : null
   if (words) throw new ConfigError('BERTH_TRUST_EVERYONE', words)
 }
 
 async function listen({ app, access }: ReturnType<typeof assemble>, config: Config) {
-  // Whoever is answered can sign in, or be set up.
+  // Prepared before listening, so that the first client can sign in or set the instance up.
   const first = await access.prepareFirstStart(config)
   await app.listen({ host: config.host, port: config.port })
   return first
 }
 
-/** Where browsers send uploads to, where that is not the instance itself. */
+/** The origin that browsers upload to, if not the instance itself. */
 function uploadOrigin({ mode, uploads: { bucket, endpoint, region } }: Config): string | null {
   if (mode !== 'cloud' || bucket === null) return null
   if (endpoint !== null) return new URL(endpoint).origin
-  // A name with dots has no certificate as a host.
+  // A bucket name with dots does not match the wildcard certificate.
   return bucket.includes('.') ? `https://s3.${region}.amazonaws.com` : `https://${bucket}.s3.${region}.amazonaws.com`
 }
 
-/** Beside the built server in an installed package, beside the sources in a checkout. */
+/** The dashboard's folder: next to the built server in an installed package, next to the sources in a checkout. */
 function dashboardFolder(): string {
   const manifestFile = fileURLToPath(import.meta.resolve('@berth/server/package.json'))
   return join(dirname(manifestFile), '..', 'dashboard', 'dist')

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Secret } from '../../platform/secrets/secret.ts'
 import { type Acme, type ChallengeBoard, OrderRefused } from './acme.ts'
 
-/** What an authority lends to the suite. */
+/** Test environment that an implementation provides. */
 export interface SuiteAuthority {
   acme: Acme
-  /** Where it looks for answers; it keeps what is shown now. */
+  /** Where the authority looks for challenge responses; `shown` has the published ones. */
   board: ChallengeBoard & { shown: ReadonlyMap<string, string> }
-  /** A name that the authority refuses. */
+  /** A host name that the authority rejects. */
   refusedName(): string
   close(): Promise<void>
 }

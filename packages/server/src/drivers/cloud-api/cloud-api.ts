@@ -1,21 +1,21 @@
 import type { Readable } from 'node:stream'
 
-/** Another instance of this product, asked with a token that was made there. */
+/** Another Berth instance, with an API token created there. */
 export interface CloudAddress {
-  /** Without a slash at the end. */
+  /** URL without a trailing slash. */
   url: string
   token: string
-  /** It may lie on this machine or in its private networks. */
+  /** The URL may lead to this machine or its private networks. */
   mayBeInside: boolean
 }
 
 export interface CloudRequest {
   method: string
-  /** Below the address, with the query: `/api/projects?limit=5`. */
+  /** Path and query below the URL: `/api/projects?limit=5`. */
   path: string
   headers?: Record<string, string | string[]>
   body?: Readable | string
-  /** The answer may go on for hours: it takes no place among the connections that are kept. */
+  /** The response is a stream that may last for hours: it uses no pooled connection. */
   isStream?: boolean
   abort?: AbortSignal
 }
@@ -23,13 +23,13 @@ export interface CloudRequest {
 export interface CloudAnswer {
   status: number
   headers: Record<string, string | string[]>
-  /** Not read yet; whoever does not want it destroys it. */
+  /** Unread body; a caller who does not need it must destroy it. */
   body: Readable
 }
 
 /**
- * Bodies pass in both directions as they come and are never held. Rejects with `CloudUnreachable` when no answer of this
- * product came in time: the time counts while the cloud is waited for, not while the caller's own body is. Redirects are not followed.
+ * Sends requests to a cloud. Bodies are streamed in both directions. Rejects with `CloudUnreachable` when no response of this
+ * product arrives in time; time spent waiting for the caller's own body does not count. Redirects are not followed.
  */
 export interface CloudApi {
   send(address: CloudAddress, request: CloudRequest): Promise<CloudAnswer>

@@ -9,9 +9,9 @@ import { type AgentOptions, KeepAliveAgents } from './keep-alive-agents.ts'
 import { watchForStall } from './stall-watch.ts'
 
 export interface CloudApiOptions extends AgentOptions {
-  /** How long the cloud may let us wait for the head of its answer, or for room to send on, before it is asked whether it is there. */
+  /** How long to wait for the response head, or for a writable socket, before checking whether the cloud is alive. */
   silenceMs?: number
-  /** How long one that is there may work on an answer. */
+  /** How long a live cloud may take for a response. */
   longestMs?: number
 }
 
@@ -28,7 +28,7 @@ export function createCloudApi({ silenceMs = 3_500, longestMs = 120_000, ...opti
       try {
         return await once(address, request)
       } catch (error) {
-        // The cloud closed a connection that had been idle just when we took it; nothing of the request was read.
+        // The cloud closed an idle pooled connection just when it was reused; it has read nothing of the request.
         if (!(error instanceof ConnectionWasStale) || request.body !== undefined) throw error
         return once(address, request)
       }
@@ -57,7 +57,7 @@ async function exchange(
     headers: { 'user-agent': 'Berth', ...headers, authorization: `Bearer ${token}`, host: base.host },
   })
   const isAlive = () => answersHealth(base, agents.of(base, { mayBeInside, isStream: false }))
-  // Without the reason: a connection that is back among the kept ones has nobody who would take it.
+  // Destroyed without an error: a connection that is back in the pool has no error listener.
   const giveUp = () => outgoing.destroy()
   abort?.addEventListener('abort', giveUp, { once: true })
   try {
@@ -71,7 +71,7 @@ async function exchange(
   }
 }
 
-/** The head of the answer. Our patience runs only while it is the cloud that we wait for. */
+/** Waits for the response head. Only time spent waiting for the cloud counts. */
 async function headOf(
   outgoing: http.ClientRequest,
   body: CloudRequest['body'],
@@ -112,7 +112,7 @@ function requestTo(
 
 const healthWithinMs = 1_000
 
-/** Whether this product answers there at all; nothing of anybody's is sent. */
+/** Whether Berth answers there; the request contains no user data. */
 function answersHealth(base: URL, agent: http.Agent): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const asked = requestTo(base, agent, { method: 'GET', path: '/api/health', headers: { host: base.host } })
@@ -136,14 +136,14 @@ function send(outgoing: http.ClientRequest, body: Readable | string | undefined)
   body.pipe(outgoing)
 }
 
-/** Every answer of this product carries a request id: what has none is somebody else's page, however well it is formed. */
+/** Checks for a request id, which every response of Berth has: without one the page is from another program. */
 function checkedAnswer(response: http.IncomingMessage, hostname: string): CloudAnswer {
   const headers = Object.fromEntries(Object.entries(response.headers).filter(([, value]) => value !== undefined))
   if (!headers['x-request-id']) {
     response.destroy()
     throw new CloudUnreachable(`${hostname} answered with something that is not Berth`)
   }
-  // Whoever reads it is told; where nobody does any more, it is nobody's loss.
+  // A reader of the body gets the error through its own listener; without a reader it can be ignored.
   response.on('error', () => {})
   return { status: response.statusCode ?? 0, headers: headers as CloudAnswer['headers'], body: response }
 }

@@ -1,18 +1,18 @@
-/** How long somebody is waited for. */
+/** Limits for waiting on another system. */
 export interface StallLimits {
-  /** Before we ask whether they are there at all. */
+  /** Silence after which the other system is checked. */
   silenceMs: number
-  /** However alive they are. */
+  /** Maximum wait, even if it is alive. */
   longestMs: number
-  /** What we wait for is the caller's own body. */
+  /** Whether the request currently waits for the caller's own body. */
   waitsForCaller(): boolean
   isAlive(): Promise<boolean>
   giveUp(): void
 }
 
 /**
- * One who is silent is asked, on another connection, whether they are there: who answers that is at work and is waited for,
- * who does not is away. Gives what ends the waiting.
+ * Watches a silent peer: checks on another connection whether it is alive. If it is, waiting continues; if not, `giveUp` is
+ * called. Returns the function that stops the watch.
  */
 export function watchForStall({ silenceMs, longestMs, waitsForCaller, isAlive, giveUp }: StallLimits): () => void {
   const since = performance.now()

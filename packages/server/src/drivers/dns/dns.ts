@@ -1,10 +1,10 @@
-/** Asks the name servers of the world. */
+/** Queries public DNS. */
 export interface Dns {
-  /** The texts at a name, each whole; none where the name or such a record does not exist. Fails with `DnsUnanswered` only. */
+  /** The TXT records of a name, each joined; empty when the name or record does not exist. Rejects only with `DnsUnanswered`. */
   txt(name: string, abort: AbortSignal): Promise<readonly string[]>
 }
 
-/** Nobody could say: what is at the name is not known, which is not the same as nothing. */
+/** No server answered: the records are unknown, which differs from none. */
 export class DnsUnanswered extends Error {
   override readonly name = 'DnsUnanswered'
 }

@@ -2,9 +2,9 @@ import { Resolver } from 'node:dns/promises'
 import { type Dns, DnsUnanswered } from './dns.ts'
 
 export interface NameServersSettings {
-  /** Address and port; null: those of the machine. */
+  /** Addresses with port; null: those of the machine. */
   servers: readonly string[] | null
-  /** How long an answer is good for whoever asks the same. */
+  /** How long a response is cached. */
   keptMs?: number
   timeoutMs?: number
   mostAtOnce?: number
@@ -20,7 +20,9 @@ const mostRecords = 100
 /** The name does not exist, or has no such record. */
 const nothingThere = new Set(['ENOTFOUND', 'ENODATA'])
 
-/** Bounded in every way that whoever names a domain could make it grow: time, questions under way, answers kept. */
+/**
+ * DNS client with limits on everything that a user who names domains could make grow: time, concurrent queries, cached responses.
+ */
 export function createNameServers({ servers, keptMs = 2_000, timeoutMs = 2_000, mostAtOnce = 32 }: NameServersSettings): Dns {
   const asked = new Map<string, Asked>()
   let underWay = 0
@@ -40,7 +42,7 @@ export function createNameServers({ servers, keptMs = 2_000, timeoutMs = 2_000, 
       if (asked.size >= mostKept) asked.clear()
       const answer = ask(name, abort)
       asked.set(name, { at: Date.now(), answer })
-      // What went wrong is not an answer to keep.
+      // Errors are not cached.
       answer.catch(() => asked.delete(name))
       return answer
     },

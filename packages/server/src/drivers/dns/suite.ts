@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Dns, DnsUnanswered } from './dns.ts'
 
-/** What an implementation lends to the suite. */
+/** Test environment that an implementation provides. */
 export interface SuiteDns {
   dns: Dns
-  /** Several texts at a name, from now on. */
+  /** Sets the TXT records of a name. */
   write(name: string, texts: string[]): void
-  /** From now on nobody answers. */
+  /** Makes the name server stop answering. */
   goAway(): void
   close(): Promise<void>
 }
@@ -32,7 +32,7 @@ export function describeDns(title: string, start: () => Promise<SuiteDns>): void
       expect(await scene.dns.txt('_berth.nothing.test', never)).toEqual([])
     })
 
-    test('where nobody answers nothing is said of the records', async () => {
+    test('without an answer the records are unknown', async () => {
       scene.goAway()
       await expect(scene.dns.txt('_berth.shop.test', never)).rejects.toBeInstanceOf(DnsUnanswered)
     })

@@ -1,12 +1,12 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 
-/** Test support: a name server on loopback that knows TXT records. */
+/** Test support: a name server on loopback with TXT records. */
 export interface TestNameServer {
   address: string
-  /** By name; each record is a list of pieces. */
+  /** Records by name; each is a list of strings. */
   records: Map<string, string[][]>
-  /** What it does with every question: answers, fails, or keeps silent. */
+  /** Whether it answers every query, fails it, or stays silent. */
   mood: 'answers' | 'fails' | 'silent'
   questions: string[]
   close(): Promise<void>
@@ -44,7 +44,7 @@ function answerTo(question: Buffer, name: string, { records, mood }: TestNameSer
   const asked = question.subarray(headerBytes, headerBytes + name.length + 2 + 4)
   const header = Buffer.alloc(headerBytes)
   question.copy(header, 0, 0, 2)
-  // A response, recursion available; then: no error, server failure, or no such name.
+  // Flags: a response with recursion available; response code: no error, server failure, or no such name.
   header.writeUInt16BE(0x8180 | (mood === 'fails' ? 2 : known ? 0 : 3), 2)
   header.writeUInt16BE(1, 4)
   header.writeUInt16BE(known?.length ?? 0, 6)

@@ -15,7 +15,7 @@ export interface FinderEvents {
   onTrouble(words: string): void
 }
 
-/** Finds the edge of a folder, or sees to it that there is the right one. */
+/** Finds the running edge of a folder, or starts the right one. */
 export class EdgeFinder {
   readonly #settings: EdgeSettings
   readonly #events: FinderEvents
@@ -25,14 +25,14 @@ export class EdgeFinder {
     this.#events = events
   }
 
-  /** The edge that runs, if it is the right one; else one that takes over from it, else a new one. */
+  /** Returns the running edge if it matches the settings; else a successor that takes over its sockets, else a new one. */
   async find(): Promise<EdgeLink> {
     const running = await this.open()
     if (!running) return this.#spawn()
     if (sameEdge(running.identity.settings, this.#settings)) return running
     if (sameSockets(running.identity.settings, this.#settings)) {
       try {
-        // The old connection stays open: it still brings the records of requests that end there.
+        // The old connection stays open: it still reports requests that end there.
         await running.ask('handOver', [this.#settings])
         return await this.#untilOpen(() => undefined)
       } catch (cause) {
@@ -43,7 +43,7 @@ export class EdgeFinder {
     return this.#spawn()
   }
 
-  /** Undefined when none runs. */
+  /** Undefined when no edge runs. */
   async open(): Promise<EdgeLink | undefined> {
     let opened: EdgeLink | undefined
     const link = await openEdgeLink(edgeFiles(this.#settings.folder).socket, {
@@ -56,7 +56,10 @@ export class EdgeFinder {
     return link
   }
 
-  /** A process that found another edge in the folder gives way to it; when that one was just going, the next one stays. */
+  /**
+   * Starts an edge. A process that finds another edge in the folder exits; if that one was just stopping, the next attempt
+   * succeeds.
+   */
   async #spawn(): Promise<EdgeLink> {
     const giveUpAt = Date.now() + startMs
     for (;;) {
@@ -82,7 +85,7 @@ export class EdgeFinder {
   async #untilOpen(ended: () => string | undefined): Promise<EdgeLink> {
     const giveUpAt = Date.now() + startMs
     for (;;) {
-      // Asked before the look: one that answers and ends in between is not missed.
+      // Read before the attempt to connect, so that an edge that answers and then exits is not missed.
       const reason = ended() ?? (Date.now() > giveUpAt ? 'it did not answer in time' : undefined)
       const link = await this.open()
       if (link) return link
@@ -98,7 +101,7 @@ export class EdgeFinder {
   }
 }
 
-/** The end of the connection is the end of the process; asking after the pid alone would be fooled by one nobody reaped. */
+/** Stops an edge. The end of its connection shows that it ended: the pid alone may belong to a zombie that was not reaped. */
 export async function endEdge(link: EdgeLink, graceMs: number): Promise<void> {
   link.ask('stop', [graceMs]).catch(() => {})
   const inTime = await Promise.race([link.closed.then(() => true), unheldPause(graceMs + 2_000).then(() => false)])
@@ -109,7 +112,7 @@ export async function endEdge(link: EdgeLink, graceMs: number): Promise<void> {
 
 export const killEdge = (link: EdgeLink): boolean => signalled(link.identity.pid, 'SIGKILL')
 
-/** False when there is no such process. */
+/** Returns false when there is no such process. */
 function signalled(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal)
@@ -119,7 +122,7 @@ function signalled(pid: number, signal: NodeJS.Signals | 0): boolean {
 }
 
 export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
-/** Does not keep this process from ending. */
+/** A pause that does not keep this process running. */
 const unheldPause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref())
 
 const sameSockets = (a: EdgeSettings, b: EdgeSettings) => JSON.stringify([a.http, a.https]) === JSON.stringify([b.http, b.https])

@@ -4,26 +4,26 @@ import type { EdgeIdentity } from '../../edge-proxy/protocol/edge-settings.ts'
 import { JsonLines } from '../../edge-proxy/protocol/json-lines.ts'
 import { socketAddress } from '../../edge-proxy/protocol/socket-path.ts'
 
-/** One connection to a running edge. */
+/** A connection to a running edge. */
 export interface EdgeLink {
   readonly identity: EdgeIdentity
-  /** Rejects with `EdgeGone` when the connection ends before the answer. */
+  /** Rejects with `EdgeGone` when the connection closes before the response. */
   ask<Value>(call: string, args: unknown[], abort?: AbortSignal): Promise<Value>
   close(): void
   readonly isOpen: boolean
-  /** Resolves when the connection has ended, as it does at the latest with the process. */
+  /** Resolves when the connection has closed, at the latest with the end of the process. */
   readonly closed: Promise<void>
 }
 
 export interface EdgeLinkEvents {
   onEvent(event: EdgeEvent): void
-  /** Once, whoever ended it. */
+  /** Called once, no matter which side closed it. */
   onClosed(): void
 }
 
 const attachMs = 5_000
 
-/** Undefined when nobody listens at the path. */
+/** Connects to an edge; undefined when no process listens on the path. */
 export async function openEdgeLink(path: string, events: EdgeLinkEvents): Promise<EdgeLink | undefined> {
   const socket = await connect(path)
   if (!socket) return undefined

@@ -5,40 +5,41 @@ import type { TrafficMinute } from '../../edge-proxy/protocol/traffic.ts'
 
 export interface EdgeApplied {
   version: number
-  /** Parts that were left out, such as a rule that cannot be read. */
+  /** Parts that were left out, such as an unreadable rule. */
   warnings: string[]
-  /** Hosts whose entry is not in force, with why; the rest of the table is, and these are served as they were before. */
+  /** Hosts whose new entry is not active, with the reason: they are served as before. All other hosts are active. */
   refused: Record<string, string>
 }
 
 /**
- * The control plane's side of whatever serves the projects' hosts. The edge lives in its own process and goes on serving the
- * last table while the control plane is away.
+ * Interface of the control plane to the edge, which serves the projects' hosts. The edge is a separate process and keeps serving
+ * the last table while the control plane is down.
  */
 export interface EdgeDriver {
-  /** Finds the edge that is running, or starts one; afterwards keeps one running. Resolves when it serves. */
+  /** Finds the running edge or starts one, and restarts it when it dies. Resolves when it serves. */
   start(): Promise<EdgeListening>
   /**
-   * Replaces the whole table. Resolves when it is in force for every request that comes in from then on, also on connections
-   * that are already open; requests under way end where they began. Concurrent calls take effect in their order.
-   * Entries of the table are compared with those of the next one: a host that changes is a new object, not the old one changed.
-   * While the edge restarts the call waits for it.
+   * Replaces the whole table. Resolves when it is active for every new request, also on open connections; requests in flight
+   * finish on their old target. Concurrent calls take effect in order. Entries are compared by identity with the next table: a
+   * changed host must be a new object. While the edge restarts, the call waits.
    */
   apply(table: EdgeTable, abort?: AbortSignal): Promise<EdgeApplied>
-  /** Resolves when no request is under way to that upstream, or at the time limit with the number that is left. */
+  /** Resolves when no request to that upstream is in flight, or at the timeout with the number that remain. */
   drain(upstreamId: string, timeoutMs: number, abort?: AbortSignal): Promise<{ inFlight: number }>
-  /** Every request once, in batches; under overload or while the control plane is away the oldest are dropped and counted. */
+  /** Reports each request once, in batches; on overload or while the control plane is down, the oldest are dropped and counted. */
   onRequests(listener: (batch: RequestRecord[], dropped: number) => void): () => void
-  /** What was asked of environments, minute by minute, also while the control plane was away for a while. */
+  /** Reports traffic per environment and minute, including minutes while the control plane was down for a short time. */
   onTraffic(listener: (minutes: TrafficMinute[]) => void): () => void
-  /** A request is held for a sleeping project. Said again while requests wait, so a listener may ignore repeats. */
+  /** Reports a request that waits for a sleeping project. Repeated while requests wait, so a listener may ignore repeats. */
   onWake(listener: (projectId: string, hostname: string) => void): () => void
-  /** Milliseconds since the epoch of each project's last request; one that has requests under way has `now`. */
+  /** Time of each project's last request, in milliseconds since the epoch; `now` for a project with requests in flight. */
   activity(): Promise<Record<string, number>>
-  /** Hits of each rule since the last call that answered, dry runs included. */
+  /** Hits of each rule since the last successful call, dry runs included. */
   ruleHits(): Promise<Record<string, number>>
-  /** By project or deployment id, since the edge started: read before and after a switch and subtract. */
+  /** Request counts by project or deployment id since the edge started: read before and after a switch, and subtract. */
   switchCounters(id: string): Promise<SwitchCounters>
-  /** With `keepServing` only lets go of the edge; otherwise it finishes what is under way and is gone when this resolves. */
+  /**
+   * Stops the driver. `keepServing` only disconnects; otherwise the edge finishes its requests and has ended when this resolves.
+   */
   stop(options: { keepServing: boolean; graceMs?: number }): Promise<void>
 }

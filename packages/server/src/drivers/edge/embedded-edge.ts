@@ -17,20 +17,20 @@ export interface EmbeddedEdgeOptions {
   folder: string
   http: EdgeAddress
   https?: EdgeAddress | null
-  /** Processes that serve; default 1. */
+  /** Number of serving processes; default 1. */
   workers?: number
   /** A running edge of another build hands its sockets over to a new one. */
   buildId: string
-  /** Entry file of the edge; default: the one beside this code, in the source tree or in the bundle. */
+  /** Entry file of the edge; default: the one next to this code, in the source tree or in the bundle. */
   entry?: string
   program?: string
   flags?: string[]
-  /** An edge that no control plane has used for so long ends by itself; default never. */
+  /** An edge without a control plane for this long exits; default: never. */
   orphanExitMs?: number | null
   onTrouble?: (words: string) => void
 }
 
-/** Bounds the space for short-lived objects: a larger one only makes the process larger. */
+/** Limits V8's young generation: a larger one only increases memory use. */
 const defaultFlags = ['--max-semi-space-size=8']
 const askAgainMs = 20
 const recoverAfterMs = 50
@@ -38,7 +38,7 @@ const recoverAtMostMs = 2_000
 const pingEveryMs = 5_000
 const pingMs = 10_000
 
-/** The edge that is part of this product: a process of its own that outlives this one. */
+/** Berth's own edge: a separate process that outlives this one. */
 export class EmbeddedEdge implements EdgeDriver {
   readonly #settings: EdgeSettings
   readonly #finder: EdgeFinder
@@ -124,7 +124,7 @@ export class EmbeddedEdge implements EdgeDriver {
     clearInterval(this.#watch)
     this.#watch = undefined
     const known = this.#link ?? (await this.#finding?.catch(() => undefined))
-    // One that we lost sight of is ended all the same.
+    // An edge whose connection was lost is stopped too.
     const link = known ?? (keepServing ? undefined : await this.#finder.open())
     this.#link = undefined
     if (!link) return
@@ -136,7 +136,7 @@ export class EmbeddedEdge implements EdgeDriver {
     return this.#retried((link) => link.ask<Value>(call, args, abort), abort)
   }
 
-  /** Waits out a restart of the edge: everything may be asked twice without harm. */
+  /** Retries a call while the edge restarts; all calls are idempotent. */
   async #retried<Value>(attempt: (link: EdgeLink) => Promise<Value>, abort?: AbortSignal): Promise<Value> {
     for (;;) {
       abort?.throwIfAborted()
@@ -162,10 +162,10 @@ export class EmbeddedEdge implements EdgeDriver {
     return this.#finding
   }
 
-  /** Brings an edge that is new, or that restarted, to the table the control plane last asked for. */
+  /** Sends the last table to an edge that is new or was restarted. */
   async #keep(link: EdgeLink): Promise<EdgeLink> {
     if (this.#table) await this.#sender.send(link, () => this.#table!)
-    // Whoever closed in the meantime has said so to nobody.
+    // A connection that closed meanwhile was not reported as lost.
     if (!link.isOpen) throw new EdgeGone('it went away at once')
     this.#link = link
     return link
@@ -186,8 +186,8 @@ export class EmbeddedEdge implements EdgeDriver {
   }
 
   /**
-   * An edge that is there but does not answer serves nobody: it is ended, and the loss brings a new one. It is asked twice,
-   * because after a pause of our own the time is up before the first answer is read.
+   * Kills an edge that does not answer; the lost connection then starts a new one. It is pinged twice, because after a pause of
+   * our own process the timeout passes before the first response is read.
    */
   async #ping(): Promise<void> {
     const link = this.#link
@@ -210,7 +210,7 @@ const answers = (link: EdgeLink): Promise<boolean> =>
     (cause) => cause instanceof EdgeGone,
   )
 
-/** Source runs from source; in a bundle the entry is `edge.js` beside the main one, above the folder of its chunks. */
+/** The edge's entry: in the source tree its source; in a bundle `edge.js` next to the main file, above the folder of its chunks. */
 function ownEntry(): string {
   const places = import.meta.url.endsWith('.ts') ? ['../../edge-proxy/main.ts'] : ['./edge.js', '../edge.js']
   const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)))

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EdgeHost, EdgeTable } from '../../edge-proxy/protocol/edge-table.ts'
 import type { EdgeDriver } from './edge.ts'
 
-/** What an edge lends to the suite; it has started. */
+/** Test environment that an implementation provides; its edge is started. */
 export interface SuiteEdge {
   driver: EdgeDriver
-  /** A request for a host comes in; it may be held, and is not waited for. */
+  /** Sends a request for a host without waiting for it; it may be held. */
   request(hostname: string): void
-  /** Whether the host has an entry in force. */
+  /** Whether the host has an active entry. */
   serves(hostname: string): Promise<boolean>
   close(): Promise<void>
 }
@@ -15,7 +15,7 @@ export interface SuiteEdge {
 const disabled = (projectId: string): EdgeHost => ({ target: { kind: 'disabled', projectId } })
 const sleeping = (projectId: string): EdgeHost => ({ target: { kind: 'sleeping', projectId, holdTimeoutMs: 5_000 } })
 
-/** The contract of `edge.ts`, as far as it shows without anything to serve. */
+/** The contract of `edge.ts`, as far as it can be tested without an upstream. */
 export function describeEdge(title: string, start: () => Promise<SuiteEdge>): void {
   describe(title, () => {
     let scene: SuiteEdge
@@ -69,9 +69,9 @@ export function describeEdge(title: string, start: () => Promise<SuiteEdge>): vo
     })
 
     test('what had no request is drained at once and counts nothing', async () => {
-      expect(await driver.drain('nobody', 60_000)).toEqual({ inFlight: 0 })
-      expect(await driver.switchCounters('nobody')).toMatchObject({ total: 0, failed: 0 })
-      expect(await driver.activity()).not.toHaveProperty('nobody')
+      expect(await driver.drain('unused', 60_000)).toEqual({ inFlight: 0 })
+      expect(await driver.switchCounters('unused')).toMatchObject({ total: 0, failed: 0 })
+      expect(await driver.activity()).not.toHaveProperty('unused')
       expect(await driver.ruleHits()).toEqual({})
     })
   })

@@ -7,14 +7,14 @@ export type SendResult = EdgeApplied
 
 const tokenPrefix = `${Date.now().toString(36)}${Math.floor(Math.random() * 36 ** 6).toString(36)}`
 
-/** Brings an edge from the table it has to the one that is wanted, sending only what is different. */
+/** Sends tables to an edge, only the differences to the table it has. */
 export class TableSender {
   #sent: { link: EdgeLink; token: string; table: EdgeTable } | undefined
   #count = 0
-  /** One table at a time; the next waits. */
+  /** Sends one table at a time; the next waits. */
   #last: Promise<unknown> = Promise.resolve()
 
-  /** Sends the table that is wanted when its turn comes: one that was overtaken meanwhile is never sent. */
+  /** Sends the table that is wanted when its turn comes; one that was replaced meanwhile is never sent. */
   send(link: EdgeLink, wanted: () => EdgeTable): Promise<SendResult> {
     const sent = this.#last.then(() => this.#sendNow(link, wanted()))
     this.#last = sent.catch(() => {})
@@ -28,7 +28,7 @@ export class TableSender {
     const token = `${tokenPrefix}-${this.#count}`
     try {
       const result = await this.#sendPieces(link, changePieces(known?.table, known?.token ?? null, table, token))
-      // A copy of the lists: whoever keeps one and adds to it is noticed the next time.
+      // Copies the maps, so that later changes by the caller are detected as differences.
       this.#sent = { link, token, table: { ...table, hosts: { ...table.hosts }, certificates: { ...table.certificates } } }
       return result
     } catch (cause) {
@@ -37,13 +37,13 @@ export class TableSender {
     }
   }
 
-  /** What we sent last, where this edge has it. */
+  /** The last sent table, if this edge has it. */
   #knownTo(link: EdgeLink): { token: string; table: EdgeTable } | undefined {
     const sent = this.#sent
     return sent && (sent.link === link || sent.token === link.identity.token) ? sent : undefined
   }
 
-  /** Each piece waits for the one before: the edge serves in between, and nothing piles up here. */
+  /** Sends piece by piece, each after the previous one is accepted: the edge serves in between, and no data is buffered here. */
   async #sendPieces(link: EdgeLink, pieces: Generator<TablePiece>): Promise<SendResult> {
     let result: SendResult | null = null
     for (const piece of pieces) result = await link.ask<SendResult | null>('take', [piece])

@@ -121,7 +121,7 @@ describe('encryption', () => {
     expect(server.mails).toMatchObject([{ secure: false }])
   })
 
-  test('on loopback plain is fine, and so is a certificate nobody signed', async () => {
+  test('on loopback plain is fine, and so is a self-signed certificate', async () => {
     await using plain = await startSmtpServer({ hideSTARTTLS: true })
     await using homemade = await startSmtpServer()
     await createMailer({ smtpUrl: `smtp://127.0.0.1:${plain.port}` }).send(mail)

@@ -11,26 +11,26 @@ export interface Mail {
   subject: string
   text: string
   html: string
-  /** The same for every try of one mail, so that a mailbox shows one when the server's last word got lost. */
+  /** The same at every attempt, so that a mailbox shows one mail even if the server's last response was lost. */
   messageId: string
 }
 
 export interface Mailer {
   readonly configured: boolean
-  /** Resolves once the mail server has taken the mail over; else rejects with MailFailed, or with the abort's reason. */
+  /** Resolves once the mail server has accepted the mail; rejects with MailFailed, or with the abort reason. */
   send(mail: Mail, abort?: AbortSignal): Promise<void>
 }
 
 export interface MailerOptions {
   smtpUrl: Secret | string | null | undefined
   from?: string
-  /** Over the whole conversation with the server. */
+  /** Limit for the whole SMTP session. */
   timeoutMs?: number
-  /** PEM certificates trusted besides the system's. */
+  /** PEM certificates trusted in addition to the system's. */
   ca?: string
 }
 
-/** Throws SmtpUrlInvalid for a URL that cannot be one. */
+/** Throws SmtpUrlInvalid for an invalid URL. */
 export function createMailer({ smtpUrl, from, timeoutMs = 30_000, ca }: MailerOptions): Mailer {
   if (!smtpUrl) return { configured: false, send: () => Promise.reject(notConfigured()) }
   const settings = parseSmtpUrl(typeof smtpUrl === 'string' ? smtpUrl : smtpUrl.reveal(), from)
@@ -46,7 +46,10 @@ export function createMailer({ smtpUrl, from, timeoutMs = 30_000, ca }: MailerOp
 
 const notConfigured = () => new MailFailed('not_configured', 'This instance has no mail server: its operator sets BERTH_SMTP_URL')
 
-/** Addresses go in as values, never as text to be parsed, and no header value keeps a line break: nothing can be injected. */
+/**
+ * Composes the mail. Addresses are passed as values, not as text to parse, and header values contain no line breaks, so nothing
+ * can be injected.
+ */
 async function compose(mail: Mail, { from }: SmtpSettings) {
   const recipient = mail.to.trim()
   if (/[\s\p{Cc}<>,;"]/u.test(recipient) || !recipient.includes('@')) {
@@ -76,7 +79,7 @@ interface Conversation {
   abort: AbortSignal | undefined
 }
 
-/** One connection a mail, without the library's pool: that one sends a mail again by itself when a connection breaks. */
+/** Sends a mail on its own connection. The library's pool is not used, because it resends a mail when a connection breaks. */
 async function handOver(envelope: SMTPEnvelope, bytes: Buffer, conversation: Conversation) {
   const { settings, timeoutMs, ca, abort } = conversation
   abort?.throwIfAborted()
@@ -120,7 +123,7 @@ function connectionOptions(settings: SmtpSettings, timeoutMs: number, ca: string
   }
 }
 
-/** The forms in which a login travels, so that a server that repeats it does not get it into our records. */
+/** Encoded forms of the login, to be removed from server responses before they are stored. */
 function secretForms({ user, pass }: { user: string; pass: string }): string[] {
   const base64 = (text: string) => Buffer.from(text).toString('base64')
   return [pass, base64(pass), base64(`\0${user}\0${pass}`), encodeURIComponent(pass)].filter((form) => form.length > 0)

@@ -1,4 +1,4 @@
-/** What the tests use of it; the package brings no types. */
+/** The parts of mailparser that the tests use; the package has no types. */
 declare module 'mailparser' {
   interface Mailbox {
     text: string

@@ -5,17 +5,17 @@ export interface SmtpSettings {
   port: number
   /** TLS from the first byte (`smtps:`). */
   secure: boolean
-  /** STARTTLS or nothing. Off on loopback, where nobody listens in, and with `?tls=optional` for a relay that has none. */
+  /** Requires STARTTLS. Off on loopback, which cannot be intercepted, and with `?tls=optional` for a relay without TLS. */
   requireTls: boolean
-  /** Off on loopback alone, where a mail server usually shows a certificate that it made itself. */
+  /** Verifies the server's certificate; off only on loopback, where a mail server usually has a self-signed one. */
   verifyCertificate: boolean
-  /** The name the certificate must carry where the host is an address: `?servername=`. */
+  /** The name in the certificate when the host is an IP address: `?servername=`. */
   servername: string | undefined
   login: { user: string; pass: string } | undefined
   from: { name: string; address: string }
 }
 
-/** `smtp[s]://[user:password@]host[:port][?from=…&tls=optional&servername=…]`. The error never repeats the URL. */
+/** Parses `smtp[s]://[user:password@]host[:port][?from=…&tls=optional&servername=…]`. The error never contains the URL. */
 export function parseSmtpUrl(text: string, from?: string): SmtpSettings {
   const url = URL.parse(text)
   if (!url?.hostname || (url.protocol !== 'smtp:' && url.protocol !== 'smtps:')) throw new SmtpUrlInvalid()

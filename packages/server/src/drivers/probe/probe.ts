@@ -6,19 +6,19 @@ import type { ListenerOwner } from '../../platform/listener/listener-owner.ts'
 export interface ProbeTarget {
   host: string
   port: number
-  /** Whoever else listens there is not asked. */
+  /** The process that must own the listener; another program on the port is not probed. */
   listener?: ListenerOwner
   /** Absent: a TCP connection is enough. */
   path?: string
-  /** Statuses below it are healthy; 400 unless said otherwise. */
+  /** Statuses below it are healthy; default 400. */
   healthyBelow?: number
-  /** An answer that is not HTTP is one, too: somebody is there. */
+  /** Accepts a response that is not HTTP: it shows that a program listens. */
   anyProtocol?: boolean
 }
 
 export type ProbeAnswer = { healthy: true; status: number | null } | { healthy: false; status: number | null; reason: string }
 
-/** Asks an instance of ours whether it serves. Never rejects: what is wrong is the answer. */
+/** Probes an instance. Never rejects: a failure is part of the result. */
 export type Probe = (target: ProbeTarget, timeoutMs: number, abort: AbortSignal) => Promise<ProbeAnswer>
 
 export const probe: Probe = async (target, timeoutMs, abort) => {
@@ -36,7 +36,7 @@ export const probe: Probe = async (target, timeoutMs, abort) => {
 /** How long a connection must stay open to count. */
 const staysMs = 150
 
-/** A connection to the instance's own listener; null when it is somebody else's. */
+/** A connection to the instance's own listener; null when another program owns it. */
 function reach({ host, port, listener }: ProbeTarget, limit: AbortSignal): Promise<Socket | null> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, signal: limit })
@@ -45,7 +45,7 @@ function reach({ host, port, listener }: ProbeTarget, limit: AbortSignal): Promi
       if (!listener) return resolve(socket)
       checkListener({ host, port }, listener, (isOwn) => {
         if (!isOwn) socket.destroy()
-        // A request on a connection that is closed already never ends, not even when it is aborted.
+        // A request on a closed connection never ends, not even when aborted.
         if (isOwn && (socket.destroyed || !socket.readable)) return reject(closedError())
         resolve(isOwn ? socket : null)
       })
@@ -55,7 +55,7 @@ function reach({ host, port, listener }: ProbeTarget, limit: AbortSignal): Promi
 
 const closedError = () => Object.assign(new Error('it closed the connection'), { code: 'ECONNRESET' })
 
-/** Docker's proxy takes connections before the program does, and drops them at once: one that stays is the program's. */
+/** Checks that a connection stays open: Docker's proxy accepts connections before the program does and closes them at once. */
 function knock(socket: Socket): Promise<ProbeAnswer> {
   return new Promise((resolve, reject) => {
     const answer = (result: ProbeAnswer) => {
@@ -74,7 +74,7 @@ function knock(socket: Socket): Promise<ProbeAnswer> {
   })
 }
 
-/** Redirects are an answer too. */
+/** Sends a GET request. A redirect counts as a response. */
 function get(socket: Socket, target: ProbeTarget & { path: string }, limit: AbortSignal) {
   const { host, port, path, healthyBelow = 400 } = target
   return new Promise<ProbeAnswer>((resolve, reject) => {
@@ -92,10 +92,10 @@ function get(socket: Socket, target: ProbeTarget & { path: string }, limit: Abor
   })
 }
 
-/** As a browser asks for it: HTTP carries neither spaces nor letters with accents. */
+/** Escapes a path as a browser does: HTTP paths cannot contain spaces or non-ASCII characters. */
 const escaped = (path: string) => path.toWellFormed().replace(/[^!-~]+/g, encodeURIComponent)
 
-/** What came could not be read as HTTP. */
+/** The response could not be parsed as HTTP. */
 const isOtherProtocol = (error: unknown) => String((error as NodeJS.ErrnoException).code).startsWith('HPE_')
 
 function wordsFor(error: unknown, limit: AbortSignal, timeoutMs: number): string {

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Probe, ProbeTarget } from './probe.ts'
 
-/** What an implementation lends to the suite. */
+/** Test environment that an implementation provides. */
 export interface SuiteProbe {
   probe: Probe
-  /** Where something serves that is well. */
+  /** A healthy target. */
   well: ProbeTarget
-  /** Where something serves that says that it is not. */
+  /** A target that reports that it is unhealthy. */
   unwell: ProbeTarget
   nobody: ProbeTarget
   close(): Promise<void>
@@ -27,13 +27,13 @@ export function describeProbe(title: string, start: () => Promise<SuiteProbe>): 
       expect(await scene.probe(scene.well, 5_000, never)).toEqual({ healthy: true, status: 200 })
     })
 
-    test('who says that it is not well, and who is not there, is not healthy, for a reason', async () => {
+    test('an unhealthy and a missing target are not healthy, with a reason', async () => {
       const reason = expect.stringMatching(/./)
       expect(await scene.probe(scene.unwell, 5_000, never)).toEqual({ healthy: false, status: 500, reason })
       expect(await scene.probe(scene.nobody, 5_000, never)).toEqual({ healthy: false, status: null, reason })
     })
 
-    test('one that is given up is an answer, not a rejection', async () => {
+    test('an aborted probe resolves with a result and does not reject', async () => {
       expect(await scene.probe(scene.well, 5_000, AbortSignal.abort())).toMatchObject({ healthy: false, status: null })
     })
   })

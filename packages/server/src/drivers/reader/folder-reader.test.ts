@@ -12,7 +12,7 @@ const harmful = (settings: Partial<FolderReaderSettings> = {}) =>
 
 const own = { organizationId: 'org_own' }
 
-/** Which process answered. */
+/** Pid of the process that answered. */
 const pidOf = async (reader: FolderReader) => (await reader.detect('/harmless', own)).name
 
 const isGone = (pid: string | null) => {
@@ -33,7 +33,7 @@ test.each(['/spin', '/regexp', '/wait'])(
     const clock = setInterval(() => turns++, 10)
     await expect(reader.detect(folder, own)).rejects.toThrow(new FolderTooMuch('The folder took longer than 3 s to look at'))
     clearInterval(clock)
-    // The whole time was ours: a loop that is held would have counted none.
+    // All this time the event loop was free: a blocked one would have counted none.
     expect(turns).toBeGreaterThan(20)
     await expect.poll(() => isGone(first)).toBe(true)
     expect(await pidOf(reader)).not.toBe(first)

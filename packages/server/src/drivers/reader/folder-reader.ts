@@ -10,17 +10,17 @@ import type { Question, Reply } from './messages.ts'
 import { Reader, ReaderEnded } from './reader.ts'
 import { ReaderTurns } from './reader-turns.ts'
 
-/** A folder that cannot be looked at with what one look may take; the message says what it was. */
+/** A folder that exceeds the limits of one read; the message says which. */
 export class FolderTooMuch extends Error {
   override readonly name = 'FolderTooMuch'
 }
 
 export interface FolderReaderSettings {
-  /** How many folders are read at a time; others wait, each organisation for its turn. */
+  /** Number of folders read concurrently; others are queued, with a queue per organisation. */
   atOnce: number
-  /** Folders of one organisation that wait at a time. */
+  /** Maximum queued folders per organisation. */
   waitingAtMost: number
-  /** Of a processor; by the clock three times as long, for on a busy machine a look waits for its turn. */
+  /** CPU time limit. The wall-clock limit is three times that, because a read waits for its turn on a busy machine. */
   seconds: number
   heapMb: number
   idleMs: number
@@ -28,7 +28,7 @@ export interface FolderReaderSettings {
   entry: string
 }
 
-/** Whose turn it takes, and when it is no longer wanted. */
+/** The organisation whose queue is used, and a signal to cancel. */
 export interface ReadFor {
   organizationId: string
   abort?: AbortSignal | undefined
@@ -39,9 +39,9 @@ const lookMs = 250
 const standard = { atOnce: 2, waitingAtMost: 50, seconds: 20, heapMb: 256, idleMs: 10_000 }
 
 /**
- * Reads folders of strangers in processes of their own, each with a limit of time and memory: what exceeds it is ended with
- * its process, and nothing here waits for a file. A thread would not do: V8 ends the whole process when one runs out of memory
- * in a single step, and some of its work cannot be interrupted (docs/decisions/folder-reader.md).
+ * Reads untrusted folders in separate processes with limits of time and memory: a read that exceeds them is killed with its
+ * process, and no file blocks this process. A thread is not enough: V8 ends the whole process when a thread runs out of memory in
+ * one step, and some of its work cannot be interrupted (docs/decisions/folder-reader.md).
  */
 export class FolderReader {
   readonly #settings: FolderReaderSettings
@@ -59,19 +59,19 @@ export class FolderReader {
     return answer as Detection
   }
 
-  /** Everything below a folder that a build is given. */
+  /** All files below a folder that a build gets. */
   async list(folder: string, leftOut: LeftOut, readFor: ReadFor): Promise<SourceEntry[]> {
     const { parts } = await this.#ask({ task: 'list', asked: { folder, leftOut } }, readFor)
     return parts as SourceEntry[]
   }
 
-  /** Compose files of a stack, wherever they were found. */
+  /** Reads the Compose files of a stack. */
   async readStack(files: StackFiles, readFor: ReadFor): Promise<StackReading> {
     const { answer } = await this.#ask({ task: 'readStack', asked: files }, readFor)
     return answer as StackReading
   }
 
-  /** Has one ready for a folder that is about to be there. */
+  /** Starts a process in advance, for a folder that will be read soon. */
   warm(): void {
     if (this.#idle.length === 0 && this.#turns.hasRoom) this.#rest(new Reader(this.#settings))
   }
@@ -140,7 +140,7 @@ export class FolderReader {
   }
 }
 
-/** The one that everybody shares, so that the limits hold for the whole instance. */
+/** The reader shared by the whole instance, so that its limits hold for all of it. */
 export const folderReader = new FolderReader()
 
 function pushAll(into: unknown[], more: readonly unknown[]): void {
@@ -150,12 +150,15 @@ function pushAll(into: unknown[], more: readonly unknown[]): void {
 function failureOf({ name, message }: Extract<Reply, { says: 'failed' }>): Error {
   if (name === 'RootDirectoryError') return new RootDirectoryError(message)
   if (name === 'SourceFileError') return new SourceFileError(message)
-  // The stack or a length that V8 has no room for: of the folder's making.
+  // The folder exceeded V8's stack or string length.
   if (name === 'RangeError') return new FolderTooMuch(`The folder holds more than can be looked at: ${message}`)
   return new Error(`the folder could not be read: ${name}: ${message}`)
 }
 
-/** Source runs from source; in a bundle the entry is `reader.js` beside the main one, above the folder of its chunks. */
+/**
+ * The reader's entry: in the source tree its source; in a bundle `reader.js` next to the main file, above the folder of its
+ * chunks.
+ */
 function ownEntry(): string {
   const places = import.meta.url.endsWith('.ts') ? ['./main.ts'] : ['./reader.js', '../reader.js']
   const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)))

@@ -1,4 +1,4 @@
-// A process of its own that reads folders of strangers: whatever a file does to it, nobody else waits.
+// Separate process that reads untrusted folders: a file that blocks it blocks no other work.
 import { setPriority } from 'node:os'
 import type { Awaitable } from '../../platform/awaitable.ts'
 import { readStack } from '../../source/compose/index.ts'
@@ -6,9 +6,9 @@ import { detectFolder } from '../../source/detection/index.ts'
 import { listSource } from '../../source/list-source.ts'
 import type { Question, Reply, TaskName, Tasks } from './messages.ts'
 
-/** As many as one message of the channel holds without holding up its reader. */
+/** Maximum parts per message, so that one message does not block the receiving process. */
 const partsAtOnce = 500
-/** An answer is shown to people and kept in a row; whatever is larger is no answer. */
+/** Maximum size of an answer, which is shown to users and stored in a row. */
 const maxAnswer = 4 * 1024 ** 2
 
 process.on('message', (question: Question) => void answer(question))
@@ -27,7 +27,7 @@ async function answer({ task, asked }: Question): Promise<void> {
   }
 }
 
-/** One line a task. */
+/** The function of each task. */
 const tasks: { [Task in TaskName]: (asked: Tasks[Task]['asked']) => Awaitable<Tasks[Task]['answer']> } = {
   detect: ({ folder, options }) => detectFolder(folder, options),
   list,
@@ -52,11 +52,11 @@ function tell(reply: Reply): void {
   process.send?.(reply)
 }
 
-/** Requests come before it, where there are fewer cores than work. */
+/** Lowers the priority, so that requests come first on a busy machine. */
 function giveWay(): void {
   try {
     setPriority(5)
   } catch {
-    // The system does not let it: then it is one of many.
+    // Not permitted: it then runs with normal priority.
   }
 }

@@ -3,7 +3,7 @@ import type { DetectOptions } from '../../source/detection/detect-folder.ts'
 import type { Detection } from '../../source/detection/detection.ts'
 import type { LeftOut, SourceEntry } from '../../source/list-source.ts'
 
-/** What a reader does: the whole of what is asked, the parts it tells on its way, and its answer. */
+/** Tasks of a reader: the input, the parts it sends on its way, and the answer. */
 export interface Tasks {
   detect: { asked: { folder: string; options: Omit<DetectOptions, 'abort'> }; part: never; answer: Detection }
   list: { asked: { folder: string; leftOut: LeftOut }; part: SourceEntry; answer: null }
@@ -16,7 +16,7 @@ export interface Question {
   asked: Tasks[TaskName]['asked']
 }
 
-/** A `failed` of a name that is known here becomes that error again. */
+/** A `failed` with a known error name becomes that error again. */
 export type Reply =
   | { says: 'ready' }
   | { says: 'parts'; parts: unknown[] }

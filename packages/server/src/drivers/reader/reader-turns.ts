@@ -1,4 +1,4 @@
-/** Somebody has so many folders waiting already that another would only be in the way. */
+/** The organisation already has the maximum number of queued folders. */
 export class TooManyWaiting extends Error {
   override readonly name = 'TooManyWaiting'
 }
@@ -8,19 +8,19 @@ interface Waiting {
 }
 
 export interface TurnSettings {
-  /** How many are under way at a time. */
+  /** Number of concurrent reads. */
   atOnce: number
-  /** How many of one holder wait at a time. */
+  /** Maximum queued reads of one holder. */
   waitingAtMost: number
 }
 
 /**
- * Whose folder is read next. Each holder (an organisation) has a queue of its own and the queues take turns; one place is never
- * given to whoever has the others, so that nobody waits for the slow folders of somebody else.
+ * Decides whose folder is read next. Each holder (an organisation) has a queue, and the queues take turns. A holder never gets the
+ * last free slot if it has all the others, so slow folders of one organisation do not block another.
  */
 export class ReaderTurns {
   readonly #settings: TurnSettings
-  /** Whoever was served last is last in it. */
+  /** Queues in order of service: the last one served is at the end. */
   readonly #queues = new Map<string, Set<Waiting>>()
   readonly #underWay = new Map<string, number>()
   #busy = 0
@@ -33,7 +33,7 @@ export class ReaderTurns {
     return this.#busy < this.#settings.atOnce
   }
 
-  /** Resolves when the turn has come, with what ends it. Rejects with the reason of `abort`, at once when it came before. */
+  /** Resolves when it is the holder's turn, with the function that ends it. Rejects with the reason of `abort`. */
   async take(holder: string, abort?: AbortSignal): Promise<() => void> {
     abort?.throwIfAborted()
     if (this.#queues.has(holder) || !this.#mayBegin(holder)) await this.#wait(holder, abort)
@@ -85,7 +85,7 @@ export class ReaderTurns {
     })
   }
 
-  /** The turn begins here and not where it is waited for: nobody else can take the place in between. */
+  /** Starts the next reads. A slot is taken here, not by the waiting caller, so that no other caller can take it in between. */
   #serve(): void {
     for (const [holder, queue] of [...this.#queues]) {
       if (!this.hasRoom) return

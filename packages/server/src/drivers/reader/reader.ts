@@ -3,12 +3,12 @@ import { processorSeconds, processStat } from '../../platform/process-stat.ts'
 import type { Question, Reply } from './messages.ts'
 import { type ReaderProgram, spawnReader } from './spawn-reader.ts'
 
-/** How a question ended that was not answered. */
+/** The process ended before it answered. */
 export class ReaderEnded extends Error {
   override readonly name = 'ReaderEnded'
 }
 
-/** One process that answers one question at a time. */
+/** A process that answers one question at a time. */
 export class Reader {
   readonly #child: ChildProcess
   readonly #ended = Promise.withResolvers<never>()
@@ -40,13 +40,13 @@ export class Reader {
     }
   }
 
-  /** What it has used of a processor since it began; where the machine does not tell, the time that has passed. */
+  /** CPU time that the process has used; where the system does not report it, the elapsed time. */
   processorSeconds(): number {
     const stat = processStat(this.#child.pid ?? 0)
     return stat ? processorSeconds(stat) : performance.now() / 1000
   }
 
-  /** At once, whatever it is doing. */
+  /** Kills the process at once. */
   end(): void {
     this.#child.kill('SIGKILL')
     this.#end(new ReaderEnded('it was ended'))
@@ -57,7 +57,7 @@ export class Reader {
     this.#ended.reject(why)
   }
 
-  /** An idle one does not keep our process running. */
+  /** An idle process does not keep ours running. */
   #hold(isHeld: boolean): void {
     const { channel } = this.#child
     if (isHeld) {

@@ -5,7 +5,7 @@ import type { OutgoingRequest, WebAnswer, WebRequest } from '../web-request/web-
 import { challengeIn, isLoopback, mayGetPassword } from './registry-challenge.ts'
 import type { RegistryLogin } from './registry-login.ts'
 
-/** Why a registry did not say which digest an image has. The message names the host and never a credential. */
+/** Why the digest of an image could not be resolved. The message names the host and never a credential. */
 export class RegistryFailure extends Error {
   override readonly name = 'RegistryFailure'
   readonly reason: 'not_allowed' | 'denied' | 'not_found' | 'unreachable' | 'invalid'
@@ -18,15 +18,15 @@ export class RegistryFailure extends Error {
 
 export interface ImageRegistry {
   /**
-   * The digest that an image's name stands for now. Asks the registry for the manifest's headers, with the login for its host
-   * where there is one. Nothing is downloaded. Rejects with `RegistryFailure`.
+   * Resolves the current digest of an image name. Requests the manifest's headers, with the login for the host if there is one;
+   * nothing is downloaded. Rejects with `RegistryFailure`.
    */
   digestOf(image: string, logins: readonly RegistryLogin[], abort: AbortSignal): Promise<string>
 }
 
 export interface ImageRegistrySettings {
   web: WebRequest
-  /** Where images may be fetched from; null: from anywhere. */
+  /** Registries that images may be pulled from; null: any. */
   registries: readonly string[] | null
   imageMirror: string | null
   timeoutMs?: number
@@ -40,7 +40,7 @@ const accepted = [
 ].join(', ')
 
 const requestMs = 10_000
-/** The largest manifest that registries have to take. */
+/** The largest manifest that registries must accept. */
 const manifestAtMost = 4 * 1024 * 1024
 const tokenAtMost = 64 * 1024
 const redirectsAtMost = 3
@@ -71,7 +71,7 @@ export function createImageRegistry(settings: ImageRegistrySettings): ImageRegis
   }
 }
 
-/** One question to one registry. */
+/** A manifest request to one registry. */
 class ManifestRequest {
   readonly #name: string
   readonly #origin: URL
@@ -80,7 +80,7 @@ class ManifestRequest {
   readonly #login: RegistryLogin | null
   readonly #settings: ImageRegistrySettings
   readonly #abort: AbortSignal
-  /** Sent to the registry's own origin alone. */
+  /** Sent only to the registry's own origin. */
   #authorization: string | null = null
 
   constructor(image: string, login: RegistryLogin | null, settings: ImageRegistrySettings, abort: AbortSignal) {
@@ -106,7 +106,7 @@ class ManifestRequest {
     return digest
   }
 
-  /** Registries that do not name the digest are asked for the manifest itself. */
+  /** The digest computed from the manifest, for registries that send no digest header. */
   #hashed(answer: WebAnswer): string {
     this.#check(answer)
     if (answer.truncated)
@@ -122,7 +122,7 @@ class ManifestRequest {
     throw this.#failure(status >= 500 || status === 429 ? 'unreachable' : 'invalid', `answered ${status}`)
   }
 
-  /** Redirects are followed a few times; the credential stays with the registry's own origin. */
+  /** Follows a few redirects; the credential is sent only to the registry's own origin. */
   async #manifest(method: 'HEAD' | 'GET'): Promise<WebAnswer> {
     let url = this.#url
     for (let hops = 0; hops <= redirectsAtMost; hops++) {
@@ -138,7 +138,7 @@ class ManifestRequest {
     throw this.#failure('invalid', 'sends from one address to the next without end')
   }
 
-  /** False where there is nothing to sign in with. */
+  /** Returns false when there is no way to sign in. */
   async #signIn({ headers }: WebAnswer): Promise<boolean> {
     const challenge = challengeIn(headers['www-authenticate'])
     if (challenge?.kind === 'bearer') {
@@ -150,7 +150,7 @@ class ManifestRequest {
     return true
   }
 
-  /** A token for this image alone, whatever the registry asks for. */
+  /** Requests a token for this image only, whatever scope the registry names. */
   async #token(realm: URL, service: string | null): Promise<string> {
     if (realm.protocol !== 'https:' && realm.origin !== this.#origin.origin)
       throw this.#failure('invalid', 'names an address for tokens that is not https')
@@ -201,7 +201,7 @@ function tokenIn(body: string): string | null {
   }
 }
 
-/** The repository as the registry knows it: the hub keeps official images below `library`. */
+/** The repository path in the registry: Docker Hub has official images below `library`. */
 function pathOf(image: string): string {
   const repository = repositoryOf(image)
   const [first = '', ...rest] = repository.split('/')

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net'
 
-/** What a registry asks for in `WWW-Authenticate`. */
+/** The authentication that a registry requests in `WWW-Authenticate`. */
 export type Challenge = { kind: 'basic' } | { kind: 'bearer'; realm: URL; service: string | null }
 
-/** Null where the header names no way that is known here. */
+/** Null when the header has no supported scheme. */
 export function challengeIn(header: string | undefined): Challenge | null {
   const bearer = /\bBearer\s+(.*)$/is.exec(header ?? '')?.[1]
   if (bearer !== undefined) {
@@ -16,13 +16,13 @@ export function challengeIn(header: string | undefined): Challenge | null {
   return /\bBasic\b/i.test(header ?? '') ? { kind: 'basic' } : null
 }
 
-/** Registries whose tokens are made under a name of another domain. */
+/** Registries whose token server is in another domain. */
 const tokenHosts: Readonly<Record<string, string>> = { 'docker.io': 'auth.docker.io' }
 
 /**
- * Whether a registry's password may go to the place that the registry names for tokens: the registry itself, the known one of
- * that registry, or over https a host of the same domain (`registry.example.com` and `gitlab.example.com`). Another host gets
- * no password, whatever the registry says.
+ * Whether a registry's password may be sent to the token server that the registry names: the registry itself, its known token
+ * server, or over https a host of the same domain (`registry.example.com` and `gitlab.example.com`). No other host gets the
+ * password.
  */
 export function mayGetPassword(realm: URL, registry: { name: string; origin: URL }): boolean {
   if (realm.origin === registry.origin.origin) return true
@@ -32,7 +32,7 @@ export function mayGetPassword(realm: URL, registry: { name: string; origin: URL
   return domain !== null && (realm.hostname === domain || realm.hostname.endsWith(`.${domain}`))
 }
 
-/** The domain that a host is in; null for an address, and for a host that is right below a top-level domain. */
+/** The parent domain of a host; null for an IP address and for a host directly below a top-level domain. */
 function domainOf(hostname: string): string | null {
   if (isIP(hostname) !== 0 || hostname.startsWith('[')) return null
   const labels = hostname.split('.')

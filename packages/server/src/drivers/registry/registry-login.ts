@@ -1,8 +1,8 @@
 import type { Secret } from '../../platform/secrets/secret.ts'
 
-/** How an organisation signs in at one registry. The password goes to that host alone. */
+/** Credentials of an organisation for one registry. The password is sent only to that host. */
 export interface RegistryLogin {
-  /** As `registryName` spells it. */
+  /** Host as `registryName` spells it. */
   host: string
   username: string
   password: Secret

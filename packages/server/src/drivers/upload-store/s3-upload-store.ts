@@ -5,11 +5,11 @@ import { createArchiveStores } from '../archive-store/create-archive-stores.ts'
 import { aboveOf, partsOf } from '../archive-store/object-name.ts'
 import type { UploadStore, UploadTerms } from './upload-store.ts'
 
-/** A caller waits for it. */
+/** Short, because a caller waits. */
 const silentMs = 20_000
 const attempts = 2
 
-/** In a bucket that the operator named, wherever it is. The library is loaded with the first upload. */
+/** An upload store in the operator's S3 bucket. The S3 library is loaded with the first upload. */
 export function s3UploadStore(config: S3Config, log: Log): UploadStore {
   const stores = createArchiveStores({ log, allowPrivate: true, silentMs, attempts })
   let opened: Promise<ArchiveStore> | undefined
@@ -52,7 +52,7 @@ function signer(config: S3Config): Pick<UploadStore, 'addressFor' | 'close'> {
         ContentLength: sizeBytes,
         ContentType: contentType,
       })
-      // The length is signed too: a body of another one is not what was signed, and the store refuses it.
+      // The length is signed too, so the store rejects a body of another length.
       const signableHeaders = new Set(['host', 'content-type', 'content-length'])
       const url = await getSignedUrl(await made, command, { expiresIn: seconds, signableHeaders })
       return { url, method: 'PUT', headers: { 'content-type': contentType, 'content-length': String(sizeBytes) } }

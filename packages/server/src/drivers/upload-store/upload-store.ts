@@ -1,8 +1,8 @@
 import type { ArchiveStore } from '../archive-store/archive-store.ts'
 
-/** An object store that people send uploads to straight, each at an address that was signed for it. */
+/** An object store to which clients upload directly, each with a presigned URL. */
 export interface UploadStore extends Pick<ArchiveStore, 'size' | 'get' | 'list' | 'remove' | 'close'> {
-  /** Where whoever has the address may put that many bytes, no more and no less, for so long. Asks nobody. */
+  /** Creates a presigned URL for an upload of exactly that many bytes, valid for so long. It sends no request. */
   addressFor(name: string, terms: UploadTerms): Promise<UploadAddress>
 }
 
@@ -15,6 +15,6 @@ export interface UploadTerms {
 export interface UploadAddress {
   url: string
   method: 'PUT'
-  /** Part of what was signed: without them, or with others, the store refuses it. */
+  /** Signed headers: the store rejects the upload without them or with other values. */
   headers: Record<string, string>
 }

@@ -2,12 +2,12 @@ import { isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /**
- * `public`: anyone may send there. `inside`: this machine or its private networks, only where the instance allows it.
- * `never`: no receiver of a web request lives there (metadata services, multicast, documentation, tunnel forms).
+ * `public`: any request may go there. `inside`: this machine or its private networks, only if the instance allows it. `never`: no
+ * valid receiver (metadata services, multicast, documentation, tunnel forms).
  */
 export type AddressReach = 'public' | 'inside' | 'never'
 
-/** Judges an address as the resolver or the URL gave it; whatever cannot be read is `never`. */
+/** Classifies an address from the resolver or the URL; an unreadable one is `never`. */
 export function reachOf(address: string): AddressReach {
   const ip = parsed(address)
   if (!ip) return 'never'
@@ -15,13 +15,13 @@ export function reachOf(address: string): AddressReach {
   return ip instanceof ipaddr.IPv4 ? reachOfIPv4(ip) : reachOfIPv6(ip)
 }
 
-/** Where a machine asks who it is, and is given its credentials. */
+/** Cloud metadata services, which give a machine its credentials. */
 export function isMetadataService(address: string): boolean {
   const ip = parsed(address)
   return ip !== null && metadataServices.has(ip.toNormalizedString())
 }
 
-/** One spelling of an address, the IPv4 one where it is that in the clothes of IPv6. Null: it cannot be read. */
+/** The canonical form of an address; an IPv4 address embedded in IPv6 becomes IPv4. Null when it cannot be parsed. */
 export function plainAddress(address: string): string | null {
   const ip = parsed(address)
   if (!(ip instanceof ipaddr.IPv6)) return ip?.toNormalizedString() ?? null
@@ -32,12 +32,12 @@ export function plainAddress(address: string): string | null {
 
 function parsed(address: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
   if (isIPv4(address)) return ipaddr.IPv4.parse(address)
-  // The URL parser writes `::127.0.0.1` out in hexadecimal; the library takes that spelling for `::ffff:127.0.0.1`.
+  // The URL parser writes `::127.0.0.1` in hexadecimal; the library mistakes the other form for `::ffff:127.0.0.1`.
   const plain = URL.parse(`http://[${address}]`)?.hostname.slice(1, -1)
   return plain ? ipaddr.IPv6.parse(plain) : null
 }
 
-/** They hand out a machine's own credentials, so the setting that opens private networks does not open these. */
+/** Metadata services, which return the machine's credentials: the setting that allows private networks does not allow these. */
 const metadataServices = new Set(
   [
     '169.254.169.254', // most clouds
@@ -62,15 +62,15 @@ function reachOfIPv4(ip: ipaddr.IPv4): AddressReach {
 }
 
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
-/** `::a.b.c.d`; `::` and `::1` are in there too. */
+/** `::a.b.c.d`, including `::` and `::1`. */
 const oldIPv4 = ipaddr.IPv6.parseCIDR('::/96')
 const wellKnownNat64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96')
 
 function reachOfIPv6(ip: ipaddr.IPv6): AddressReach {
   const range = ip.range()
-  // "unicast" is what the library calls everything it has no name for, `::127.0.0.1` included: only 2000::/3 is the internet.
+  // The library reports "unicast" for every unknown range, including `::127.0.0.1`: only 2000::/3 is public.
   if (range === 'unicast') return ip.match(globalUnicast) ? 'public' : 'never'
-  // An IPv4 address in disguise is never public: a gateway would unpack it behind our check. It is at best inside.
+  // An embedded IPv4 address is never public: a gateway would unpack it after our check. It is at most `inside`.
   if (range === 'ipv4Mapped' || ip.match(wellKnownNat64)) {
     return reachOf(ip.toByteArray().slice(12).join('.')) === 'never' ? 'never' : 'inside'
   }

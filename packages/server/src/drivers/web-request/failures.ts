@@ -1,9 +1,12 @@
 /**
- * Words that a user can act on. They name the host at most, never the path, query or credentials of the URL,
- * because those are where webhook addresses keep their secrets; for the same reason no `cause` is attached.
+ * Error messages for users. They contain the host at most, never the path, query or credentials of the URL, because webhook URLs
+ * have their secrets there; for the same reason no `cause` is attached.
  */
 
-/** We did not send, by our own rules. `permanent`: asking again cannot change it (a name's address can). */
+/**
+ * Our own rules refused the request before anything was sent. `permanent`: a retry cannot succeed; false where it depends on the
+ * current address of a host name.
+ */
 export class WebRequestRefused extends Error {
   override readonly name = 'WebRequestRefused'
   readonly reason: 'invalid_url' | 'scheme' | 'credentials' | 'address'
@@ -27,7 +30,7 @@ export type FailureReason =
   | 'timed_out'
   | 'failed'
 
-/** We tried and no answer came. `code` is the system's own word (ECONNREFUSED, CERT_HAS_EXPIRED) for the log. */
+/** The request was attempted, but no response arrived. `code` is the system error (ECONNREFUSED, CERT_HAS_EXPIRED) for the log. */
 export class WebRequestFailed extends Error {
   override readonly name = 'WebRequestFailed'
   readonly reason: FailureReason

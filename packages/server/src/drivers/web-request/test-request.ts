@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { OutgoingRequest } from './web-request.ts'
 
-/** For tests only: a secret that must turn up nowhere. */
+/** Test value: a secret that must not appear anywhere. */
 export const canary = 'canary-7f3a9c'
 
 export const post = (url: string, more: Partial<OutgoingRequest> = {}): OutgoingRequest => ({
@@ -17,6 +17,6 @@ export const failureOf = async (sending: Promise<unknown>): Promise<Error & { re
     (error) => error,
   )
 
-/** All that could end up in a log or a record. */
+/** All text of an error that could end up in a log or a row. */
 export const everythingIn = (error: Error) =>
   `${error.stack} ${JSON.stringify(error)} ${JSON.stringify(error.cause)} ${String(error)}`

@@ -11,7 +11,7 @@ export interface OutgoingRequest {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   headers?: Record<string, string>
   body?: string | Uint8Array
-  /** Over everything: looking the name up, connecting, TLS, sending and reading. */
+  /** Limit for the whole request: name lookup, connect, TLS, sending and reading. */
   timeoutMs?: number
   maxResponseBytes?: number
   abort?: AbortSignal
@@ -19,28 +19,28 @@ export interface OutgoingRequest {
 
 export interface WebAnswer {
   status: number
-  /** A redirect is an answer like any other: it is told, never followed. */
+  /** A redirect is reported and never followed. */
   outcome: 'ok' | 'redirected' | 'refused' | 'broken'
   headers: Record<string, string>
   body: string
-  /** The body was longer than asked for, slower than the time limit, or cut off. The status had come by then and counts. */
+  /** The body was longer than the limit, timed out, or was cut off. The status is still valid. */
   truncated: boolean
 }
 
 export interface WebRequest {
   /**
-   * The name is resolved once and only the addresses judged then are connected to. Rejects with WebRequestRefused before
-   * anything is sent, with WebRequestFailed when no status came, with the abort's own reason when the caller gave up.
+   * Resolves the name once and connects only to the addresses that were checked. Rejects with WebRequestRefused before anything is
+   * sent, with WebRequestFailed when no status arrived, and with the abort reason when the caller aborted.
    */
   send(request: OutgoingRequest): Promise<WebAnswer>
 }
 
 export interface WebRequestOptions {
-  /** The instance's setting: receivers on this machine and in private networks are fine. */
+  /** Setting of the instance: allows receivers on this machine and in private networks. */
   allowPrivate: boolean
   resolve?: Resolve
   judge?: (address: string) => AddressReach
-  /** PEM certificates trusted besides the system's. */
+  /** PEM certificates trusted in addition to the system's. */
   ca?: string
 }
 
@@ -81,7 +81,7 @@ export function checkedUrl(text: string): URL {
   return url
 }
 
-/** Ends by itself on time or with the caller's abort; unlike AbortSignal.any it leaves nothing on a long-lived signal. */
+/** A timeout combined with the caller's abort; unlike AbortSignal.any it leaves no listener on a long-lived signal. */
 export function startLimit(timeoutMs: number, abort: AbortSignal | undefined) {
   const limit = new AbortController()
   const stop = () => limit.abort()
@@ -98,8 +98,8 @@ export function startLimit(timeoutMs: number, abort: AbortSignal | undefined) {
 }
 
 /**
- * Of several addresses only the acceptable ones are used. Refusing the whole name would be no safer, since nothing else
- * is ever connected to, and would cut off hosts that also publish a private or translated address.
+ * The allowed addresses of a host. Rejecting the whole name for one bad address would not be safer, since only allowed ones are
+ * used, and would exclude hosts that also publish a private or translated address.
  */
 export async function acceptableAddresses(
   url: URL,
@@ -158,7 +158,7 @@ async function exchange(request: OutgoingRequest, url: URL, pinned: Pinned): Pro
   }
 }
 
-/** An agent of its own for each request: no pooled connection outlives the check of its address, and no proxy is asked. */
+/** Opens a request with its own agent: no pooled connection outlives its address check, and no proxy is used. */
 export function open(request: OutgoingRequest, url: URL, { addresses, ca, signal }: Pinned): http.ClientRequest {
   const scheme = url.protocol === 'https:' ? https : http
   const connecting = {
@@ -182,7 +182,7 @@ export function open(request: OutgoingRequest, url: URL, { addresses, ca, signal
 
 export function responseTo(outgoing: http.ClientRequest, body: OutgoingRequest['body']): Promise<http.IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
-  // Listened to for good: a connection that breaks while the body is read reports here too.
+  // Stays attached: a connection that breaks while the body is read reports here too.
   outgoing.on('error', reject)
   outgoing.once('response', resolve)
   outgoing.once('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' })))
@@ -216,7 +216,7 @@ async function readBounded(stream: AsyncIterable<Uint8Array>, maxBytes: number) 
       if (truncated) break
     }
   } catch {
-    // Cut off, or out of time: what has come is what there is.
+    // Cut off or timed out: keep the part that was read.
     truncated = true
   }
   return { body: new TextDecoder().decode(Buffer.concat(chunks)), truncated }

@@ -3,35 +3,35 @@ import { type MethodNames, wrapMethods } from './wrap-methods.ts'
 
 type ArgumentsOf<Function> = Function extends (...args: infer Args) => unknown ? Required<Args> : []
 
-/** The places of the arguments that are signals. */
+/** Indexes of the arguments that are signals. */
 type SignalPlace<Args> = {
   [Place in keyof Args]: Args[Place] extends AbortSignal ? (Place extends `${infer At extends number}` ? At : never) : never
 }[keyof Args & `${number}`]
 
 export interface TimeLimit<Function> {
   ms: number
-  /** Which argument is the caller's signal; it must be named where the method takes one, as what is late is then ended too. */
+  /** Index of the caller's signal argument. Required where the method takes one, so that a call that times out is also aborted. */
   abortAt: [SignalPlace<ArgumentsOf<Function>>] extends [never] ? null : SignalPlace<ArgumentsOf<Function>>
 }
 
 export type TimeLimits<Driver> = { [Method in MethodNames<Driver>]?: TimeLimit<Driver[Method]> }
 
-/** A driver did not answer in the time that its limit gives it. */
+/** A driver call exceeded its time limit. */
 export class DriverTimedOut extends Error {
   override readonly name = 'DriverTimedOut'
 }
 
 interface Options<Driver> {
-  /** Begins the sentence: `the edge`. */
+  /** Subject of the error message: `the edge`. */
   title: string
   limits: TimeLimits<Driver>
-  /** The failure that the interface promises. */
+  /** Creates the error that the interface promises. */
   late?: (words: string) => Error
 }
 
 /**
- * The same driver, whose calls end in time also where it heeds no signal. The caller's own abort still ends a call at once,
- * with its own reason.
+ * Wraps a driver so that its calls end in time even if it ignores signals. The caller's own abort still ends a call at once, with
+ * its own reason.
  */
 export function withTimeLimits<Driver extends object>(
   driver: Driver,

@@ -38,16 +38,16 @@ import type { Common, Module, Parts } from './parts.ts'
 export interface Basis {
   common: Common
   limiter: RateLimiter
-  /** With their time limits; absent where nothing is deployed or served. */
+  /** Drivers with their time limits; absent where nothing is deployed or served. */
   drivers: Drivers | undefined
   isolation: InstanceFacts['isolation']
   /** See `AccessDeps`. */
   onlyOnePerson: boolean
-  /** Where the edge finds this control plane. */
+  /** Address of this control plane, for the edge. */
   control: EdgeDeps['control']
 }
 
-/** The modules from the lowest to the highest, each with what it needs of those below and with the ports it declares filled in. */
+/** Creates the modules from the lowest to the highest, each with the modules below it as dependencies. */
 export function assembleModules(parts: Parts, { common, limiter, drivers, isolation, onlyOnePerson, control }: Basis) {
   const { config, version } = parts
   const { db } = common.database
@@ -178,7 +178,7 @@ const assembleServers = (
   { readerOf, ...deps }: Omit<ServersDeps, 'links' | 'readerOf'> & { readerOf: ServersDeps['readerOf'] | undefined },
 ) => createServers({ ...deps, links, readerOf: readerOf ?? ((serverId) => limitReader(createServerReader(links.for(serverId)))) })
 
-/** On the cloud service an address of a repository opens no way into the service's own networks. */
+/** The git driver. On the cloud service a repository URL may not lead to the service's own networks. */
 const gitOf = ({ dataDir, environment, mode }: Config, resolve: Resolve = publicNames()): Git =>
   createGit({
     shell: createRunCommand(environment),
@@ -186,7 +186,7 @@ const gitOf = ({ dataDir, environment, mode }: Config, resolve: Resolve = public
     ...(mode === 'cloud' ? { permittedAddresses: publicAddresses(resolve) } : {}),
   })
 
-/** As for repositories: on the cloud service a registry opens no way into the service's own networks. */
+/** The image registry driver. On the cloud service a registry may not lead to the service's own networks. */
 const imageRegistryOf = (config: Config): ImageRegistry =>
   createImageRegistry({
     web: createWebRequest({ allowPrivate: config.mode === 'self-hosted' }),
@@ -194,7 +194,7 @@ const imageRegistryOf = (config: Config): ImageRegistry =>
     imageMirror: config.imageMirror,
   })
 
-/** Only a cloud has senders who cannot be told to come to the instance itself. */
+/** The object store for uploads; only a cloud uses one, because its clients cannot upload to the instance itself. */
 const uploadStoreOf = ({ mode, uploads }: Config, log: Logger): UploadStore | undefined => {
   const { bucket, accessKeyId, secretAccessKey, endpoint, region, prefix } = uploads
   if (mode !== 'cloud' || bucket === null || accessKeyId === null || secretAccessKey === null) return undefined

@@ -28,25 +28,25 @@ export interface Assembled {
   gitHost: ReturnType<typeof createGitHost>
   projects: ReturnType<typeof createProjects>
   git: Git
-  /** What runs and what is asked of projects is written here; `close` closes it. */
+  /** The log store for project output and requests; `close` closes it. */
   logStore: LogStore
   jobs: Jobs
-  /** The edge and what runs; absent without drivers. */
+  /** The edge and the deployments; absent without drivers. */
   running: ReturnType<typeof assembleRunning> | undefined
-  /** How the guard finds what a call names; a kind without one belongs to a module that is not built yet. */
+  /** Loaders of the objects that calls name; a kind without one belongs to a module that is not built yet. */
   loaders: Loaders
-  /** `module.row` of every row that has a handler; the others answer 501. */
+  /** `module.row` of every route with a handler; the others answer 501. */
   builtRows: ReadonlySet<string>
   /** See `AccessDeps`. */
   onlyOnePerson: boolean
   publicUrl(): string
-  /** Ends open streams, then waits for requests under way. */
+  /** Ends open streams, then waits for requests in progress. */
   stopAnswering(): Promise<void>
-  /** The same, and closes what was opened here; the last call. */
+  /** Stops answering and closes all resources; the last call. */
   close(): Promise<void>
 }
 
-/** Config → drivers → modules → server. Nothing listens and no job runs yet. */
+/** Creates the instance from its config: drivers, modules, server. It does not listen and runs no job yet. */
 export function assemble(parts: Parts): Assembled {
   const { config, version, database, secretBox, scrubber, logger, clock = systemClock } = parts
   const publicUrl = () => config.publicUrl ?? `http://${config.host}:${portOf(app) ?? config.port}`
@@ -106,7 +106,7 @@ export function assemble(parts: Parts): Assembled {
   }
 }
 
-/** Listening on every address, it is found at the machine's own. */
+/** The address to reach a server that listens on all addresses. */
 const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host)
 
 function jobsOf(modules: Modules, running: Assembled['running'], { config }: Parts, { database, clock, log }: Common): Jobs {

@@ -23,54 +23,54 @@ import type { Drivers } from '../drivers/drivers.ts'
 import type { GitHostDrivers } from '../drivers/git-hosts.ts'
 import type { Logger } from '../logger.ts'
 
-/** What an instance is made of; tests bring their own database, clock and drivers. */
+/** The parts of an instance; tests provide their own database, clock and drivers. */
 export interface Parts {
   config: Config
   version: string
   database: Database
   secretBox: SecretBox
-  /** The one that the logger writes through. */
+  /** The scrubber of the logger. */
   scrubber: Scrubber
   logger: Logger
   clock?: Clock
   rateLimits?: Partial<Record<RateLimitName, number>>
-  /** Between two looks at who reads the open streams. */
+  /** Interval between access checks of open streams. */
   streamLookMs?: number
-  /** Without them nothing is deployed or served: those routes answer 501. */
+  /** Drivers; without them nothing is deployed or served, and those routes answer 501. */
   drivers?: Drivers
-  /** What a test puts in the place of the modules above projects. */
+  /** Replaces the modules above projects, for tests. */
   projectPorts?: ProjectPorts
   git?: Git
-  /** What says which digest an image has; a test brings its own. */
+  /** Resolves image digests; replaced in tests. */
   imageRegistry?: ImageRegistry
   dns?: Dns
-  /** Where uploads are sent to instead of what the settings say. */
+  /** Replaces the upload store from the settings. */
   uploadStore?: UploadStore
   cloudApi?: CloudApi
-  /** With a cloud that goes away in the middle of a move. */
+  /** Retry limits for a cloud that becomes unreachable during a move. */
   retryLimits?: CloudDeps['retryLimits']
   gitHosts?: GitHostDrivers
-  /** Where a cloud signs in at git hosts for this instance. */
+  /** Signs in at git hosts through a linked cloud. */
   cloudLinks?: CloudLinks
-  /** What names mean to a guarded git; a test brings its own. */
+  /** Resolves host names for git; replaced in tests. */
   resolve?: Resolve
-  /** Whoever brings one closes it. */
+  /** Log store; the caller who provides it closes it. */
   logStore?: LogStore
-  /** What reads a server; a test brings its own. */
+  /** Reads a server; replaced in tests. */
   serverReader?: ServersDeps['readerOf']
-  /** How notifications leave, and what is watched for some; a test brings its own. */
+  /** Notification delivery and watchers; replaced in tests. */
   deliveryDrivers?: NotificationsDeps['drivers']
   watched?: NotificationsDeps['watched']
 }
 
-/** What a module hands in: handlers by the names of its rows, loaders of what its paths name, its durable work. */
+/** The interface of a module: handlers by route name, loaders of path objects, and jobs. */
 export interface Module {
   handlers: object
   loaders?: Loaders
   jobs?: readonly Job<unknown, undefined>[]
-  /** Set before the jobs start. */
+  /** Created before the jobs start. */
   schedules?: readonly Schedule<unknown>[]
 }
 
-/** What every module is given. */
+/** Dependencies that every module gets. */
 export type Common = Pick<Parts, 'database' | 'secretBox' | 'scrubber'> & { clock: Clock; log: Logger; publicUrl(): string }

@@ -27,19 +27,22 @@ export { InstanceBackupRefused } from './backup-refused.ts'
 
 const longestMs = 24 * 3_600_000
 
-/** What can be made again, belongs to a running process, or is itself a backup. The key is what opens the archive: never in it. */
+/**
+ * Excluded from the archive: files that can be recreated, belong to a running process, or are backups. The key opens the archive,
+ * so it is never in it.
+ */
 const leftOut = ['in-use.lock', 'in-use.json', ...databaseFiles, 'backup.key', 'backups', 'work', 'git', 'edge']
 
 export interface InstanceSaved {
   file: string
   keyFile: string
-  /** What of the Docker engine is in it. */
+  /** Number of Docker volumes in the archive. */
   volumes: number
 }
 
 /**
- * The whole instance as one encrypted file, also while it runs: the database as of one moment, what the Docker engine has of it,
- * and the data folder as it lies there. With the key file it brings a blank machine back.
+ * Backs up the whole instance to one encrypted file, also while it runs: a database snapshot, its Docker volumes and images, and
+ * the data folder. With the key file it restores the instance on an empty machine.
  */
 export async function backupInstance(config: Config, file: string, { withEngine = true } = {}): Promise<InstanceSaved> {
   const target = resolve(file)
@@ -60,7 +63,7 @@ export async function backupInstance(config: Config, file: string, { withEngine 
   }
 }
 
-/** The engine's part is first: whoever brings it back reads no further than that. */
+/** The whole archive. The engine's part comes first, so that a restore of it need not read the rest. */
 async function* allOf(config: Config, snapshot: string, onEngine: EngineContent | null): AsyncGenerator<Uint8Array> {
   if (onEngine) yield* engineEntries(onEngine, await engineFor(config), AbortSignal.timeout(longestMs))
   yield* tarOf(config, snapshot)
@@ -91,7 +94,7 @@ async function* tarOf(config: Config, snapshot: string): AsyncGenerator<Uint8Arr
     {
       timeoutMs: longestMs,
       maxOutputBytes: 16_384,
-      // 1: a file changed while it was read.
+      // Exit code 1: a file changed while tar read it.
       acceptExitCodes: [0, 1],
       onStdout: async (chunk) => {
         if (!pipe.write(Buffer.from(chunk)))
@@ -106,7 +109,10 @@ async function* tarOf(config: Config, snapshot: string): AsyncGenerator<Uint8Arr
   await made
 }
 
-/** Into an empty data folder and, on PostgreSQL, an empty database; the key goes with it, so that the instance opens its backups. */
+/**
+ * Restores into an empty data folder and, on PostgreSQL, an empty database. The key file is copied too, so that the instance can
+ * open its backups.
+ */
 export async function restoreInstance(
   config: Config,
   file: string,
@@ -127,20 +133,20 @@ export async function restoreInstance(
     const abort = AbortSignal.timeout(longestMs)
     const brought = withEngine ? await bringToEngine(opened(), () => engineFor(config), abort) : nothing
     await copyFile(keyFile, backupKeyFile(dataDir))
-    // Whole: the folder can be taken.
+    // Checks that the folder is complete: it can be locked.
     const folder = await openDataFolder(dataDir)
     folder.release()
-    // Last, as the one step that cannot be taken back.
+    // Last, because this step cannot be undone.
     await loadDatabase(config)
     return { dataDir, ...brought }
   } catch (error) {
-    // Half an instance must not be started.
+    // A partial instance must not be started.
     await rm(dataDir, { recursive: true, force: true })
     throw error
   }
 }
 
-/** What is for the engine stays out, by its whole name: a project's folder may be called the same. */
+/** Extracts the data folder. The engine's part is excluded by its full name, as a project's folder may have the same name. */
 async function untar({ dataDir, environment }: Config, input: AsyncIterable<Uint8Array>): Promise<void> {
   const args = ['--extract', '--numeric-owner', '--preserve-permissions', '--anchored', `--exclude=${engineTop}`]
   await createRunCommand(environment)(

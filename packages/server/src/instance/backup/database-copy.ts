@@ -11,13 +11,13 @@ import { dumpPostgres, loadPostgres, refuseFilled } from './postgres-copy.ts'
 const sqliteFile = 'berth.db'
 const postgresFile = 'berth.sql'
 
-/** In the data folder, where none of them is copied as it lies there. */
+/** Database files in the data folder, which are never copied directly. */
 export const databaseFiles = [sqliteFile, `${sqliteFile}-wal`, `${sqliteFile}-shm`, postgresFile]
 
-/** Its name in an archive. */
+/** The database file's name in an archive. */
 export const databaseFileOf = ({ databaseUrl }: Config) => (databaseUrl ? postgresFile : sqliteFile)
 
-/** The database as of one moment, as a file; and what `look` finds in it. */
+/** Writes a consistent snapshot of the database to a file; returns the result of `look` on it. */
 export async function snapshotDatabase<Found>(config: Config, file: string, look: (db: Db) => Promise<Found>): Promise<Found> {
   const database = await openDatabase({ url: config.databaseUrl?.reveal(), folder: config.dataDir })
   try {
@@ -29,7 +29,7 @@ export async function snapshotDatabase<Found>(config: Config, file: string, look
   }
 }
 
-/** Before anything is brought back: an instance does not change its kind of database by that. */
+/** Checks the target database before a restore: the kind of database must not change. */
 export async function checkDatabase(config: Config): Promise<void> {
   const isPostgres = existsSync(join(config.dataDir, postgresFile))
   if (!isPostgres && config.databaseUrl)
@@ -41,7 +41,7 @@ export async function checkDatabase(config: Config): Promise<void> {
   if (config.databaseUrl) await refuseFilled(config.databaseUrl.reveal(), config.environment)
 }
 
-/** SQLite's file is where it belongs already. */
+/** Loads the PostgreSQL dump. The SQLite file is already in place. */
 export async function loadDatabase({ dataDir, databaseUrl, environment }: Config): Promise<void> {
   if (!databaseUrl) return
   const dump = join(dataDir, postgresFile)

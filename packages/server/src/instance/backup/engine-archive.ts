@@ -7,7 +7,7 @@ import { heldByEngine } from '../../modules/deployments/index.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { Config } from '../config/config.ts'
 
-/** Names of entries that are for the engine; those of the data folder begin with `./`, or are the database. */
+/** Prefix of entries for the Docker engine; those of the data folder begin with `./`, or are the database. */
 export const engineTop = 'engine'
 const listName = `${engineTop}/volumes.json`
 const imagesTop = `${engineTop}/images/`
@@ -20,26 +20,26 @@ interface SavedVolume {
   name: string
 }
 
-/** What an engine holds of the instance, and how much of it that is. */
+/** Volumes and images of the instance in an engine. */
 export interface EngineContent {
   volumes: readonly SavedVolume[]
   images: readonly string[]
 }
 
-/** The engine of this machine, where the instance has anything on it. */
+/** Opens this machine's engine. */
 export async function openEngineOf({ dockerSocket, dataDir }: Pick<Config, 'dockerSocket' | 'dataDir'>): Promise<EngineCopy> {
   const { openEngineCopy } = await import('../../drivers/runtime/docker/engine-copy.ts')
   return openEngineCopy({ socketPath: dockerSocket, folder: join(dataDir, 'docker') })
 }
 
-/** Null: the engine has nothing of this instance, so that none is needed. */
+/** Null when the engine has nothing of this instance, so no engine is needed. */
 export async function contentOnEngine(db: Db): Promise<EngineContent | null> {
   const { volumes, images } = await heldByEngine(db)
   if (volumes.length === 0 && images.length === 0) return null
   return { volumes: volumes.map(({ id, projectId, name }) => ({ id, projectId, name })), images }
 }
 
-/** As the first entries of an archive, without an end: each volume, and the images that run. */
+/** The first entries of an archive, without an end marker: each volume, and the live images. */
 export async function* engineEntries(
   { volumes, images }: EngineContent,
   engine: EngineCopy,
@@ -59,7 +59,7 @@ export async function* engineEntries(
 
 const plain = { mode: 0o755, uid: 0, gid: 0, mtime: new Date(0), linkname: '' }
 
-/** A link between files of a volume names them from its top, too; a link by path says what it says. */
+/** Prefixes an entry's name. A hard link's target is prefixed too; a symlink's target stays. */
 const below = (top: string, header: TarHeader): TarHeader => ({
   ...header,
   name: `${top}${header.name.replace(/^\.?\/+/, '')}`,
@@ -68,11 +68,11 @@ const below = (top: string, header: TarHeader): TarHeader => ({
 
 export interface Brought {
   volumes: number
-  /** The engine had bytes of these already, which stay. */
+  /** Volumes that already existed in the engine; they are left as they are. */
   kept: string[]
 }
 
-/** Brings back to the engine what the archive holds for it. `openEngine` is asked only where there is anything. */
+/** Restores the engine's part of an archive. `openEngine` is called only if there is one. */
 export async function bringToEngine(
   archive: AsyncIterable<Uint8Array>,
   openEngine: () => Promise<EngineCopy>,
@@ -102,7 +102,7 @@ async function readList(entries: Entries): Promise<SavedVolume[]> {
   return JSON.parse(Buffer.concat(await Array.fromAsync(entry.content)).toString()) as SavedVolume[]
 }
 
-/** The entries of an archive that goes by, of which the next one may be looked at. */
+/** Entries of a streamed archive, with a look ahead of one. */
 class Entries {
   readonly #entries: AsyncIterator<TarEntry, void, void>
   #next: Promise<IteratorResult<TarEntry, void>> | undefined
@@ -122,7 +122,7 @@ class Entries {
     return entry
   }
 
-  /** Those whose names begin so, as an archive of their own. */
+  /** Entries with this prefix, as an archive of their own. */
   async *below(top: string): AsyncGenerator<Uint8Array> {
     while ((await this.peek())?.header.name.startsWith(top)) {
       const { header, content } = (await this.take()) as TarEntry

@@ -6,7 +6,7 @@ const longestMs = 24 * 3_600_000
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The instance's PostgreSQL database as of one moment, by `pg_dump`. */
+/** Dumps the instance's PostgreSQL database with `pg_dump`, as a consistent snapshot. */
 export async function dumpPostgres(url: string, file: string, environment: Environment): Promise<void> {
   await run('pg_dump', ['--no-password', '--no-owner', '--no-privileges', `--file=${file}`], url, environment)
 }
@@ -20,7 +20,7 @@ export async function refuseFilled(url: string, environment: Environment): Promi
     throw new InstanceBackupRefused('The database of BERTH_DATABASE_URL is not empty. Use a new database.')
 }
 
-/** Into an empty database, whole or not at all. */
+/** Loads a dump into an empty database, in one transaction. */
 export async function loadPostgres(url: string, file: string, environment: Environment): Promise<void> {
   await refuseFilled(url, environment)
   await run('psql', [...psql, '--single-transaction', `--file=${file}`], url, environment)
@@ -39,7 +39,7 @@ async function run(program: string, args: string[], url: string, environment: En
   }
 }
 
-/** Names of an address's parameters, and of the variables that say the same to PostgreSQL's own programs. */
+/** URL parameters and the equivalent variables of PostgreSQL's own programs. */
 const parameters = {
   host: 'PGHOST',
   port: 'PGPORT',
@@ -52,7 +52,7 @@ const parameters = {
   options: 'PGOPTIONS',
 }
 
-/** In the environment, where no list of processes shows the password. */
+/** Connection settings as environment variables, so that the password is not in the process list. */
 export function accessTo(url: string): Record<string, string> {
   const { hostname, port, username, password, pathname, searchParams } = new URL(url)
   const given = Object.entries(parameters).flatMap(([name, variable]) => {
@@ -67,7 +67,7 @@ export function accessTo(url: string): Record<string, string> {
     PGDATABASE: decodeURIComponent(pathname.slice(1)),
     ...Object.fromEntries(given),
   }
-  // A word of our driver's alone: encrypted, whoever it is.
+  // `no-verify` exists only in our driver: encrypted, without checking the certificate.
   if (access.PGSSLMODE === 'no-verify') access.PGSSLMODE = 'require'
   return access
 }

@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net'
 import { delimiter, resolve } from 'node:path'
 import { Secret } from '../../platform/secrets/secret.ts'
 
-/** What one kind of setting may be, in words, and how its text becomes a value; undefined says "none of these". */
+/** A kind of setting: a description of valid values, and a parser that returns undefined for invalid ones. */
 export interface ValueKind<T> {
   readonly accepts: string
   readonly secret?: boolean
@@ -87,7 +87,7 @@ export const emailAddress: ValueKind<string> = {
   parse: (text) => (/^[^\s@<>,;]+@[^\s@<>,;]+$/.test(text) && text.length <= 254 ? text : undefined),
 }
 
-/** With `originOnly`, a path would be dropped silently by everything that builds on it, so it is refused. */
+/** A web address. `originOnly` rejects a path, because code that builds URLs from it would drop the path silently. */
 export const webAddress = ({ originOnly = false } = {}): ValueKind<string> => ({
   accepts: `an http:// or https:// address${originOnly ? ' without a path' : ''}`,
   parse: (text) => {
@@ -98,7 +98,7 @@ export const webAddress = ({ originOnly = false } = {}): ValueKind<string> => ({
   },
 })
 
-/** A URL with a password in it, hence a secret as a whole. */
+/** A URL with a password, so the whole is a secret. */
 export const secretUrl = (accepts: string, ...protocols: string[]): ValueKind<Secret> => ({
   accepts,
   secret: true,
@@ -117,7 +117,7 @@ export const secretKeys: ValueKind<Secret> = {
   parse: (text) => (text.split(',').every((key) => key.trim().length >= 16) ? new Secret(text) : undefined),
 }
 
-/** Environment files cannot hold newlines everywhere, so `\n` in two characters and base64 of the whole are understood too. */
+/** A private key. Some environment files cannot contain newlines, so `\n` as two characters and base64 are accepted too. */
 export const privateKey: ValueKind<Secret> = {
   accepts: 'a private key in PEM (newlines may be written as \\n), or its base64',
   secret: true,
@@ -162,7 +162,7 @@ export const addressRanges: ValueKind<readonly string[]> = {
 
 const privateBlocks = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', '198.18.0.0/15']
 
-/** Networks are cut out of them: one with less than a few of the smallest is of no use. */
+/** Ranges for Docker networks: a smaller range would have room for only a few of them. */
 export const privateRanges: ValueKind<readonly string[]> = {
   accepts: 'comma-separated private IPv4 ranges of /8 to /26, such as 10.213.0.0/16',
   parse: (text) => {

@@ -87,7 +87,7 @@ describe('a wrong setting stops the start with one line that names the variable 
     ['BERTH_IMAGE_MIRROR', 'https://mirror'],
     ['BERTH_DOCKER_SOCKET', 'docker.sock'],
     ['BERTH_ACME_DIRECTORY', 'letsencrypt'],
-    ['BERTH_ACME_EMAIL', 'nobody'],
+    ['BERTH_ACME_EMAIL', 'not-an-address'],
     ['BERTH_MAX_BUILDS', '0'],
     ['BERTH_JOB_LEASE_SECONDS', '0'],
     ['BERTH_GITHUB_APP_ID', 'app'],

@@ -24,15 +24,15 @@ export type Config = Values<typeof mainSettings> & {
   readonly baseImages: Values<typeof baseImageSettings>
   readonly quotas: Values<typeof quotaSettings>
   readonly uploads: Values<typeof uploadSettings>
-  /** What the commands that Berth runs inherit of its environment: none of our own settings. */
+  /** Environment variables that child processes inherit: without Berth's own settings. */
   readonly environment: Environment
-  /** Lines to log at the start: variables that look like settings and are none. */
+  /** Lines to log at startup: variables that look like settings but are unknown. */
   readonly warnings: readonly string[]
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The one place that reads settings. A value that is empty counts as absent. */
+/** Reads all settings. An empty value counts as absent. */
 export function readConfig(env: Environment): Config {
   const home = env.HOME?.trim() || homedir()
   const place: Place = { home, dataDir: '', mode: 'self-hosted' }
@@ -92,7 +92,7 @@ function refuseWhatDoesNotFit(config: Omit<Config, 'warnings'>): void {
     if (values.clientSecret && !values.clientId)
       togetherWith<'clientId' | 'clientSecret'>(values, 'clientId', 'clientSecret', table)
   refuseOnePortTwice(config)
-  // Whoever signs up by themselves proves their address by mail.
+  // Open sign-up verifies addresses by mail.
   if (config.mode === 'cloud' && config.signUp === 'open' && !config.smtpUrl)
     throw new ConfigError(
       'BERTH_SMTP_URL',
@@ -100,7 +100,10 @@ function refuseWhatDoesNotFit(config: Omit<Config, 'warnings'>): void {
     )
 }
 
-/** An Enterprise server has its API below its own address: a token of it never goes to github.com because one setting was left out. */
+/**
+ * The API of a GitHub Enterprise server is below its own URL. This prevents sending its token to github.com when only one of the
+ * two settings is set.
+ */
 function withOwnApi(github: Config['github']): Config['github'] {
   const { apiUrl, webUrl } = githubSettings
   const isDefault = (row: Setting<string>, value: string) => value === row.fallback(nowhere)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import * as kinds from './config-values.ts'
 
-/** What defaults are made from: the user's home, the data folder once it is known, and what the instance is. */
+/** Values that defaults are computed from: the user's home, the data folder once known, and the mode. */
 export interface Place {
   home: string
   dataDir: string
@@ -13,12 +13,12 @@ export interface Setting<T> {
   readonly kind: kinds.ValueKind<unknown>
   readonly help: string
   readonly fallback: (place: Place) => T
-  /** The default in words, where it is not a plain value. */
+  /** The default as text, if it is not a plain value. */
   readonly fallbackText?: string
   readonly parse: kinds.ValueKind<T>['parse']
 }
 
-/** A setting with a default; `null` as the default says "absent". */
+/** A setting with a default; a default of `null` means absent. */
 function setting<T, D extends T | null>(variable: string, kind: kinds.ValueKind<T>, fallback: D, help: string): Setting<T | D> {
   return { variable, kind, help, fallback: () => fallback, parse: kind.parse }
 }
@@ -33,7 +33,7 @@ function computed<T>(
   return { variable, kind, help, fallback, fallbackText: text, parse: kind.parse }
 }
 
-/** For defaults that are plain values. */
+/** Placeholder for defaults that are plain values. */
 export const nowhere: Place = { home: '', dataDir: '', mode: 'self-hosted' }
 
 const { oneOf, wholeNumber, port, webAddress, secretUrl, secretText } = kinds
@@ -231,7 +231,7 @@ export const githubSettings = {
   ),
 } as const
 
-/** GitLab and Gitea (or Forgejo): where it is, and the OAuth application made there. */
+/** Settings of GitLab and Gitea (or Forgejo): the URL, and the OAuth application there. */
 const hostSettings = <const Name extends string>(name: Name, title: string, url: string) => ({
   url: setting(`BERTH_${name}_URL`, webAddress(), url, `Where ${title} is`),
   clientId: setting(`BERTH_${name}_CLIENT_ID`, kinds.word, null, `OAuth client id at ${title}`),
@@ -240,7 +240,7 @@ const hostSettings = <const Name extends string>(name: Name, title: string, url:
 export const gitlabSettings = hostSettings('GITLAB', 'GitLab', 'https://gitlab.com')
 export const giteaSettings = hostSettings('GITEA', 'Gitea or Forgejo', 'https://gitea.com')
 
-/** A customer of a cloud is held to something; an instance of one's own to nothing, unless it says so. */
+/** A quota: limited by default in a cloud, unlimited on a self-hosted instance. */
 const quota = (name: string, inCloud: number, most: number, help: string) =>
   computed<number | null>(
     `BERTH_QUOTA_${name}`,
@@ -265,7 +265,7 @@ export const quotaSettings = {
   ),
 } as const
 
-/** Where a cloud has folders uploaded to, straight from whoever sends them. */
+/** The object store to which clients of a cloud upload folders directly. */
 export const uploadSettings = {
   bucket: setting('BERTH_UPLOADS_BUCKET', kinds.word, null, 'Bucket for uploads to a cloud; absent: the instance stores them'),
   endpoint: setting(
@@ -288,7 +288,7 @@ export const uploadSettings = {
 const baseImage = (stack: string, what: string) =>
   setting(`BERTH_BASE_IMAGE_${stack}`, kinds.image, null, `Docker image to build and run ${what}`)
 
-/** By the names that the docker runtime has for stacks. */
+/** Base images by the docker runtime's stack names. */
 export const baseImageSettings = {
   node: baseImage('NODE', 'Node projects'),
   bun: baseImage('BUN', 'Bun projects'),

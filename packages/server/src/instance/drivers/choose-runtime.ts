@@ -15,7 +15,7 @@ import type { Logger } from '../logger.ts'
 
 const answersWithinMs = 5_000
 
-/** `auto`: docker where an engine answers, else plain processes. */
+/** Chooses the runtime. `auto`: Docker if an engine answers, else plain processes. */
 export async function chooseRuntime(config: Config, logger: Logger): Promise<Runtime> {
   const { runtime } = config
   if (runtime === 'process') return processes(config, logger)
@@ -58,10 +58,10 @@ function sandboxFor({ dataDir, environment, isolation }: Config, folder: string)
   }
 }
 
-/** Below the data folder like everything else that an instance keeps. */
+/** The process runtime's folder, below the data folder. */
 export const processFolder = (dataDir: string) => join(dataDir, 'processes')
 
-/** Loaded only where it is used: the client of the engine is large. */
+/** Imported only when used: the Docker client is large. */
 async function containers(config: Config, logger: Logger) {
   const { dataDir, dockerSocket, mode, edgePort, edgeTlsPort, environment } = config
   const { createDockerRuntime } = await import('../../drivers/runtime/docker/docker-runtime.ts')
@@ -80,7 +80,7 @@ async function containers(config: Config, logger: Logger) {
   })
 }
 
-/** Where images may be fetched from; null: from anywhere. */
+/** Registries that images may be pulled from; null: any. */
 export const allowedRegistries = ({
   imageRegistries,
   mode,
@@ -99,7 +99,7 @@ function imageSettings(config: Config) {
   }
 }
 
-/** What opens the runtime of a server. Loaded with the first one that is opened, and never where there are none. */
+/** Opens the runtime of a server. Its code is imported with the first server. */
 export function serverRuntimes(config: Config, links: ServerLinks): (serverId: string) => Runtime {
   return (serverId) =>
     lazyRuntime(async () => {

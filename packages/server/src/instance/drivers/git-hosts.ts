@@ -15,7 +15,7 @@ export interface GitHostDrivers {
   webhookSecrets: Readonly<Partial<Record<GitHostProvider, Secret>>>
 }
 
-/** The git hosts at the addresses of the settings. Nothing is asked of them, nor loaded, until somebody connects one. */
+/** The configured git hosts. No request is sent, and no code loaded, until a user connects one. */
 export function createGitHosts({ github, gitlab, gitea, mode, environment }: Config): GitHostDrivers {
   return {
     hosts: {
