@@ -20,8 +20,8 @@ export interface EdgeDriver {
   start(): Promise<EdgeListening>
   /**
    * Replaces the whole table. Resolves when it is active for every new request, also on open connections; requests in flight
-   * finish on their old target. Concurrent calls take effect in order. Entries are compared by identity with the next table: a
-   * changed host must be a new object. While the edge restarts, the call waits.
+   * finish on their old target. Concurrent calls take effect in order. The previous table is kept by reference to find the
+   * differences: a changed host must be a new object, not the old one mutated. While the edge restarts, the call waits.
    */
   apply(table: EdgeTable, abort?: AbortSignal): Promise<EdgeApplied>
   /** Resolves when no request to that upstream is in flight, or at the timeout with the number that remain. */
