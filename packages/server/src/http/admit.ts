@@ -9,7 +9,7 @@ import { checkTag } from './guard.ts'
 import type { Caller } from './handler.ts'
 import type { MountDeps, RequestState } from './mount-deps.ts'
 
-/** Rate limit, credential, tag: in that order, before a byte of the body is read; then what the head alone can get wrong. */
+/** Checks the rate limit, the credential and the permission, in that order, before the body is read; then the headers. */
 export function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Awaitable<void> {
   const state: RequestState = { caller: null }
   request.state = state
@@ -46,7 +46,7 @@ function checkHead(row: AnyRoute, request: FastifyRequest): void {
   checkAddress(request)
 }
 
-/** A length that is told is refused before a byte of the body is read. */
+/** Rejects a declared length that is too large, before the body is read. */
 function checkLength({ upload }: AnyRoute, { headers }: FastifyRequest): void {
   if (upload && Number(headers['content-length'] ?? 0) > upload.limitBytes)
     fail('payload_too_large', { field: 'upload', words: `The upload is larger than ${upload.limitBytes / 1_000_000} MB` })
@@ -55,9 +55,9 @@ function checkLength({ upload }: AnyRoute, { headers }: FastifyRequest): void {
 /** Git hosts send deliveries as JSON or, where a hook is set so, as a form. */
 const formType = 'application/x-www-form-urlencoded'
 
-/** A request of length 0 has no body, whatever its content type says. The length of a chunked body is known once it was read. */
+/** A request of length 0 has no body, whatever its content type. The length of a chunked body is known only after reading it. */
 function checkContentType(row: AnyRoute, { headers }: FastifyRequest): void {
-  // A body of a GET has no meaning: it is not read.
+  // The body of a GET has no meaning and is not read.
   if (row.method === 'GET') return
   const isChunked = headers['transfer-encoding'] !== undefined
   const isEmpty = !isChunked && Number(headers['content-length'] ?? 0) === 0

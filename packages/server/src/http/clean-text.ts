@@ -7,7 +7,7 @@ import { fail, refuse } from '../platform/failure.ts'
  */
 const unclean = (text: string) => text.includes('\0') || !text.isWellFormed()
 
-/** JSON that can hold neither needs no second look. */
+/** Fast check: JSON without these escapes needs no full check. */
 export const mayBeUnclean = (json: string): boolean => /\\u(0000|d[89a-f])/i.test(json)
 
 export function checkBody(value: unknown, path: readonly string[] = []): void {

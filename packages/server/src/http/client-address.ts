@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The address of the client, read while the connection is open: a client that has gone away has none. */
+    /** The client's address, read while the connection is open: a closed one has none. */
     clientAddress: string
   }
 }
@@ -12,8 +12,8 @@ declare module 'fastify' {
 const unknownAddress = 'unknown'
 
 /**
- * Deliveries of git hosts may come by the edge, which is a program on this machine, as projects are: only who knows the key
- * that it was given with its table is believed about the client.
+ * Trusts the client address that the edge sends with git host deliveries. Projects run on the same machine as the edge, so the
+ * edge must prove itself with the key it received with its table.
  */
 export function believeTheEdge(app: FastifyInstance, key: string): void {
   const known = Buffer.from(key)
@@ -27,7 +27,7 @@ export function believeTheEdge(app: FastifyInstance, key: string): void {
 }
 
 function clientIn(said: string, known: Buffer): string | null {
-  // What the client itself has sent under that name comes behind.
+  // A value that the client itself sent under that name comes after the comma.
   const [key = '', client = ''] = said.split(',', 1)[0]!.split(' ')
   const given = Buffer.from(key)
   return given.length === known.length && timingSafeEqual(given, known) && client ? client : null

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 
-/** How long a request waits at most while connections come in. */
+/** Maximum time that a request waits while connections come in. */
 const longestWaitMs = 250
-/** While connections come in, one request of a caller is begun in this time. */
+/** Interval at which one request per caller is started while connections come in. */
 const everyMs = 10
 const knownCallers = 10_000
 
@@ -13,16 +13,16 @@ interface WaitingRequest {
 }
 
 /**
- * Begins requests after the connections that are coming in. Node accepts one connection in a turn of the event loop: if each of them were routed, authorized
- * and answered in that turn, the connection of another caller would be accepted only after all that. Meanwhile each caller has one request begun now and then;
- * afterwards one request of each caller is begun in a turn. A request whose client goes away while it waits is not begun.
+ * Starts requests after incoming connections are accepted. Node accepts one connection per event loop turn: if each request were
+ * handled in that turn, another caller's connection would wait for all of them. While connections come in, each caller gets one
+ * request started per interval; afterwards one per turn. A queued request whose client disconnects is dropped.
  */
 export class ConnectionsFirst {
   readonly #waiting = new Map<string, WaitingRequest[]>()
-  /** When a request of the caller was begun while connections come in. */
+  /** When a request of each caller was last started while connections come in. */
   readonly #begun = new Map<string, number>()
   #isAccepting = false
-  /** In this turn of the event loop. */
+  /** Whether a connection was accepted in this event loop turn. */
   #hasAccepted = false
   #isScheduled = false
 
@@ -34,7 +34,7 @@ export class ConnectionsFirst {
     this.#endWithoutAnother()
   }
 
-  /** A turn in which no connection was accepted is the end. */
+  /** Ends the accepting phase after a turn without a new connection. */
   #endWithoutAnother(): void {
     setImmediate(() => {
       this.#isAccepting = this.#hasAccepted
@@ -77,7 +77,7 @@ export class ConnectionsFirst {
     })
   }
 
-  /** Begins one request of each caller. */
+  /** Starts one queued request of each caller. */
   #beginWaiting(): void {
     const now = performance.now()
     for (const [caller, queue] of this.#waiting) {
@@ -93,6 +93,6 @@ export class ConnectionsFirst {
   }
 }
 
-/** Whoever sends the same credential is one caller; without any, whoever has the same address. */
+/** Identifies a caller by its credential; without one, by its address. */
 const callerOf = ({ headers, socket }: IncomingMessage): string =>
   headers.authorization ?? headers.cookie ?? socket.remoteAddress ?? ''

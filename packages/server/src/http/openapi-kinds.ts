@@ -6,8 +6,8 @@ interface Schema {
 }
 
 /**
- * Schemas as OpenAPI writes them: an object whose `config` depends on its `kind` becomes `oneOf` with a discriminator, each branch
- * a component of its own. Where the body need not name the kind, the config is one of all shapes.
+ * Converts schemas to OpenAPI: an object whose `config` depends on its `kind` becomes `oneOf` with a discriminator, each branch a
+ * component of its own. If the body may omit the kind, the config is one of all shapes.
  */
 export class KindExpander {
   readonly components: Record<string, unknown> = {}

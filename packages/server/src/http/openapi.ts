@@ -8,7 +8,7 @@ import { replyOf } from './warnings.ts'
 
 type Mode = 'self-hosted' | 'cloud'
 
-/** OpenAPI 3.1, made from the table: what is mounted is what is described. */
+/** The OpenAPI 3.1 document, generated from the mounted routes. */
 export function describeApi(version: string, mode: Mode): object {
   const paths: Record<string, Record<string, object>> = {}
   const kinds = new KindExpander()

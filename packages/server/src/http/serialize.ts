@@ -1,14 +1,14 @@
 import fastJson from 'fast-json-stringify'
 import type { FastifyInstance } from 'fastify'
 
-/** Serialisers also strip what a row does not declare, so that no secret slips out. They compile at their first use. */
+/** Serializers also strip undeclared fields, so that no secret leaks. They compile at their first use. */
 export function serializeLazily(app: FastifyInstance): void {
   app.setSerializerCompiler(({ schema }) => {
     let serialize: ((value: unknown) => string) | undefined
     const known = new WeakMap<object, string>()
     return (value) => {
       serialize ??= fastJson(withoutChoice(schema) as never)
-      // A frozen answer is one that is given again (see `memoizeByRows`): so is its text.
+      // A frozen response is a cached one (see `memoizeByRows`): cache its text too.
       if (!Object.isFrozen(value)) return serialize(value)
       const before = known.get(value)
       if (before !== undefined) return before
@@ -19,7 +19,7 @@ export function serializeLazily(app: FastifyInstance): void {
   })
 }
 
-/** "This or null" as `nullable`: for a choice the serialiser asks a validator at every value, which takes longer than all the rest. */
+/** Rewrites "this or null" to `nullable`: for a union the serializer runs a validator on every value, which is its slowest part. */
 function withoutChoice(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutChoice)
   if (typeof schema !== 'object' || schema === null) return schema

@@ -10,7 +10,7 @@ const closingMs = 2_000
 export interface OpenStream extends EventStream {
   /** Flushes the last frame and closes. */
   end(): void
-  /** Ends it from outside, with a last event that says why; a reader who does not take it is dropped. */
+  /** Closes the stream with a last event that states the reason; a client that does not read it is disconnected. */
   close(reason: ErrorBody): void
 }
 
@@ -24,7 +24,7 @@ export function openStream(request: FastifyRequest, reply: FastifyReply, stoppin
   out.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache, no-transform',
-    // nginx and its like hold a stream back until it ends unless they are told not to.
+    // nginx and similar proxies buffer a stream until it ends, unless this header disables it.
     'x-accel-buffering': 'no',
     connection: 'keep-alive',
     ...(reply.getHeaders() as Record<string, string>),

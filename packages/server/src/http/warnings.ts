@@ -7,7 +7,7 @@ export function replyOf({ returns }: AnyRoute): object {
   return { ...returns, properties: { ...returns.properties, warnings: Warnings } }
 }
 
-/** The answer with the warnings about the request beside its `data`; the answer as it is where there are none. */
+/** Adds the warnings about the request to the response, next to its `data`. */
 export function withWarnings(answer: unknown, warnings: readonly string[] | undefined): unknown {
   if (!warnings || typeof answer !== 'object' || answer === null) return answer
   const own = (answer as { warnings?: string[] }).warnings ?? []

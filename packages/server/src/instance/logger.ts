@@ -7,7 +7,7 @@ export type { Logger } from 'pino'
 export interface LoggerOptions {
   level: Config['logLevel']
   scrubber: Scrubber
-  /** Default: lines for people where the output is a terminal, JSON elsewhere. */
+  /** Default: readable lines if the output is a terminal, else JSON. */
   pretty?: boolean
   /** Default: standard output. */
   output?: DestinationStream
@@ -40,7 +40,7 @@ const secretHeaders = ['.authorization', '.cookie', '["set-cookie"]'].flatMap((h
   ['req.headers', 'res.headers', 'headers'].map((place) => place + header),
 )
 
-/** Written at once, so that the last line before a crash is there; a reader that went away (`| head`) ends no server. */
+/** Writes synchronously, so that the last line before a crash is not lost; a closed pipe (`| head`) does not end the server. */
 function standardOutput(): DestinationStream {
   const stream = destination({ fd: 1, sync: true })
   stream.on('error', () => undefined)

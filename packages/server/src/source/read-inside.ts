@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, open, readlink, realpath } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 
-/** Why there is nothing to read: no such file, no plain file of the project, or one that is larger than asked for. */
+/** Why a file was not read: missing, not a regular file of the project, or larger than the limit. */
 export type NotRead = 'missing' | 'outside' | 'too large'
 export type Read = { text: string; size: number } | { text: null; why: NotRead }
 
@@ -10,7 +10,7 @@ export interface ReadOptions {
   maxBytes: number
   /** The first bytes will do. */
   onlyStart?: boolean
-  /** Asked before memory is taken; `false` counts as too large. */
+  /** Called before memory is allocated; `false` counts as too large. */
   take?: (bytes: number) => boolean
 }
 
@@ -18,8 +18,8 @@ export interface ReadOptions {
 const asPlainFile = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 /**
- * A file of a project that may be hostile: a plain file inside `root` (absolute, without links), of bounded size. A link to
- * another file of the project counts as that file; one that leads elsewhere, a device, a pipe and a socket are not read.
+ * Reads a regular file of an untrusted project inside `root` (absolute, without symlinks), up to a size limit. A symlink to
+ * another file of the project is followed; one that leads outside, a device, a pipe and a socket are not read.
  */
 export async function readInside(root: string, path: string, options: ReadOptions): Promise<Read> {
   const real = await realpath(join(root, path)).catch(() => null)
@@ -34,7 +34,7 @@ export async function readInside(root: string, path: string, options: ReadOption
   }
 }
 
-/** A folder above it may have become a link in between: what was opened says itself where it lies. */
+/** Checks the path of the opened file: a parent folder may have become a symlink in between. */
 async function isStill(handle: FileHandle, real: string): Promise<boolean> {
   if (process.platform !== 'linux') return true
   return (await readlink(`/proc/self/fd/${handle.fd}`).catch(() => real)) === real

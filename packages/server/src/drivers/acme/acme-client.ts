@@ -18,7 +18,7 @@ export function createAcme(settings: AcmeSettings): Acme {
     async order(hostname, accountKey, board, abort) {
       await reach(settings.directoryUrl, abort)
       const ordered = place(hostname, accountKey, board, settings)
-      // The library knows no abort: what it still does is left to itself.
+      // The library does not support aborts: its remaining work continues unobserved.
       ordered.catch(() => undefined)
       return await Promise.race([ordered, aborted(abort)])
     },
@@ -34,7 +34,7 @@ async function place(
   const { Client, crypto } = await import('acme-client')
   const client: Client = new Client({ directoryUrl, accountKey: accountKey.reveal(), ...patience })
   const [key, csr] = await crypto.createCsr({ altNames: [hostname] }, await crypto.createPrivateEcdsaKey())
-  // Our account is asked for by its key at every order; where there is none, or none any more, the order registers it.
+  // Looks the account up by its key; if it does not exist (any more), the order registers it.
   await client.createAccount({ onlyReturnExisting: true }).catch(() => undefined)
   try {
     const certificate = await client.auto({
@@ -49,17 +49,17 @@ async function place(
     const { notAfter } = crypto.readCertificateInfo(certificate)
     return { certificate, privateKey: new Secret(key.toString()), expiresAt: notAfter, accountUrl: client.getAccountUrl() }
   } catch (error) {
-    // The library trips over an answer that never came; whatever else it says are the authority's words.
+    // The library throws a TypeError when a response is missing; every other message is the authority's own.
     if (error instanceof TypeError) throw new Error('the certificate authority stopped answering', { cause: error })
     throw new OrderRefused(wordsOf(error), { cause: error })
   }
 }
 
-/** Looks for the outcome after 1 s, 2 s, 4 s and so on, a minute and a half in all. */
+/** Polls the result after 1 s, 2 s, 4 s and so on, for a minute and a half in total. */
 const patience = { backoffAttempts: 8, backoffMin: 1_000, backoffMax: 30_000 }
 const reachWithinMs = 20_000
 
-/** The library would try for over a minute and then not say what the network said. */
+/** Checks that the directory is reachable. The library would retry for over a minute and then hide the network error. */
 async function reach(directoryUrl: string, abort: AbortSignal): Promise<void> {
   try {
     const answer = await fetch(directoryUrl, { signal: AbortSignal.any([abort, AbortSignal.timeout(reachWithinMs)]) })

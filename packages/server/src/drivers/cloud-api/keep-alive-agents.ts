@@ -11,7 +11,7 @@ export interface AgentOptions {
   judge?: (address: string) => AddressReach
 }
 
-/** Connections that stay open, one pool a cloud. Each new one is judged by the address that it goes to, and goes to that address alone. */
+/** Pools of keep-alive connections, one per cloud. The address of each new connection is checked, and only that address is used. */
 export class KeepAliveAgents {
   readonly #agents = new Map<string, http.Agent>()
   readonly #options: AgentOptions
@@ -42,7 +42,7 @@ export class KeepAliveAgents {
     return agent
   }
 
-  /** An address written as such is never looked up, so that it is judged here. */
+  /** Checks an IP address in the URL here, because it is never looked up. */
   refuseLiteral(url: URL, mayBeInside: boolean): void {
     const host = url.hostname.replace(/^\[|\]$/g, '')
     if (isIP(host) !== 0 && !this.#mayReach(mayBeInside)(host))

@@ -10,7 +10,10 @@ export type MailFailureReason =
   | 'unreachable'
   | 'timed_out'
 
-/** `permanent`: the same mail would be refused again. What an operator can mend (login, TLS) is not: the mail waits for it. */
+/**
+ * `permanent`: the same mail would be rejected again. False for problems that an operator can fix (login, TLS): the mail is
+ * retried.
+ */
 export class MailFailed extends Error {
   override readonly name = 'MailFailed'
   readonly reason: MailFailureReason

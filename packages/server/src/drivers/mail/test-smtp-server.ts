@@ -13,7 +13,7 @@ export interface TakenMail {
   user: unknown
 }
 
-/** A real SMTP server on loopback that remembers what it took. For tests only. */
+/** A real SMTP server on loopback that records received mails. For tests only. */
 export interface TestSmtpServer extends AsyncDisposable {
   readonly port: number
   readonly mails: TakenMail[]

@@ -7,8 +7,8 @@ export interface ReaderProgram {
 }
 
 /**
- * Starts a process that may read files and nothing else: it starts no program and writes nothing, and has nothing of our
- * environment. Its channel is all that it has from us; without it, it ends.
+ * Starts a process that may only read files: it cannot start programs or write files, and gets none of our environment variables.
+ * It exits when its IPC channel closes.
  */
 export function spawnReader({ program, entry, heapMb }: ReaderProgram): ChildProcess {
   return spawn(

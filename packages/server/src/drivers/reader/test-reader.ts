@@ -1,4 +1,4 @@
-// A reader that does harm on purpose: what it is asked to look at says which.
+// A reader that misbehaves on purpose; the folder name selects how.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Question, Reply, Tasks } from './messages.ts'
 

@@ -1,4 +1,6 @@
-/** Where images come from on a service for strangers: the engine connects to whatever a name says, and follows where it is sent. */
+/**
+ * Registries allowed on a cloud with untrusted users: the engine connects to any host in an image name and follows its redirects.
+ */
 export const publicRegistries = [
   'docker.io',
   'ghcr.io',

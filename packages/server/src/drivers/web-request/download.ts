@@ -12,7 +12,7 @@ export interface DownloadOptions {
   abort: AbortSignal
 }
 
-/** Fetches a public address into a file that is not there yet, and gives its sha256. Every redirect is judged like the first address. */
+/** Downloads a public URL to a new file and returns its sha256. Each redirect is checked like the first URL. */
 export type Download = (url: string, file: string, options: DownloadOptions) => Promise<{ sha256: string }>
 
 const mostRedirects = 10

@@ -8,9 +8,9 @@ export const literalAddress = (host: string): string | null => {
   return isIP(plain.replace(/%.*$/, '')) ? plain : null
 }
 
-/** Whether an address is this machine, or what only its operators may reach: loopback, its own addresses, metadata services. */
+/** Whether an address is this machine, or one that only its operators may reach: loopback, its own addresses, metadata services. */
 export function isThisMachine(address: string): boolean {
-  // Compared in one spelling: ::ffff:7f00:1 and 0:0:0:0:0:0:0:1 lead here as well.
+  // Compared in canonical form: ::ffff:7f00:1 and 0:0:0:0:0:0:0:1 are loopback as well.
   const plain = plainAddress(address.replace(/%.*$/, ''))
   if (plain === null || isMetadataService(plain)) return true
   return /^(127|0)\.|^169\.254\.|^fe[89ab]/.test(plain) || hereOrNowhere.has(plain) || ownAddresses().has(plain)
@@ -25,7 +25,7 @@ const ownAddresses = (): ReadonlySet<string | null> =>
     ),
   )
 
-/** Judges the name alone, without asking a name server. */
+/** Checks the name alone, without a DNS query. */
 export const isThisMachineByName = (host: string): boolean => {
   const address = literalAddress(host)
   if (address !== null) return isThisMachine(address)

@@ -4,8 +4,8 @@ import { lookup, Resolver } from 'node:dns/promises'
 export type Resolve = (name: string, abort: AbortSignal) => Promise<readonly string[]>
 
 /**
- * Asks the name servers alone. The system's own lookup holds one of four worker threads for as long as a name server
- * keeps silent, so a few slow names given by users would stop the file system for everyone.
+ * Queries name servers directly. The system's own lookup blocks one of four worker threads until the server answers, so a few slow
+ * names from users would block file system access for all.
  */
 export function publicNames(servers?: readonly string[]): Resolve {
   return async (name, abort) => {

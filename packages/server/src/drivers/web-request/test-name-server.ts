@@ -1,9 +1,9 @@
 import { createSocket } from 'node:dgram'
 
-/** A real DNS server on loopback whose A records the test decides at every question. For tests only. */
+/** A real DNS server on loopback whose A records the test sets per query. For tests only. */
 export interface NameServer extends AsyncDisposable {
   readonly address: string
-  /** Names asked for, A questions alone. */
+  /** Queried names, A queries only. */
   readonly asked: string[]
 }
 

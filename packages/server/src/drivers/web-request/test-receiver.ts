@@ -8,11 +8,11 @@ export interface Received {
   path: string
   headers: IncomingHttpHeaders
   body: string
-  /** The name asked for in the TLS handshake. */
+  /** The server name in the TLS handshake. */
   servername: string | undefined
 }
 
-/** A real HTTP receiver on loopback that remembers what it got. For tests only. */
+/** A real HTTP receiver on loopback that records its requests. For tests only. */
 export interface Receiver extends AsyncDisposable {
   readonly port: number
   readonly url: string

@@ -1,7 +1,10 @@
 import type { Log } from '../../platform/log.ts'
 import { type MethodNames, wrapMethods } from './wrap-methods.ts'
 
-/** The same driver; each call of the named methods leaves a line with what it took, and with why it failed. Arguments may hold secrets and are never said. */
+/**
+ * Wraps a driver: each call of the named methods logs its duration, and its error if it failed. Arguments may contain secrets and
+ * are never logged.
+ */
 export function withCallLog<Driver extends object>(
   driver: Driver,
   { title, log, methods }: { title: string; log: Log; methods: readonly MethodNames<Driver>[] },

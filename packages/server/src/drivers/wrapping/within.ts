@@ -4,7 +4,10 @@ interface Within {
   late(): Error
 }
 
-/** Settles in time also where the work does not; what is late is aborted with the same reason. The caller's own abort ends it at once. */
+/**
+ * Settles within the time limit even if the work does not; late work is aborted with the same reason. The caller's own abort ends
+ * it at once.
+ */
 export async function within<Result>(
   { ms, abort, late }: Within,
   work: (signal: AbortSignal) => Promise<Result>,

@@ -1,10 +1,10 @@
 type Method = (...args: never[]) => unknown
 export type MethodNames<Driver> = { [Key in keyof Driver]: Driver[Key] extends Method ? Key : never }[keyof Driver]
 
-/** Stands in for a call: gets the driver's own method, bound, and what the caller gave. */
+/** Replaces a call: gets the driver's own method, bound, and the arguments. */
 export type Wrapper = (call: (...args: unknown[]) => unknown, args: unknown[], method: string) => unknown
 
-/** The same driver, of the same class, with the named methods wrapped and everything else as it is. */
+/** Returns the driver, of the same class, with the named methods wrapped. */
 export function wrapMethods<Driver extends object>(
   driver: Driver,
   names: readonly MethodNames<Driver>[],

@@ -12,7 +12,7 @@ interface LeftBehindDeps {
   registries: Pick<ReturnType<typeof createRegistries>, 'hostsOf'>
 }
 
-/** Parts of a project that stay on this instance when it moves: each is bound to the instance or is made anew there. */
+/** Parts of a project that stay on this instance when it moves: each is bound to the instance, or created again on the other. */
 export async function leftBehind(
   projectId: string,
   { database: { db }, backups, registries }: LeftBehindDeps,

@@ -1,4 +1,4 @@
-/** Said to the operator as it is. */
+/** The message is shown to the operator. */
 export class InstanceBackupRefused extends Error {
   override readonly name = 'InstanceBackupRefused'
 }

@@ -1,6 +1,6 @@
 import { allSettings } from './settings.ts'
 
-/** Lines about variables that look like settings and are none, each with the setting that it is nearest to. */
+/** Warnings about variables that look like settings but are unknown, each with the most similar setting. */
 export function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
   const known = allSettings.map(({ variable }) => variable)
   return Object.keys(env)

@@ -11,9 +11,8 @@ import type { Log } from '../../platform/log.ts'
 import type { Drivers } from './drivers.ts'
 
 /**
- * How long each outside call may take, in one place; what spans several calls has its deadline where that work is. Mail, web
- * requests, probes and git take their limit as an argument, name servers have it in their settings, and an order of a
- * certificate has that of its job.
+ * Time limits of all driver calls. Work that spans several calls has its own deadline. Mail, web requests, probes and git take
+ * their limit as an argument, name servers have it in their settings, and a certificate order uses that of its job.
  */
 export const limitDrivers = (drivers: Drivers, log: Log): Drivers => ({
   ...drivers,
@@ -72,7 +71,7 @@ const limitStores = (stores: ArchiveStores): ArchiveStores =>
     late: (words) => new StoreFailure('timeout', words),
   })
 
-/** A server that takes the connection and says nothing is away like one that refuses it. */
+/** A server that accepts the connection but does not answer counts as unreachable. */
 export const limitReader = (reader: ServerReader): ServerReader =>
   withTimeLimits(reader, {
     title: 'The server',

@@ -56,7 +56,7 @@ export async function createDrivers(config: Config, version: string, logger: Log
   }
 }
 
-/** The bundle holds the edge beside the server; from sources it is run as it is. Another build of it takes over. */
+/** The edge program: in a bundle it is next to the server; from source it runs directly. An edge of another build is replaced. */
 function edgeProgram(version: string): { entry?: string; buildId: string } {
   const entry = fileURLToPath(new URL('../edge.js', import.meta.url))
   if (!existsSync(entry)) return { buildId: version }

@@ -10,7 +10,7 @@ import { findMembership, findUserByEmail } from './store.ts'
 export const deleteGrants = (db: Db, projectId: string): Promise<unknown> =>
   db.deleteFrom('grants').where('projectId', '=', projectId).execute()
 
-/** A grant as it travels with a project: people have other ids on another instance. */
+/** A grant of a project that moves, by e-mail address: users have other ids on another instance. */
 export interface TravellingGrant {
   email: string
   level: Level

@@ -35,7 +35,7 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
   return {
     login: async ({ body }, context) => start(await signIn({ ...body, device: deviceOf(context) }, deps), context),
     logout: async (_, context) => {
-      // A project's page is of the same site as the dashboard where their domains are: it would sign people out.
+      // A project's page may be same-site with the dashboard: it must not be able to sign users out.
       if (context.isFromElsewhere)
         fail('forbidden', { words: 'Only the dashboard itself signs out: the Origin header names another site' })
       const cookie = sessionCookie.read(context.headers.cookie as string | undefined, context.secure)

@@ -14,7 +14,7 @@ const invitationMailKind = sharedKind<InvitationMail>('access.invitation-mail')
 
 const hour = 3_600_000
 const day = 24 * hour
-/** Keeps a caller from filling a stranger's mailbox. */
+/** Limit that keeps a caller from flooding another person's mailbox. */
 const mostOfMailbox = { count: 5, withinMs: hour }
 const mostOfOrganization = { count: 100, withinMs: day }
 
@@ -70,7 +70,7 @@ export const invitationMailJob = (deps: AccessDeps) =>
       const row = await db.selectFrom('invitations').selectAll().where('id', '=', invitationId).executeTakeFirst()
       if (!row || !deps.mailer) return
       const inviter = row.invitedBy ? await findUser(db, row.invitedBy) : undefined
-      // Not the organisation's name: its owner would write a line of a mail to a stranger.
+      // Without the organisation's name: its owner could put arbitrary text into a mail to a stranger.
       const lines = [
         `${inviter?.email ?? 'A user'} invites you to join an organisation. The link works once, for a week, for this address alone:`,
       ]

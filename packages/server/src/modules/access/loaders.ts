@@ -2,7 +2,7 @@ import type { Loaders } from '../../http/handler.ts'
 import type { AccessDeps } from './deps.ts'
 import { findMembership, findOrganization } from './store.ts'
 
-/** How the guard finds what the access routes name. */
+/** Loaders of the objects in access routes. */
 export const accessLoaders = ({
   database: { db },
 }: AccessDeps): Pick<Loaders, 'token' | 'organization' | 'member' | 'invitation'> => ({
@@ -14,7 +14,7 @@ export const accessLoaders = ({
       .where('userId', '=', userId)
       .where('organizationId', '=', organizationId)
       .executeTakeFirst(),
-  // Only the active one: another of the caller's organisations is asked for with X-Organization-Id.
+  // Only the active organisation: another one is selected with X-Organization-Id.
   organization: ({ id }, { organizationId }) => (id === organizationId ? findOrganization(db, organizationId) : undefined),
   member: ({ userId }, { organizationId }) => findMembership(db, userId!, organizationId),
   invitation: ({ id }, { organizationId }) =>

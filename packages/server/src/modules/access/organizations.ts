@@ -4,13 +4,13 @@ import { fail } from '../../platform/failure.ts'
 import type { AccessDeps } from './deps.ts'
 import { findSetupOrganization } from './setup-organization.ts'
 
-/** Members whose default it was keep their other organisations: the first that they joined is the next default. */
+/** Deletes an organisation. Members who had it as default get the first other one they joined. */
 export async function deleteOrganization({ id }: OrganizationRow, { database }: AccessDeps): Promise<void> {
   if ((await findSetupOrganization.first(database.db, {}))?.id === id)
     fail('conflict', { words: 'Its owners and admins run this instance, so it stays' })
   try {
     await database.transaction(async ({ db }) => {
-      // First, so that a person who joins at this moment has joined before it or does not join at all.
+      // First, so that a concurrent join either commits before this or fails.
       await db.deleteFrom('organizations').where('id', '=', id).execute()
       await db.updateTable('users').set({ defaultOrganizationId: null }).where('defaultOrganizationId', '=', id).execute()
     })

@@ -23,5 +23,5 @@ function cookie(name: string, seconds: number) {
 
 export const sessionCookie = cookie('berth_session', sessionSeconds)
 
-/** Outlives the session: it only says that this browser has signed in as this person before. */
+/** Outlives the session: it only shows that this browser has signed in as this user before. */
 export const deviceCookie = cookie('berth_device', deviceSeconds)

@@ -3,17 +3,17 @@ import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { updateDeployment } from './store.ts'
 
-/** News of one deployment for those who look on: something of its row changed. */
+/** Signal topic of a deployment: its row changed. */
 export const deploymentTopic = (deploymentId: string) => `deployment:${deploymentId}`
 
 export interface DeploymentLog {
-  /** A line of what runs, or of ours. The project's secrets are scrubbed before it is kept. */
+  /** Writes a log line. The project's secrets are scrubbed first. */
   line(message: string, stream?: 'stdout' | 'stderr' | 'system'): void
-  /** Marks a step; the row and those who look on know at once. */
+  /** Marks a step in the row and notifies open streams. */
   step(name: string, status: DeploymentStep['status']): Promise<void>
-  /** All steps with this one done, to be written together with what it did; `step` then tells those who look on. */
+  /** The steps with this one done, to be written in the same transaction as its result; `step` then notifies open streams. */
   stepsWithDone(name: string): string
-  /** Not done in this run; a step that an earlier run has done keeps its times. */
+  /** Marks a step as skipped in this run; one that an earlier run completed keeps its times. */
   skipped(name: string): Promise<void>
   /** The last lines, for the error. */
   tail(count: number): string[]

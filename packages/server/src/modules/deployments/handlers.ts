@@ -50,7 +50,7 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
       if (options.uploadSessionId) await deps.projects.fetchUpload(options.uploadSessionId, context.project.organizationId)
       context.audit({ objectKind: 'deployment', made: 'dep' })
       const row = await requestDeployment(projectId, { ...options, trigger: 'manual', createdBy: context.caller.userId }, deps)
-      // The same request came before: nothing was written.
+      // The same request was made before: nothing was written.
       context.audit({ objectId: row.id })
       return started(row)
     },

@@ -1,7 +1,7 @@
 import { GitHostError } from '../../drivers/git-host/git-host-error.ts'
 import { Failure } from '../../platform/failure.ts'
 
-/** A trouble of the host as an answer of ours; anything else stays what it is. */
+/** Converts a git host error to an API failure; other errors are returned unchanged. */
 export function explained(error: unknown): unknown {
   if (!(error instanceof GitHostError)) return error
   const { trouble, message, resetAt } = error

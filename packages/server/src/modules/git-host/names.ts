@@ -6,7 +6,7 @@ const formOf = (schema: object) => schema as { pattern: string; maxLength: numbe
 const fits = (schema: object, text: string) =>
   text.length <= formOf(schema).maxLength && new RegExp(formOf(schema).pattern, 'u').test(text)
 
-/** Names of the path: a host's own address is built with them, so nothing in them may lead elsewhere. */
+/** Validates names from the path: they become part of a URL at the host and must not change its target. */
 export function checkedName({ owner, repo }: { owner: string; repo: string }): RepositoryName {
   checkedOwner(owner, 'owner')
   if (!fits(GitName, repo) || repo.endsWith('.git')) refuse('repo', 'is not the name of a repository')

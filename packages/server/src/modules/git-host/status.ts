@@ -15,7 +15,7 @@ export const sourcesOf = (rows: readonly GitConnectionRow[]): GitHostSources => 
   return { app: has('app'), oauth: has('oauth'), cli: has('cli') }
 }
 
-/** `error`: connected once, but nothing of it is taken by the host any more. */
+/** `error`: connected before, but the host accepts none of the connections any more. */
 export const stateOf = (rows: readonly GitConnectionRow[]): GitHostStatus['state'] =>
   rows.length === 0 ? 'disconnected' : rows.some(({ trouble }) => trouble === null) ? 'connected' : 'error'
 
@@ -65,7 +65,7 @@ function withoutState(link: string): string | null {
   return url?.href ?? null
 }
 
-/** Never fails because the host is away: then it is in error, with the accounts that are known. */
+/** Never fails when the host is unreachable: the state is then `error`, with the known accounts. */
 export async function showHome(caller: Caller, provider: GitHostProvider | undefined, deps: GitHostDeps): Promise<GitHostHome> {
   const rows = ofProvider(await listConnections(deps.database.db, caller.organizationId), provider)
   const common = { state: stateOf(rows), accounts: accountsOf(rows) }

@@ -86,7 +86,7 @@ export const insertChannel = (db: Db, row: Insertable<NotificationChannelsTable>
 export const updateChannel = (db: Db, id: string, changes: Updateable<NotificationChannelsTable>): Promise<ChannelRow> =>
   db.updateTable('notificationChannels').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
 
-/** Only while the config is still the one that was tested. */
+/** Marks a channel as verified if its config is still the tested one. */
 export const markVerified = (db: Db, { id, configRevision }: ChannelRow, now: number): Promise<ChannelRow | undefined> =>
   db
     .updateTable('notificationChannels')
@@ -122,7 +122,7 @@ export function putSubscription(
     .onConflict((conflict) =>
       conflict.columns(['organizationId', 'channelId', 'category']).doUpdateSet(({ eb, ref }) => ({
         enabled,
-        // Sent again as it is, it changes nothing, not even its time.
+        // An unchanged subscription keeps its time.
         updatedAt: eb
           .case()
           .when('notificationSubscriptions.enabled', '=', Number(enabled) as 0 | 1)

@@ -1,4 +1,4 @@
-/** The words of a command line by shell quoting, as Compose splits it: nothing is expanded. `null`: a quote stays open. */
+/** Splits a command line by shell quoting, as Compose does, without expansion. `null`: an unterminated quote. */
 export function splitWords(line: string): string[] | null {
   const words: string[] = []
   let word: string | null = null
@@ -11,7 +11,7 @@ export function splitWords(line: string): string[] | null {
     } else if (char === '\\') {
       const next = line[++at]
       if (next === undefined) return null
-      // Inside double quotes a backslash escapes only what would end or change them.
+      // Inside double quotes a backslash escapes only special characters.
       word = (word ?? '') + (quote && !'"\\$`\n'.includes(next) ? `\\${next}` : next === '\n' ? '' : next)
     } else if (char === '"') {
       quote = quote ? null : '"'

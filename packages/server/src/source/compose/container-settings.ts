@@ -7,7 +7,7 @@ type Refuse = (field: string, message: string) => void
 
 const is = (pattern: Pattern) => (value: string) => new RegExp(containerPatterns[pattern]).test(value)
 
-/** How the container itself is set up, where the file says more than an image does; nothing where it does not. */
+/** Container settings of the file beyond those of an image; empty without any. */
 export function containerOf(
   service: ComposeService,
   internal: ReadonlySet<string>,

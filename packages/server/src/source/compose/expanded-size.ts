@@ -9,8 +9,8 @@ export interface ExpandedLimits {
 const words = 'it is too large or too deep once its aliases are followed'
 
 /**
- * Throws when a document is too large once each alias stands for what it names. To be asked before anything follows them:
- * a file of some kilobytes can say thousands of times "all of the above".
+ * Throws when a document is too large after expanding its aliases. Call before anything follows them: a file of a few kilobytes
+ * can expand to billions of nodes.
  */
 export function expandedSize(contents: unknown, limits: ExpandedLimits): void {
   const sizes = new Map<string, number>()

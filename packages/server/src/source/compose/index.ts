@@ -1,4 +1,4 @@
-/** Compose files as a model: what is supported is read, and the rest is refused. */
+/** A model of Compose files: supported settings are read, the rest is refused. */
 export { splitWords } from './command-words.ts'
 export { readEnvFile } from './env-file.ts'
 export { findLinksOutside } from './links-outside.ts'

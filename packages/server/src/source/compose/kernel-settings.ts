@@ -3,7 +3,7 @@ import type { ComposeService } from './model.ts'
 import { type Place, refuse, within } from './place.ts'
 import { isMapping, pairsAt, textAt, textsAt } from './values.ts'
 
-/** `extra_hosts`, `ulimits` and `sysctls`: what a container may say about its own names and its own kernel settings. */
+/** `extra_hosts`, `ulimits` and `sysctls`: host names and kernel settings of a container. */
 
 const hostName = new RegExp(containerPatterns.hostOfAddress)
 const address = new RegExp(containerPatterns.address)

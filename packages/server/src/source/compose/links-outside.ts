@@ -3,8 +3,8 @@ import { dirname, join, relative } from 'node:path'
 import type { ComposeService, Problem } from './model.ts'
 
 /**
- * The refusals that only the disk can tell: a path of the file that is inside the project by its name and outside by a
- * link. To be asked right before the paths are used, since a link can appear at any time.
+ * Finds paths that leave the project through a symlink, which only the disk shows. Call right before the paths are used, since a
+ * symlink can appear at any time.
  */
 export async function findLinksOutside(services: readonly ComposeService[], folder: string): Promise<Problem[]> {
   const root = await realpath(folder)
@@ -32,7 +32,7 @@ function pathsOf(service: ComposeService): { path: string; field: string }[] {
   ]
 }
 
-/** Where a path leads, or would lead once its missing end is made. A link to nothing counts as outside. */
+/** The real path, or what it would be once the missing part is created. A dangling symlink counts as outside. */
 async function realpathOfExisting(path: string): Promise<string> {
   try {
     return await realpath(path)

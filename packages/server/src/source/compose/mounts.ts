@@ -21,7 +21,7 @@ export function readMounts(value: unknown, place: Place, service?: ComposeServic
   })
 }
 
-/** The machine's time zone, which tells nothing else about it. */
+/** Files for the machine's time zone, which reveal nothing else about it. */
 const timeFiles = ['/etc/localtime', '/etc/timezone']
 
 function timeFileIn(item: unknown): string | null {
@@ -59,7 +59,7 @@ const modes = ['ro', 'rw', 'z', 'Z', 'cached', 'delegated', 'consistent']
 function shortMount(value: unknown, place: Place): ComposeMount | null {
   const text = textAt(value, place)
   if (text === null) return null
-  // A drive letter's colon separates nothing.
+  // The colon of a Windows drive letter is not a separator.
   const drive = /^[a-zA-Z]:[\\/]/.test(text) ? text.slice(0, 2) : ''
   const parts = text.slice(drive.length).split(':')
   if (parts.length > 3) {

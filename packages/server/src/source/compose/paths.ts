@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { type Place, refuse } from './place.ts'
 
-/** The path from the project's root, or `null` with a refusal when it leaves the project. `what` opens the sentence. */
+/** The path from the project's root, or `null` with a refusal when it leaves the project. `what` starts the message. */
 export function projectPath(path: string, what: string, place: Place): string | null {
   const inside = insideProject(path, place)
   if (inside === null) refuse(place, `${what} "${path}" lies outside the project`)

@@ -54,7 +54,7 @@ function pair(hostIp: string, publishedText: string, targetText: string, place: 
     return []
   }
   if (published.length > 1 && published.length !== targets.length) {
-    // Compose takes any free port of a longer range; a fixed one can be told to the user.
+    // Compose takes any free port of a longer range; a fixed one can be shown to the user.
     if (targets.length > 1) refuse(place, 'the two port ranges differ in length')
     else warn(place, `only the first port of "${publishedText}" is used`)
   }

@@ -10,23 +10,23 @@ import { readNetworks, readVolumes } from './shared-parts.ts'
 import { fieldsAt, isMapping, refuseOthers, textAt, textsAt } from './values.ts'
 
 export interface ReadComposeOptions {
-  /** The project's root, absolute: nothing in the file may lead out of it. */
+  /** The project's root, absolute: no path in the file may leave it. */
   folder: string
-  /** The folder that holds the file, relative to the root; the file's paths count from there. */
+  /** Folder of the file, relative to the root; the file's paths are relative to it. */
   directory?: string
   env?: Readonly<Record<string, string>>
 }
 
 /**
- * Reads a Compose file through an allow-list. It looks at no disk: links in the project's folder are for
- * `findLinksOutside`. It never throws; a file that cannot be read is one refusal.
+ * Reads a Compose file through an allow-list. It reads no disk: symlinks are checked by `findLinksOutside`. It never throws; an
+ * unreadable file is one refusal.
  */
 export function readCompose(text: string, options: ReadComposeOptions): ComposeFile {
   const root: Place = { path: '', reading: startReading(options) }
   return readValues(parseFile(text, root) ?? { services: {} }, root)
 }
 
-/** The same of a file whose text was read, and whose variables were filled in, before. */
+/** Reads a parsed file whose variables are already interpolated. */
 export function readValues(file: Record<string, unknown>, root: Place): ComposeFile {
   const { reading } = root
   const { missing, warnings, refused } = reading

@@ -11,7 +11,7 @@ export const internalNetworks = ({ networks }: ComposeFile): ReadonlySet<string>
 /** Where services of `network_mode: bridge` meet, apart from the project's other networks. */
 const bridge = 'bridge.'
 
-/** The networks that a service joins. Null: the project's default one, and nothing more to say about it. */
+/** The networks that a service joins. Null: only the default one, without settings. */
 export function networksOf(
   { networks, networkMode }: ComposeService,
   internal: ReadonlySet<string>,

@@ -33,7 +33,7 @@ function readVolume(name: string, value: unknown, place: Place): ComposeVolume {
   return { name, hostName, external, labels: readLabels(fields.labels, within(place, 'labels')) }
 }
 
-/** The local driver hands these to mount(2) on the host: a bind, a disk and a network share all look the same there. */
+/** The local driver passes these to mount(2) on the host, where binds, disks and network shares look the same. */
 function judgeDriverOptions(value: unknown, place: Place): void {
   const options = Object.fromEntries(pairsAt(value, place))
   if (Object.keys(options).length === 0) return

@@ -1,6 +1,6 @@
 import { quoted } from './commands.ts'
 
-/** Watchers and development servers, by what their command begins with: not what a project is to be served by. */
+/** Watchers and development servers, by the start of their command; a project must not be served by them. */
 const developmentServer = new RegExp(
   `^(?:npx |cross-env |\\w{1,60}=\\S{0,200} )*(?:${[
     'vite(?: (?:dev|serve|preview|--).*)?$',
@@ -66,8 +66,8 @@ const developmentServer = new RegExp(
 export const isDevelopmentServer = (command: string): boolean => developmentServer.test(command)
 
 /**
- * `nodemon server.js` watches a program that Node itself can run: the program, or `null`. What begins with a dash is an option and
- * no value of the one before: each word is read in one way, so a long line takes no time.
+ * The program that a watcher runs, if Node can run it directly (`nodemon server.js`), else `null`. A word that starts with a dash
+ * is an option, never a value: each word has one reading, so the match takes linear time.
  */
 export function watchedProgram(command: string): string | null {
   const found =

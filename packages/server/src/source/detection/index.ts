@@ -1,4 +1,4 @@
-/** Detection: from a folder, how to build and run what is in it, and which file said so. */
+/** Detection: how to build and run a folder, with the evidence for it. */
 export { cleanName, type DetectOptions, detectFolder } from './detect-folder.ts'
 export type { DetectedApp, Detection, Evidence } from './detection.ts'
 export { knownFrameworks, knownPackageManagers } from './known-names.ts'

@@ -22,7 +22,7 @@ async function findWorkspaceApps(folder: Folder, stacks: readonly Stack[]): Prom
   return [...packages, ...others].sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** The folders of a workspace's packages; `null` when the folder is none. */
+/** Folders of a workspace's packages; `null` when the folder is not a workspace. */
 export const workspacePackages = (folder: Folder): Promise<string[] | null> =>
   folder.once('packages', () => findWorkspacePackages(folder))
 
@@ -40,7 +40,7 @@ async function findWorkspacePackages(folder: Folder): Promise<string[] | null> {
   return [...paths].sort().slice(0, maxPackages)
 }
 
-/** Apps in the folders of a project whose root says nothing: `backend` and `frontend`. */
+/** Apps in the subfolders of a project whose root has no signs, such as `backend` and `frontend`. */
 export async function subfolderApps(folder: Folder, stacks: readonly Stack[]): Promise<DetectedApp[]> {
   const near = await appsAt(folder, folder.findFolders('*').slice(0, maxPackages), stacks)
   if (near.length > 0) return near
@@ -97,7 +97,7 @@ function listBelow(yaml: string, key: string): string[] {
   return items
 }
 
-/** Nx tells by the executor of the build what an app is made with. */
+/** Frameworks by the executor of an Nx build. */
 const executors: readonly [RegExp, string][] = [
   [/next/, 'nextjs'],
   [/nuxt/, 'nuxt'],

@@ -2,7 +2,7 @@ import { quoted } from './commands.ts'
 import type { Evidence } from './detection.ts'
 import type { App } from './stack.ts'
 
-/** How the project's own package manager installs, and how a program is run with what it installed. */
+/** Commands of the project's package manager to install, and to run a program with the installed packages. */
 export interface PythonTools {
   manager: 'uv' | 'poetry' | 'pipenv' | 'pdm' | 'pip'
   install: string | null

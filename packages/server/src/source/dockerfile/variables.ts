@@ -3,7 +3,7 @@ import { substitute } from './substitute.ts'
 /** Longer than any that is of use in a port or the name of an image. */
 const maxLength = 1000
 
-/** Sets what an ARG or ENV says: `NAME=value NAME2="value"` or the older `NAME value`. `given` wins over what is written. */
+/** Applies an ARG or ENV: `NAME=value NAME2="value"` or the older `NAME value`. `given` takes precedence. */
 export function setVariables(rest: string, values: Map<string, string>, given: Readonly<Record<string, string>> = {}): void {
   const pairs = [...rest.matchAll(/(?:^|\s)(\w+)=(?:"([^"]*)"|'([^']*)'|(\S*))/g)]
   for (const [, name, double, single, bare] of pairs) set(name!, double ?? single ?? bare ?? '', values, given)

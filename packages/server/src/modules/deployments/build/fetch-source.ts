@@ -43,7 +43,7 @@ async function checkOut(source: Extract<DeployedSource, { kind: 'git' }>, into: 
           abort,
           onProgress: (line) => log.line(line),
           ...(source.ref ? { ref: source.ref } : {}),
-          // What a stranger names is asked as it is: our credential would open it for them.
+          // A fork may name any submodule: fetch it without our credential, which could open a private repository for its author.
           ...(source.fromFork
             ? {}
             : { credentialFor: async (url) => (await deps.projects.remoteOf(project, url, abort)).credential }),
@@ -61,7 +61,7 @@ async function checkOut(source: Extract<DeployedSource, { kind: 'git' }>, into: 
   }
 }
 
-/** The host's report has told some already; else the repository is asked, and not knowing is no failure. */
+/** Commit message and author: from the git host's event if known, else from the repository. A failure is ignored. */
 async function factsOf(
   commit: string,
   remote: GitRemote,
@@ -75,7 +75,7 @@ async function factsOf(
   return { commitMessage: about?.message ?? null, commitAuthor: about?.author ?? null }
 }
 
-/** A copy, so that what is edited during the build does not end up half in it. What may be read is asked again, here. */
+/** Copies a local folder, so that edits during the build have no effect. Read permission is checked again here. */
 async function copyLocal(path: string, into: string, { log, abort, deps }: Deploying): Promise<void> {
   log.line(`Copying ${path}`)
   const { projectRoots: roots, dataDir } = deps.settings

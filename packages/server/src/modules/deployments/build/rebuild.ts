@@ -18,8 +18,8 @@ interface Rebuilding {
 }
 
 /**
- * Runs `start`; where what was built does not exist any more, builds it again from the sources of its time and runs it once more.
- * The plan of the deployment stays, and the row names the new artifacts.
+ * Runs `start`. If the artifact no longer exists, rebuilds it from the deployment's source and runs `start` again. The plan stays;
+ * the row gets the new artifacts.
  */
 export async function startOrRebuild<T>(deployment: DeploymentRow, start: () => Promise<T>, parts: Rebuilding): Promise<T> {
   try {
@@ -58,7 +58,7 @@ async function rebuild(deployment: DeploymentRow, reason: string, { deps, abort,
   }
 }
 
-/** A branch may have moved on since: the commit that was deployed is what is built. */
+/** The deployed commit, because the branch may have moved on. */
 function exactSource({ source, commitSha }: DeploymentRow): DeployedSource {
   const parsed = JSON.parse(source) as DeployedSource
   return parsed.kind === 'git' && commitSha !== null ? { ...parsed, commit: commitSha } : parsed

@@ -31,7 +31,7 @@ async function showPlace(serverId: string | null, deps: DeploymentsDeps): Promis
   }
 }
 
-/** Removes what no deployment can be started from any more, what is left of projects that are gone, and the build cache. */
+/** Removes artifacts that no deployment can start from, leftovers of deleted projects, and the build cache. */
 export async function cleanUpStorage(deps: DeploymentsDeps): Promise<StorageCleanUp> {
   const before = await showStorage(deps)
   const abort = AbortSignal.timeout(cleanUpMs)

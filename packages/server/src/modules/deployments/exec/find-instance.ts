@@ -14,7 +14,7 @@ export interface Place {
   env: Record<string, string>
 }
 
-/** The instance of what is live that a program is run in: the service that is named, else the one that requests go to. */
+/** The live instance to run a program in: the named service, else the exposed one. */
 export async function findInstance(
   { projectId, environment, service }: { projectId: string; environment: string; service: string | undefined },
   deps: DeploymentsDeps,

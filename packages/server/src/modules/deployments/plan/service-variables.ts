@@ -4,8 +4,9 @@ import { mark } from './variable-mark.ts'
 const reference = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/
 
 /**
- * A service whose variable is `${NAME}` gets the project's variable NAME there, and what is named so by one service reaches
- * no other: two services may have a PASSWORD of their own. The plan holds marks in the place of the values.
+ * Resolves project variables in services. A service with `${NAME}` gets the project's variable NAME there; a variable that one
+ * service references is passed to no other, so two services may each have a PASSWORD. The plan contains placeholders for the
+ * values.
  */
 export function withVariables(
   services: readonly Service[],

@@ -9,7 +9,7 @@ import { stopInstances } from '../run/run-units.ts'
 import { listInstances } from '../store.ts'
 import { startByItself, turnOf, wakeKind } from './power.ts'
 
-/** Puts to sleep what may sleep and had no request for the idle time. */
+/** Puts idle environments to sleep, if their project allows it. */
 export async function putIdleToSleep(deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   if (deps.settings.sleepAfterSeconds === 0) return
   const live = (await listLive(deps.database.db)).filter(({ state }) => state === 'live')
@@ -40,7 +40,7 @@ const putToSleep = (live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: Abor
 async function sleepInTurn(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { projectId, deploymentId } = live
   const project = await findAnyProject(deps.database.db, projectId)
-  // It may have been told never to sleep while this waited for its turn.
+  // Sleeping may have been disabled while this waited for the lock.
   if (!deploymentId || !project || !maySleep(project)) return
   const changes = { changedAt: nowOf(deps) }
   if (!(await transitionLive(deps.database.db, live, { to: 'sleeping', from: ['live'], deploymentId, changes }))) return
@@ -75,7 +75,7 @@ const happenings = {
   'project.recovered': 'is healthy again',
 }
 
-/** Told with the transaction that makes it so. */
+/** Announces a health change within the transaction that records it. */
 export async function announceHealth(
   { db, announce }: Bound,
   category: keyof typeof happenings,

@@ -7,8 +7,8 @@ import { transitionDeployment } from '../store.ts'
 import { deployKind, groupOf, jobKey } from './request-deployment.ts'
 
 /**
- * Works in every state before `live` and touches this deployment alone. The row says cancelled from here on, so a late
- * success cannot overwrite it; the job, aborted or run once more, takes away what was begun.
+ * Cancels a deployment in any state before `live`; other deployments are not affected. The row is cancelled at once, so a late
+ * success cannot overwrite it; the job, aborted or run again, cleans up.
  */
 export async function cancelDeployment(
   deployment: DeploymentRow,

@@ -20,7 +20,7 @@ export const checkImagesSchedule: Schedule<unknown> = { key: kind, job: { kind }
 const atOnce = 4
 const projectsAtMost = 500
 
-/** Deploys projects of an image whose tag stands for another digest than the one that is live. */
+/** Deploys image projects whose tag points to another digest than the live one. */
 export const checkImagesJob = (deps: DeploymentsDeps) =>
   job<Record<string, never>, unknown>(kind, {
     deadlineMs: 10 * 60_000,
@@ -53,7 +53,7 @@ interface Due {
   check: ImageCheckRow
 }
 
-/** Projects whose time has come, each with its next time set. A project that is new here comes within one interval. */
+/** Projects whose check is due, each with its next time set. A new project is checked within one interval. */
 async function takeDue(projects: readonly ImageProject[], deps: DeploymentsDeps): Promise<Due[]> {
   if (projects.length === 0) return []
   const { db } = deps.database
@@ -64,7 +64,7 @@ async function takeDue(projects: readonly ImageProject[], deps: DeploymentsDeps)
   const due: Due[] = []
   for (const project of projects) {
     const check = known.get(project.id)
-    // Spread over time, so that many projects do not ask a registry at once.
+    // Spread over time, so that many projects do not query a registry at once.
     if (!check) changed.push({ projectId: project.id, nextAt: now + Math.round(Math.random() * intervalMs), digest: null })
     // A time beyond the longest interval was set while the clock was ahead.
     else if ((check.nextAt <= now || check.nextAt > now + 2 * intervalMs) && due.length < projectsAtMost) {
@@ -97,7 +97,7 @@ async function liveDigests(db: Db, due: readonly Due[]): Promise<ReadonlyMap<str
 /** Projects of one organisation with the same image are one question. */
 const keyOf = ({ organizationId, image }: ImageProject) => `${organizationId} ${image}`
 
-/** A registry that does not answer is not asked again in the same round. */
+/** Queries the registries; one that does not answer is skipped for the rest of the round. */
 async function askRegistries(
   due: readonly Due[],
   logins: ReadonlyMap<string, readonly RegistryLogin[]>,

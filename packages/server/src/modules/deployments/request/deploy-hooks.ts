@@ -67,7 +67,7 @@ export const hooksOf = (db: Db, projectId: string): Promise<DeployHookRow[]> =>
 
 export const deleteHook = (db: Db, id: string) => db.deleteFrom('deployHooks').where('id', '=', id).execute()
 
-/** Deploys what the hook with this token is for, as a push would. Every failure is a 404 for the caller. */
+/** Deploys the target of the hook with this token, like a push. Every failure is a 404 for the caller. */
 export async function deployByHook(token: string, deps: DeploymentsDeps): Promise<string> {
   const { db } = deps.database
   const hook = await db.selectFrom('deployHooks').selectAll().where('tokenHash', '=', hashToken(token)).executeTakeFirst()

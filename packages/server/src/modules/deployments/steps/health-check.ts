@@ -8,7 +8,7 @@ import type { DeployStep } from '../step.ts'
 import { listInstances } from '../store.ts'
 import { takeOverPort } from './take-over-port.ts'
 
-/** `live` means healthy: nothing is switched to before it answers. */
+/** Waits until the new version is healthy: traffic is switched only after that. */
 export const healthCheck: DeployStep = {
   name: 'health',
   onServer: true,

@@ -10,9 +10,9 @@ const lookMs = 1_000
 const longestCuts = 5
 
 /**
- * Runs a step of a deployment. One that works on a server, or with the Docker engine of this machine, waits while that is away,
- * and is run again when the connection was lost meanwhile: whatever it says of its failure, it knows only half of what happened.
- * A server or an engine that stays away for the whole waiting time ends the deployment, in words.
+ * Runs a step of a deployment. A step that uses a server, or this machine's Docker engine, waits while it is unreachable, and is
+ * repeated if the connection was lost meanwhile, because its own error is then incomplete. If it stays unreachable for the whole
+ * waiting time, the deployment fails with a message.
  */
 export async function runStep(step: DeployStep, deploying: Deploying): Promise<void> {
   const { deployment, deps, abort, log } = deploying

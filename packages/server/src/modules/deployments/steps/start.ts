@@ -8,7 +8,7 @@ import { saveData, saveDeadlineMs } from './save-data.ts'
 
 const startDeadlineMs = 10 * 60_000
 
-/** Starts the new version beside the old one, which goes on serving. */
+/** Starts the new version beside the old one, which keeps serving. */
 export const start: DeployStep = {
   name: 'start',
   onServer: true,
@@ -23,7 +23,10 @@ export const start: DeployStep = {
   },
 }
 
-/** Root inside a container is kept in by less than any other user; a volume may be elsewhere. Logged, and kept with the deployment. */
+/**
+ * Warns about containers that run as root, which are less isolated, and about volumes that are not mounted (plain processes
+ * without a sandbox). Logged, and stored with the deployment.
+ */
 async function warnAbout(rows: readonly InstanceRow[], { deployment, log, deps }: Deploying): Promise<void> {
   const instances = await Promise.all(rows.map((row) => deps.runtimes.for(row.serverId).inspect(row.id)))
   const names = instances.flatMap((instance) => (instance?.runsAsRoot ? [instance.service || 'The app'] : []))

@@ -5,16 +5,13 @@ import { type ImportedConfig, showDeployment } from './show.ts'
 
 const mostTravelling = 500
 
-/** The newest deployments of a project as they travel with it: what the API shows of them. */
+/** The newest deployments of a project that moves, as the API shows them. */
 export async function readHistory(db: Db, projectId: string): Promise<Deployment[]> {
   const { rows } = await listDeployments(db, null, { projectId, limit: mostTravelling })
   return rows.map(showDeployment)
 }
 
-/**
- * Records deployments that were made on another instance, to be read only: nothing that they built is here. One that is known
- * already stays as it is.
- */
+/** Records deployments from another instance, as read-only history without artifacts. Known ones are left unchanged. */
 export async function writeHistory(db: Db, projectId: string, history: readonly Deployment[], now: number): Promise<void> {
   for (const deployment of history) {
     const status = deployment.status === 'live' ? 'superseded' : deployment.status
@@ -40,7 +37,7 @@ const rowOf = (deployment: Deployment, now: number) => ({
   errorCode: deployment.error?.code ?? null,
   errorMessage: deployment.error?.message ?? null,
   errorLogTail: deployment.error ? JSON.stringify(deployment.error.logTail) : null,
-  // People have other ids on another instance.
+  // Users have other ids on another instance.
   createdBy: null,
   createdAt: Date.parse(deployment.createdAt),
   startedAt: deployment.startedAt ? Date.parse(deployment.startedAt) : null,

@@ -34,7 +34,7 @@ export function showDeployment(row: DeploymentRow): Deployment {
   }
 }
 
-/** The config of a deployment that a move brought along: what the other instance showed of it. */
+/** The config of an imported deployment, as the other instance showed it. */
 export type ImportedConfig = Pick<Deployment, 'image' | 'plan' | 'source'>
 
 function sourceOf(row: Pick<DeploymentRow, 'source'>): DeploymentSource {
@@ -48,7 +48,7 @@ function sourceOf(row: Pick<DeploymentRow, 'source'>): DeploymentSource {
   }
 }
 
-/** How it was built and is run, once that was decided. Of several services: the one that requests go to. */
+/** The plan of a deployment, once decided. With several services: that of the exposed one. */
 export function showPlan({ plan, branch }: Pick<DeploymentRow, 'plan' | 'branch'>): DeploymentPlan | null {
   if (plan === null) return null
   const { type, units } = planOf({ plan })
@@ -67,7 +67,7 @@ export function showPlan({ plan, branch }: Pick<DeploymentRow, 'plan' | 'branch'
   }
 }
 
-/** Image that runs; with several services that of the one that receives requests, if any. A folder is not shown. */
+/** The running image; with several services, that of the exposed one, if any. A folder is not shown. */
 export function imageOf({ artifacts, plan }: Pick<DeploymentRow, 'artifacts' | 'plan'>): string | null {
   const all = JSON.parse(artifacts ?? '{}') as Record<string, Artifact>
   const units = plan === null ? [] : planOf({ plan }).units

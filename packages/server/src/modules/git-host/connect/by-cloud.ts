@@ -7,7 +7,7 @@ import type { GitHostDeps } from '../deps.ts'
 
 export const handoffPlace = 'git-host-handoff'
 
-/** The side of an instance that signs in by a cloud. Nothing is kept: who knows the nonce, which the browser does, cannot sign it. */
+/** Sign-in through a cloud, on the side of the instance. Nothing is stored: the browser knows the nonce but cannot sign it. */
 export const newNonce = (): string => randomBytes(16).toString('base64url')
 export const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url')
 export const verifierOf = (nonce: string, { secretBox }: GitHostDeps): string => secretBox.sign(nonce, handoffPlace)

@@ -11,7 +11,7 @@ import { type GitHostDeps, nowOf } from '../deps.ts'
 import { claimPoll, deleteDeviceLogin, endDeviceLogin, findDeviceLogin, putDeviceLogin, setPollInterval } from './device-store.ts'
 import { storeAccount } from './store-account.ts'
 
-/** Asked again while it runs, the same code is shown: two would confuse the person who types one. */
+/** Starts a device login. While one is pending, the same code is returned: two codes would confuse the user. */
 export async function startDeviceLogin(
   { caller, provider }: { caller: Caller; provider: GitHostProvider },
   deps: GitHostDeps,
@@ -40,7 +40,7 @@ const shown = ({ userCode, verificationUri, intervalSeconds, expiresAt }: GitDev
   expiresAt: iso(expiresAt),
 })
 
-/** How far the caller's own login has come. The host is asked no more often than it allows, however often we are. */
+/** Progress of the caller's login. The host is polled no more often than it allows. */
 export async function pollDeviceLogin(caller: Caller, provider: GitHostProvider, deps: GitHostDeps): Promise<ConnectPoll> {
   const { db } = deps.database
   const row = await findDeviceLogin(db, caller.organizationId, caller.userId, provider)
@@ -48,12 +48,12 @@ export async function pollDeviceLogin(caller: Caller, provider: GitHostProvider,
   if (row.status !== 'pending') return polled(row, row.status)
   const now = nowOf(deps)
   if (row.expiresAt <= now) return ended(row, 'expired', null, deps)
-  // A poll that asks the host may connect the account: a caller who may only read sees what is known.
+  // Polling the host may connect the account: a read-only caller gets the known state.
   if (!holds(caller, 'gitprovider:write'))
     return polled({ ...row, message: 'Completing the login needs the permission gitprovider:write' }, 'pending')
   const { device } = deps.hosts[provider].signIn
   if (!device) return ended(row, 'error', notSetUp(provider), deps)
-  // Of several at once one asks; the others hear what is known.
+  // Of several concurrent polls, one asks the host; the others return the known state.
   if (!(await claimPoll(db, row, now))) return polled(row, 'pending')
   const deviceCode = deps.secretBox.open(row.deviceCode, sealedFor.gitDeviceCode(row.id))
   deps.scrubber.register(deviceCode)

@@ -13,9 +13,9 @@ import { redirectUri } from './redirect-uri.ts'
 import { type ConnectFlow, consume, newState } from './state.ts'
 
 /**
- * The cloud's side of a login for a linked instance. The browser goes from the git host to the cloud and on to the instance with
- * a code, which the instance collects the login with, by its link. Nothing is kept here: what the host gave waits in that code,
- * sealed, for those who began it, and is exchanged when it is collected.
+ * The cloud's side of a login for a linked instance. The browser goes from the git host to the cloud, and on to the instance with
+ * a code; the instance redeems the code through its link. Nothing is stored here: the code contains the host's response, sealed
+ * for the instance that started the flow, and the response is exchanged when the code is redeemed.
  */
 interface Waiting {
   code: string
@@ -37,12 +37,12 @@ export function startHandoff({ provider, ...handoff }: HandoffBody, caller: Call
   if (!code) fail('no_source', { words: `This cloud has no login at ${hostTitles[provider]}` })
   if (URL.parse(handoff.returnTo)?.origin !== handoff.returnTo.toLowerCase())
     refuse('returnTo', 'is not the origin of an address')
-  // The instance asks, not a browser of this machine.
+  // The instance sends this request, not a browser on this machine.
   const state = newState({ caller, browser: { isThisMachine: false }, provider, source: 'oauth', handoff }, deps)
   return { url: code.url(state, redirectUri(deps)) }
 }
 
-/** Where the browser goes on to. */
+/** The URL to which the browser is redirected. */
 export function handOver(flow: ConnectFlow, code: string, deps: GitHostDeps): string {
   const { provider, organizationId, userId } = flow
   const { returnTo, state, challenge } = flow.handoff!

@@ -4,7 +4,7 @@ import { fail, refuse } from '../../../platform/failure.ts'
 import type { GitHostDeps } from '../deps.ts'
 import { askAbout, type Wanted } from './repositories.ts'
 
-/** Hosts know the root as '' and nothing of slashes at the ends. */
+/** Removes leading and trailing slashes; hosts use '' for the root. */
 const trimmed = (path: string) => path.replace(/^\/+|\/+$/g, '')
 const onBranch = (branch: string | undefined) => (branch ? { branch } : {})
 

@@ -14,7 +14,7 @@ export interface Wanted {
   provider: GitHostProvider | undefined
 }
 
-/** Asks the host about one repository that the caller may see, by the first source that reaches it. */
+/** Queries the host about a repository that the caller may see, through the first connection that reaches it. */
 export async function askAbout<Result>(
   { params, provider }: Wanted,
   caller: Caller,
@@ -53,7 +53,7 @@ export const deleteRepository = (wanted: Wanted, caller: Caller, deps: GitHostDe
     await host.deleteRepository(access, name)
   })
 
-/** An app makes repositories in organisations only; for a person's own, that person's account is asked. */
+/** Creates a repository. An app can create them only in organisations; for a user's own, the user's account is used. */
 export async function createRepository(
   body: RepositoryBody,
   provider: GitHostProvider | undefined,

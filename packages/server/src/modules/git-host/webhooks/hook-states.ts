@@ -12,14 +12,14 @@ interface AskedState {
 const freshMs = 10_000
 const mostStates = 1_000
 
-/** Whether the host says that a hook of ours is active. Many who ask at once or shortly after each other are one call. */
+/** Whether the host reports our webhook as active. Concurrent and repeated queries within a short time share one call. */
 export function createHookStates(deps: GitHostDeps) {
   const states = new Map<string, AskedState>()
   return (row: GitWebhookRow, ask: () => Promise<boolean>): Promise<boolean> => {
     const key = `${row.id} ${row.hookId} ${row.updatedAt}`
     const known = states.get(key)
     if (known && nowOf(deps) - known.askedAt < freshMs) return known.isActive
-    // A host that does not answer delivers nothing as far as is known here.
+    // A webhook of an unreachable host counts as inactive.
     const isActive = ask().catch((error: unknown) => {
       if (!(error instanceof GitHostError || error instanceof Failure)) throw error
       deps.log.info({ err: error, webhookId: row.id }, 'git host: webhook state unknown')

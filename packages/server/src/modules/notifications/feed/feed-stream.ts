@@ -4,14 +4,14 @@ import type { EventStream } from '../../../http/handler.ts'
 import { type NotificationsDeps, nowOf } from '../deps.ts'
 import * as feed from './feed-store.ts'
 
-/** News for open feeds. One signal an announcement, however many people it reaches: each feed looks up its own part. */
+/** Signals for open feeds: one per announcement, however many users it reaches. Each feed reads its own part. */
 export type FeedSignal = { announced: string } | { delivered: string; userId: string } | { seen: string; userId: string }
 
 export const feedTopic = (organizationId: string) => `notifications:${organizationId}`
 
 type FeedStream = EventStream<EventsOf<(typeof contract.notifications)['streamDeliveries']>>
 
-/** The bell, live: the count, then entries as they come. A reader that comes back gets what it missed. */
+/** Streams the feed: the unread count, then new entries. A reconnecting client gets the entries it missed. */
 export async function streamFeed(stream: FeedStream, reader: feed.Reader, deps: NotificationsDeps): Promise<void> {
   const { db, signals } = deps.database
   const relay = new Relay(stream, reader, deps)
@@ -70,7 +70,7 @@ class Relay {
     if (missed) await this.#stream.send('snapshot', { count })
   }
 
-  /** A token that is limited to projects is not told of entries that speak of others. */
+  /** Whether a project-limited token may see the entry. */
   async #isInReach(id: string): Promise<boolean> {
     return this.#reader.projectIds === null || !!(await feed.findDelivery(this.#deps.database.db, this.#reader, id))
   }

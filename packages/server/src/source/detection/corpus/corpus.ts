@@ -1,6 +1,6 @@
 import type { Detection } from '../detection.ts'
 
-/** A folder in the shape of what people have, and what has to be found in it. */
+/** A typical folder, and the expected detection. */
 export interface CorpusCase {
   name: string
   files: Record<string, string | object>

@@ -14,7 +14,7 @@ const web = {
 const ui = { 'packages/ui/package.json': { name: '@repo/ui', scripts: { build: 'tsc' }, dependencies: { '@repo/tokens': '*' } } }
 const tokens = { 'packages/tokens/package.json': { name: '@repo/tokens', scripts: { build: 'tsc' } } }
 
-/** Projects whose app is further down. */
+/** Projects whose app is in a subfolder. */
 export const monorepos: readonly CorpusCase[] = [
   {
     name: 'a workspace with one app',

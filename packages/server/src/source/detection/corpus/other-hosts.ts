@@ -4,7 +4,7 @@ import { type CorpusCase, npm, page } from './corpus.ts'
 const app = { ...npm(['express'], { start: 'node a.js' }), 'a.js': '' }
 const vite = { ...npm(['vite'], { build: 'vite build' }), 'index.html': page }
 
-/** Files that people bring along from other hosts. */
+/** Projects with configuration files of other hosts. */
 export const otherHosts: readonly CorpusCase[] = [
   {
     name: 'render.yaml of a web service',

@@ -3,7 +3,7 @@ import type { HintReader } from './hints.ts'
 
 const file = 'berth.json'
 
-/** Our own file beside the source: what of it says how to build and run holds for a push as for `berth deploy`. */
+/** Reads berth.json: its build and run settings apply to a push as well as to `berth deploy`. */
 export const readBerth: HintReader = async (folder) => {
   const json = await folder.json(file)
   if (json === null) return null

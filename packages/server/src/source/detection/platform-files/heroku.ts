@@ -3,7 +3,7 @@ import { type HintReader, leftOut } from './hints.ts'
 
 const file = 'app.json'
 
-/** Other tools have a file of that name too; Heroku's is known by what only Heroku has. */
+/** Reads app.json. Other tools use that name too: Heroku's is recognised by its own fields. */
 export const readHeroku: HintReader = async (folder) => {
   const json = recordOf(await folder.json(file))
   const isHeroku = ['buildpacks', 'formation', 'addons', 'stack'].some((key) => key in json)

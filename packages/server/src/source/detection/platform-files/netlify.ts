@@ -7,7 +7,7 @@ const file = 'netlify.toml'
 export const readNetlify: HintReader = async (folder) => {
   const toml = await folder.toml(file)
   if (toml === null) return null
-  // Where a function answers every address, what is built for it is no use elsewhere.
+  // If a function handles every path, its build output is useless on another host.
   const isFunction = answersAll(dig(toml, 'redirects'))
   const publish = isFunction ? null : textOf(dig(toml, 'build', 'publish'))
   const ignored = (['functions', 'edge_functions'] as const).filter((key) => dig(toml, key) !== undefined)

@@ -5,7 +5,7 @@ import type { App, Plan, Stack } from '../stack.ts'
 
 export const deno: readonly Stack[] = [{ framework: 'deno', when: manifest('deno', 'a project of Deno'), plan: denoPlan }]
 
-/** A file for Deno needs no manifest: it says by its imports and calls what it is written for. */
+/** A Deno program without a manifest is recognised by its imports and calls. */
 export const bareDeno: readonly Stack[] = [
   {
     framework: 'deno',

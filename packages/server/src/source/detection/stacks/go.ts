@@ -76,7 +76,10 @@ async function findPrograms({ folder }: App): Promise<string[]> {
   return [...found.values()]
 }
 
-/** Heroku names a program after its folder or module and finds it in `bin`: what a Procfile calls it, it has to be called. */
+/**
+ * The program name that a Procfile starts. Heroku names a program after its folder or module and finds it in `bin`, so the build
+ * must use that name.
+ */
 async function startedByProcfile({ folder, manifests }: App): Promise<string | null> {
   const lines = await readProcfile(folder)
   const line = lines?.get('web') ?? lines?.get('worker') ?? ''

@@ -50,7 +50,10 @@ export const plainJava: readonly Stack[] = [
   },
 ]
 
-/** A jar of Gradle's holds the project's own classes alone; what its application plugin installs has the libraries beside it. */
+/**
+ * Plan of a plain Java program. Gradle's jar contains only the project's own classes; its application plugin installs the
+ * libraries too.
+ */
 function plainPlan(app: App): Plan {
   const plan = javaPlan(app, { gradleTask: 'build', jar: (output, artifact) => `${output}/${artifact}.jar`, option: '' })
   const { application, file } = app.manifests.java!

@@ -53,7 +53,7 @@ async function monorepoPlan(app: App, appStacks: readonly Stack[]): Promise<Plan
   }
 }
 
-/** An app of Nx without a package of its own is built from the root, and what it becomes is below the root as well. */
+/** Plan of an Nx app without its own package: it is built from the root, and its output is below the root. */
 async function nxPlan(app: App, { name, path, framework }: DetectedApp, tools: JavascriptTools): Promise<Plan> {
   const file = `${path}/project.json`
   const build = dig(await app.folder.json(file), 'targets', 'build')

@@ -148,7 +148,7 @@ async function flaskPlan(app: App): Promise<Plan> {
   }
 }
 
-/** There is a program, and it brings no app along that was made elsewhere. */
+/** Whether there is a program that does not import its app from another module. */
 async function startsByItself({ folder }: App): Promise<boolean> {
   const entry = programs.find((name) => folder.has(name))
   const text = entry ? stripHashComments((await folder.text(entry)) ?? '') : ''

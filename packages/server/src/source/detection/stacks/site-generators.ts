@@ -102,7 +102,7 @@ export const nitroFrameworks: readonly Stack[] = [
 const pages = file('index.html', 'the first page')
 const sourcePages = file('src/index.html', 'the first page')
 
-/** Bundlers of browser code: what they start is a development server, what they build is files. */
+/** Bundlers of browser code: their start command is a development server, and their build produces static files. */
 export const browserBundlers: readonly Stack[] = [
   ...[pages, sourcePages].map((page) => ({
     framework: 'parcel',

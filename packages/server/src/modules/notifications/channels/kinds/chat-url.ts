@@ -7,7 +7,7 @@ interface ChatUrlRules {
   previous: string | undefined
 }
 
-/** Incoming-webhook URLs are secrets as a whole. One that comes back as a read showed it stands for the stored one. */
+/** An incoming-webhook URL is a secret as a whole. Its redacted form stands for the stored one. */
 export function chatUrlOf(fields: ConfigFields, { hosts, provider, previous }: ChatUrlRules): string {
   const text = fields.text('webhookUrl', 2_048)
   if (previous && text === redactedChatUrl(previous)) return previous

@@ -1,6 +1,6 @@
 import type { FieldProblem } from '@berth/contract'
 
-/** Reads the fields of a config that a caller sent, and gathers what is wrong with them under dotted names. */
+/** Reads the fields of a config and collects problems under dotted names. */
 export class ConfigFields {
   readonly problems: FieldProblem[] = []
   readonly #values: Record<string, unknown>
@@ -16,7 +16,7 @@ export class ConfigFields {
     return this.optionalText(name, maxLength) ?? this.refuse(name, 'is required')
   }
 
-  /** Absent is fine; what is there must be filled text. */
+  /** An optional field; if present, it must be a non-empty text. */
   optionalText(name: string, maxLength: number): string | undefined {
     const value = this.#values[name]
     if (value === undefined) return undefined

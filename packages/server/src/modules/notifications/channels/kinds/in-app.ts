@@ -3,7 +3,7 @@ import type { ChannelKind } from './kind.ts'
 
 type Nothing = Record<string, never>
 
-/** The delivery's own row is the alert in the feed, so it has arrived as soon as it is recorded. */
+/** The delivery's row is the feed entry, so it is delivered as soon as it is recorded. */
 export const inApp: ChannelKind<Nothing, Nothing> = {
   kind: 'in_app',
   documented: true,

@@ -44,7 +44,7 @@ export const ntfy: ChannelKind<Config, Secrets> = {
 /** A token belongs to its server: it is not carried to another one. */
 const sameServer = (a: string, b: string | undefined) => webUrl(a)?.origin === webUrl(b)?.origin
 
-/** The server turns what is longer than 4,096 bytes into an attachment. */
+/** The message, limited to 4,096 bytes: the server turns longer ones into attachments. */
 export function ntfyPayload(message: Message): object {
   const text = [message.text.trim(), placeOf(message)].filter(Boolean).join('\n\n')
   return {

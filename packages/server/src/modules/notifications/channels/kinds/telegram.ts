@@ -42,7 +42,7 @@ export const telegram: ChannelKind<Config, Secrets> = {
 
 const redactedToken = (token: string) => `••••••••${token.slice(-4)}`
 
-/** Plain text, so nothing in it is taken for markup. The link stays whole: the text before it gives way. */
+/** Plain text, so no markup is interpreted. The text is shortened to keep the link whole. */
 export function telegramText(message: Message): string {
   const subject = oneLine(message.subject) || categoryLabel(message.category)
   const ending = [placeOf(message), webLink(message.url) ?? ''].filter(Boolean).join('\n')

@@ -11,7 +11,7 @@ export const webhook: ChannelKind<Config, Secrets> = {
   kind: 'webhook',
   documented: true,
 
-  /** Where the URL leads is judged at every delivery: a name can lead somewhere else by then. */
+  /** The target address is checked at every delivery, because a host name can resolve to another address by then. */
   checkConfig(input, _settings, previous) {
     const fields = new ConfigFields(input)
     const url = fields.optionalText('url', 2_048) ?? previous?.config.url ?? fields.refuse('url', 'is required')
