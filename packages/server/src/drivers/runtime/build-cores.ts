@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * The processor cores that builds may use, as the kernel writes them (`1-3,5`): all but the first, so that whatever serves has
- * one that no build can take. A share alone is not enough: a build that forks without end keeps the kernel itself busy.
- * null on a machine with one core, and where cores have no numbers.
+ * CPUs that builds may use, in the kernel's notation (`1-3,5`): all but the first, which stays free for running projects. A CPU
+ * weight alone is not enough: a build that forks endlessly keeps the kernel itself busy. Null on a machine with one CPU, and
+ * where CPUs have no numbers.
  */
 export function buildCores(readStatus = () => readFileSync('/proc/self/status', 'utf8')): string | null {
   try {

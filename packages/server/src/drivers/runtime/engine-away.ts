@@ -1,9 +1,9 @@
 import { errorMessage } from '../../platform/error-message.ts'
 
-/** The Docker engine gave no answer: unreachable, timed out, or permission denied. Tenants read the message, so it names no path. */
+/** The Docker engine did not respond: unreachable, timed out, or permission denied. Tenants see the message, so it has no paths. */
 export class EngineAway extends Error {
   override readonly name = 'EngineAway'
-  /** The same with paths and settings of the machine, for operators. */
+  /** The same for operators, with paths and settings of the machine. */
   readonly operatorMessage: string
 
   constructor(message: string, { operatorMessage = message, ...options }: ErrorOptions & { operatorMessage?: string } = {}) {
@@ -12,6 +12,6 @@ export class EngineAway extends Error {
   }
 }
 
-/** Any error in words for operators. */
+/** Message of any error for operators. */
 export const operatorText = (error: unknown): string =>
   error instanceof EngineAway ? error.operatorMessage : errorMessage(error)

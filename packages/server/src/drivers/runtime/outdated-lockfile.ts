@@ -1,4 +1,4 @@
-/** How package managers say that the lockfile does not hold what the manifest asks for, and what writes it anew. */
+/** Messages of package managers about a lockfile that does not match the manifest, with the command that updates it. */
 const sayings: readonly [RegExp, string][] = [
   [/`npm ci` can only install packages when your package\.json and .{1,80} are in sync/, 'npm install'],
   [/\bERR_PNPM_(?:OUTDATED_LOCKFILE|LOCKFILE_CONFIG_MISMATCH)\b/, 'pnpm install'],
@@ -7,7 +7,7 @@ const sayings: readonly [RegExp, string][] = [
   [/lockfile had changes, but lockfile is frozen/, 'bun install'],
 ]
 
-/** Looked for in every line: npm writes a hundred more after it. */
+/** Checks every line, because npm writes a hundred more after the relevant one. */
 export function outdatedLockfile(line: string): string | null {
   const repair = sayings.find(([said]) => said.test(line.slice(0, 1000)))?.[1]
   return repair === undefined

@@ -63,7 +63,7 @@ export interface Runtime {
   /** Reads the state of an instance. Undefined if it does not exist. */
   inspect(instanceId: string): Promise<Instance | undefined>
 
-  /** Like `inspect`, from the last events: almost free, but may lag slightly. */
+  /** Same as `inspect`, from the last events: almost free, but may lag slightly. */
   glance(instanceId: string): Promise<Instance | undefined>
 
   /** Every instance of this control plane here, running or not. */

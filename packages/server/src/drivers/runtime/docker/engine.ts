@@ -104,7 +104,7 @@ function unlessAborted<T>(call: (signal: AbortSignal) => Promise<T>, signal: Abo
   })
 }
 
-/** Like `ask`. Undefined if the object does not exist. */
+/** Same as `ask`, but returns undefined if the object does not exist. */
 export async function askFor<T>(
   call: (signal: AbortSignal) => Promise<T>,
   options?: { abort?: AbortSignal; timeoutMs?: number },

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Made once in the runtime's folder and then for ever: who we are to the engine, and a key for names. */
+/** Permanent identity of this Berth in the engine, with a key for names. Created once in the runtime's folder. */
 export function readIdentity(folder: string): { instance: string; cacheKey: Buffer } {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   return {
@@ -21,7 +21,7 @@ function keptIn(file: string, make: () => string): string {
     const draft = `${file}.${process.pid}`
     writeFileSync(draft, make(), { mode: 0o600, flush: true })
     try {
-      // Whole or not at all, and never over another one's.
+      // Created atomically, and never over an existing one.
       linkSync(draft, file)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error

@@ -7,8 +7,8 @@ import { Labels } from './labels.ts'
 import { Fence } from './run/fence.ts'
 
 /**
- * Takes a Berth off an engine: whatever carries its mark, and nothing else. With the runtime's folder also what its builds left in the
- * build cache. For tests, and for operators who leave for good.
+ * Removes a Berth from an engine: all objects with its labels, and nothing else. With the runtime's folder it also removes the
+ * cache of its builds. For tests, and for operators who uninstall Berth.
  */
 export async function removeEverythingOf(instance: string, socketPath: string, folder?: string): Promise<void> {
   const engine = openEngine(socketPath)

@@ -45,7 +45,7 @@ async function diskOf(engine: Engine, abort: AbortSignal): Promise<StorageUse['d
   return disk && { totalBytes: disk.blocks * disk.bsize, freeBytes: disk.bavail * disk.bsize }
 }
 
-/** Removes all that builds of a project have left. An image that a container uses stays. */
+/** Removes everything that builds of a project left. An image that a container uses stays. */
 export async function removeBuildsOf(
   projectId: string,
   parts: StorageParts & Parameters<typeof listImageArtifacts>[0],
@@ -60,7 +60,7 @@ export async function removeBuildsOf(
   await parts.cache.remove(projectId)
 }
 
-/** Removes what only makes later builds faster. */
+/** Removes the build cache. */
 export async function clearBuildCache(
   parts: StorageParts & Parameters<typeof listImageArtifacts>[0],
   abort: AbortSignal,

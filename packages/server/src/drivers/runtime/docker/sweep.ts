@@ -9,7 +9,10 @@ interface SweepParts {
   networks: Networks
 }
 
-/** Containers, networks and programs that served a call of a control plane that is gone. Only ours: another Berth's build may be under way. */
+/**
+ * Removes containers, networks and commands that served a call of an earlier control plane of this Berth. Those of another
+ * Berth may be in use.
+ */
 export async function sweep({ engine, labels, networks: projects }: SweepParts): Promise<void> {
   await endLeftPrograms(labels)
   for (const kind of ['build', 'helper'] as const) {

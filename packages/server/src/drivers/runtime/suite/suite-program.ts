@@ -1,4 +1,4 @@
-/** The program that the suite builds and runs on every runtime: it does what it is asked over http, or by its first argument. */
+/** Program that the suite builds and runs on every runtime. It acts on HTTP requests, or on its first argument. */
 export const programText = `
 const http = require('node:http')
 const fs = require('node:fs')

@@ -7,7 +7,7 @@ import { withLabels } from './needed-stages.ts'
 import type { SentFolder } from './send-folder.ts'
 import { packSource } from './source-tar.ts'
 
-/** The files of a build, and the Dockerfile as it is built. */
+/** Files of a build, and the rewritten Dockerfile. */
 export interface BuildSource extends SentFolder {
   files: ReadonlyMap<string, string>
   dockerfile: string
@@ -20,18 +20,18 @@ interface Building {
   abort: AbortSignal
 }
 
-/** The classic builder reads the Dockerfile from the context. Named in `.dockerignore`, it removes it before the first step. */
+/** Name of the rewritten Dockerfile in the build context. Listed in `.dockerignore`, it is removed before the first step. */
 const ownDockerfile = '.berth-dockerfile'
 const ignoreFile = '.dockerignore'
 
-/** The project's own was applied when the entries were listed. One that is part of the context stays there, with one line more. */
+/** Content of `.dockerignore`: the project's own file, if it is in the context, with the rewritten Dockerfile added. */
 async function ignoreText(folder: string, entries: BuildSource['entries']): Promise<string> {
   const isThere = entries.some(({ path, type }) => path === ignoreFile && type === 'file')
   const read = isThere ? await readInside(folder, ignoreFile, { maxBytes: 1024 ** 2 }) : null
   return `${read?.text ?? ignoreFile}\n${ownDockerfile}\n`
 }
 
-/** The engine's classic builder holds its steps to limits itself, wherever the engine is, on a network of their own. */
+/** Builds with the engine's classic builder, which limits its steps itself, on a network of their own. */
 export async function buildClassic(
   builder: DockerfileBuild,
   { folder, entries, files, dockerfile }: BuildSource,
@@ -40,7 +40,7 @@ export async function buildClassic(
 ): Promise<void> {
   say('Building the Dockerfile')
   const { projectId } = request.owner
-  // As an option, each label would be a step with a container of its own.
+  // As an option, each label would be a step with its own container.
   const { labels, ...others } = options
   const text = withLabels(dockerfile, parts.labels.of('stage', { project: projectId }), labels)
   const theirs = entries.filter(({ path }) => path !== ownDockerfile && path !== ignoreFile)

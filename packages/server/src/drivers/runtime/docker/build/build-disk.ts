@@ -1,11 +1,11 @@
 import { restsUntil } from '../../../../platform/rests-until.ts'
 
 const megabyte = 1024 * 1024
-/** Measuring takes at most this part of the time. */
+/** Highest share of the time spent on measuring. */
 const shareOfTime = 1 / 5
 const shortestPauseMs = 500
 
-/** Watches how much a build has written. */
+/** Limits the bytes that a build writes. */
 export class BuildDisk {
   readonly #limitMb: number
   readonly #measure: () => Promise<number>
@@ -19,7 +19,7 @@ export class BuildDisk {
     this.#onOver = onOver
   }
 
-  /** Called often; measures when it is time to. What cannot be measured now is measured at the next look. */
+  /** Called often. Measures when a measurement is due. A failed measurement is repeated. */
   async look(): Promise<void> {
     const began = performance.now()
     if (this.#isMeasuring || began < this.#restsUntil) return

@@ -10,7 +10,7 @@ import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '
 import type { BuildParts } from './build-parts.ts'
 import { prepare, runCommands, workFolder } from './build-stack.ts'
 
-/** Builds in a container and copies the output folder out of it to the disk, where the edge serves it from. */
+/** Builds in a container and copies the output folder to the disk, from where the edge serves it. */
 export async function buildStatic(
   request: BuildRequest,
   onLine: (line: OutputLine) => void,
@@ -77,7 +77,7 @@ async function fromSource({ sourceFolder, plan }: BuildRequest, target: string):
 const noOutput = ({ plan }: Pick<BuildRequest, 'plan'>) =>
   new BuildFailed('bad_plan', `The build made no folder ${plan.outputDirectory}: set the output directory to what it makes`)
 
-/** Files and folders only: a link in what a build made could lead anywhere on this machine. */
+/** Keeps files and folders only: a link in the output of a build could point anywhere on this machine. */
 async function unpackPages(tar: AsyncIterable<Uint8Array>, target: string, diskMb: number): Promise<void> {
   await mkdir(target, { recursive: true })
   const reader = extract()
@@ -101,7 +101,7 @@ export async function listStaticArtifacts(folder: string): Promise<(Artifact & {
   const names = await readdir(folder).catch(() => [])
   const found = names.map(async (name) => {
     const note = await readFile(join(folder, name, 'artifact.json'), 'utf8').catch(() => null)
-    // Where it is now: the data folder may have been moved.
+    // The current path: the data folder may have been moved.
     return note === null ? [] : [{ ...JSON.parse(note), reference: join(folder, name, 'static') }]
   })
   return (await Promise.all(found)).flat()

@@ -4,7 +4,7 @@ import { ask, type Engine } from '../engine.ts'
 
 const answerAtMost = 64 * 1024 * 1024
 
-/** A connection to the engine that it upgrades to HTTP/2: gRPC in either direction. */
+/** Opens a connection that the engine upgrades to HTTP/2, for gRPC in either direction. */
 export function upgraded({ modem }: Engine, path: string, headers: Record<string, string | string[]>): Promise<Duplex> {
   const options = {
     method: 'POST',
@@ -18,14 +18,14 @@ export function upgraded({ modem }: Engine, path: string, headers: Record<string
   )
 }
 
-/** Each message has five bytes before it: whether it is compressed, and its length. */
+/** Adds gRPC's five-byte header to a message: whether it is compressed, and its length. */
 export function framed(message: Uint8Array): Buffer {
   const head = Buffer.alloc(5)
   head.writeUInt32BE(message.length, 1)
   return Buffer.concat([head, message])
 }
 
-/** The messages of a stream as they come; rejects for one that is compressed or longer than `atMost`. Leaves the stream open. */
+/** Messages of a stream. Rejects for a message that is compressed or longer than `atMost`. Leaves the stream open. */
 export async function* messagesOf(stream: Duplex, atMost: number): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0)
   for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -40,7 +40,7 @@ export async function* messagesOf(stream: Duplex, atMost: number): AsyncGenerato
   }
 }
 
-/** Calls a method of BuildKit's own interface, which the engine offers at `/grpc`, and returns every message of the answer. */
+/** Calls a method of BuildKit's own API, which the engine offers at `/grpc`. Returns all messages of the response. */
 export function callBuildKit(engine: Engine, method: string, message: Uint8Array, abort?: AbortSignal): Promise<Buffer[]> {
   return ask(
     async (signal) => {
@@ -78,7 +78,7 @@ export function callBuildKit(engine: Engine, method: string, message: Uint8Array
 
 const contentType = { ':status': 200, 'content-type': 'application/grpc' }
 
-/** Answers a call with messages, the last of which ends it well. */
+/** Starts a reply. Ending the stream completes it with the status OK. */
 export function beginReply(stream: ServerHttp2Stream): void {
   stream.respond(contentType, { waitForTrailers: true })
   stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }))

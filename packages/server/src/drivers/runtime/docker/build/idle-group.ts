@@ -3,21 +3,21 @@ import { join } from 'node:path'
 import { cgroupRoot } from '../../cgroup-files.ts'
 
 /**
- * Lets a container run only where nothing else wants to, and tells the scheduler that a core it uses is as good as free: shares
- * alone do not. The engine has no word for it, so it is written into the container's control group, where that is on this machine
- * and ours to write; elsewhere the shares must do.
+ * Sets `cpu.idle` on a container: it runs only when no other process needs the CPU, and the scheduler treats a CPU that it uses
+ * as free. CPU shares alone do not achieve that. The engine has no such setting, so it is written to the container's control
+ * group, if that is on this machine and writable.
  */
 export function makeIdle(containerId: string, pid: number): void {
   try {
     const line = readFileSync(`/proc/${pid}/cgroup`, 'utf8').split('\n').find(isOfCpu)
     const [, controllers, path] = line?.split(':') ?? []
-    // The number may be that of another process here, if the engine counts its own.
+    // If the engine is in another pid namespace, the pid may be another process here.
     if (!path?.includes(containerId)) return
     writeFileSync(join(cgroupRoot, controllers ?? '', path, 'cpu.idle'), '1')
   } catch {
-    // Not ours to write.
+    // No permission to write.
   }
 }
 
-/** `0::/path` of the one hierarchy, or `4:cpu,cpuacct:/path` of the separate ones. */
+/** Whether a line of `/proc/<pid>/cgroup` is about the CPU: `0::/path` under cgroup v2, `4:cpu,cpuacct:/path` under v1. */
 const isOfCpu = (line: string): boolean => /^0::|^\d+:([^:]*,)?cpu(,[^:]*)?:/.test(line)

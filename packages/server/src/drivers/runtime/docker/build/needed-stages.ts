@@ -3,7 +3,7 @@ import { argumentsOf } from './platform-flags.ts'
 import { DockerfileRefused, expandWord, readStrictly, type StrictInstruction, wordsIn } from './strict-dockerfile.ts'
 
 export interface StageOptions {
-  /** The stage that is the result, by its name or number; null: the last one. */
+  /** Target stage, by name or number. Null: the last one. */
   target: string | null
   buildArguments: Readonly<Record<string, string>>
   /** Target platform of the build: `linux/amd64`. */
@@ -12,16 +12,16 @@ export interface StageOptions {
 
 interface Stage {
   name: string | null
-  /** Stages by number that this one is made from. */
+  /** Numbers of the stages that this one depends on. */
   needs: Set<number>
   first: number
-  /** The line after its last one. */
+  /** Line after its last one. */
   end: number
 }
 
 /**
- * A Dockerfile without the stages that its result does not need: a `test` stage in the middle is neither built nor are its images
- * fetched, whichever builder is used. Each keeps its place and its lines are left empty, so that numbers of stages and lines stay.
+ * Removes the stages that the result does not need: a `test` stage in the middle is not built, and its images are not pulled,
+ * whichever builder is used. Its lines are left empty, so that numbers of stages and lines stay the same.
  */
 export function withoutUnneededStages(text: string, options: StageOptions): string {
   const { lines, instructions, escapeSign } = readStrictly(text)
@@ -43,7 +43,7 @@ export function withoutUnneededStages(text: string, options: StageOptions): stri
   return lines.join('\n')
 }
 
-/** The arguments that a Dockerfile declares, before its first stage or in one. */
+/** Arguments that a Dockerfile declares, before its first stage or inside one. */
 export function declaredArguments(text: string): string[] {
   const declared = readStrictly(text).instructions.filter(({ keyword }) => keyword === 'ARG')
   return [...new Set(declared.flatMap(({ rest }) => wordsIn(rest).words.map((word) => word.split('=', 1)[0] ?? '')))]
@@ -57,7 +57,7 @@ export function withLabels(text: string, ofStages: LabelMap, ofResult: LabelMap)
   const { lines, instructions, escapeSign } = readStrictly(text)
   for (const [at, { keyword, last }] of instructions.entries())
     if (keyword === 'FROM' && instructions[at + 1]?.keyword !== 'FROM') lines[last] += `\n${labelLine(ofStages)}`
-  // A last line that is continued would take ours in.
+  // A continued last line would join with the added one.
   while (lines.length > 0 && /^\s*$/.test(lines.at(-1)!.trimEnd().replace(escapeSign, ''))) lines.pop()
   const end = lines.pop()?.trimEnd() ?? ''
   return [...lines, end.endsWith(escapeSign) ? end.slice(0, -1) : end, labelLine(ofResult)].join('\n')

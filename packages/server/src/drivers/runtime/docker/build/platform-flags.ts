@@ -1,6 +1,6 @@
 import { DockerfileRefused, expandWord } from './strict-dockerfile.ts'
 
-/** Docker's own, of the machine that builds: nothing is built here for another. */
+/** Docker's predefined platform arguments. Build and target platform are those of the engine. */
 export function argumentsOf(platform: string): [string, string][] {
   const [os = '', arch = ''] = platform.split('/')
   return ['TARGET', 'BUILD'].flatMap((kind): [string, string][] => [
@@ -10,7 +10,7 @@ export function argumentsOf(platform: string): [string, string][] {
   ])
 }
 
-/** The options of a FROM. What the engine builds for anyway need not be said: the classic builder does not know `$BUILDPLATFORM`. */
+/** Options of a FROM without the engine's own platform, because the classic builder does not know `$BUILDPLATFORM`. */
 export function withoutOwnPlatform(
   flags: readonly string[],
   known: { platform: string; values: ReadonlyMap<string, string>; escapeSign: string; line: number },
@@ -25,5 +25,5 @@ export function withoutOwnPlatform(
   })
 }
 
-/** `linux/arm64/v8` is what every arm64 is. */
+/** Normalizes a platform: `linux/arm64/v8` and `linux/arm64` are the same. */
 const usual = (platform: string) => platform.replace(/(arm64)\/v8$/, '$1')

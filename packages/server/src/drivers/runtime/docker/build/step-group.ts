@@ -98,7 +98,7 @@ export class StepGroup {
     return (fieldIn(told, 'under_oom') ?? 0) > 0 || (fieldIn(told, 'oom_kill') ?? 0) > 0 || used > memoryMb * 1024 * 1024
   }
 
-  /** Whether the kernel killed a process of the parent group for its memory since the limit was set. Works after the step has ended. */
+  /** Whether the kernel killed a process of the parent group for its memory since the limit was set, also after the step's end. */
   get hasSeenKills(): boolean {
     return this.#isUnified && this.#killsAround() > this.#killsBefore
   }

@@ -75,7 +75,7 @@ export function readStrictly(text: string): StrictDockerfile {
 
 const isNothing = (line: string) => /^\s*(#|$)/.test(line)
 
-/** Returns the escape character. Refuses `# syntax=` with a frontend other than Docker's, which could request anything of the engine. */
+/** Returns the escape character. Refuses a `# syntax=` frontend other than Docker's: it could request anything of the engine. */
 function directivesOf(lines: readonly string[]): string {
   let escapeSign = '\\'
   let isTop = true

@@ -3,8 +3,8 @@ import { errorMessage } from '../../../../platform/error-message.ts'
 const directive = /^(\s*#\s*syntax\s*=\s*)(\S+)\s*$/i
 
 /**
- * `# syntax=` names a program that BuildKit fetches to read the file with. It is one of Docker's own by then, and comes from where images
- * come from here. Where it cannot be had the engine reads the file itself, unless that is too old for what is in it.
+ * Rewrites `# syntax=`, which names an image that BuildKit pulls to parse the file. It is validated as one of Docker's by then.
+ * It is pulled like other images. If it is unavailable the engine parses the file itself, unless the engine is too old for it.
  */
 export async function withSyntaxHere(
   text: string,
@@ -12,7 +12,7 @@ export async function withSyntaxHere(
 ): Promise<string> {
   const lines = text.split('\n')
   const at = lines.findIndex((line) => directive.test(line))
-  // Only above the first instruction is it more than a comment.
+  // Below the first instruction it is a plain comment.
   if (at < 0 || lines.slice(0, at).some((line) => !/^\s*(#|$)/.test(line))) return text
   const [, before = '', image = ''] = directive.exec(lines[at] ?? '') ?? []
   try {

@@ -48,7 +48,7 @@ export class AddressRoom {
     this.#settings = settings
   }
 
-  /** Calls `create` with a free subnet, again with another while subnets turn out to be taken. Null leaves the choice to the engine. */
+  /** Calls `create` with a free subnet, and with another if that is taken. Null leaves the choice to the engine. */
   async place(size: NetworkSize, create: (subnet: string | null) => Promise<void>): Promise<void> {
     const refused: Subnet[] = []
     while (refused.length < tries) {

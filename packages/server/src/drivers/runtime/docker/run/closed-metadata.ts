@@ -3,7 +3,10 @@ import type { Fence } from './fence.ts'
 
 const bridgeName = 'com.docker.network.bridge.name'
 
-/** Metadata addresses, closed to the engine's own bridge while BuildKit builds there. Containers that others run on it still reach them. */
+/**
+ * Blocks metadata addresses for the engine's own bridge while BuildKit builds there. Other containers on the bridge can still
+ * reach them.
+ */
 export class ClosedMetadata {
   readonly #engine: Engine
   readonly #fence: Fence | null
@@ -17,7 +20,7 @@ export class ClosedMetadata {
   }
 
   async during<T>(build: () => Promise<T>): Promise<T> {
-    // Where there is no fence, the projects themselves reach what the machine reaches, and the instance says so.
+    // Without the firewall, projects themselves can reach these addresses, and the API reports that.
     if (!this.#fence?.state.inForce) return build()
     this.#builds += 1
     try {
@@ -39,7 +42,7 @@ export class ClosedMetadata {
     void this.#follow(bridge, this.#watch.signal)
   }
 
-  /** A container that joins the bridge during a build is let through, and the address of one that left is closed. */
+  /** Updates the exceptions when a container joins or leaves the bridge during a build. */
   async #follow(bridge: string, abort: AbortSignal): Promise<void> {
     try {
       const filters = { type: ['network'], event: ['connect', 'disconnect'] }
@@ -48,11 +51,11 @@ export class ClosedMetadata {
           if (this.#builds > 0) await this.#fence?.closeMetadata(bridge, await this.#others())
         })
     } catch {
-      // The build has ended, or the engine is away and its steps with it.
+      // The build has ended, or the engine is unreachable.
     }
   }
 
-  /** The steps of a build have addresses on the bridge too, but are no containers that the engine lists. */
+  /** Addresses of containers on the bridge. Build steps have addresses too, but the engine does not list them. */
   async #others(): Promise<string[]> {
     const filters = { network: ['bridge'] }
     const rows = await ask((abortSignal) => this.#engine.listContainers({ filters, abortSignal }))

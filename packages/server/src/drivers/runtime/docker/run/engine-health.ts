@@ -5,7 +5,7 @@ import type { Instance, StartRequest } from '../../runtime.ts'
 const nanoseconds = 1e9
 const outputCharacters = 200
 
-/** The engine's setting for a health check. `null` turns off the one of the image; undefined keeps it. */
+/** Healthcheck setting of the engine. `null` disables the image's own; undefined keeps it. */
 export function healthcheckFor(program: StartRequest['healthProgram']): { Healthcheck?: HealthConfig } {
   if (program === undefined) return {}
   if (program === null) return { Healthcheck: { Test: ['NONE'] } }
@@ -28,7 +28,7 @@ const engineNames = {
   startPeriodSeconds: 'StartPeriod',
 } as const
 
-/** The health check that a container has, from its image or its settings, and the engine's verdict on it. */
+/** Health check of a container, from its image or its settings, with its current status. */
 export function engineHealth({ Config, State }: Pick<ContainerInspectInfo, 'Config' | 'State'>): Pick<Instance, 'health'> {
   const { Healthcheck, Shell } = Config as { Healthcheck?: HealthConfig | null; Shell?: string[] | null }
   const argv = Healthcheck && argvOf(Healthcheck.Test ?? [], Shell ?? ['/bin/sh', '-c'])

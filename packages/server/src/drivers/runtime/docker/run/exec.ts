@@ -10,7 +10,7 @@ import { runIn } from './run-in.ts'
 
 const tailBytes = 64 * 1024
 
-/** Runs a program inside a running instance and hands its output out as it comes. One that is given up is ended. */
+/** Runs a command inside a running instance and streams its output. An aborted command is ended. */
 export async function execIn(
   instanceId: string,
   command: ExecCommand,

@@ -3,7 +3,7 @@ import type { RunCommand } from '../../../shell/command.ts'
 
 export interface FenceState {
   inForce: boolean
-  /** What is blocked, or why nothing is. For the log and the operator. */
+  /** Description of the blocked addresses, or of the failure. For the log and the operator. */
   words: string
 }
 

@@ -6,10 +6,10 @@ export interface Frame {
 }
 
 const headerBytes = 8
-/** The engine cuts lines at 16 KB and what programs write at a few more; one that says otherwise is not to be believed. */
+/** Limit of a frame. The engine splits lines at 16 KB and other output slightly above, so a larger length is invalid. */
 const frameBytes = 4 * 1024 * 1024
 
-/** A terminal has one output, which the engine sends as it is. */
+/** Output of a terminal: a single stream, sent without frames. */
 export async function* linesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Frame> {
   let rest: Buffer = Buffer.alloc(0)
   for await (const chunk of stream) {
@@ -23,7 +23,7 @@ export async function* linesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerato
   if (rest.length > 0) yield { stream: 'stdout', content: rest }
 }
 
-/** The engine sends both outputs of a container in one stream, each piece behind a header with its kind and length. */
+/** Splits the stream in which the engine sends stdout and stderr. Each frame has a header with its stream and length. */
 export async function* framesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Frame> {
   let rest: Buffer = Buffer.alloc(0)
   for await (const chunk of stream) {

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 /** Port range below that of outgoing connections, so that a port stays free while its container is restarted. */
 const [lowest, highest] = [20_000, 32_000]
 
-/** A free port. `reserved` are the ports of existing containers, running or not. An engine elsewhere reports other conflicts itself. */
+/** Finds a free port. `reserved` are the ports of all existing containers. A remote engine reports other conflicts itself. */
 export async function freeHostPort(reserved: ReadonlySet<number>, elsewhere = false): Promise<number> {
   for (let tries = 0; tries < 200; tries++) {
     const port = randomInt(lowest, highest)

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { pack } from 'tar-stream'
 import type { InlineFile } from '../../runtime.ts'
 
-/** Files for a container that was made and not started yet. They are part of it alone, and go with it. */
+/** Archive of files for a container that was created but not started. They exist only in this container. */
 export function archiveOf(files: readonly InlineFile[]): Readable {
   const archive = pack()
   for (const { path, content, mode, uid, gid } of files)

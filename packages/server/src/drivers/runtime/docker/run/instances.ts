@@ -88,7 +88,7 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
   const place = { image, volumeNames, isUnprivileged: parts.labels.isOurs(info.Config?.Labels) && user !== null }
   for (let tries = 1; ; tries++) {
     try {
-      // Created under the lock, so that no other start removes the network or takes the port. Started outside of it, because that is slow.
+      // Created under the lock, so that no other start removes the network or takes the port. Started outside of it: that is slow.
       const container = await parts.networks.use(network && { ...owner, name: network.name }, joined, async (networks) => {
         const hostPort =
           request.port === null || isInside

@@ -9,8 +9,8 @@ type PlacedLine = OutputLine & { position: string }
 const lookMs = 250
 
 /**
- * Lines from a position on. The engine stamps each line to the nanosecond and keeps their order; the position is a line's
- * stamp and how many lines of that stamp were handed out, so that two lines of one instant are told apart.
+ * Lines from a position on. The engine timestamps each line in nanoseconds and keeps the order. A position is the timestamp of
+ * a line and the number of lines with that timestamp that were handed out, which tells apart lines of the same instant.
  */
 export async function* readLogs(
   instanceId: string,
@@ -20,7 +20,7 @@ export async function* readLogs(
 ): AsyncGenerator<PlacedLine> {
   const place = parsePosition(after)
   while (!abort.aborted) {
-    // Asked first: what was written before it ended is then read by the round that follows.
+    // Checked before reading: lines written before the end are then read in this round.
     const isLast = await isOver()
     try {
       yield* readOnce(instanceId, place, !isLast, engine, abort)
@@ -59,7 +59,7 @@ async function* readOnce(
     const readFrames = (await hasTerminal(instanceId, engine)) ? linesOf : framesOf
     for await (const frame of readFrames(stream)) {
       const { stamp, message } = parseFrame(frame.content)
-      // The engine begins with every line of the stamp; those handed out before are passed over.
+      // The engine starts with all lines of the timestamp. Skips those that were handed out before.
       if (stamp === from.stamp && ++seenOfStamp <= from.count) continue
       place.count = stamp === place.stamp ? place.count + 1 : 1
       place.stamp = stamp
@@ -94,20 +94,20 @@ async function* oneChunk(chunk: Buffer): AsyncGenerator<Uint8Array> {
   yield chunk
 }
 
-/** Seconds since the epoch with all nine digits of the fraction, which a number cannot hold. */
+/** Seconds since the epoch with nine decimals, as text: a number cannot hold them. */
 export function sinceOf(stamp: string): string {
   const [, whole = '', fraction = ''] = /^(.*?)(?:\.(\d+))?Z$/.exec(stamp) ?? []
   return `${Date.parse(`${whole}Z`) / 1000}.${fraction.padEnd(9, '0')}`
 }
 
-/** A piece of a line that is too long for the engine comes without its end and counts as a line. */
+/** A part of a line that is too long for the engine has no newline and counts as a line. */
 function parseFrame(content: Buffer): { stamp: string; message: string } {
   const text = content.toString('utf8').replace(/\r?\n$/, '')
   const space = text.indexOf(' ')
   return space === -1 ? { stamp: text, message: '' } : { stamp: text.slice(0, space), message: text.slice(space + 1) }
 }
 
-/** The last lines, for a reason in words. */
+/** Last lines of output, for error messages. */
 export async function lastLines(instanceId: string, count: number, engine: Engine): Promise<string[]> {
   try {
     const container = engine.getContainer(containerName(instanceId))

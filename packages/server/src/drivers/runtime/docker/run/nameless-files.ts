@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises'
 import type { ContainerInfo } from 'dockerode'
 import { groupMembers } from '../../cgroup-use.ts'
 
-/** Bytes of files that processes of a container hold open and that have no name any more, on its own layer and volumes. */
+/** Bytes of deleted files that processes of a container hold open, on its own layer and volumes. */
 export async function namelessBytesIn({ Id, Mounts }: ContainerInfo): Promise<number> {
   const pids = groupMembers([`docker/${Id}`, `system.slice/docker-${Id}.scope`])
   const [first] = pids

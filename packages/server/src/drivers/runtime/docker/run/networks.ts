@@ -140,7 +140,7 @@ export class Networks {
     return this.use(owner, parts, (joined) => this.connectAll(container, joined))
   }
 
-  /** Like `join`, but skips networks that do not exist. */
+  /** Same as `join`, but skips networks that do not exist. */
   visit(container: string, name: string, parts: readonly NamedPart[]): Promise<void> {
     return this.#inTurn(async () => {
       for (const part of parts)

@@ -7,7 +7,7 @@ export interface Run extends Pick<ExecCommand, 'argv' | 'env' | 'user' | 'stdin'
   folder?: string
 }
 
-/** The variables go with this call alone: they are in no setting of the container, so in none of an image made from it. */
+/** Runs a command in a container. Its variables are not part of the container's settings, nor of an image made from it. */
 export async function runIn(
   container: string,
   { argv, env, user, stdin, folder }: Run,
@@ -30,7 +30,7 @@ export async function runIn(
     { abort },
   )
   const stream = await exec.start({ hijack: true, stdin: stdin !== undefined, abortSignal: abort })
-  // A source that has nothing more to say is not waited for.
+  // Aborted when the program has ended, so that the input source is not waited for.
   const over = new AbortController()
   const onAbort = () => stream.destroy(new Error('aborted'))
   abort.addEventListener('abort', onAbort, { once: true })
@@ -53,7 +53,7 @@ export async function runIn(
   return ExitCode ?? -1
 }
 
-/** A program that ends before it has read everything is no failure of ours: its exit code tells. */
+/** Ignores write errors: a program may exit before it has read all input. Its exit code is the result. */
 async function feed(stdin: AsyncIterable<Uint8Array>, stream: NodeJS.WritableStream): Promise<void> {
   let isBroken = false
   stream.on('error', () => {

@@ -18,7 +18,7 @@ const shareOfTime = 1 / 5
 export interface DiskLimit {
   /** Folder of which only the growth counts. */
   grows: string
-  /** Its size at the beginning. Absent: its size at the first measurement. */
+  /** Size of `grows` at the beginning. Absent: at the first measurement. */
   before?: number | undefined
   /** Folders that count as a whole. */
   written: readonly string[]

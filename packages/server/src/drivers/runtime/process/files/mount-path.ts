@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import { StartFailed } from '../../runtime.ts'
 import { isBelow } from '../sandbox/bubblewrap.ts'
 
-/** The path of a volume without empty steps and without a slash at its end. */
+/** Normalized mount path: without empty segments and trailing slash. */
 export const normalMountPath = (mountPath: string): string => posix.normalize(`/${mountPath}`).replace(/(.)\/+$/, '$1')
 
 /** Refuses a mount path that would hide files that the sandbox or the app itself needs. */

@@ -1,7 +1,7 @@
 import { inheritedEnvironment } from '../../../shell/inherited-environment.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 
-/** A folder for temporary files that the machine names is not there inside. */
+/** Variables that programs inherit from the machine. TMPDIR is dropped in a sandbox, where that folder may not exist. */
 export function baseEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
   { kind }: Sandbox,
@@ -10,5 +10,5 @@ export function baseEnvironment(
   return kind === 'none' && TMPDIR ? { ...inherited, TMPDIR } : inherited
 }
 
-/** `my-data` is found in BERTH_VOLUME_MY_DATA. */
+/** Variable with the path of a volume: BERTH_VOLUME_MY_DATA for `my-data`. */
 export const volumeVariable = (name: string) => `BERTH_VOLUME_${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`

@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, existsSync, linkSync, mkdirSync, renameSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** A folder with the Node that Berth runs on, reachable for users who may not look into ours. */
+/** Copies the Node that Berth runs on to a folder that every user can access. */
 export function copyOfNode(folder: string): string {
   const node = join(folder, 'bin', `node-${process.version}`, 'node')
   if (existsSync(node)) return dirname(node)

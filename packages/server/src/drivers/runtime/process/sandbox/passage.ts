@@ -1,7 +1,7 @@
 import { chmodSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** Whether every user of the machine may pass through a folder and all above it. */
+/** Whether every user of the machine can pass through a folder and its parents. */
 export function isOpenToAll(folder: string): boolean {
   for (let place = folder; ; place = dirname(place)) {
     const mode = statSync(place, { throwIfNoEntry: false })?.mode
@@ -11,8 +11,8 @@ export function isOpenToAll(folder: string): boolean {
 }
 
 /**
- * Where nothing can be mounted, others pass through the data folder itself to what is theirs. They cannot list it, and
- * everything else in it is closed to them, also what is made later.
+ * Lets users pass through the data folder to their own folders, where mounting is impossible. They cannot list it, and all
+ * other entries stay closed to them, including future ones.
  */
 export function openPassage(dataDir: string, folder: string): void {
   chmodSync(folder, 0o711)

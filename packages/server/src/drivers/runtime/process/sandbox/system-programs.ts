@@ -1,9 +1,9 @@
 import { accessSync, constants } from 'node:fs'
 
-/** Folders that only the machine's administrator writes to. What has rights is never looked for anywhere else. */
+/** Folders that only root can write to. Privileged programs are searched nowhere else. */
 const folders = ['/usr/bin', '/usr/local/bin', '/bin', '/usr/sbin', '/sbin']
 
-/** The whole path of a program of the machine; null where it has none of that name. */
+/** Absolute path of a program of the machine. Null if it does not exist. */
 export function systemProgram(name: string): string | null {
   for (const folder of folders) {
     const path = `${folder}/${name}`
@@ -11,11 +11,11 @@ export function systemProgram(name: string): string | null {
       accessSync(path, constants.X_OK)
       return path
     } catch {
-      // The next one.
+      // Tries the next folder.
     }
   }
   return null
 }
 
-/** All that a process of ours with rights finds in its environment. */
+/** The whole environment of a privileged process of Berth. */
 export const fixedEnvironment = Object.freeze({ PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' })

@@ -1,4 +1,4 @@
-/** A tool could not be had; the words say why. */
+/** A tool could not be fetched. The message says why. */
 export class ToolUnavailable extends Error {
   override readonly name = 'ToolUnavailable'
 }
