@@ -10,9 +10,9 @@ import { startReferenceServer } from './kit/reference-server.ts'
 import { table } from './kit/table.ts'
 
 /**
- * This tree's server, the server of another tree (`api-compare.ts <other tree>`, both built) and a bare Fastify reply, all under the
- * same load at once: requests for each second of processor time, as ratios. Whatever else the machine does slows all of them down
- * alike, so that this tells what a change costs where requests a second do not.
+ * Compares this tree's server, the server of another tree (`api-compare.ts <other tree>`, both built) and a bare Fastify reply, all
+ * under the same load at once: requests per second of CPU time, as ratios. Other load on the machine slows all of them down
+ * equally, so this shows the cost of a change more reliably than requests per second.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -42,7 +42,7 @@ for (const [at, { name, path, headers }] of ownReads!.entries()) {
     { pid: bare.pid, url: bare.url, headers: {} },
   ]
   const rounds: number[][] = []
-  // The first rounds warm all of them up and do not count.
+  // The first rounds are warm-up and do not count.
   for (let round = -2; round < Number(values.rounds); round += 1) {
     const measured = await Promise.all(loads.map(requestsForCpuSecond))
     if (round >= 0) rounds.push(measured)

@@ -18,7 +18,7 @@ const [volume, key] = [join(base, 'volume'), join(base, 'backup.key')]
 
 interface Round {
   ms: number
-  /** Of all threads or programs together, their start included. */
+  /** CPU time of all threads or programs together, including their start. */
   cpuMs: number
   extraMb: number
   longestBlockMs: number
@@ -50,7 +50,7 @@ try {
   rmSync(base, { recursive: true, force: true })
 }
 
-/** Half text, half bytes that cannot be compressed; a few large files and many small ones. */
+/** Half text, half incompressible bytes; a few large files and many small ones. */
 async function fill(): Promise<void> {
   mkdirSync(join(volume, 'small'), { recursive: true })
   const noise = randomBytes(1024 ** 2)
@@ -71,7 +71,7 @@ async function fill(): Promise<void> {
 
 type ByHand = Pick<Round, 'ms' | 'cpuMs'>
 
-/** Of the programs that were started and have ended, in steps of 10 ms. */
+/** CPU time of the child processes that have ended, in steps of 10 ms. */
 function childrenCpuMs(): number {
   const fields = readFileSync('/proc/self/stat', 'utf8')
     .replace(/^.*\) /, '')
@@ -86,7 +86,7 @@ function ours(what: 'backup' | 'restore', folder: string): Round {
   return { ...JSON.parse(told), cpuMs: childrenCpuMs() - before }
 }
 
-/** A pipe of programs, without a shell. */
+/** Times a pipeline of programs, without a shell. */
 async function timed(programs: string[][]): Promise<ByHand> {
   const [start, before] = [performance.now(), childrenCpuMs()]
   const nothing = openSync('/dev/null', 'w')

@@ -1,7 +1,9 @@
-// A linked pair under attack for so many minutes: hostile bundles, callers who reach through the link for what is not theirs, uploads and projects
-// beyond every quota, streams that nobody reads, and kill -9 of either side in the middle of moves. Run on a built product:
-// npx node bench/cloud-attack.ts [--minutes 20] [--seed 1]. Fails when another tenant is reached or disturbed, when a side answers 500, when both
-// sides serve the project that moves or none does, or when something of it is lost.
+// A linked pair of instances under attack: hostile bundles, callers who use the link to reach other tenants' data, uploads and
+// projects
+// beyond every quota, streams that no client reads, and kill -9 of either side during moves. Run on a built product:
+// npx node bench/cloud-attack.ts [--minutes 20] [--seed 1]. Fails when another tenant is reached or disturbed, when a side answers
+// 500, when both
+// sides serve the moving project or none does, or when any of its data is lost.
 import { parseArgs } from 'node:util'
 import { endOf, type Side, startTwoHostings } from '../tests/kit/two-hostings.ts'
 import { bundleAttacks } from './kit/cloud-attack/bundles.ts'
@@ -59,7 +61,7 @@ async function attackOn(): Promise<void> {
     try {
       await attack.run()
     } catch (error) {
-      // A side that was killed just then is told apart by its being away; anything else is a finding.
+      // An error of a side that was just killed is expected; any other is a finding.
       if (!scene.isAway(error)) scene.wrong.push(`${attack.name}: ${error instanceof Error ? error.message : error}`)
       count.away += 1
     }

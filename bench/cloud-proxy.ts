@@ -6,10 +6,10 @@ import { cpuMsOf } from './kit/process-cpu.ts'
 import { ratio, table } from './kit/table.ts'
 
 /**
- * A project of the cloud asked for through a linked instance, beside the same call to the cloud itself: the latency of both,
- * in short turns one after the other. First on this machine's loopback, where a second hop is a second hop whoever makes it;
- * then with a network between, as a cloud has it. Fails where one caller waits there 1.5 times as long or more; sixteen at once
- * are shown beside it, and on a machine of two cores say how busy those are.
+ * Compares a request for a cloud project through a linked instance with the same request to the cloud itself: the latency of both,
+ * in short alternating runs. First on this machine's loopback, where the second hop dominates; then with a simulated network, as to
+ * a real cloud. Fails if a single caller waits 1.5 times as long or more in the second case. Sixteen concurrent callers are shown
+ * for comparison; on a machine with two cores they mainly show how busy the cores are.
  */
 const { values } = parseArgs({
   options: {
@@ -45,7 +45,7 @@ if (worst >= limit) {
   process.exitCode = 1
 }
 
-/** Gives the largest ratio of the medians of one caller. */
+/** Returns the largest ratio of the medians of a single caller. */
 async function measure(where: string, url: string): Promise<number> {
   await ask(here, ours, 'PUT', '/cloud/link', { url, token: theirs })
   const rows: (string | number)[][] = []
@@ -82,7 +82,7 @@ async function load(url: string, token: string, path: string, connections: numbe
   return result
 }
 
-/** Passes every byte on, so many milliseconds later. */
+/** Forwards every byte with a delay. */
 async function startNetwork(to: string, delayMs: number) {
   const { hostname, port } = new URL(to)
   const late = (from: Socket, into: Socket) => {

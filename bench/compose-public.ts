@@ -109,7 +109,7 @@ async function runningOf(projectId: string, { services }: WrittenFile): Promise<
   return running
 }
 
-/** What holds for every project, by a sentence of docs/compose.md. */
+/** The rule for all projects that explains a difference, by a sentence of docs/compose.md. */
 function ruleFor({ field, runs }: Difference): string | null {
   const rules: [boolean, string][] = [
     [field.startsWith('ports '), 'nothing is published on the machine itself'],
@@ -122,7 +122,7 @@ function ruleFor({ field, runs }: Difference): string | null {
   return sentence && page.includes(sentence) ? `docs/compose.md: ${sentence}` : null
 }
 
-/** The line that tells of it: it names the service and the field, or several services and what they get. */
+/** The log line that announces the difference: it names the service and the field, or several services and what they get. */
 function announcementOf(one: Difference, log: readonly string[]): string | null {
   const field = one.field.split(' ')[0]!
   const names = (line: string) => new RegExp(`(^|[ :,])${one.service}[,:]`).test(line)
@@ -138,7 +138,7 @@ function linesOf(body: { data?: { message: string }[] } | { message: string }[])
   return (Array.isArray(body) ? body : (body.data ?? [])).map(({ message }) => message)
 }
 
-/** No image can be given a digest by hand. */
+/** An image built locally cannot be given a digest. */
 async function withoutDigests(file: string): Promise<void> {
   const text = await readFile(file, 'utf8')
   await writeFile(file, text.replace(/@sha256:[0-9a-f]{64}/g, ''))

@@ -12,12 +12,13 @@ import { partOf } from '../tests/kit/machine.ts'
 import { table } from './kit/table.ts'
 
 /**
- * How long until somebody with an empty cache and a slow line sees their first project, beside a page that does nothing but load the
- * scripts of another product: `node bench/dashboard-paint.ts [folder with its .js files, in the order of their names]`.
- * The other page has one line of text below its scripts, which are compressed as ours are: what it shows is the least that a page with them could.
+ * Measures the time until a user with an empty cache and a slow connection sees their first project, compared with a page that only
+ * loads the scripts of another product: `node bench/dashboard-paint.ts [folder with its .js files, in the order of their names]`.
+ * The other page has one line of text below its scripts, which are compressed like ours: this is the minimum for a page with these
+ * scripts.
  */
 const rounds = 5
-/** 1.6 Mbit/s and 150 ms there and back: a slow mobile connection, by the figures that Lighthouse uses. */
+/** 1.6 Mbit/s and a round trip of 150 ms: a slow mobile connection, with the figures of Lighthouse. */
 const line = { offline: false, latency: 150, downloadThroughput: (1.6e6 / 8) * 0.9, uploadThroughput: (750e3 / 8) * 0.9 }
 
 await using hosting = await startHosting()
@@ -64,7 +65,7 @@ async function visitApart(of: Browser, url: string, useful: string): Promise<Pai
   }
 }
 
-/** With an empty cache, until the first element that somebody came for has been painted. */
+/** Loads the page with an empty cache until the first useful element is painted. */
 async function visit(of: BrowserContext, url: string, useful: string): Promise<Painted> {
   const page = await of.newPage()
   try {
@@ -90,7 +91,7 @@ async function visit(of: BrowserContext, url: string, useful: string): Promise<P
   }
 }
 
-/** In the page: when the frame was drawn that first held what somebody came for. */
+/** Runs in the page: records when the frame with the first useful element was painted. */
 function noteFirst(selector: string): void {
   const watch = new MutationObserver(() => {
     if (!document.querySelector(selector)) return

@@ -10,9 +10,9 @@ import { tempFolder } from '../tests/kit/temp-folder.ts'
 import { table } from './kit/table.ts'
 
 /**
- * node bench/disk-looks.ts [--projects=20] [--files=20000] [--seconds=60]: what it takes to see that no project keeps more on the disk than it
- * may, while somebody else fills the disk: processor time of the control plane as a part of one core, and the delay of its event loop. First
- * the build, whose files are added up as they become more. Fails above a fifth of a core: what a niced thread may take of the time.
+ * node bench/disk-looks.ts [--projects=20] [--files=20000] [--seconds=60]: the cost of enforcing the projects' disk quotas while
+ * another process fills the disk: CPU time of the control plane as a share of one core, and the delay of its event loop. It begins
+ * with the build, whose files are added up as they grow. Fails above a fifth of a core, which is the limit of the niced thread.
  */
 const limit = 0.2
 const { values } = parseArgs({
@@ -30,7 +30,7 @@ const allotment = { cpuCores: 1, memoryMb: 256, diskMb: 4096 }
 await using place = await tempFolder('disk-looks')
 const source = join(place.path, 'source')
 mkdirSync(source)
-// As a package manager does it: many small files, and some megabytes now and then.
+// Like a package manager: many small files, and some megabytes now and then.
 writeFileSync(
   join(source, 'make.cjs'),
   `const fs = require('node:fs')
@@ -55,7 +55,7 @@ async function measured<Result>(
   return { result, cores: (user + system) / 1000 / tookMs, delayMs: delay.percentile(99) / 1e6, tookS: tookMs / 1000 }
 }
 
-/** Somebody who is no project. */
+/** Writes to the disk outside any project. */
 async function fillDisk(): Promise<void> {
   const file = join(place.path, 'others')
   await using handle = await open(file, 'w')
@@ -85,7 +85,7 @@ try {
       },
       never,
     )
-  // Each is looked at once after its start.
+  // Each project is checked once after its start.
   await pause(Math.max(seconds * 1000, projects * 8_000))
   const quiet = await measured(() => pause(seconds * 1000))
   const filling = await measured(fillDisk)

@@ -12,10 +12,10 @@ import { cpuSecondsOfThreads } from './kit/process-cpu.ts'
 import { ratio, table } from './kit/table.ts'
 
 /**
- * This tree's edge beside the edge of another tree (`edge-compare.ts <other tree>`, both built): the same origin, the same core,
- * the same load on both at once. What counts is requests for each second of processor time, as a ratio: whatever else the
- * machine does slows both down alike. `--apart` loads them in turns; `--profile <folder>` writes a V8 profile of each; a median
- * below `--at-least` fails.
+ * Compares this tree's edge with the edge of another tree (`edge-compare.ts <other tree>`, both built): the same origin, the same
+ * core, the same load on both at once. The result is the ratio of requests per second of CPU time: other load on the machine slows
+ * both down equally. `--apart` loads them alternately; `--profile <folder>` writes a V8 profile of each; a median below
+ * `--at-least` fails.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -80,7 +80,7 @@ async function startEdge(name: string, tree: string, port: number) {
 async function compare(): Promise<number[]> {
   const ratios: number[] = []
   const rows: (string | number)[][] = []
-  // The first round warms both up and does not count.
+  // The first round is warm-up and does not count.
   for (let round = 0; round <= rounds; round += 1) {
     const [mine, others] = values.apart ? await inTurns(round % 2 === 0) : await Promise.all([turn(own), turn(other)])
     if (round === 0) continue
@@ -99,7 +99,7 @@ async function compare(): Promise<number[]> {
   return ratios
 }
 
-/** Who is first changes, so that a drift of the machine favours neither. */
+/** Alternates the order, so that a drift of the machine favours neither. */
 async function inTurns(ownFirst: boolean): Promise<[mine: number, others: number]> {
   const first = await turn(ownFirst ? own : other)
   const second = await turn(ownFirst ? other : own)

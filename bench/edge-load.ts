@@ -8,7 +8,7 @@ import { type LoadResult, parseWrk } from '../tests/kit/wrk.ts'
 
 const run = promisify(execFile)
 
-/** One core for what is measured, one for everything around it, where there are two. */
+/** A core for the measured process and a core for everything else, if there are two. */
 export const cores = availableParallelism() > 1 && programAt('taskset') ? { measured: '0', around: '1' } : undefined
 
 export function programAt(name: string): string | undefined {
@@ -20,7 +20,7 @@ export async function pin(pid: number, core: string | undefined): Promise<void> 
   if (core !== undefined) await run('taskset', ['-a', '-c', '-p', core, String(pid)])
 }
 
-/** For a machine that is not quiet: a larger share of it for the process' session, as far as Linux' autogroups give one. */
+/** Raises the CPU share of the process' session through Linux' autogroups, for a machine that is not idle. */
 export async function favour(pid: number): Promise<void> {
   await writeFile(`/proc/${pid}/autogroup`, '-19')
 }
@@ -29,12 +29,12 @@ export interface WrkLoad {
   url: string
   connections: number
   seconds: number
-  /** Requests a second over all connections; without it as many as it takes. */
+  /** Requests per second over all connections; default: as many as possible. */
   rate?: number
   folder: string
 }
 
-/** wrk on the core around. A rate is kept by a random pause after each answer, as wrk's script interface has it. */
+/** Runs wrk on the second core. A rate is approximated by a random pause after each response, through wrk's script interface. */
 export async function putWrkOn({ url, connections, seconds, rate, folder }: WrkLoad): Promise<LoadResult> {
   const script = join(folder, 'pace.lua')
   if (rate !== undefined)
@@ -52,11 +52,11 @@ export async function putWrkOn({ url, connections, seconds, rate, folder }: WrkL
   ]
   const wrk = programAt('wrk')!
   const { stdout } = cores ? await run('taskset', ['-c', cores.around, wrk, ...args]) : await run(wrk, args)
-  // A line of the statistics by thread can end like a percentile (92.50%).
+  // A line of the per-thread statistics can end like a percentile (92.50%).
   return parseWrk(stdout.replaceAll(/^ +(Latency|Req\/Sec) +\d.*$/gm, ''))
 }
 
-/** Seconds of processor time a process has used. */
+/** CPU time in seconds that a process has used. */
 export async function processorSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

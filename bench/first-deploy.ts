@@ -11,9 +11,9 @@ import { tempFolder } from '../tests/kit/temp-folder.ts'
 import { table } from './kit/table.ts'
 
 /**
- * node bench/first-deploy.ts: the README, word for word, as somebody new to it would follow it. A clone of HEAD, `npm run up`,
- * and from a second terminal `npx berth login` and `npx berth deploy examples/node`, first where no Docker is to be found,
- * then with it. Ends with 1 unless each address that was printed answers.
+ * node bench/first-deploy.ts: follows the README literally, as a new user would. A clone of HEAD, `npm run up`, and from a second
+ * terminal `npx berth login` and `npx berth deploy examples/node`, first without Docker, then with it. Exits with 1 unless each
+ * printed address responds.
  */
 const root = join(import.meta.dirname, '..')
 const person = { email: 'newcomer@example.test', password: 'correct horse battery' }
@@ -62,7 +62,7 @@ async function deployed(example: string, where: string, berth: (words: string[])
   const { status, text } = await getPage(`http://127.0.0.1:${edgePort}`, new URL(url).host, '/')
   if (status !== 200) throw new Error(`${url} answers ${status}: ${text}`)
   console.log(`${where}: ${url} answers ${JSON.stringify(text.slice(0, 60))}`)
-  // The next runtime makes a project of its own of the folder.
+  // The next runtime creates its own project from the folder.
   await run('git', ['clean', '-fdxq', `examples/${example}`], clone)
 }
 
@@ -71,7 +71,7 @@ function start(env: NodeJS.ProcessEnv): Promise<Daemon> {
   return startDaemon({ program: 'npm', args: ['run', 'up'], cwd: clone, env, ready, readyWithinMs: 10 * 60_000 })
 }
 
-/** A terminal tells everything that runs in it; npm itself would not pass a signal on and wait. */
+/** A terminal sends Ctrl-C to every process that runs in it; npm itself would not forward a signal and wait. */
 async function pressControlC(up: Daemon): Promise<void> {
   process.kill(-up.pid, 'SIGINT')
   for (const until = performance.now() + 15_000; performance.now() < until && isAnyoneIn(up.pid); ) await pause(50)
@@ -98,7 +98,7 @@ function run(program: string, args: readonly string[], cwd: string, env = proces
     const child = execFile(program, args, { cwd, env }, (error, stdout, stderr) =>
       error ? reject(new Error(`${program} ${args.slice(0, 2).join(' ')}: ${error.message}\n${stderr}`)) : resolve(stdout),
     )
-    // A program that reads nothing may have ended already.
+    // A program that does not read its input may have exited already.
     child.stdin?.on('error', () => undefined).end(input)
   })
 }

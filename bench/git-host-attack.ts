@@ -1,7 +1,10 @@
-// The git host of a built instance under attack for so many minutes: forged, replayed and oversized deliveries, forks that want production's secrets, a second
-// organisation that wants the machine's login, callbacks with another's state, hostile names, addresses that lead inside or elsewhere, a revoked token. Run on a built
-// product: npx node bench/git-host-attack.ts [--minutes 20] [--only words]. Fails when one succeeds, when anything answers 500, when a token comes to another host or is
-// found in a log or a file, or when the victim's next push is not live.
+// The git host module of a built instance under attack: forged, replayed and oversized deliveries, forks that try to read
+// production's secrets, a second
+// organisation that tries to use the machine's login, callbacks with another user's state, hostile names, URLs that point to
+// internal or other hosts, a revoked token.
+// Run on a built product: npx node bench/git-host-attack.ts [--minutes 20] [--only words]. Fails when an attack succeeds, when a
+// request is answered with 500,
+// when a token reaches another host or a log or a file, or when the victim's next push does not go live.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -42,7 +45,7 @@ const pushed = async (words: string) => {
 }
 await pushed('before')
 const real = {
-  id: 'kept-by-somebody',
+  id: 'replayed-delivery',
   payload: {
     ref: 'refs/heads/main',
     after: await host.git.commit(repository, app('kept')),
@@ -73,7 +76,7 @@ for (let round = 1; round === 1 || Date.now() < endAt; round += 1) {
   }
 }
 const own = (await scene.ask(owner, 'GET', `/projects/${shop.id}/deployments?environment=production&limit=100`)).body.data.length
-if (own > before) wrong.push(`production was deployed ${own - before} times by nobody`)
+if (own > before) wrong.push(`production was deployed ${own - before} times without a push`)
 await pushed('at the end')
 const given = host.calls.flatMap(({ token }) => token ?? [])
 for (const canary of new Set([...Object.values(tokens), appSecret, ...given])) {

@@ -14,7 +14,7 @@ for (let at = 0; at < repositories; at += 1) {
   scene.host.repositories.set(made.full_name, { ...made, ...words })
 }
 
-/** Without reading the answer: that is the same work for both. */
+/** Does not read the response: that is the same work for both. */
 async function timed(): Promise<{ ms: number; asked: number }> {
   const [start, calls] = [performance.now(), scene.host.calls.length]
   const headers = { authorization: `Bearer ${scene.people.owner.token}` }

@@ -1,5 +1,5 @@
-// Scans servers that mean harm and says how long each scan took, how it ended and how much memory the instance took meanwhile.
-// node bench/hostile-server.ts [--only=word]. Fails beyond 95 s a scan or 500 MB over what the instance held before.
+// Scans hostile servers and reports how long each scan took, how it ended and how much memory the instance used.
+// node bench/hostile-server.ts [--only=word]. Fails beyond 95 s a scan or 500 MB over what the instance used before.
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -86,7 +86,7 @@ async function scanLying(title: string, lies: Record<string, Lie>): Promise<void
 
 async function scanReal(): Promise<void> {
   const engine = openEngine(partOf('docker'))
-  // Told apart, or the client would send it all in the address as well.
+  // Query and body are given separately, otherwise the client would send everything in the URL as well.
   const asked = { _query: {}, _body: { Image: partOf('busyboxImage'), Labels: { huge: 'x'.repeat(50 * 1024 ** 2) } } }
   const container = await engine.createContainer(asked as unknown as ContainerCreateOptions)
   try {
@@ -96,7 +96,7 @@ async function scanReal(): Promise<void> {
   }
 }
 
-/** Several at once, as impatient people would. */
+/** Starts several scans at once. */
 async function scan(title: string, dockerSocket: string): Promise<void> {
   const { host, port, user, privateKey } = sshd
   const server = { name: 'bad box', host, port, user, privateKey, dockerSocket }
@@ -122,7 +122,7 @@ async function scan(title: string, dockerSocket: string): Promise<void> {
   await hosting.api('DELETE', `/servers/${id}`)
 }
 
-/** As an engine pages: so many, from the one after `before`. */
+/** Pages like an engine: a number of containers, starting after `before`. */
 function pages(count: number): Lie {
   return ({ url = '' }, response) => {
     const query = new URL(url, 'http://docker').searchParams
@@ -133,7 +133,7 @@ function pages(count: number): Lie {
   }
 }
 
-/** A file that would be a thousand million words long. */
+/** A YAML file that would expand to a billion words. */
 function bombText(): string {
   const names = 'abcdefghi'.split('')
   const lines = names.map((name, at) => `${name}: &${name} [${Array(9).fill(at === 0 ? 'x' : `*${names[at - 1]}`)}]`)

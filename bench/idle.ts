@@ -8,10 +8,10 @@ import { StolenTime } from './kit/stolen-time.ts'
 import { megabytes, table } from './kit/table.ts'
 
 /**
- * node bench/idle.ts [--runtime=process|docker] [--projects=0,20,100] [--seconds=60] [--profile=<folder>]: what the control plane and the
- * edge cost while projects run and nobody asks. Each number is measured after a fresh start, and once more right after the deployments.
- * What the host takes away would count as the program's own: moments in which it does are left out, and others waited for.
- * Fails above 1 % of a core or 0.5 MB a project at the largest number.
+ * node bench/idle.ts [--runtime=process|docker] [--projects=0,20,100] [--seconds=60] [--profile=<folder>]: CPU time and memory of
+ * the control plane and the edge while projects run without requests. Each number is measured after a fresh start, and again right
+ * after the deployments. CPU time stolen by the host would count as the program's own: periods with stolen time are skipped and
+ * repeated. Fails above 1 % of a core or 0.5 MB per project at the largest number.
  */
 const flag = (name: string, fallback: string) =>
   process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? fallback
@@ -22,7 +22,7 @@ const steps = flag('projects', '0,20,100').split(',').map(Number)
 const seconds = Number(flag('seconds', '60'))
 const profile = flag('profile', '')
 const atOnce = 6
-// What has just started is looked at more often at first; after this long each of a hundred has its lasting pace.
+// Newly started projects are checked more often at first; after this long each of a hundred has its final interval.
 const settleMs = 180_000
 const momentMs = 5_000
 const mostStolen = 0.02
@@ -100,7 +100,7 @@ async function measure(projects: number, when: string): Promise<Cost> {
   const [controlPlane, edge] = await Promise.all(
     pids.map(async (one, at) => ({
       percent: (cpuMs[at]! / spentMs) * 100,
-      // Not the share of pages: what projects share of Node's own code would count the less the more of them run.
+      // Not the proportional set size: with more projects, each one's share of Node's own code would be smaller.
       bytes: (await memoryOf(one))?.rssBytes ?? 0,
     })),
   )
@@ -108,7 +108,7 @@ async function measure(projects: number, when: string): Promise<Cost> {
   return { projects, when, controlPlane: controlPlane!, edge: edge! }
 }
 
-/** Processor time of each in so many seconds of quiet; asked for four times as long at most. */
+/** CPU time of each process over a number of quiet seconds; measures four times as long at most. */
 async function quietMoments(pids: readonly number[]): Promise<{ spentMs: number; cpuMs: number[] }> {
   const stolen = new StolenTime()
   const until = performance.now() + 4 * seconds * 1000

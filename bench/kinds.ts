@@ -12,9 +12,9 @@ import { servers } from './kinds/servers.ts'
 import { table } from './kit/table.ts'
 
 /**
- * node bench/kinds.ts [--runtime=process|docker] [--only=name,name]: projects of many kinds, really installed, built, deployed and
- * asked, on both runtimes. Says of each whether it went live and answered with the right words, and why not. Ends with 1 when one
- * did not. For a night, or for whoever changed how projects are detected, built or probed: a whole run takes half an hour.
+ * node bench/kinds.ts [--runtime=process|docker] [--only=name,name]: installs, builds, deploys and requests projects of many kinds
+ * on both runtimes. Reports for each whether it went live and responded with the right text, and why not. Exits with 1 if one did
+ * not. Run it after a change to detection, builds or health checks: a whole run takes half an hour.
  */
 const word = (name: string) =>
   process.argv
@@ -61,7 +61,7 @@ async function tried(kind: Kind, hosting: Hosting): Promise<string> {
   return answered
 }
 
-/** Installs may take minutes. */
+/** Installing may take minutes. */
 async function over(id: string, { deployment }: Hosting) {
   for (const until = performance.now() + 15 * 60_000; ; await pause(250)) {
     const current = await deployment(id)

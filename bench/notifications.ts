@@ -22,7 +22,7 @@ import { megabytes, table } from './kit/table.ts'
 const events = 1_000
 const peopleCount = 50
 const allowedMs = 50
-/** Of the resident memory after the first burst. */
+/** Allowed ratio to the resident memory after the first burst. */
 const allowedGrowth = 1.15
 const text = 'The health check did not pass: the last status was 502 after 30 seconds.\n'.repeat(5)
 
@@ -56,7 +56,10 @@ else {
   if (what !== 'burst' && process.env.BERTH_TEST_POSTGRES_URL) await measureStorm()
 }
 
-/** A process for each database, and none of its work is the mail server's: its memory and its time are the control plane's alone. */
+/**
+ * A process for each database, with the mail server in another process, so that memory and time are those of the control plane
+ * alone.
+ */
 async function inOwnProcess(kind: string): Promise<void> {
   let mails = 0
   await using smtp = await startSmtpServer({
@@ -107,7 +110,7 @@ async function measureBursts(kind: string, smtpPort: number): Promise<void> {
 }
 
 interface Burst {
-  /** The same request in the moments before, while nothing is told. */
+  /** The same request just before, without an announcement. */
   own: Times
   together: Times
   cpuMs: number
@@ -117,7 +120,7 @@ interface Burst {
   load: number
 }
 
-/** By the median burst: what else the machine does may spoil one of them. The worst is told too. */
+/** Judges by the median burst, since other load on the machine may spoil one of them. The worst is printed too. */
 function judge(measured: readonly Burst[]): void {
   const inOrder = measured.map((burst) => added(burst, 99)).sort((left, right) => left - right)
   const typical = inOrder[Math.floor((inOrder.length - 1) / 2)]!
@@ -188,7 +191,7 @@ async function addMembers({ database }: TestInstance, organizationId: string, co
 }
 
 interface Times {
-  /** The time that so many percent did not exceed. */
+  /** The percentile. */
   at(percent: number): number
 }
 
@@ -198,7 +201,7 @@ async function timesOf(count: number, work: (at: number) => Promise<void>): Prom
     const began = performance.now()
     await work(at)
     times.push(performance.now() - began)
-    // A request comes from outside: between two of them the process can do other work.
+    // Requests come from outside: between two of them the process can do other work.
     await new Promise((resolve) => setImmediate(resolve))
   }
   times.sort((left, right) => left - right)

@@ -4,7 +4,7 @@ import { makePeople, type People } from '../packages/server/tests/kit/people.ts'
 import { makeProject } from '../packages/server/tests/kit/projects.ts'
 
 /**
- * A page of the project list costs the same at 100 and at 10,000 projects, within 1.3 ×: the first page, and one from the
+ * A page of the project list must cost the same at 100 and at 10,000 projects, within 1.3 ×: the first page, and one from the
  * middle. In one process, through the whole server. BERTH_TEST_POSTGRES_URL: on PostgreSQL as well.
  */
 
@@ -63,7 +63,7 @@ async function prepare(count: number): Promise<Bench> {
   return { instance, people, middle: await middleCursor(instance, people, count) }
 }
 
-/** Walks to the middle of the list. */
+/** Pages to the middle of the list. */
 async function middleCursor(instance: TestInstance, people: People, count: number): Promise<string> {
   let cursor = ''
   for (let seen = 0; seen < count / 2; seen += page) cursor = (await read(instance, people, cursor)).nextCursor as string
@@ -85,14 +85,14 @@ async function read(
   return body
 }
 
-/** In turns, so that whatever else the machine does falls on both; the median of each. */
+/** Alternates, so that other load on the machine affects both; returns the median of each. */
 async function measure(benches: readonly [Bench, Bench], place: 'first' | 'middle'): Promise<[number, number]> {
   const times: [number[], number[]] = [[], []]
   for (let round = 0; round < rounds; round++) {
     for (const [at, { instance, people, middle }] of benches.entries()) {
       const began = performance.now()
       await read(instance, people, place === 'first' ? '' : middle)
-      // The first rounds compile what the rest only runs.
+      // The first rounds compile code that the others only run.
       if (round >= rounds / 4) times[at as 0 | 1].push(performance.now() - began)
     }
   }

@@ -3,11 +3,11 @@ import { type Hosting, isOver, startHosting } from '../tests/kit/hosting.ts'
 import { table } from './kit/table.ts'
 
 /**
- * node bench/push-to-live.ts [--projects=50] [--builds=2] [--rounds=10]: what Berth adds between the delivery of a push and the
- * first line of each build's log, all projects being on one repository; and until each build that may start at once has begun to fetch.
- * `--builds` is BERTH_MAX_BUILDS, 2 where nobody sets it: builds beyond it wait for others to end. Git gets no answer before all that
- * may have begun, and then a refusal: the builds' own work is not measured and takes nothing away from what is. Fails where the p99
- * of the first line is over the limit.
+ * node bench/push-to-live.ts [--projects=50] [--builds=2] [--rounds=10]: the time that Berth adds between the delivery of a push
+ * and the first line of each build's log, with all projects on one repository; and until each build that may start at once has
+ * begun to fetch. `--builds` is BERTH_MAX_BUILDS, by default 2: builds beyond it wait for others to end. Git gets no response
+ * before all that may start have begun, and then an error: the builds' own work is not measured and takes no CPU time from the
+ * measurement. Fails if the p99 of the first line is over the limit.
  */
 const flag = (name: string, fallback: number) =>
   Number(process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? fallback)
@@ -34,7 +34,7 @@ async function connect(host: GitHubHost, hosting: Hosting): Promise<string[]> {
   return made
 }
 
-/** Git waits at the host until so many have come, or the time is up. */
+/** Git requests wait at the host until this many have arrived, or the time is up. */
 function holdGit(host: GitHubHost, count: number): Promise<void> {
   const all = Promise.withResolvers<void>()
   let come = 0
@@ -87,7 +87,7 @@ await host.createRepository(repository)
 await using hosting = await startHosting({ env: { ...host.settings('oauth'), BERTH_MAX_BUILDS: String(builds) } })
 const projectIds = await connect(host, hosting)
 const all: Round[] = []
-// The first one warms up and does not count.
+// The first round is warm-up and does not count.
 for (let round = 0; round <= rounds; round += 1) all.push(await measure(host, hosting, projectIds, round))
 all.shift()
 const row = (name: string, values: readonly number[]) =>

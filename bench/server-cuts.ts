@@ -28,7 +28,7 @@ for (const manner of manners)
 console.log(`\n${table(['cut in', 'manner', 'ended as', 'serves', 'left over', 'seconds after the mending'], rows)}`)
 process.exitCode = rows.every(([, , status, text, left]) => status === 'live' && text === 'two' && left === 0) ? 0 : 1
 
-/** One that takes its time in every step, so that there is a middle to cut. */
+/** Deploys a project that is slow in every step, so that the link can be cut during the step. */
 async function cutAt(
   step: string,
   manner: 'reset' | 'silent',

@@ -24,7 +24,7 @@ interface Killing {
   phase: string
   victim: Side
 }
-/** Some phases last a few milliseconds: a kill that came too late is tried again so often. */
+/** Some phases last a few milliseconds: a kill that came too late is repeated this many times. */
 const mostTries = 3
 const rows: string[][] = []
 const wrong: string[] = []
@@ -48,7 +48,7 @@ try {
       const result = await killedAt(sides, project, killing)
       const { from, phase, victim } = killing
       const name = `${from} ${phase} ${victim}`
-      rows.push([from, phase, victim, result.seen, result.end, String(result.ms), result.serving.join(' and ') || 'nobody'])
+      rows.push([from, phase, victim, result.seen, result.end, String(result.ms), result.serving.join(' and ') || 'none'])
       console.log(rows.at(-1)?.join(' | '))
       const [only] = result.serving
       if (result.serving.length !== 1 || !only) wrong.push(`${name}: ${result.serving.length} sides serve`)
@@ -60,7 +60,7 @@ try {
         wrong.push(`${name}: the rules are not the same`)
       if (result.end === 'failed' && only !== from) wrong.push(`${name}: it was taken back, and serves where it was to go`)
       place = only ?? place
-      // What was taken back ends when it is asked for again.
+      // A move that was rolled back must succeed when it is repeated.
       if (result.end === 'failed') place = await cleanMove(sides, project.id, place)
       if (phase === 'landing') hashes = [...hashes, await sides.fill(place, project.slug, 100_000)]
       const tried = (tries.get(killing) ?? 0) + 1
@@ -84,7 +84,7 @@ async function killedAt(two: TwoHostings, { id, slug }: { id: string; slug: stri
   await pause(300)
   await two[victim].berth.restart()
   const { phase: end } = await endOf(two, id)
-  // A project that stays is started again by a job of its own.
+  // A job restarts a project that stays.
   const serving = await settled(two, slug)
   return { seen, end, ms: Math.round(performance.now() - begun), serving }
 }
@@ -96,13 +96,13 @@ async function cleanMove(two: TwoHostings, id: string, from: Side): Promise<Side
   return to
 }
 
-/** As text, to be compared. On a cloud rules are nobody's to read. */
+/** The rules as text, for comparison. On a cloud they cannot be read. */
 async function rulesOf(two: TwoHostings, side: Side, id: string): Promise<string> {
   const { body } = await two[side].api('GET', `/projects/${id}/route-rules`)
   return JSON.stringify(body.data.map(({ kind, config }: { kind: string; config: object }) => ({ kind, config })))
 }
 
-/** Looks without a pause: some phases last a few milliseconds. Gives the phase at which it really was. */
+/** Polls without a pause: some phases last a few milliseconds. Returns the phase that was reached. */
 async function reach(two: TwoHostings, id: string, phase: string, before: string | undefined): Promise<string> {
   for (;;) {
     const transfer = await two.transfer(id)
@@ -112,7 +112,7 @@ async function reach(two: TwoHostings, id: string, phase: string, before: string
   }
 }
 
-/** Looks on for a while after the first moment at which one serves: a second one must not come up either. */
+/** Keeps polling after the first side serves: the second one must not start serving either. */
 async function settled(two: TwoHostings, slug: string): Promise<Side[]> {
   const look = async () => {
     const kept = await Promise.all(sideNames.map(async (side) => ((await two.kept(side, slug)) ? side : null)))

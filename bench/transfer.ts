@@ -45,7 +45,7 @@ async function moved(two: TwoHostings, from: Side, to: Side): Promise<(string | 
   return [`${from} → ${to}`, seconds, megabytes / seconds, down, ...grown]
 }
 
-/** From the first answer that is missing where it was to the first one where it is now. */
+/** Time from the first missing response at the source to the first response at the target. */
 async function downtime(two: TwoHostings, from: Side, to: Side): Promise<number> {
   const answers = async (side: Side) =>
     (await two[side].get(`${slug}.localhost`, '/').catch(() => ({ status: 0 }))).status === 200
@@ -55,7 +55,7 @@ async function downtime(two: TwoHostings, from: Side, to: Side): Promise<number>
   return (performance.now() - begun) / 1000
 }
 
-/** What is read where the project began and ended, as text to be compared. */
+/** Settings of the project at its origin, as text for comparison. */
 async function settingsOf({ here }: TwoHostings): Promise<string> {
   const rules = (await here.api('GET', `/projects/${id}/route-rules`)).body.data
   const env = (await here.api('GET', `/projects/${id}/env`)).body.data

@@ -10,7 +10,7 @@ import type { Scenario } from './scenario.ts'
 import { serverAnswers } from './server-answers.ts'
 import { sftpListing } from './sftp-listing.ts'
 
-/** In the order in which they run; a new one is one file and one line here. */
+/** Scenarios in the order in which they run; a new one is a file and a line here. */
 export const scenarios: readonly Scenario[] = [
   noAttack,
   abandonedRequests,

@@ -1,6 +1,6 @@
 import type { Hosting } from '../../tests/kit/hosting.ts'
 
-/** What a scenario works with: an instance of its own, and the watch over it. */
+/** The environment of a scenario: its own instance, and the monitoring of it. */
 export interface Scene {
   /** The instance and its owner. */
   hosting: Hosting
@@ -9,15 +9,15 @@ export interface Scene {
    * before. Resolves with the attack's own result. A scenario calls it once.
    */
   watch<T>(attack: (until: AbortSignal) => Promise<T>): Promise<T>
-  /** Ends a resource of the scenario (a hostile server, a connection) after it, the last one first. */
+  /** Registers the cleanup of a resource (a hostile server, a connection); cleanups run after the scenario in reverse order. */
   defer(end: () => unknown): void
 }
 
-/** One hostile peer, tenant or project. Each lies in a file of its own in this folder and is listed in `all.ts`. */
+/** A hostile peer, tenant or project. Each is a file in this folder and is listed in `all.ts`. */
 export interface Scenario {
   name: string
   /** Settings of the instance (BERTH_…). */
   env?: NodeJS.ProcessEnv
-  /** Prepares the attack, runs it inside `scene.watch`, and returns one short line for the table: how the instance answered. */
+  /** Prepares the attack, runs it inside `scene.watch`, and returns a short line for the table: how the instance responded. */
   run(scene: Scene): Promise<string>
 }

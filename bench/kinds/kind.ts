@@ -1,23 +1,23 @@
 import type { RuntimeKind } from '../../tests/kit/runtimes.ts'
 
-/** A project as people have them: its files, and how one sees that it went live. */
+/** A typical project: its files, and how to check that it went live. */
 export interface Kind {
   name: string
-  /** By path; an object is written as JSON. */
+  /** Content by path; an object is written as JSON. */
   files: Record<string, string | object>
-  /** What the answer holds. */
+  /** Text that the response contains. */
   says: string
-  /** Left out: `/`. */
+  /** Default: `/`. */
   path?: string
-  /** Settings that its owner would make. */
+  /** Settings that its owner would set. */
   settings?: object
-  /** Left out: both. */
+  /** Default: both. */
   only?: RuntimeKind
-  /** What else must answer: a host in front of the project's own, and what it says. */
+  /** Another service that must respond at its own host name, and the text of its response. */
   also?: { service: string; says: string }
 }
 
-/** A manifest with its scripts and what it needs. */
+/** A manifest with its scripts and dependencies. */
 export const manifest = (
   name: string,
   { scripts, needs = {}, tools = {}, ...more }: { scripts: object; needs?: object; tools?: object; [field: string]: unknown },

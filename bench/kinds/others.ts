@@ -6,7 +6,7 @@ const answering = (says: string) =>
 const image = lookUp('nodeImage')
 const nodeImage = 'value' in image ? image.value : 'node:24'
 
-/** By how they are put together rather than by what they are written with. */
+/** Kinds defined by their structure rather than by their language or framework. */
 export const others: readonly Kind[] = [
   {
     name: 'npm-build',

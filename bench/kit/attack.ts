@@ -1,6 +1,6 @@
 import type { ApiAnswer } from '../../tests/kit/hosting.ts'
 
-/** One thing that somebody tries. */
+/** An attempt of an attacker. */
 export interface Attack {
   name: string
   run(): Promise<void>

@@ -12,8 +12,8 @@ export const secret = 'the-secret-that-no-archive-may-hold'
 const launcher = join(import.meta.dirname, '..', '..', 'packages', 'cli', 'bin', 'berth.js')
 
 /**
- * Keeps a counted file in its volume, and meanwhile swaps a folder for a link that leads out of it, grows and cuts files, and makes
- * names, holes and links of every kind. `/?text` writes, `/` reads.
+ * Keeps a known file in its volume, and meanwhile replaces a folder by a symlink that points outside, grows and truncates files,
+ * and creates names, holes and links of every kind. `/?text` writes, `/` reads.
  */
 const restless = `
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
@@ -65,9 +65,9 @@ export interface AttackScene extends AsyncDisposable {
   write(text: string): Promise<void>
   read(): Promise<string>
   powerCut(): Promise<void>
-  /** Opens the archive of a good run without the instance: what the counted file holds in it. */
+  /** Opens the archive of a successful run without the instance, and returns the content of the known file. */
   open(run: Pick<BackupRun, 'id'>, projectId?: string): Promise<string>
-  /** After each attack: it answers, it serves, nothing was written outside. */
+  /** Checks after each attack: the instance responds, the project serves, nothing was written outside. */
   lookAround(after: string): Promise<void>
   lookAtTheEnd(): Promise<void>
 }
@@ -174,7 +174,7 @@ export async function setAttackScene(wrong: (words: string) => void): Promise<At
 
 const listOf = async (folder: string) => (await readdir(folder, { recursive: true })).sort().join(' ')
 
-/** Somebody else of the organisation, by their own token. */
+/** Adds another member to the organisation, and returns their token. */
 async function join_(hosting: Hosting, role: string): Promise<string> {
   const email = `${role}@example.test`
   const password = 'look but do not touch'

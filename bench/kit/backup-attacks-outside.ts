@@ -6,7 +6,7 @@ import { zstdCompressSync } from 'node:zlib'
 import { pack } from 'tar-stream'
 import { type AttackScene, run, secret } from './backup-attack-scene.ts'
 
-/** The program swaps folders for links all the time: what is saved is its own, and what was counted. */
+/** The program keeps replacing folders by symlinks: a backup must contain only its own files, and the known file. */
 export async function changingVolume({ backups, policyId, write, open, wrong }: AttackScene): Promise<number> {
   let good = 0
   for (let at = 0; at < 5; at += 1) {
@@ -18,13 +18,13 @@ export async function changingVolume({ backups, policyId, write, open, wrong }: 
       const saved = await open({ id })
       if (saved !== text) wrong(`${id} holds ${saved} and not ${text}`)
     } else if (!error?.message) wrong(`${id} ended as ${status} without words`)
-    // A file that shrinks while it is read ends a run; that must not be so every time.
+    // A file that shrinks while it is read fails a run; that must not happen every time.
   }
   if (good === 0) wrong('of five runs of a volume that changes none succeeded')
   return 5
 }
 
-/** Bytes at the destination are changed, cut, swapped, or made anew by somebody who has only the public key. */
+/** Bytes at the destination are changed, truncated, swapped, or replaced by an attacker who has only the public key. */
 export async function tampering(scene: AttackScene): Promise<number> {
   const { backups, policyId, otherPolicyId, project, other, stored, keyFile, write, read, wrong, place } = scene
   await write('before the tampering')
@@ -44,7 +44,7 @@ export async function tampering(scene: AttackScene): Promise<number> {
     ['a byte of the manifest', () => flip(join(folder, manifest))],
     ['the manifest of another project', () => cp(join(elsewhere, foreign), join(folder, manifest))],
     [
-      'a manifest that somebody else encrypted',
+      'a manifest that an attacker encrypted',
       async () => writeFile(join(folder, manifest), await sealed(Buffer.from('{}'), keyFile, place.path)),
     ],
     ['no manifest', () => rm(join(folder, manifest))],
@@ -55,7 +55,7 @@ export async function tampering(scene: AttackScene): Promise<number> {
       ['a part that is cut', async () => writeFile(join(folder, part), (await readFile(join(folder, part))).subarray(0, -17))],
       ['a part that is a link to another file', () => rm(join(folder, part)).then(() => symlink(keyFile, join(folder, part)))],
       [
-        'a part that somebody else encrypted',
+        'a part that an attacker encrypted',
         async () => writeFile(join(folder, part), await sealed(await evilTar(), keyFile, place.path)),
       ],
       [
@@ -67,7 +67,7 @@ export async function tampering(scene: AttackScene): Promise<number> {
     await change()
     const prepared = await backups.prepare(mine.id).catch(() => undefined)
     if (!prepared) {
-      // Refused at once, as the manifest is not there.
+      // Rejected immediately, since the manifest is missing.
       await cp(copy, folder, { recursive: true, force: true })
       continue
     }
@@ -111,7 +111,7 @@ async function evilTar(): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync(archive as AsyncIterable<Buffer>))
 }
 
-/** Parts vanish while a run is at work: it is whole, or it has not succeeded. */
+/** Parts disappear during a run: the run must be complete or fail. */
 export async function losing({ backups, policyId, stored, project, write, open, wrong }: AttackScene): Promise<number> {
   const text = `lost ${randomBytes(8).toString('hex')}`
   await write(text)
@@ -124,7 +124,7 @@ export async function losing({ backups, policyId, stored, project, write, open, 
     over = !['queued', 'preparing', 'dumping', 'uploading', 'verifying'].includes((await backups.run(id)).status)
   }
   const ended = await backups.run(id)
-  // What was taken away after it had succeeded is found by the next run, not by this one.
+  // A part that was removed after the run succeeded is noticed by the next run, not by this one.
   if (ended.status === 'succeeded' && removed === 0 && (await open({ id })) !== text)
     wrong(`${id} succeeded and does not hold what was written`)
   return 1 + removed

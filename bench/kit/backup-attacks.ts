@@ -8,10 +8,10 @@ import { changingVolume, losing, powerCuts, tampering } from './backup-attacks-o
 const isRefused = (status: number) => status >= 400 && status < 500
 const refusedTo = (status: number) => status === 401 || status === 403 || status === 404
 
-/** Each gives how many things it tried. */
+/** Each returns the number of attempts. */
 export const attacks: Record<string, (scene: AttackScene) => Promise<number>> = {
   'a path of the machine as destination': namedPaths,
-  'somebody who may not': strangers,
+  'callers without permission': strangers,
   'guessed tokens': guesses,
   'bodies made to hurt': hostileBodies,
   'a volume that changes': changingVolume,
@@ -89,12 +89,15 @@ async function strangers({ ask, tokens, backups, policyId, project, destinationI
     for (const path of reads) {
       const { status } = await ask(token, 'GET', path)
       if (!refusedTo(status))
-        wrong(`GET ${path} was answered ${status} to ${token === tokens.limited ? 'a limited token' : 'nobody'}`)
+        wrong(
+          `GET ${path} was answered ${status} to ${token === tokens.limited ? 'a limited token' : 'a caller without a token'}`,
+        )
     }
   for (const token of [tokens.viewer, tokens.limited, tokens.none, null])
     for (const [method, path, body] of writes) {
       const { status } = await ask(token, method, path, body)
-      if (!refusedTo(status) && !isRefused(status)) wrong(`${method} ${path} was answered ${status} to somebody who may not`)
+      if (!refusedTo(status) && !isRefused(status))
+        wrong(`${method} ${path} was answered ${status} to a caller without permission`)
     }
   await backups.restored(
     restoreId,

@@ -20,7 +20,7 @@ export interface Comparison {
   differences: Difference[]
 }
 
-/** Everything that the file says of each service against what the engine says of its containers. */
+/** Compares everything that the file says about each service with what the engine says about its containers. */
 export async function differencesOf(
   { services, networks }: WrittenFile,
   running: ReadonlyMap<string, RunningService>,
@@ -128,7 +128,7 @@ function portOf(port: string | Written): { target: string; published: string | n
 function restartOf({ restart, deploy }: Written): string {
   const given = restart ?? deploy?.restart_policy?.condition ?? 'no'
   const [policy, times = '0'] = String(given === false ? 'no' : given).split(':')
-  // The engine starts both again, unless somebody stopped the container, which Berth never leaves to the engine.
+  // The engine restarts both, unless a user stopped the container, which Berth never leaves to the engine.
   return `${policy === 'always' || policy === 'any' ? 'unless-stopped' : policy}:${times}`
 }
 
@@ -154,7 +154,7 @@ interface Health {
   StartPeriod?: number
 }
 
-/** What the engine runs: `CMD-SHELL` is `/bin/sh -c`, and a number that is not given is the engine's own. */
+/** Compares the health check that the engine runs: `CMD-SHELL` is `/bin/sh -c`, and a missing number is the engine's default. */
 function compareHealth(
   name: string,
   { healthcheck }: Written,
@@ -190,7 +190,9 @@ function compareHealth(
 const networksOf = ({ networks, network_mode: mode }: Written): Record<string, { aliases?: string[] } | null> =>
   mode ? {} : Array.isArray(networks) ? Object.fromEntries(networks.map((one) => [one, null])) : (networks ?? { default: null })
 
-/** Networks have other names here: what counts is who is on each together, by which names, and whether it leads anywhere. */
+/**
+ * Networks have other names here: compares which services are together on each, under which aliases, and whether it is internal.
+ */
 function compareNetworks(
   services: WrittenFile['services'],
   networks: WrittenFile['networks'],
@@ -242,7 +244,7 @@ const mountsOf = ({ volumes = [] }: Written): Mount[] =>
       : { source: parts[0]!, target: parts[1]!, readOnly: (parts[2] ?? '').split(',').includes('ro') }
   })
 
-/** Each mount is there; two that share a source share their files here, too, and no others do. */
+/** Compares the mounts; two that share a source in the file, and no others, must share their files here. */
 function compareVolumes(services: WrittenFile['services'], running: ReadonlyMap<string, RunningService>, same: Same): void {
   const sources = new Map<string, string>()
   for (const [name, written] of Object.entries(services))

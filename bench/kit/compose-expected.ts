@@ -11,13 +11,13 @@ const run = promisify(execFile)
 export type Written = Record<string, any>
 
 export interface WrittenFile {
-  /** The tool that read it. */
+  /** The tool that read the file. */
   tool: string
   services: Record<string, Written>
   networks: Record<string, Written>
 }
 
-/** The file with variables, defaults and `env_file` filled in, by the Compose tool of the machine: the plugin, else version 1. */
+/** The file with variables, defaults and `env_file` resolved by the machine's Compose tool: the plugin, otherwise version 1. */
 export async function writtenIn(folder: string, file: string): Promise<WrittenFile> {
   const read = (program: string, before: string[], name: string) =>
     run(program, [...before, '--file', name, '--project-name', 'written', 'config'], {
@@ -27,7 +27,7 @@ export async function writtenIn(folder: string, file: string): Promise<WrittenFi
     })
   const plugin = await read('docker', ['compose'], file).catch(() => null)
   const { stdout } = plugin ?? (await withoutName(folder, file, (name) => read('docker-compose', [], name)))
-  // The tool writes each dollar twice, so that its output can be read again.
+  // The tool doubles each dollar sign, so that its output can be parsed again.
   const { services, networks } = parse(stdout.replaceAll('$$', '$')) as {
     services: Record<string, Written>
     networks?: Record<string, Written> | null
@@ -35,7 +35,7 @@ export async function writtenIn(folder: string, file: string): Promise<WrittenFi
   return { tool: plugin ? 'docker compose' : 'docker-compose 1', services, networks: networks ?? {} }
 }
 
-/** Version 1 knows no name at the top of a file, and takes `disable: false` of a health check for true. */
+/** Version 1 does not know a name at the top of a file, and reads `disable: false` of a health check as true. */
 async function withoutName<T>(folder: string, file: string, use: (file: string) => Promise<T>): Promise<T> {
   const copy = join(folder, `.written-${file}`)
   await writeFile(
@@ -49,7 +49,7 @@ async function withoutName<T>(folder: string, file: string, use: (file: string) 
   }
 }
 
-/** A command line by shell quoting, as a program is started with it. */
+/** Splits a command line by shell quoting into the arguments of a program. */
 export async function wordsOf(command: string | string[] | null | undefined): Promise<string[] | null> {
   if (command === null || command === undefined) return null
   if (Array.isArray(command)) return command.map(String)
@@ -68,7 +68,7 @@ export function bytesOf(size: string | number): number {
 
 const times: Record<string, number> = { us: 1e3, ms: 1e6, s: 1e9, m: 60e9, h: 3600e9 }
 
-/** In nanoseconds, as the engine keeps it. */
+/** Duration in nanoseconds, as the engine stores it. */
 export const durationOf = (text: string): number =>
   [...String(text).matchAll(/([\d.]+)(us|ms|s|m|h)/g)].reduce((sum, [, amount, unit]) => sum + Number(amount) * times[unit!]!, 0)
 

@@ -9,17 +9,17 @@ import { partOf } from '../../tests/kit/machine.ts'
 const run = promisify(execFile)
 const fileNames = ['compose.yaml', 'compose.yml', 'docker-compose.yaml', 'docker-compose.yml']
 
-/** A Compose file of somebody's, started by the Compose tool of the machine on the test machine's engine. */
+/** A foreign Compose file, started by the machine's Compose tool on the test machine's engine. */
 export interface ForeignCompose {
   name: string
-  /** Service → image, as the tool has read the files. */
+  /** Service → image, as the tool has parsed the files. */
   images(): Promise<Map<string, string>>
-  /** An image named by its digest cannot be built here: such services get another file beside theirs with a plain name. */
+  /** An image named by its digest cannot be built here: such services get an override file with a plain name. */
   up(): Promise<void>
   down(): Promise<void>
 }
 
-/** Undefined where no Compose file lies in the folder. */
+/** Undefined if there is no Compose file in the folder. */
 export function foreignCompose(name: string, folder: string): ForeignCompose | undefined {
   const file = fileNames.find((one) => existsSync(join(folder, one)))
   if (!file) return undefined

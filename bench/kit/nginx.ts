@@ -6,13 +6,13 @@ import { programAt } from '../edge-load.ts'
 export interface NginxOptions {
   name: string
   port: number
-  /** `server` blocks and what belongs beside them. */
+  /** `server` blocks and other directives of the http block. */
   servers: string
   core: string | undefined
   folder: string
 }
 
-/** nginx with one worker, on one core where there are several. */
+/** nginx with one worker, pinned to one core if there are several. */
 export async function startNginx({ name, port, servers, core, folder }: NginxOptions) {
   const nginx = programAt('nginx')
   if (!nginx) throw new Error('nginx has to be installed')
@@ -27,6 +27,6 @@ export async function startNginx({ name, port, servers, core, folder }: NginxOpt
   return startDaemon({ program, args: core === undefined ? args : ['-c', core, nginx, ...args], ready: { port } })
 }
 
-/** Something small to answer with that costs next to nothing to make. */
+/** A server with a small response that costs next to nothing to produce. */
 export const originServer = (port: number) =>
   `server { listen 127.0.0.1:${port}; location / { default_type text/plain; return 200 "${'x'.repeat(100)}"; } }`

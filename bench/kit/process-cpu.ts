@@ -1,16 +1,16 @@
 import { readdir, readFile } from 'node:fs/promises'
 
-/** Linux counts in hundredths of a second, on every architecture that we run on. */
+/** Linux counts in hundredths of a second on every architecture that we support. */
 const tickMs = 10
 
-/** Processor time that a process has used so far. Unlike requests per second it hardly depends on what else the machine does. */
+/** CPU time that a process has used so far. Unlike requests per second it hardly depends on other load on the machine. */
 export async function cpuMsOf(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * tickMs
 }
 
-/** Of all its threads, to the nanosecond: the ticks of /proc/<pid>/stat are too coarse for short turns. */
+/** CPU time of all threads in nanosecond precision: the ticks of /proc/<pid>/stat are too coarse for short runs. */
 export async function cpuSecondsOfThreads(pid: number): Promise<number> {
   const threads = await readdir(`/proc/${pid}/task`)
   const spent = await Promise.all(

@@ -7,10 +7,13 @@ interface Watched {
   output(): string
 }
 
-/** So that a Node that is asked to be looked into takes any free port. */
+/** Lets a Node process that is asked to open its inspector use any free port. */
 export const lookedInto = { NODE_OPTIONS: '--inspect-port=127.0.0.1:0' }
 
-/** What a Node started with `lookedInto` can still reach: its garbage is collected first. With a file its heap is written there. */
+/**
+ * Bytes that a Node process started with `lookedInto` can still reach, after a garbage collection. With a file name, a heap
+ * snapshot is written to it.
+ */
 export async function reachableBytes(watched: Watched, snapshot?: string): Promise<number> {
   await using session = await open(watched)
   for (let round = 0; round < 3; round++) await session.ask('HeapProfiler.collectGarbage')

@@ -4,7 +4,7 @@ import { pack } from 'tar-stream'
 import { openEngine } from '../../packages/server/src/drivers/runtime/docker/engine.ts'
 import { partOf } from '../../tests/kit/machine.ts'
 
-/** Ports that well-known programs listen on: whoever asks one of them is answered. */
+/** Ports of well-known programs: the stand-in responds on all of them. */
 const ports = [
   80, 443, 1111, 2283, 3000, 3030, 4000, 5000, 5054, 5601, 5678, 5679, 6060, 8000, 8065, 8080, 8123, 9000, 9090, 9200, 9998,
   51820,
@@ -12,9 +12,9 @@ const ports = [
 const program = `process.on('SIGTERM',()=>process.exit());process.on('SIGINT',()=>process.exit())
 for(const port of ${JSON.stringify(ports)})require('http').createServer((q,r)=>r.end('OK')).listen(port).on('error',()=>{})
 setInterval(()=>{},1e6)`
-/** What health checks call. */
+/** Programs that health checks call. */
 const tools = ['curl', 'wget', 'clickhouse-client', 'mongosh', 'dig', 'mc']
-/** What commands start in the place of the image's own program. */
+/** Programs that commands start instead of the image's own program. */
 const servers = ['minio']
 
 const real: [RegExp, Parameters<typeof partOf>[0]][] = [
@@ -23,7 +23,7 @@ const real: [RegExp, Parameters<typeof partOf>[0]][] = [
   [/(^|\/)(redis|valkey)/, 'redisImage'],
 ]
 
-/** Images under the names that somebody's files ask for: the real database where we have it, else a program that answers. */
+/** Images under the names that foreign Compose files use: the real database if available, otherwise a program that responds. */
 export class StandIns {
   readonly #engine = openEngine(partOf('docker'))
   readonly #made = new Set<string>()
@@ -53,11 +53,11 @@ export class StandIns {
     const container = await this.#engine.createContainer({ Image: partOf('nodeImage'), Cmd: ['node'] })
     const archive = pack()
     archive.entry({ name: 'stand-in.js' }, program)
-    // The image's own shell prefers its built-in tools to those of the path.
+    // The image's own shell prefers its built-in tools to those in the path.
     archive.entry({ name: 'bin/dash', mode: 0o755 }, await readFile('/bin/dash'))
     archive.entry({ name: 'bin/sh', type: 'symlink', linkname: 'dash' })
     for (const server of servers) archive.entry({ name: `bin/${server}`, mode: 0o755 }, '#!/bin/sh\nexec node /stand-in.js\n')
-    // A health check of Mastodon's looks for its worker in the list of processes.
+    // Mastodon's health check looks for its worker in the process list.
     archive.entry({ name: 'bin/ps', mode: 0o755 }, "#!/bin/sh\necho 'sidekiq 6 sidekiq 7 sidekiq 8'\n")
     for (const tool of tools) archive.entry({ name: `bin/${tool}`, mode: 0o755 }, '#!/bin/sh\necho OK\n')
     archive.finalize()

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Ticks of all cores since the machine began: all of them, and those in which the host let another machine run. */
+/** CPU ticks of all cores since boot: the total, and those in which the host ran another machine. */
 interface Ticks {
   all: number
   stolen: number
@@ -8,13 +8,13 @@ interface Ticks {
 
 const now = (): Ticks => ticksOf(readFileSync('/proc/stat', 'utf8'))
 
-/** Of the line `cpu user nice system idle iowait irq softirq steal guest …`; a guest's time is the user's already. */
+/** Parses the line `cpu user nice system idle iowait irq softirq steal guest …`; guest time is included in user time. */
 export function ticksOf(stat: string): Ticks {
   const counts = (stat.split('\n', 1)[0] as string).split(/\s+/).slice(1, 9).map(Number)
   return { all: counts.reduce((sum, count) => sum + count, 0), stolen: counts[7] ?? 0 }
 }
 
-/** How much of the processor the host took away since it was begun, or since the last look: 0 to 1. */
+/** Share of CPU time that the host took away since the start or the last call: 0 to 1. */
 export class StolenTime {
   #since = now()
 

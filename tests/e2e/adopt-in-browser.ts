@@ -4,18 +4,18 @@ import { expect } from 'vitest'
 import { partOf } from '../kit/machine.ts'
 import type { Sshd } from '../kit/sshd.ts'
 
-/** What a person clicks to take over what runs on a server; each step waits for what the page then says. */
+/** Steps in the browser that adopt the workloads of a server; each step waits for the page's next text. */
 
 const serve = "require('http').createServer((q,r)=>r.end(require('fs').readFileSync('/site/index'))).listen(8080)"
 
-/** A container that somebody started by hand: it serves a file of a folder of the server. */
+/** A container that was started by hand: it serves a file of a folder of the server. */
 export const kiosk = (folder: string): Docker.ContainerCreateOptions => ({
   Cmd: ['node', '-e', `process.on('SIGTERM',()=>process.exit());${serve}`],
   ExposedPorts: { '8080/tcp': {} },
   HostConfig: { Binds: [`${folder}/site:/site:ro`] },
 })
 
-/** Added and checked; the page shows the key that was pinned. */
+/** Adds and checks the server; the page shows the pinned host key. */
 export async function addServerInBrowser(page: Page, sshd: Sshd): Promise<string> {
   await page.goto('/servers')
   await page.getByRole('button', { name: 'Add…' }).click()
@@ -42,7 +42,7 @@ interface Adoption {
   isUntouched(): Promise<boolean>
 }
 
-/** Picked out of the scan, with the plan read first; until it is deployed nothing on the server has changed. */
+/** Selects a service of the scan and reads the plan first; until the deployment nothing on the server changes. */
 export async function adoptInBrowser(page: Page, { service, projectName, isUntouched }: Adoption): Promise<string> {
   await page.getByRole('checkbox', { name: service }).check()
   await page.getByLabel('Name of the project').fill(projectName)

@@ -15,7 +15,7 @@ import { addServerInBrowser, adoptInBrowser, deployInBrowser, kiosk } from './ad
 
 const stackName = `old${randomBytes(3).toString('hex')}`
 const idle = "process.on('SIGTERM',()=>process.exit());setInterval(()=>{},1e3)"
-/** With the stack's name: another test's stack on the same engine has services of these names too. */
+/** Service name with the stack's name: another test's stack on the same engine has services of the same names. */
 const inStack = (service: string) => `${stackName}/${service}`
 const shop = ['web', 'api', 'db', 'cache'].map(inStack)
 const handNames = { idle: `${stackName}-idle`, sick: `${stackName}-sick`, host: `${stackName}-host` }
@@ -94,7 +94,7 @@ describeOnDocker('adopting what runs on a server', () => {
     expect(status, JSON.stringify(body)).toBe(201)
     expect(JSON.stringify([found, body])).not.toContain('canary')
     expect(await stack.inspectAll()).toEqual(before)
-    // The end of a project that was never deployed changes nothing there either, and leaves them to be adopted.
+    // Deleting a project that was never deployed changes nothing there either, and the containers can still be adopted.
     expect((await hosting.api('DELETE', `/projects/${body.project.id}?deleteVolumes=true`)).status).toBe(200)
     expect(await stack.inspectAll()).toEqual(before)
   })
@@ -115,7 +115,7 @@ describeOnDocker('adopting what runs on a server', () => {
       expect([one, State.Running, HostConfig.RestartPolicy?.Name]).toEqual([one, false, 'no'])
     }
     expect(await Promise.all(others.map(startOf))).toEqual(before)
-    // The end of the project leaves what is not ours.
+    // Deleting the project keeps the data that it adopted.
     expect((await hosting.api('DELETE', `/projects/${project.id}?deleteVolumes=true`)).status).toBe(200)
     expect(existsSync(join(stack.folder, 'motd'))).toBe(true)
     expect((await scanned()).volumes.map(({ name }) => name)).toContain(stack.volume('data'))

@@ -17,12 +17,12 @@ interface Database {
   name: string
   artifacts: string[]
   service(): Service
-  /** Runs inside the service, and gives what it says. */
+  /** The command that runs a query inside the service and prints the result. */
   ask(text: string): string[]
   fill: string
   change: string
   read: string
-  /** What a trial of its dump counts; null: it has none. */
+  /** Number of tables that a test restore of its dump counts; null: it has none. */
   tables: number | null
 }
 
@@ -99,7 +99,7 @@ describeOnDocker('databases in services', () =>
       return (container?.Names[0] ?? '').replace(/^\/berth-|^\//, '')
     }
 
-    /** Dumps it as a run does, and loads it as a trial does. */
+    /** Dumps the database as a run does, and loads it as a test restore does. */
     async function provenTables(projectId: string, { service }: Database): Promise<number | null> {
       const { name, image = null, environment = {} } = service()
       const exec: Runtime['exec'] = (instanceId, command, abort) => execIn(instanceId, command, { engine, labels }, abort)
@@ -123,7 +123,7 @@ describeOnDocker('databases in services', () =>
       return said.trim()
     }
 
-    /** Every database once, and every place once; `BERTH_TEST_BACKUP_MATRIX=all` tries each with each. */
+    /** Every database once, and every kind of destination once; `BERTH_TEST_BACKUP_MATRIX=all` runs every combination. */
     const lean = new Set(['postgres local', 'mariadb sftp', 'redis s3'])
     const cases = databases.flatMap((database) =>
       (['local', 's3', 'sftp'] as const).map((place) => [database.name, place, database] as const),

@@ -10,14 +10,14 @@ import { need } from '../kit/machine.ts'
 import { describeOnRuntimes } from '../kit/runtimes.ts'
 import { tempFolder } from '../kit/temp-folder.ts'
 
-/** Keeps one file in its volume: `/?text` writes it, `/` reads it; `big` makes the volume take a while. */
+/** Keeps one file in its volume: `/?text` writes it, `/` reads it; `big` makes a backup of the volume slow. */
 const app = `
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 const folder = process.env.BERTH_VOLUME_DATA
-/** Of every name and byte. */
+/** Digest of all names, modes and contents. */
 function digest(folder) {
   const hash = createHash('sha256')
   for (const name of readdirSync(folder, { recursive: true }).sort()) {
@@ -107,7 +107,7 @@ describeOnRuntimes('backups of a project with a volume', (runtime) => {
     const key = join(hosting.berth.dataFolder, 'backup.key')
     const folder = join(stored(), project.id, run.id)
     await using place = await tempFolder('opened')
-    // As docs/backups.md says, word for word.
+    // The commands of docs/backups.md, unchanged.
     const script = `
       set -e
       cd "$1"

@@ -12,7 +12,7 @@ import { type Hosting, ownerSignIn, serving, startHosting, writeApp } from '../k
 
 const launcher = join(import.meta.dirname, '..', '..', 'packages', 'cli', 'bin', 'berth.js')
 
-/** Writes a line at once, and one for each request. */
+/** Writes a line at the start, and one for each request. */
 const talking = `
 import { createServer } from 'node:http'
 const server = createServer((request, response) => {
@@ -75,7 +75,7 @@ describe('berth, command by command', () => {
       join(folder, 'package.json'),
       JSON.stringify({ name: 'app', type: 'module', scripts: { build: 'node build.js', start: 'node server.js' } }),
     )
-    // The build goes on only when its first line was seen here: so it was shown while the build was at it.
+    // The build continues only after its first line was seen here: this proves that the line was shown during the build.
     const firstLine = Promise.withResolvers<void>()
     const gate = createServer((_, response) => void firstLine.promise.then(() => response.end())).listen(0, '127.0.0.1')
     await once(gate, 'listening')
@@ -317,7 +317,7 @@ describe('berth, command by command', () => {
     expect(await berth('list')).toMatchObject({ code: 3 })
   })
 
-  /** A command whose output is looked at while it runs. */
+  /** Runs a command and passes on its output while it runs. */
   function run(args: readonly string[], onText: (text: string) => void) {
     const home = join(hosting.folder, '..', 'home')
     const env = { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, 'config'), BERTH_URL: hosting.berth.url }
@@ -329,7 +329,7 @@ describe('berth, command by command', () => {
   }
 })
 
-/** What a line of bash writes, on either output. */
+/** The output of a bash command, stdout and stderr. */
 async function bashSays(line: string, options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}): Promise<string> {
   const child = spawn('bash', ['-c', line], { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
   const parts = await Promise.all([child.stdout, child.stderr].map((stream) => stream.setEncoding('utf8').toArray()))

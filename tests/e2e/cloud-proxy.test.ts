@@ -24,13 +24,13 @@ afterAll(async () => {
 
 const tokenOf = async ({ api }: Hosting): Promise<string> => (await api('POST', '/tokens', { name: 'test' })).body.data.token
 
-/** The most memory that the process has held since the last `forget`, in MB. */
+/** The peak memory of the process since the last `forget`, in MB. */
 async function peakMb(pid: number): Promise<number> {
   return Number(/VmHWM:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
 }
 const forget = (pid: number) => writeFile(`/proc/${pid}/clear_refs`, '5')
 
-/** Sends a folder for a cloud project through the instance here. */
+/** Uploads a folder for a cloud project through the local instance. */
 async function upload(projectId: string, bytes: AsyncIterable<Uint8Array>) {
   const opened = await here.api('POST', '/projects/folder/session', { projectId })
   const { sessionId } = opened.body.data
@@ -50,7 +50,7 @@ async function upload(projectId: string, bytes: AsyncIterable<Uint8Array>) {
 
 test('a 100 MB upload passes through to the cloud in flat memory', async () => {
   const { id } = await cloud.makeProject({ name: 'Large' })
-  // What the first one loads and makes warm is no part of what an upload costs.
+  // Code and caches that the first upload loads are not part of the cost of an upload.
   expect((await upload(id, storedTarball(1_000_000))).status).toBe(200)
   await forget(here.berth.pid)
   const before = await peakMb(here.berth.pid)
@@ -74,14 +74,14 @@ test('a folder deployed to the cloud from here: the same events in the same orde
   const through = await open(here.berth.url, tokens.here)
   await Promise.all([direct.ended, through.ended])
   expect(through.events.at(-1)).toMatchObject({ event: 'complete', data: { status: 'live' } })
-  // Who reads it a moment later also finds what comes after the switch.
+  // A stream that is read a moment later also contains the steps after the switch.
   const completed = ({ events }: typeof direct) => {
     const { data, ...event } = events.at(-1)!
     const steps = data.steps as { name: string }[]
     return { ...event, data: { ...data, steps: steps.slice(0, steps.findIndex(({ name }) => name === 'switch') + 1) } }
   }
   expect(completed(through)).toEqual(completed(direct))
-  // Whoever comes later has more of it in the snapshot; lines and steps come by two ways, each in its own order.
+  // A stream that is opened later has more of the log in its snapshot; lines and steps arrive separately, each in order.
   for (const kind of ['log', 'step']) {
     const [told, asked] = [through, direct].map(({ events }) => events.filter(({ event }) => event === kind))
     expect(told).toEqual(asked!.slice(-told!.length))

@@ -8,7 +8,7 @@ import { describeOnDocker, listOnDocker, subnetsOnDocker } from '../kit/runtimes
 
 const example = join(import.meta.dirname, '..', '..', 'examples', 'compose')
 
-/** Images of the test machine are named as a mirror of the public registry would name them. */
+/** Images of the test machine are named as in a mirror of the public registry. */
 const mirror = () => partOf('nodeImage').split('/')[0] as string
 
 const isRetired = ({ status, steps }: Deployment) =>
@@ -50,7 +50,7 @@ describeOnDocker('a Compose project', () => {
     project = await hosting.makeProject({ name: 'shop', localPath: folder, type: body.data.type })
     const first = await deploy()
     expect(first).toMatchObject({ status: 'live', error: null })
-    // Asking whether it is healthy is a visit as well.
+    // The health check counts as a visit too.
     expect(await page()).toMatch(/^Hello from Compose on Berth: visit [12]\n$/)
     const log = await logOf(first)
     expect(log.indexOf('Starting counter')).toBeGreaterThan(-1)
@@ -71,9 +71,9 @@ describeOnDocker('a Compose project', () => {
     expect(load.requests).toBeGreaterThan(50)
     expect(await page()).toMatch(/^Ahoy from Compose/)
     expect(await visits()).toBeGreaterThan(before + load.requests)
-    // Nothing of the counter changed: the one that writes the volume is the one from before.
+    // The counter did not change: its container, which writes the volume, is kept.
     expect(await logOf(second)).toContain('counter stays as it is')
-    // Its own network and that of the version which uses it; those of the versions before are gone.
+    // Its own network and that of the version that uses it; the networks of earlier versions are removed.
     await edit('web/server.js', (text) => `${text}\n`)
     await deploy()
     const networks = async () => (await listOnDocker(hosting.berth.dataFolder)).filter((line) => line.startsWith('network'))
@@ -127,7 +127,7 @@ describeOnDocker('a Compose project', () => {
     expect((await asking.stop()).failures).toEqual([])
     await edit('counter/server.js', (text) => `${text}\nconsole.log('another counter')\n`)
     const another = await deploy()
-    // Before it is judged: what comes after needs a version that works.
+    // Restored before the assertions: the following tests need a version that works.
     await writeFile(join(folder, 'web/server.js'), good)
     expect(another).toMatchObject({ status: 'failed', error })
     await expect.poll(containers).toEqual([`${live} running`, `${live} running`])
@@ -213,7 +213,7 @@ require('node:http').createServer((_, response) => response.end(done)).listen(30
       command: ['node', '/etc/web/show.js'],
       volumes: ['./settings:/etc/web:ro'],
       env_file: ['./web.env'],
-      environment: { URL: `db://\${NAME:-nobody}:\${PASSWORD:?needed}@db` },
+      environment: { URL: `db://\${NAME:-guest}:\${PASSWORD:?needed}@db` },
     }
     await writeFile(join(other, 'compose.yaml'), JSON.stringify({ services: { web } }))
     await mkdir(join(other, 'settings'))
@@ -229,16 +229,16 @@ require('node:http').createServer((_, response) => response.end(done)).listen(30
     })
     const upserts = [
       { key: 'PASSWORD', value: 'canary $1', isSecret: true },
-      { key: 'NAME', value: 'somebody' },
+      { key: 'NAME', value: 'ann' },
     ]
     await hosting.api('PATCH', `/projects/${id}/env`, { upserts })
     const deployment = await hosting.settled(await hosting.deploy(id))
     expect(deployment).toMatchObject({ status: 'live', error: null })
     const { text } = await hosting.get(`${slug}.localhost`)
-    expect(JSON.parse(text)).toMatchObject({ URL: 'db://somebody:canary $1@db', FROM_FILE: 'a b' })
+    expect(JSON.parse(text)).toMatchObject({ URL: 'db://ann:canary $1@db', FROM_FILE: 'a b' })
     const files = ['berth.db', 'berth.db-wal'].map((name) => readFile(join(hosting.berth.dataFolder, name), 'latin1'))
     const kept = (await Promise.all(files)).join('')
-    expect([kept.includes('db://somebody:'), kept.includes('canary')]).toEqual([true, false])
+    expect([kept.includes('db://ann:'), kept.includes('canary')]).toEqual([true, false])
     expect((await hosting.api('DELETE', `/projects/${id}`)).status).toBe(200)
   })
 

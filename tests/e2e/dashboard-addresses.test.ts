@@ -36,10 +36,10 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     await using opened = await openPage(browser, { url: hosting.berth.url, viewport: desk, reducedMotion: 'reduce' })
     const { page, problems } = opened
     const found: string[] = []
-    // One visit for all of it: what is loaded is the same, only how it is drawn differs.
+    // A single visit for all of them: the content is the same, only the rendering differs.
     const look = async (address: string) => {
       await show(page, address)
-      // Forms that wait behind a button are looked at too.
+      // Forms behind a button are checked too.
       for (const button of await page.getByRole('button', { name: 'Add…', exact: true }).all()) await button.click()
       await addAxe(page)
       for (const colorScheme of ['light', 'dark'] as const) {
@@ -73,7 +73,7 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     await keyboard.press('Escape')
     await page.getByPlaceholder('Search projects and pages').waitFor({ state: 'detached' })
     await keyboard.press('Control+k')
-    // What is typed before the field has the focus goes nowhere.
+    // Text typed before the field has the focus is lost.
     await page.locator('input[placeholder="Search projects and pages"]:focus').waitFor()
     await keyboard.type('harbour')
     await page.getByRole('button', { name: /^Harbour shop/ }).waitFor()
@@ -97,7 +97,7 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     })
     const { page, problems } = opened
     const broken = new Set<string>()
-    // The first script, and the one style of all pages, come with the page itself.
+    // The first script and the common style sheet come with the page itself.
     await page.route(/\/assets\/(?!index-|style-)/, async (route) => {
       const url = route.request().url()
       if (broken.has(url)) return await route.continue()
@@ -114,7 +114,7 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     await using opened = await openPage(browser, { url: hosting.berth.url })
     const { page, problems } = opened
     await signIn(page, ownerSignIn)
-    // The page's own clock: minutes pass in no time, and nothing is left to chance.
+    // A fake clock in the page: minutes pass instantly and deterministically.
     await page.clock.install()
     await page.goto(`/projects/${filled.projectId}`)
     await page.getByText('Latest deployments').waitFor()
@@ -123,7 +123,7 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     await page.clock.fastForward(60_000)
     await expect.poll(() => asked.length).toBeGreaterThan(0)
     await hide(page, true)
-    // What this asks for comes after all that the page has asked for by then.
+    // This request comes after all requests that the page has sent so far.
     const mark = () => page.evaluate(async () => void (await fetch('/api/health')))
     await mark()
     const before = asked.length
@@ -173,7 +173,7 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
 
 const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent)
 
-/** As when another tab is in front; a browser without a window shows every page. */
+/** Simulates a hidden tab; a headless browser shows every page. */
 const hide = (page: Page, isHidden: boolean) =>
   page.evaluate(
     (state) => {
@@ -189,7 +189,7 @@ async function show(page: Page, address: string): Promise<void> {
   await expect.poll(() => page.locator('[role=status][aria-label=Loading]').count()).toBe(0)
 }
 
-/** In the page: how far it reaches out sideways once what follows the window's width has done so. */
+/** Runs in the page: the horizontal overflow once the layout has followed the window's width. */
 async function settledExcess(): Promise<number> {
   const excess = () => document.documentElement.scrollWidth - window.innerWidth
   const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Hosting, isOver, keepAsking, processGroupsOf, runtimeFolder, startHosting, writeApp } from '../kit/hosting.ts'
 import { describeOnRuntimes, listOnDocker } from '../kit/runtimes.ts'
 
-/** Takes its time at every step, and answers one path slowly, so that there is something to drain. */
+/** Slow at every step, with one slow path, so that there is a request to drain. */
 const app = (text: string) => `
 import { createServer } from 'node:http'
 const server = createServer((request, response) => {
@@ -16,9 +16,9 @@ setTimeout(() => server.listen(process.env.PORT, process.env.HOST), 500)
 process.on('SIGTERM', () => setTimeout(() => process.exit(0), 300))
 `
 const steps = ['fetch', 'plan', 'build', 'start', 'health', 'switch', 'drain', 'retire']
-/** Between two steps: what was built is there, and no record speaks of it yet. */
+/** The moment between two steps: the image is built, and no record of it exists yet. */
 const imageMade = 'the end of build'
-/** Before and between these the engine is not asked: what a kill leaves there is the same on either runtime. */
+/** The steps that call the engine; before and between them, a kill leaves the same state on either runtime. */
 const onEngine = ['build', imageMade, 'start', 'health', 'retire']
 const rollbackWindow = 2
 
@@ -62,7 +62,7 @@ describeOnRuntimes('kill -9 of the control plane at every step of a deployment',
     },
   )
 
-  /** Looks without a pause: some steps last a few milliseconds. Gives the step at which it really was. */
+  /** Polls without a pause: some steps last a few milliseconds. Returns the step that was reached. */
   async function reach(id: string, step: string): Promise<string> {
     for (;;) {
       const found = await hosting.deployment(id)
@@ -75,7 +75,7 @@ describeOnRuntimes('kill -9 of the control plane at every step of a deployment',
 
   const isDone = ({ steps: all }: Deployment, name: string) => all.find((one) => one.name === name)?.status === 'succeeded'
 
-  /** What carries our mark on the engine and no record speaks of, and what is on record and not there. */
+  /** Labelled objects on the engine without a record, and records without an object on the engine. */
   async function leftOnEngine(): Promise<string[]> {
     const { body } = await hosting.api('GET', `/projects/${project.id}/deployments`)
     const all: Deployment[] = body.data
@@ -94,7 +94,7 @@ describeOnRuntimes('kill -9 of the control plane at every step of a deployment',
     ]
   }
 
-  /** What the process runtime has on record, against what really runs with this project's source. */
+  /** The records of the process runtime, compared with the processes that really run this project's source. */
   async function onMachine() {
     const root = runtimeFolder(hosting.berth.dataFolder)
     const artifacts = await readdir(join(root, 'artifacts'))

@@ -5,7 +5,7 @@ import { type BuildName, deployCalmApp, makeBuild } from '../kit/greedy-builds.t
 import { type Hosting, keepAsking, startHosting } from '../kit/hosting.ts'
 import { describeOnRuntimes } from '../kit/runtimes.ts'
 
-/** What such a build does to the answers' times of an app beside it is measured by bench/greedy-builds.ts, which has the limit. */
+/** The effect of such a build on the response times of another app is measured by bench/greedy-builds.ts, which has the limit. */
 describeOnRuntimes('a build that wants the whole machine', (runtime) => {
   let hosting: Hosting
   let host: string
@@ -25,7 +25,7 @@ describeOnRuntimes('a build that wants the whole machine', (runtime) => {
     const { error } = await hosting.settled(await hosting.deploy(project.id))
     expect(error).toMatchObject({ code, message })
     expect((await asking.stop()).failures).toEqual([])
-    // How many is up to the machine and to how soon the build is stopped.
+    // The number depends on the machine and on how soon the build is stopped.
     expect(asking.load.requests).toBeGreaterThan(0)
   })
 })

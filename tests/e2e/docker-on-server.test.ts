@@ -10,7 +10,7 @@ import { lookUp, partOf } from '../kit/machine.ts'
 import { describeOnDocker, listHolding, listOnServer, serverRemover } from '../kit/runtimes.ts'
 import { type Sshd, startSshd } from '../kit/sshd.ts'
 
-/** Answers each request with the value of an expression. */
+/** Responds to each request with the value of an expression. */
 const answering = (expression: string, before = '') => `const fs = require('node:fs')
 ${before}
 require('node:http').createServer(async (request, response) => response.end(String(await (${expression})))).listen(3000)
@@ -19,7 +19,7 @@ process.on('SIGTERM', () => process.exit(0))
 const node = () => partOf('nodeImage')
 const dockerfile = (...lines: string[]) =>
   [`FROM ${node()}`, ...lines, 'COPY server.js /', 'CMD ["node", "/server.js"]', ''].join('\n')
-/** What docker-health, docker-disk, needed-stages, compose and restarts tests show on this machine's engine. */
+/** The same behaviour that docker-health, docker-disk, needed-stages, compose and restarts tests show on this machine's engine. */
 describeOnDocker('Docker as teams use it, on the engine of a server over SSH', () => {
   let hosting: Hosting
   let sshd: Sshd
@@ -158,7 +158,7 @@ describeOnDocker('Docker as teams use it, on the engine of a server over SSH', (
       const label = [`berth.project=${project.id}`]
       const networks = await engine.listNetworks({ filters: { label } })
       const rows = await engine.listContainers({ filters: { label } })
-      // Whether one leads out cannot be tried without an address outside: the engine says which of them do.
+      // Reaching the outside cannot be tested without an external address: the engine reports which networks are internal.
       const joined = rows.map(({ Labels, NetworkSettings }) => {
         const own = networks.filter(({ Name }) => Name in NetworkSettings.Networks)
         return [Labels['berth.service'], ...own.map(({ Labels: of, Internal }) => `${of?.['berth.part']} ${Internal}`).sort()]

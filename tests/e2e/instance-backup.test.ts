@@ -12,7 +12,7 @@ import { tempFolder } from '../kit/temp-folder.ts'
 
 const launcher = join(import.meta.dirname, '..', '..', 'packages', 'cli', 'bin', 'berth.js')
 
-/** Keeps what it is asked with in its volume, and answers with that and a variable. */
+/** Keeps the query text in its volume, and responds with it and a variable. */
 const program = `
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -25,7 +25,7 @@ createServer((request, response) => {
 process.on('SIGTERM', () => process.exit(0))
 `
 
-/** The same in containers, of an image that is a hundredth as large: all of it is in the archive. */
+/** The same in containers, with an image a hundredth of the size: the whole image is in the archive. */
 const script = `#!/bin/sh
 [ -z "$QUERY_STRING" ] || printf %s "$QUERY_STRING" > /data/kept.txt
 printf 'content-type: text/plain\\r\\n\\r\\n'
@@ -56,7 +56,7 @@ const command = (args: string[], dataFolder: string, env: NodeJS.ProcessEnv) =>
 
 const mirror = () => partOf('nodeImage').split('/')[0] as string
 
-/** Processes with SQLite; containers with PostgreSQL, where there is one: then nothing that counts is in the folder alone. */
+/** Processes with SQLite; containers with PostgreSQL, if available: then the data folder alone does not hold the state. */
 const databasesOf = async (runtime: RuntimeKind): Promise<{ old: Place; new: Place } & AsyncDisposable> => {
   const none = { env: {}, drop: async () => undefined }
   if (runtime === 'process' || 'reason' in lookUp('postgres')) return { old: none, new: none, [Symbol.asyncDispose]: none.drop }
@@ -88,7 +88,7 @@ async function onPostgres(statement: string): Promise<void> {
 }
 
 describeOnRuntimes('one encrypted file and one key', (runtime) => {
-  // What is refused is refused before any runtime is asked.
+  // These errors occur before any runtime is used.
   const isOnlyOnce = runtime === 'process'
   test('bring an instance back on a blank machine: people, projects, variables, volumes and what runs', async () => {
     await using place = await tempFolder('instance')
@@ -116,7 +116,7 @@ describeOnRuntimes('one encrypted file and one key', (runtime) => {
       await hosting.api('PATCH', `/projects/${project.id}/env`, { upserts })
       expect((await hosting.settled(await hosting.deploy(project.id))).error).toBeNull()
       await hosting.get(`${slug}.localhost`, '/?precious')
-      // While it runs.
+      // The instance is running.
       expect(await command(['backup-instance', file], hosting.berth.dataFolder, oldEnv)).toEqual({
         code: 0,
         stdout: expect.stringContaining('backup.key'),
@@ -150,7 +150,7 @@ describeOnRuntimes('one encrypted file and one key', (runtime) => {
       })
       expect(session.status).toBe(200)
       await expect.poll(async () => (await getPage(berth.edgeUrl, `${slug}.localhost`, '/')).text).toBe('precious and the secret')
-      // Whoever runs writes there as before.
+      // The restored project can write to its volume.
       await expect
         .poll(async () => (await getPage(berth.edgeUrl, `${slug}.localhost`, '/?written')).text)
         .toBe('written and the secret')

@@ -5,7 +5,7 @@ import { runStorm } from './notification-storm.ts'
 
 const channels = 50
 const kills = 5
-/** So many deliveries are on their way in one control plane at a time. */
+/** Maximum number of concurrent deliveries of one control plane. */
 const atOnce = 16
 
 describeNeeding(['postgres'], 'two servers on one PostgreSQL, 1,000 deliveries, one of them killed with -9 five times', () => {
@@ -20,16 +20,16 @@ describeNeeding(['postgres'], 'two servers on one PostgreSQL, 1,000 deliveries, 
       expect(deliveries.filter(({ id }) => !receipts.has(id))).toEqual([])
       expect(receipts.size).toBe(1_000)
       expect(storm.badSignatures).toBe(0)
-      // The kills fell while there was work, or this proves nothing.
+      // The kills must have happened during the work, otherwise the test proves nothing.
       expect(killedAt).toHaveLength(kills)
       expect(storm.receivedAtLastKill).toBeLessThan(1_000)
 
-      // What was tried once was received once. What was tried again had its first try cut off by a kill: nobody can know
-      // whether that one had arrived, so it is sent once more under the same id, and the receiver can tell.
+      // A delivery with one attempt was received once. A delivery with several attempts was interrupted by a kill: it is unknown
+      // whether the first attempt had arrived, so it is sent again under the same id, and the receiver can recognise it.
       const attempts = new Map(deliveries.map(({ id, attempts }) => [id, attempts]))
       const doubled = [...receipts].filter(([, times]) => times.length > 1)
       for (const [id, times] of doubled) expect(times.length).toBeLessThanOrEqual(attempts.get(id)!)
-      // And only so many were tried again as were on their way in what was killed: the one that lived repeated nothing.
+      // Only deliveries that were in progress in the killed process were repeated: the surviving one repeated none.
       const triedAgain = deliveries.reduce((sum, { attempts }) => sum + attempts - 1, 0)
       expect(triedAgain).toBeLessThanOrEqual(kills * atOnce)
       console.log(

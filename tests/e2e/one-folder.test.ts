@@ -12,7 +12,7 @@ appendFileSync(file, 'VERSION\\n')
 createServer((_, response) => response.end(readFileSync(file))).listen(process.env.PORT, process.env.HOST)
 `
 
-/** One folder holds an instance: contract, section 9. */
+/** A single folder holds an instance: contract, section 9. */
 describe.each(['auto', 'own-users'])('a copy of the stopped data folder, started elsewhere (isolation %s)', (isolation) => {
   test.skipIf(isolation === 'own-users' && process.getuid?.() !== 0)(
     'is the same instance: volumes, pages, and what can be rolled back to',

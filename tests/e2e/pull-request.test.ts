@@ -6,7 +6,7 @@ import { type Hosting, runtimeFolder, startHosting } from '../kit/hosting.ts'
 import { describeOnRuntimes, listOnDocker } from '../kit/runtimes.ts'
 
 const repository = 'acme/shop'
-/** Says what it was built of, which secret it sees, and that it can write to its volume. */
+/** Reports what it was built from, which secret it sees, and that it can write to its volume. */
 const app = (words: string) => ({
   'package.json': JSON.stringify({ name: 'app', type: 'module', scripts: { start: 'node server.js' } }),
   'server.js': `
@@ -27,7 +27,7 @@ describeOnRuntimes('the life of a pull request', (runtime) => {
   beforeAll(async () => {
     host = await startGitHubHost()
     await host.createRepository(repository, app('main'))
-    // The emulator knows no pull requests of our git.
+    // The emulator has no pull requests for the test's git repository.
     host.intercept = ({ method, path }) =>
       path.includes('/issues/') ? { status: method === 'GET' ? 200 : 201, json: method === 'GET' ? [] : { id: 1 } } : undefined
     hosting = await startHosting({ runtime, env: host.settings('oauth') })
@@ -54,7 +54,7 @@ describeOnRuntimes('the life of a pull request', (runtime) => {
     const answers = await host.deliver(repository, 'pull_request', { action, number: 7, repository: repo, pull_request })
     expect(answers).toMatchObject([{ status: 202, body: { data: { outcome: 'accepted' } } }])
   }
-  /** The power goes off as soon as the host has its answer. */
+  /** Kills the control plane as soon as the host has its response. */
   const tellAndKill = async (action: string, commit: string) => {
     await tell(action, commit)
     await hosting.berth.kill9()
@@ -64,7 +64,7 @@ describeOnRuntimes('the life of a pull request', (runtime) => {
   const page = () => hosting.get(`pr-7.${project.slug}.localhost`)
   const text = async () => (await page().catch(() => null))?.text
   const slow = { interval: 200 }
-  /** What the runtime keeps on the machine. */
+  /** Volumes and instances that the runtime keeps on the machine. */
   const kept = async () =>
     runtime === 'docker'
       ? (await listOnDocker(hosting.berth.dataFolder)).filter((one) => /^(container|volume)/.test(one))

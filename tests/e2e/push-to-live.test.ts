@@ -22,7 +22,7 @@ describeOnRuntimes('from git push to live', (runtime) => {
   let hosting: Hosting
   let project: { id: string; slug: string }
   let work: string
-  /** What git brought when it fetched for Berth, and what was found while it waited for its answer. */
+  /** The tokens that git used to fetch for Berth, and the secrets found while git waited for its response. */
   const fetched = { tokens: new Set<string>(), found: [] as string[], seenGit: 0, seenConfig: 0 }
 
   beforeAll(async () => {
@@ -93,7 +93,7 @@ describeOnRuntimes('from git push to live', (runtime) => {
     const [{ id, payload }] = host.pushed as [(typeof host.pushed)[0]]
     const again = await host.deliver('acme/shop', 'push', payload, id)
     expect(again).toMatchObject([{ body: { data: { outcome: 'duplicate' } } }])
-    // What a repository reports is acted on in its order: had the second one done anything, it would be there by then.
+    // Events of a repository are handled in order: if the second one had had an effect, it would be visible by then.
     await pushWith('second')
     await liveWith('second')
     expect((await deployments()).map(({ number, status }: { number: number; status: string }) => [number, status])).toEqual([
@@ -105,7 +105,7 @@ describeOnRuntimes('from git push to live', (runtime) => {
   test('the token that git fetched with is in no argv, environment or file while it fetches', () => {
     expect(fetched.tokens.size).toBe(1)
     expect([...fetched.tokens]).not.toContain(tokens.bob)
-    // Git was under way, with a configuration of its own: the search has seen both.
+    // Git was running with its own configuration: the search has seen both.
     expect(fetched.seenGit).toBeGreaterThan(0)
     expect(fetched.seenConfig).toBeGreaterThan(0)
     expect(fetched.found).toEqual([])

@@ -9,7 +9,7 @@ import { describeOnDocker } from '../kit/runtimes.ts'
 
 const mirror = () => partOf('nodeImage').split('/')[0] as string
 
-/** Answers, and ends when it is told to; `START` is what it does first. */
+/** Responds, and exits on request; `START` is the code it runs first. */
 const program = `console.log('start-up code')
 eval(process.env.START ?? '')
 require('node:http').createServer((request, response) => {
@@ -43,7 +43,7 @@ describeOnDocker('services that end', () => {
   afterAll(() => hosting?.[Symbol.asyncDispose]())
 
   const record = async (): Promise<Project> => (await hosting.api('GET', `/projects/${project.id}`)).body.data
-  /** Past the control plane, by a program in the container of the web. */
+  /** Crashes a service without the control plane, through a program in the web service's container. */
   const crashAside = async (name: string) => {
     const engine = openEngine(partOf('docker'))
     const label = [`berth.project=${project.id}`, 'berth.service=web']
@@ -63,7 +63,7 @@ describeOnDocker('services that end', () => {
     expect(deployed).toMatchObject({ status: 'live', error: null, image: expect.stringMatching(/\.web$/) })
     await hosting.get(`${project.slug}.localhost`, '/crash-others')
     const lastExit = { code: 9, reason: 'exit' }
-    // Without a policy it stays ended, as in Compose.
+    // Without a restart policy it stays exited, as in Compose.
     await expect.poll(() => service('s0')).toMatchObject({ status: 'exited', restarts: 0, lastExit })
     await expect.poll(() => service('s6')).toMatchObject({ restarts: 1, lastExit })
     expect(await service('web')).toMatchObject({ status: 'running', restarts: 0, lastExit: null })

@@ -2,7 +2,7 @@ import { on } from 'node:events'
 import net from 'node:net'
 import { EdgeWorker } from '../../packages/server/src/edge-proxy/process/worker.ts'
 
-/** One worker of the edge in this process, and an upstream that keeps what it hears and answers what it is told to. */
+/** An edge worker in this process, and an upstream that records what it receives and sends a given response. */
 export class EdgeInProcess {
   readonly #worker = new EdgeWorker(() => {})
   readonly #front = net.createServer()
@@ -28,7 +28,10 @@ export class EdgeInProcess {
     })
   }
 
-  /** What the upstream heard on each of its connections, and what came back, when the client has sent all and is answered. */
+  /**
+   * The bytes that the upstream received on each of its connections, and the response, once the client has sent everything and got
+   * its answer.
+   */
   async exchange(sent: Buffer, answer?: Buffer): Promise<{ heard: Buffer[]; received: Buffer }> {
     this.#heard = []
     this.#answer = answer
@@ -46,7 +49,7 @@ export class EdgeInProcess {
     return { heard: this.#heard, received: Buffer.concat(parts) }
   }
 
-  /** Connections are accepted in their order: behind one more, none of this exchange is left that the next would take for its own. */
+  /** Connections are accepted in order: after one more, no connection of this exchange can be mistaken for one of the next. */
   async #acceptedAll(): Promise<void> {
     const last = net.connect(portOf(this.#upstream), '127.0.0.1')
     last.on('error', () => {})
@@ -74,7 +77,7 @@ export class EdgeInProcess {
   }
 }
 
-/** Good enough for an upstream: the edge's own framing is plain. */
+/** Sufficient for an upstream: the edge's own framing is simple. */
 function isWhole(bytes: Buffer): boolean {
   const text = bytes.toString('latin1')
   const end = text.indexOf('\r\n\r\n')

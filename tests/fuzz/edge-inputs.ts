@@ -1,6 +1,6 @@
 import type { Random } from './random.ts'
 
-/** Requests and answers as attackers write them: mostly right, with one or two things bent. */
+/** Requests and responses as attackers write them: mostly valid, with one or two deviations. */
 const odd = [
   '\r\n',
   '\n',
@@ -110,7 +110,7 @@ function request(random: Random): string {
   return framed(random, `${random.pick(methods)} ${random.pick(targets)} ${version}\r\n${host}${random.some(2, header).join('')}`)
 }
 
-/** One connection's bytes: up to three requests and a last one that closes, perhaps bent somewhere. */
+/** The bytes of one connection: up to three requests and a last one that closes, possibly malformed somewhere. */
 export function requestStream(random: Random): string {
   const text = random.some(2, request).join('') + request(random)
   return random.chance(0.7) ? random.mutated(text, odd) : text
@@ -185,7 +185,7 @@ const pieces = [
   '=',
 ]
 
-/** A path that may lie below /admin in somebody's eyes. */
+/** A path that a server may read as a path below /admin. */
 export function path(random: Random): string {
   return `/${Array.from({ length: 1 + random.below(9) }, () => random.pick(pieces)).join('')}`
 }

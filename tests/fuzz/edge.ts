@@ -12,8 +12,8 @@ import { requestsIn, responseIn } from './node-judge.ts'
 import { type Fuzzed, fuzzByHand } from './runner.ts'
 
 /**
- * The edge's parsers against Node's own as the judge of what a message says: what the edge lets through Node reads as well, and
- * as the same. What Node would take and the edge refuses is no finding. Paths are judged by models of common frameworks.
+ * Tests the edge's parsers against Node's: whatever the edge accepts, Node must accept and read in the same way. Messages that Node
+ * accepts and the edge rejects are not findings. Paths are checked against models of common frameworks.
  */
 const bytesOf = (text: string) => Buffer.from(text, 'latin1')
 const escaped = (line: string) => line.replaceAll(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
@@ -24,12 +24,12 @@ const head: Fuzzed<string> = {
   slowMs: 500,
   async check(text) {
     const ours = parseRequestHead(text)
-    // Node knows a fixed list of methods; the edge passes any token on.
+    // Node knows a fixed list of methods; the edge forwards any token.
     if (ours instanceof HeadFault || !METHODS.includes(ours.method)) return
     const body =
       ours.body.kind === 'chunked' ? '0\r\n\r\n' : 'x'.repeat(ours.body.kind === 'sized' ? Math.min(ours.body.length, 1_000) : 0)
     if (ours.body.kind === 'sized' && ours.body.length > 1_000) return
-    // Node refuses raw bytes in a target; the edge passes them on as escapes.
+    // Node rejects raw bytes in a target; the edge forwards them as escapes.
     const line = text.slice(0, text.indexOf('\r\n'))
     const judged = await requestsIn(bytesOf(`${escaped(line)}${text.slice(line.length)}\r\n${body}`))
     assert.equal(judged.requests.length, 1, 'Node does not read one request of it')
@@ -104,7 +104,7 @@ export async function stopEdge(): Promise<void> {
   started = undefined
 }
 
-/** As it was sent, or as far as its length goes in the text whose lines were escaped, bytes of a body before a request included. */
+/** Equal to the sent body, or to its part of the text whose lines were escaped, including bytes of a body before a request. */
 const isBody = (read: string, sent: string): boolean =>
   read === sent || (read.length === sent.length && escaped(sent).startsWith(read))
 
@@ -114,21 +114,21 @@ const requests: Fuzzed<string> = {
   async check(text) {
     const { heard } = await (await edge()).exchange(bytesOf(text))
     const lines = text.replaceAll(/[^\r\n]* HTTP\/1/g, escaped)
-    // The bytes of a body may stand on the same line as the next request, where escaping would change them.
+    // The bytes of a body may be on the same line as the next request, where escaping would change them.
     const readings = [await requestsIn(bytesOf(lines)), await requestsIn(bytesOf(text))]
     const passed = []
     for (const bytes of heard.filter(({ length }) => length > 0)) {
-      // Node knows a fixed list of methods; behind another one it reads nothing more.
+      // Node knows a fixed list of methods; after an unknown one it reads nothing more.
       if (!METHODS.includes(bytes.toString('latin1').split(' ')[0]!)) break
       const one = await requestsIn(bytes)
       assert.equal(one.refused, false, `Node refuses what the edge sent: ${JSON.stringify(bytes.toString('latin1'))}`)
       assert.ok(one.requests.length <= 1, `more than one request in what was one: ${JSON.stringify(bytes.toString('latin1'))}`)
       passed.push(...one.requests)
     }
-    // Behind what it refuses, a method that it does not know included, Node is no judge of what else was said. Neither is it behind an
-    // upgrade: one that the edge does not take is an ordinary request.
+    // After a message that Node rejects, including one with an unknown method, Node cannot decide what follows. The same holds
+    // after an upgrade: one that the edge does not support is an ordinary request.
     if (readings.every(({ refused, upgraded }) => refused || upgraded)) return
-    // An upstream that closed before it answered is asked once more, so what is heard may repeat.
+    // If an upstream closes before it responds, the request is repeated, so the received requests may repeat.
     for (const { method, body } of passed) {
       const isMeant = ({ requests }: (typeof readings)[number]) =>
         requests.some((request) => request.method === method && isBody(request.body, body))
@@ -192,7 +192,7 @@ const pathPieces = [
   '+',
   '/_next/data/',
 ]
-/** Paths as long as a head may be, of a few pieces again and again: each reading of one has to be as quick as it is long. */
+/** Paths of the maximum head size, made of a few repeated pieces: each reading must take linear time. */
 const longPaths: Fuzzed<string> = {
   name: 'long-rule-paths',
   make(random) {

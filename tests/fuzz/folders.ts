@@ -6,7 +6,7 @@ import type { Random } from './random.ts'
 import { type Fuzzed, fuzzByHand } from './runner.ts'
 import { hostileText } from './texts.ts'
 
-/** What is in files of each kind, as pieces to be put together. */
+/** Fragments of files of each kind, which are combined at random. */
 const kindsOfFile: Record<string, { names: string[]; pieces: string[] }> = {
   json: {
     names: [
@@ -221,7 +221,7 @@ const kindsOfFile: Record<string, { names: string[]; pieces: string[] }> = {
 
 interface Folder {
   files: Record<string, string>
-  /** From a name to wherever it leads. */
+  /** Symlinks: name → target. */
   links: Record<string, string>
   rootDirectory?: string
 }

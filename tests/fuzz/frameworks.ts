@@ -1,7 +1,7 @@
 import querystring from 'node:querystring'
 import url from 'node:url'
 
-/** How common servers read the path of a request target, each modelled on its own source; undefined where it refuses. */
+/** How common servers read the path of a request target, each modelled on its source; undefined if the server rejects it. */
 export type Reading = (target: string) => string | undefined
 
 const tryDecode = (text: string) => {
@@ -16,7 +16,7 @@ const latin1Unescaped = (text: string) =>
   text.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 const utf8 = (bytes: string) => Buffer.from(bytes, 'latin1').toString('utf8')
 
-/** As nginx: decode, then merge slashes and resolve dots in one pass. */
+/** nginx: decode, then merge slashes and resolve dots in one pass. */
 function nginx(target: string): string | undefined {
   const path = latin1Unescaped(target.split(/[?#]/)[0]!)
   if (path.includes('\0')) return undefined
@@ -30,13 +30,13 @@ function nginx(target: string): string | undefined {
   return `/${kept.join('/')}`
 }
 
-/** Tomcat and Spring: parameters go first, then escapes, then dots. */
+/** Tomcat and Spring: parameters are removed first, then escapes and dots are resolved. */
 function tomcat(target: string): string | undefined {
   const path = utf8(latin1Unescaped(withoutQuery(target).replaceAll(/;[^/]*/g, ''))).replaceAll('\\', '/')
   return url.resolve('http://h/', path.replaceAll(/\/+/g, '/')).replace('http://h', '')
 }
 
-/** Frameworks on Node that build an address of the target. */
+/** Frameworks on Node that build a URL from the target. */
 function whatwg(target: string): string | undefined {
   try {
     return new URL(target, 'http://h').pathname

@@ -2,7 +2,7 @@ import http from 'node:http'
 import type net from 'node:net'
 import { Duplex } from 'node:stream'
 
-/** Node's own parser as the judge of what bytes say. */
+/** Node's own parser, as the reference for the meaning of the bytes. */
 export interface ReadRequest {
   method: string
   target: string
@@ -13,11 +13,11 @@ export interface ReadRequest {
 export interface ReadResponse {
   status: number
   body: string
-  /** The whole body was there. */
+  /** True if the whole body was there. */
   complete: boolean
 }
 
-/** A connection without a network: what is written to it is dropped. */
+/** A connection without a network: written bytes are dropped. */
 class Ends extends Duplex {
   override _read(): void {}
   override _write(_bytes: Buffer, _encoding: string, done: () => void): void {
@@ -25,7 +25,7 @@ class Ends extends Duplex {
   }
 }
 
-/** Complete requests in the bytes of one connection, up to the first that Node refuses or takes for an upgrade. */
+/** Complete requests in the bytes of one connection, up to the first that Node rejects or treats as an upgrade. */
 export function requestsIn(bytes: Buffer): Promise<{ requests: ReadRequest[]; refused: boolean; upgraded: boolean }> {
   const requests: ReadRequest[] = []
   let refused = false
@@ -43,10 +43,10 @@ export function requestsIn(bytes: Buffer): Promise<{ requests: ReadRequest[]; re
     upgraded = true
     requests.push({ method: request.method!, target: request.url!, host: request.headers.host ?? '', body: '' })
   })
-  // An expectation that nobody knows is not passed on by the edge.
+  // An unknown expectation is not forwarded by the edge.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('checkContinue', (request, response) => server.emit('request', request, response))
-  // What was read before the mistake goes on to its end.
+  // Requests that were read before the error continue to their end.
   server.on('clientError', () => {
     refused = true
   })
@@ -60,7 +60,7 @@ export function requestsIn(bytes: Buffer): Promise<{ requests: ReadRequest[]; re
   })
 }
 
-/** The final answer to a request of that method, as Node's client reads it; undefined when it refuses. */
+/** The final response to a request of that method, as Node's client reads it; undefined if it rejects it. */
 export function responseIn(bytes: Buffer, method: string): Promise<ReadResponse | undefined> {
   const ends = new Ends({ allowHalfOpen: true })
   ends.on('error', () => {})
@@ -96,7 +96,7 @@ export function responseIn(bytes: Buffer, method: string): Promise<ReadResponse 
   })
 }
 
-/** Everything here happens in ticks, none of it in time: a few turns of the loop and all has been said. */
+/** Everything here happens within a few iterations of the event loop, without timers. */
 async function settled<Value>(end: () => Value): Promise<Value> {
   for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve))
   return end()

@@ -1,4 +1,4 @@
-/** A seeded source of chance (mulberry32): the same seed makes the same inputs on every machine. */
+/** A seeded random generator (mulberry32): the same seed makes the same inputs on every machine. */
 export class Random {
   #state: number
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0
   }
 
-  /** From 0 up to, not including, 1. */
+  /** Returns a number from 0 up to, not including, 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let mixed = this.#state
@@ -28,12 +28,12 @@ export class Random {
     return values[this.below(values.length)]!
   }
 
-  /** Up to `atMost` values, each made anew. */
+  /** Up to `atMost` generated values. */
   some<Value>(atMost: number, make: (random: Random) => Value): Value[] {
     return Array.from({ length: this.below(atMost + 1) }, () => make(this))
   }
 
-  /** Text with a few of its characters dropped, doubled, replaced or swapped for one of `others`. */
+  /** The text with a few of its characters dropped, doubled, replaced or swapped for one of `others`. */
   mutated(text: string, others: readonly string[]): string {
     let result = text
     for (let left = 1 + this.below(3); left > 0; left -= 1) {

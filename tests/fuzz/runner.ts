@@ -5,15 +5,15 @@ import { parseArgs } from 'node:util'
 import { Random } from './random.ts'
 
 /**
- * One kind of input and what has to hold for it. Inputs are JSON values, because what is kept of a crash is its input and not
- * the number it was made from: it stays a test when the generator changes.
+ * A kind of input and the property that must hold for it. Inputs are JSON values: a crash is stored with its input and not with its
+ * seed, so that it stays a test when the generator changes.
  */
 export interface Fuzzed<Input = unknown> {
   name: string
   make(random: Random): Input
-  /** Throws when something does not hold. */
+  /** Throws if the property does not hold. */
   check(input: Input): void | Promise<void>
-  /** An input that takes more of the processor's time is a finding too; for code that has to be linear. */
+  /** An input that takes more CPU time is a finding too; for code that must be linear. */
   slowMs?: number
 }
 
@@ -25,18 +25,18 @@ export interface Finding {
 
 export interface FuzzOptions {
   seconds: number
-  /** Default 1: the gate tries the same inputs every time, as far as its time goes. */
+  /** Default 1: the gate tries the same inputs every time, within its time limit. */
   seed?: number
-  /** Where findings are written; without it they are only returned. */
+  /** Folder for findings; without it they are only returned. */
   keepIn?: string
 }
 
 export const seedsFolder = (area: string) => join(import.meta.dirname, 'seeds', area)
 
-/** Fuzzes every kind in turns until the time is over or something is found. */
+/** Fuzzes every kind in turn until the time is over or a finding occurs. */
 export async function fuzz(kinds: readonly Fuzzed[], { seconds, seed = 1, keepIn }: FuzzOptions) {
   const tried: Record<string, number> = Object.fromEntries(kinds.map(({ name }) => [name, 0]))
-  // Each kind has its own numbers: how long another kind took changes none of its inputs.
+  // Each kind has its own random numbers: the duration of another kind does not change its inputs.
   const randoms = new Map(kinds.map((kind) => [kind, new Random(seed)]))
   const endAt = performance.now() + seconds * 1000
   while (performance.now() < endAt) {
@@ -56,7 +56,7 @@ export async function fuzz(kinds: readonly Fuzzed[], { seconds, seed = 1, keepIn
   return { tried, finding: undefined }
 }
 
-/** Tries every kept input again; gives what fails, and how many there were. */
+/** Runs every stored input again; returns the failures, and the number of inputs. */
 export async function replay(kinds: readonly Fuzzed[], folder: string): Promise<{ tried: number; findings: Finding[] }> {
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.json')).sort()
   const findings: Finding[] = []
@@ -76,20 +76,20 @@ async function failure(kind: Fuzzed, input: unknown): Promise<string | undefined
   } catch (cause) {
     return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
   }
-  // Not the clock's: on a busy machine that would find what is not there.
+  // CPU time instead of elapsed time, which would report false findings on a busy machine.
   const { user, system } = process.cpuUsage(before)
   const tookMs = (user + system) / 1000
   return kind.slowMs !== undefined && tookMs > kind.slowMs ? `took ${Math.round(tookMs)} ms` : undefined
 }
 
-/** One file for each input: found twice, it is kept once. */
+/** A file per input: an input that is found twice is stored once. */
 async function keep(folder: string, finding: Finding): Promise<void> {
   await mkdir(folder, { recursive: true })
   const digest = createHash('sha256').update(JSON.stringify(finding.input)).digest('hex').slice(0, 12)
   await writeFile(join(folder, `${finding.name}-${digest}.json`), `${JSON.stringify(finding, null, 2)}\n`)
 }
 
-/** For a program run by hand: `--seconds 3600 --seed 7 --only name`. What is found is kept with the seeds and ends the run. */
+/** Runs the fuzzer as a program: `--seconds 3600 --seed 7 --only name`. A finding is stored with the seeds and ends the run. */
 export async function fuzzByHand(area: string, kinds: readonly Fuzzed[]): Promise<void> {
   const { values } = parseArgs({
     options: { seconds: { type: 'string', default: '3600' }, seed: { type: 'string' }, only: { type: 'string' } },

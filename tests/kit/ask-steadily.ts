@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
-/** Answers' times in milliseconds, asked for by a thread of its own, so that what the test does meanwhile is not measured along. */
+/** Response times in milliseconds, measured by a separate thread, so that the test's own work is not included. */
 export interface SteadyAsking extends AsyncDisposable {
-  /** What took how long since the last call. */
+  /** The response times since the last call. */
   take(): Promise<number[]>
 }
 
@@ -12,7 +12,7 @@ export interface SteadyQuestion {
   headers?: Record<string, string>
 }
 
-/** One request after another, each 2 ms after the last one's end; one that is not a 200 counts as for ever. */
+/** Sends one request after another, each 2 ms after the end of the last; a response other than 200 counts as infinite. */
 export function askSteadily(url: string, host: string, { path = '/', headers = {} }: SteadyQuestion = {}): SteadyAsking {
   const thread = new Worker(program, { eval: true, workerData: { url, path, headers: { ...headers, host } } })
   return {

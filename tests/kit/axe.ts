@@ -4,10 +4,13 @@ import type { Page } from 'playwright-core'
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Once a visit, before `violations`. Evaluated by the debugger, not added as a script: the page's own policy would refuse one. */
+/**
+ * Call once per visit, before `violations`. Evaluated by the debugger and not added as a script, which the page's own policy would
+ * reject.
+ */
 export const addAxe = (page: Page): Promise<unknown> => page.evaluate(source)
 
-/** What axe, by the rules of WCAG 2.2 AA, finds on the page as it is. */
+/** Violations of WCAG 2.2 AA that axe finds on the page. */
 export const violations = (page: Page): Promise<string[]> =>
   page.evaluate(async () => {
     const axe = (window as unknown as { axe: { run(options: object): Promise<{ violations: Violation[] }> } }).axe
@@ -16,7 +19,7 @@ export const violations = (page: Page): Promise<string[]> =>
       nodes: { target: string[]; failureSummary?: string }[]
     }
     const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-    // What passes is not listed: that takes longer than finding out.
+    // Passed checks are not listed: that takes longer than the checks.
     const { violations } = await axe.run({ runOnly: { type: 'tag', values: tags }, resultTypes: ['violations'] })
     return violations.flatMap(({ id, nodes }) =>
       nodes.slice(0, 3).map(({ target, failureSummary }) => `${id} ${target.join(' ')} ${failureSummary}`),

@@ -2,14 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { BackupRestore, BackupRun } from '@berth/contract'
 import type { Hosting } from './hosting.ts'
 
-/** What a person does with backups, on a running instance. */
+/** A user's backup actions on a running instance. */
 export interface Backups {
   destination(kind: string, config: object): Promise<string>
   policy(projectId: string, body: object): Promise<string>
   start(policyId: string): Promise<string>
   run(id: string): Promise<BackupRun>
   backUp(policyId: string): Promise<BackupRun>
-  /** Until it has ended, or as it is when `until` says so. */
+  /** Resolves when the run has ended, or when `until` returns true. */
   ended(id: string, until?: (run: BackupRun) => boolean): Promise<BackupRun>
   prepare(runId: string, body?: object): Promise<{ restoreId: string; confirmationToken: string }>
   apply(prepared: { restoreId: string; confirmationToken: string }): Promise<void>
@@ -27,7 +27,7 @@ export function backupsOf(hosting: Hosting): Backups {
   }
   const wait = async <Row extends { status: string }>(path: string, until: (row: Row) => boolean): Promise<Row> => {
     for (const end = performance.now() + 120_000; ; ) {
-      // The instance may be starting again.
+      // The instance may be restarting.
       const row: Row | undefined = await data('GET', path, 200).catch(() => undefined)
       if (row && until(row)) return row
       if (performance.now() > end) throw new Error(`${path} is still ${JSON.stringify(row)}`)

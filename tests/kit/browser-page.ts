@@ -1,26 +1,26 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 
-/** A page of the dashboard that remembers what went wrong on it. */
+/** A page of the dashboard that records its errors. */
 export interface WatchedPage extends AsyncDisposable {
   page: Page
-  /** Console errors, failed requests, refused answers and requests to other hosts, each in words. */
+  /** Console errors, failed requests, error responses and requests to other hosts, as text. */
   problems: string[]
 }
 
 interface Options extends BrowserContextOptions {
   url: string
-  /** Answers that the test brings about: `404 /api/projects/…`. */
+  /** Responses that the test causes on purpose: `404 /api/projects/…`. */
   isExpected?(problem: string): boolean
 }
 
 export async function openPage(browser: Browser, { url, isExpected = () => false, ...context }: Options): Promise<WatchedPage> {
   const opened = await browser.newContext({ baseURL: url, ...context })
-  // Beside others that build and start, what takes a second on a machine of its own may take half a minute.
+  // A step that takes a second on an idle machine may take half a minute beside other tests that build and start.
   opened.setDefaultTimeout(90_000)
   const page = await opened.newPage()
   const problems: string[] = []
   const note = (problem: string) => {
-    // Who has not signed in is told so by a 401, which a browser also writes to its console.
+    // A user who is not signed in gets a 401, which a browser also writes to its console.
     if (/^401 \/api\/auth\/session/.test(problem) || /status of 401/.test(problem) || isExpected(problem)) return
     problems.push(problem)
   }
@@ -29,8 +29,8 @@ export async function openPage(browser: Browser, { url, isExpected = () => false
   })
   page.on('pageerror', (error) => note(`page: ${error.message}`))
   page.on('requestfailed', (request) => {
-    // A page that is left takes its streams and reads with it. Containers of other tests come and go with network interfaces of
-    // their own, which breaks a browser's requests off; the dashboard asks again by itself.
+    // Leaving a page aborts its streams and reads. Containers of other tests add and remove network interfaces, which aborts a
+    // browser's requests; the dashboard repeats them.
     if (!/ERR_ABORTED|ERR_NETWORK_CHANGED/.test(request.failure()?.errorText ?? ''))
       note(`failed: ${request.url()} ${request.failure()?.errorText}`)
   })
@@ -44,7 +44,7 @@ export async function openPage(browser: Browser, { url, isExpected = () => false
   return { page, problems, [Symbol.asyncDispose]: () => opened.close() }
 }
 
-/** By the form, as a person does: who is told that the server cannot be reached presses the button again. */
+/** Signs in with the form, as a user does: if the server is reported as unreachable, presses the button again. */
 export async function signIn(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
   await page.goto('/sign-in')
   await page.getByLabel('E-mail address').fill(email)

@@ -12,13 +12,13 @@ interface Chunk {
 const dist = join(import.meta.dirname, '..', '..', 'packages', 'dashboard', 'dist')
 
 export interface BundleSizes {
-  /** Script of the entry, which has the page at `/` in it, compressed. */
+  /** Compressed size of the entry script, which includes the page at `/`. */
   firstLoadBytes: number
-  /** What each other page brings besides, compressed. */
+  /** Compressed size of what each other page loads in addition. */
   pageBytes: Record<string, number>
 }
 
-/** What a browser fetches of the built dashboard, by the build's own manifest. */
+/** The files that a browser loads of the built dashboard, from the build's manifest. */
 export function readBundleSizes(): BundleSizes {
   const chunks = JSON.parse(readFileSync(join(dist, '.vite', 'manifest.json'), 'utf8')) as Record<string, Chunk>
   const sizes = new Map<string, number>()

@@ -9,26 +9,26 @@ export interface DaemonOptions {
   args: readonly string[]
   env?: NodeJS.ProcessEnv
   cwd?: string
-  /** What says that it serves: a text of its output, or a loopback port that accepts. */
+  /** Sign that the program serves: a text of its output, or a loopback port that accepts connections. */
   ready: RegExp | { port: number }
   readyWithinMs?: number
-  /** An IPC channel, which the program may watch to notice our end. */
+  /** An IPC channel, through which the program can notice the end of the test process. */
   channel?: boolean
 }
 
 export interface Daemon extends AsyncDisposable {
   readonly pid: number
-  /** Everything it has said so far, both streams in the order of arrival. */
+  /** Everything it has written so far, both streams in the order of arrival. */
   output(): string
   isRunning(): boolean
   signal(signal: NodeJS.Signals): void
-  /** Resolves once it is gone, with how it ended. */
+  /** Resolves with the exit status once it has ended. */
   ended(): Promise<{ code: number | null; signal: NodeJS.Signals | null }>
-  /** Asks it to end, and ends its whole process group by force where it does not within the time. */
+  /** Asks it to end, and kills its whole process group if it does not end within the time. */
   stop(withinMs?: number): Promise<void>
 }
 
-/** Starts a program as the head of a process group of its own and waits until it serves. It never outlives the test run. */
+/** Starts a program as the leader of its own process group and waits until it serves. It never outlives the test run. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const child = spawn(options.program, options.args, {
     cwd: options.cwd,
@@ -49,13 +49,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
-/** False for a process that has ended and was only not yet collected by its parent. */
+/** False for a zombie process. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
   } catch (error) {
-    // Without a /proc the signal alone must tell.
+    // Without /proc only the signal can tell.
     return (error as NodeJS.ErrnoException).syscall === 'open' && process.platform !== 'linux'
   }
 }
@@ -93,7 +93,7 @@ function watch(child: ChildProcess): Daemon {
   }
 }
 
-/** What a daemon started itself is in its group: it goes too, also when the daemon has been gone for a while. */
+/** Processes that a daemon started are in its group: they are killed too, even if the daemon has already ended. */
 function killGroup(child: ChildProcess) {
   if (child.pid === undefined) return
   try {
@@ -114,7 +114,7 @@ async function serves(daemon: Daemon, { ready, program, readyWithinMs = 90_000 }
 
 async function failure(child: ChildProcess, program: string, daemon: Daemon): Promise<never> {
   const [reason] = await Promise.race([once(child, 'exit'), once(child, 'error')])
-  // The last words may come after the exit.
+  // The last output may arrive after the exit.
   await pause(20)
   throw new Error(`${program} ended before it served (${reason}):\n${daemon.output()}`)
 }

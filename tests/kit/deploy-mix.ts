@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Deployment } from '@berth/contract'
 import { type Hosting, isOver, keepAsking, type Load, serving, writeApp } from './hosting.ts'
 
-/** Deployments that work, and the ways in which one does not. */
+/** Deployments that succeed, and the ways in which one fails. */
 export const mix = ['good', 'crashing', 'slow', 'unhealthy', 'cancelled', 'good'] as const
 export type Manner = (typeof mix)[number]
 
@@ -19,7 +19,7 @@ export interface MixResult {
   load: Load
 }
 
-/** Deploys one project again and again under constant load, in every manner in turn. */
+/** Deploys one project repeatedly under constant load, in every manner in turn. */
 export async function deployUnderLoad(hosting: Hosting, count: number, { everyMs = 5, ...more } = {}): Promise<MixResult> {
   const name = 'mix'
   const folder = `${hosting.folder}/${name}`
@@ -40,7 +40,7 @@ export async function deployUnderLoad(hosting: Hosting, count: number, { everyMs
     for (let at = 1; at <= count; at++) {
       const manner = mix[(at - 1) % mix.length] as Manner
       await writeApp(folder, sources[manner](`version ${at}`))
-      // Only one that never becomes healthy runs out of its time, however busy the machine is.
+      // Only a deployment that never becomes healthy may reach its time limit, however busy the machine is.
       const healthCheck = { path: '/', timeoutSeconds: manner === 'unhealthy' ? 3 : 90 }
       await hosting.api('PATCH', `/projects/${project.id}`, { healthCheck })
       const begun = performance.now()
@@ -68,7 +68,7 @@ const expected: Record<Manner, Deployment['status']> = {
   cancelled: 'cancelled',
 }
 
-/** What of a mix is not as it must be, in words: no request fails, and a bad deployment leaves the old version serving. */
+/** Problems of a mix, as text: no request may fail, and a failed deployment must leave the old version serving. */
 export function problemsOf({ outcomes, load }: MixResult): string[] {
   const problems = load.failures.map((failure) => `a request failed: ${failure}`)
   if (load.bodies.has('broken')) problems.push('a version that was never healthy was served')
@@ -83,12 +83,12 @@ export function problemsOf({ outcomes, load }: MixResult): string[] {
     } else if (during) say(`it recorded a switch: ${JSON.stringify(during)}`)
     if (servedAfter !== serving) say(`${servedAfter} was served after it and not ${serving}`)
   }
-  // A switch lasts some milliseconds: whoever asks may be held up by a busy machine for one of them, not for all.
+  // A switch lasts some milliseconds: on a busy machine no request may fall into one of them, but not into none at all.
   if (!outcomes.some(({ deployment }) => deployment.requestsDuringSwitch?.total)) problems.push('no switch counted a request')
   return problems
 }
 
-/** A live one is drained and its old one retired before the next begins, so that its figures are there. */
+/** Waits until a live deployment is drained and the old one stopped before the next begins, so that its figures are complete. */
 async function untilWhole(hosting: Hosting, id: string): Promise<Deployment> {
   const deployment = await hosting.settled(id)
   if (deployment.status !== 'live') return deployment

@@ -4,13 +4,13 @@ import { promisify } from 'node:util'
 import { backupsOf } from './backups.ts'
 import { getPage, type Hosting, serving, writeApp } from './hosting.ts'
 
-/** Things of every kind that the dashboard shows, made by the public API. */
+/** Objects of every kind that the dashboard shows, created with the public API. */
 export interface Filled {
   projectId: string
   deploymentId: string
   serverId: string
   invitationUrl: string
-  /** Its deployment failed. */
+  /** A project whose deployment failed. */
   brokenId: string
   longNamedId: string
 }
@@ -84,7 +84,7 @@ export async function fillInstance(hosting: Hosting): Promise<Filled> {
   })
   await settled(await deploy(broken.id))
   await writeApp(join(folder, 'quiet'), serving('quiet'))
-  const named = 'A project whose name is as long as names may be, because somebody always tries that out sooner or later'
+  const named = 'A project whose name is as long as names may be, because some users always try that out sooner or later'
   const longNamed = await makeProject({ name: named.slice(0, 100), localPath: join(folder, 'quiet') })
   await makeProject({ name: 'Not deployed yet', localPath: join(folder, 'quiet') })
   const invitation = await make('/invitations', { email: 'newcomer@example.test', role: 'member' })
@@ -107,7 +107,7 @@ export async function fillInstance(hosting: Hosting): Promise<Filled> {
   }
 }
 
-/** As the command line and the page do it: packed, sent, and named by its session. */
+/** Uploads a folder as the CLI and the dashboard do, and returns its session. */
 async function upload({ api, berth }: Hosting, token: string, folder: string): Promise<string> {
   const packed = await promisify(execFile)('tar', ['-cz', '-C', folder, '.'], { encoding: 'buffer' })
   const { sessionId, upload: to } = (await api('POST', '/projects/folder/session', { name: 'shop' })).body.data
@@ -120,7 +120,7 @@ async function upload({ api, berth }: Hosting, token: string, folder: string): P
 const viewerPassword = 'look but do not touch'
 export const viewerSignIn = { email: 'viewer@example.test', password: viewerPassword }
 
-/** Those that are seen without signing in. */
+/** Addresses that are shown without signing in. */
 export const frontAddressesOf = ({ invitationUrl }: Filled): Record<string, string> => ({
   'sign-in': '/sign-in',
   setup: '/setup?code=none',

@@ -5,19 +5,19 @@ import { openEngine } from '../../packages/server/src/drivers/runtime/docker/eng
 import { partOf } from './machine.ts'
 import { tempFolder } from './temp-folder.ts'
 
-/** What somebody had running before us: containers, volumes and files that no Berth made. */
+/** An existing stack: containers, volumes and files that Berth did not create. */
 export interface ForeignStack extends AsyncDisposable {
   name: string
   folder: string
   volume(name: string): string
   inspect(container: string): Promise<Docker.ContainerInspectInfo>
-  /** Everything the engine says of the containers; the log of health checks, which moves by itself, aside. */
+  /** The engine's whole description of the containers, without the log of health checks, which changes by itself. */
   inspectAll(): Promise<unknown>
-  /** Made as `docker run` would. */
+  /** Creates a container as `docker run` would. */
   byHand(name: string, settings: Docker.ContainerCreateOptions, isStarted?: boolean): Promise<string>
 }
 
-/** Answers with what is in a file and adds a line to it at every start. */
+/** Responds with the content of a file and appends a line to it at every start. */
 const keeper = (file: string, port: number) =>
   `const fs=require('fs');fs.appendFileSync('${file}','start\\n');require('http').createServer((q,r)=>r.end(fs.readFileSync('${file}'))).listen(${port})`
 const api =
@@ -27,8 +27,8 @@ const web =
 const healthy = "fetch('http://127.0.0.1:4000').then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"
 
 /**
- * Five services as Compose would have made them from files that are on disk: two named volumes, a folder and a file that are
- * mounted, an env file, a health check and a chain of dependencies. Compose itself is not needed.
+ * Five services as Compose would have created them from files on disk: two named volumes, a mounted folder and a mounted file, an
+ * env file, a health check and a chain of dependencies. Compose itself is not needed.
  */
 export async function startForeignStack(name: string): Promise<ForeignStack> {
   const engine = openEngine(partOf('docker'))
@@ -47,7 +47,7 @@ export async function startForeignStack(name: string): Promise<ForeignStack> {
   const network = await engine.createNetwork({ Name: `${name}_default` })
 
   const start = async (container: string, settings: Docker.ContainerCreateOptions, isStarted = true) => {
-    // Apart, since the client would put all of it into the address as well.
+    // Query and body separately, since the client would put everything into the URL as well.
     const created = await engine.createContainer({
       _query: { name: container },
       _body: { Image: image, ...settings },
@@ -109,7 +109,7 @@ export async function startForeignStack(name: string): Promise<ForeignStack> {
     byHand: start,
     async inspectAll() {
       const all = await Promise.all(made.map(inspect))
-      // A health check is a program that is run inside from time to time: both move by themselves. Mounts come in any order.
+      // A health check runs a program inside from time to time: both fields change by themselves. Mounts come in any order.
       return all.map(({ State: { Health: _moves, ...state }, ExecIDs: _move, Mounts, ...rest }) => ({
         ...rest,
         State: state,

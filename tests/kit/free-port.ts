@@ -6,7 +6,7 @@ export async function freePort(): Promise<number> {
   return port!
 }
 
-/** Ports of loopback that are free and differ from each other: all are held open until the last one is known. */
+/** Free loopback ports that differ from each other: all are kept open until the last one is known. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, listen))
   const ports = servers.map((server) => (server.address() as AddressInfo).port)
@@ -15,8 +15,8 @@ export async function freePorts(count: number): Promise<number[]> {
 }
 
 /**
- * Below the ports that the system gives to outgoing connections. Test files run beside each other, and a connection of one could
- * take such a port before the other listens there, or while an instance that was killed is away.
+ * Port range below the one for outgoing connections. Test files run in parallel, and a connection of one could take such a port before
+ * another test listens there, or while a killed instance is down.
  */
 const [lowest, highest] = [12_000, 32_000]
 

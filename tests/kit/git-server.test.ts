@@ -37,7 +37,7 @@ describe('the git server of the kit', () => {
     expect(server.requests.map(({ path }) => path)).toContain('/acme/shop.git/git-receive-pack')
   })
 
-  test('with credentials refuses whoever has none or wrong ones, and takes a token under any name', async () => {
+  test('with credentials refuses clients with none or wrong ones, and accepts a token under any name', async () => {
     await using server = await startGitServer({ credentials: { ann: 'pass:word' } })
     const url = await server.createRepository('acme/secret')
     const sha = await server.commit('acme/secret', { a: '1' })

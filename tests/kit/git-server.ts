@@ -9,7 +9,7 @@ import { tempFolder } from './temp-folder.ts'
 const run = promisify(execFile)
 
 export interface GitServerOptions {
-  /** Who may read and write, by Basic password or as the password of any user name (a token). Without it everybody may. */
+  /** Users who may read and write, by Basic password or as the password of any user name (a token). Without it every client may. */
   credentials?: Record<string, string>
 }
 
@@ -22,13 +22,13 @@ export interface GitRequest {
 
 export interface GitServer extends AsyncDisposable {
   readonly url: string
-  /** Every request so far, refused ones too. */
+  /** Every request so far, including rejected ones. */
   readonly requests: GitRequest[]
-  /** An empty bare repository, `owner/name`; its clone address is the answer. */
+  /** Creates an empty bare repository, `owner/name`; returns its clone URL. */
   createRepository(name: string): Promise<string>
   cloneUrl(name: string): string
   folderOf(name: string): string
-  /** Commits onto the branch and answers with the commit's SHA; a file of `null` is removed. */
+  /** Commits to the branch and returns the commit's SHA; a file of `null` is removed. */
   commit(name: string, files: Record<string, string | Uint8Array | null>, options?: CommitOptions): Promise<string>
   close(): Promise<void>
 }
@@ -81,7 +81,7 @@ export async function startGitServer({ credentials }: GitServerOptions = {}): Pr
   }
 }
 
-/** The user's name, '' where everybody may; undefined: refused. */
+/** The user's name, '' without credentials; undefined: rejected. */
 function allowedUser(request: IncomingMessage, credentials: GitServerOptions['credentials']): string | undefined {
   if (!credentials) return ''
   const [scheme, encoded] = (request.headers.authorization ?? '').split(' ')
@@ -114,13 +114,13 @@ function serveByBackend(request: IncomingMessage, response: ServerResponse, { ro
       REMOTE_ADDR: '127.0.0.1',
     },
   })
-  // A client that gives up early closes the pipe: not an error of the server's.
+  // A client that gives up early closes the pipe: not an error of the server.
   request.pipe(backend.stdin).on('error', () => {})
   response.once('close', () => backend.kill())
   relayCgi(backend.stdout, response)
 }
 
-/** CGI: header lines, an empty line, then the body as it comes. */
+/** CGI: header lines, an empty line, then the body as it arrives. */
 function relayCgi(output: NodeJS.ReadableStream, response: ServerResponse) {
   let head = Buffer.alloc(0)
   const onHead = (piece: Buffer) => {
@@ -144,7 +144,7 @@ function relayCgi(output: NodeJS.ReadableStream, response: ServerResponse) {
   })
 }
 
-/** One stream into `git fast-import`: a commit without a work tree. */
+/** Streams a commit into `git fast-import`, without a work tree. */
 async function fastImport(repository: string, files: Record<string, string | Uint8Array | null>, options: CommitOptions = {}) {
   const { branch = 'main', message = 'change', executable = [] } = options
   const ref = `refs/heads/${branch}`

@@ -30,18 +30,18 @@ export interface Hosting extends AsyncDisposable {
   berth: Berth
   /** Folder for sources; below a project root. */
   folder: string
-  /** Of the CLI's person. */
+  /** Home directory of the CLI's user. */
   home: string
   api(method: string, path: string, body?: unknown): Promise<ApiAnswer>
-  /** The bytes of an event stream as they come, until it ends or `abort` does. */
+  /** The bytes of an event stream as they arrive, until it ends or `abort` fires. */
   stream(path: string, abort: AbortSignal): Promise<AsyncIterable<Uint8Array>>
-  /** A command of the real CLI in a process of its own, with a home of its own. */
+  /** Runs a command of the real CLI in its own process, with its own home. */
   cli(args: readonly string[], options?: { cwd?: string; input?: string }): Promise<CommandResult>
   copyExample(name: string): Promise<string>
   makeProject(body: object): Promise<Project>
   deploy(projectId: string, body?: object): Promise<string>
   deployment(id: string): Promise<Deployment>
-  /** Resolves once it is over, or with the status that is waited for. */
+  /** Resolves once it has ended, or when `until` returns true. */
   settled(id: string, until?: (deployment: Deployment) => boolean): Promise<Deployment>
   get(host: string, path?: string, headers?: Record<string, string>): Promise<Page>
 }
@@ -54,7 +54,7 @@ export interface Page {
 }
 
 export interface HostingOptions extends BerthOptions {
-  /** What projects run in; the test is guarded by describeOnRuntimes where it is Docker. */
+  /** The runtime of the projects; a test that uses Docker must be inside describeOnRuntimes. */
   runtime?: RuntimeKind
 }
 
@@ -63,7 +63,7 @@ export async function startHosting({ runtime = 'process', ...options }: HostingO
   const sources = join(place.path, 'sources')
   const home = join(place.path, 'home')
   await Promise.all([mkdir(sources), mkdir(home)])
-  // Another user who runs it reads the sources.
+  // The other user who runs the instance must be able to read the sources.
   if (options.user !== undefined) await chmod(place.path, 0o755)
   const berth = await startBerth({
     ...options,
@@ -73,14 +73,14 @@ export async function startHosting({ runtime = 'process', ...options }: HostingO
       BERTH_ADMIN_EMAIL: admin.email,
       BERTH_ADMIN_PASSWORD: admin.password,
       BERTH_LOG_LEVEL: 'warn',
-      // Tests look at a deployment without a pause; how many requests a person may make is tested elsewhere.
+      // Tests poll a deployment without a pause; rate limits are tested in other files.
       BERTH_RATE_LIMIT_SCALE: '1000',
       ...options.env,
     },
   })
   const removeFromDocker = runtime === 'docker' ? dockerRemover(berth.dataFolder) : undefined
   const end = async () => {
-    // What a killed control plane left is taken up by the next one, which ends it with itself.
+    // Workloads of a killed control plane are adopted by the next one, which ends them with itself.
     await berth[Symbol.asyncDispose]()
     await removeFromDocker?.()
     await Promise.all([place.remove(), rm(runtimeFolder(berth.dataFolder), { recursive: true, force: true })])
@@ -93,7 +93,7 @@ export async function startHosting({ runtime = 'process', ...options }: HostingO
   }
 }
 
-/** Where the process runtime keeps what it makes. */
+/** The folder of the process runtime. */
 export const runtimeFolder = (dataFolder: string) => join(dataFolder, 'processes')
 
 async function signIn(url: string): Promise<string> {
@@ -154,7 +154,7 @@ function hostingOn(berth: Berth, folder: string, home: string, token: string): O
 
 export const isOver = ({ status }: Deployment) => !['queued', 'building', 'deploying'].includes(status)
 
-/** An app of one file: what `source` says, started by node. */
+/** An app of one file with the given source, started by node. */
 export async function writeApp(folder: string, source: string): Promise<void> {
   await mkdir(folder, { recursive: true })
   await writeFile(
@@ -164,7 +164,7 @@ export async function writeApp(folder: string, source: string): Promise<void> {
   await writeFile(join(folder, 'server.js'), source)
 }
 
-/** Serves `text` on PORT, after `afterMs`, until it is asked to end; requests under way then end first. */
+/** Serves `text` on PORT, after `afterMs`, until SIGTERM; requests in progress are completed first. */
 export const serving = (text: string, { afterMs = 0, status = 200 } = {}) => `
 import { createServer } from 'node:http'
 const server = createServer((_, response) => response.writeHead(${status}).end(${JSON.stringify(text)}))
@@ -172,7 +172,7 @@ setTimeout(() => server.listen(process.env.PORT, process.env.HOST), ${afterMs})
 process.on('SIGTERM', () => { server.close(() => process.exit(0)); server.closeIdleConnections() })
 `
 
-/** Whatever the name resolves to elsewhere: the edge is asked, by the host's name. */
+/** Requests a page from the edge by the Host header, whatever the name resolves to. */
 export function getPage(edgeUrl: string, host: string, path: string, headers: Record<string, string> = {}): Promise<Page> {
   const { hostname, port } = new URL(edgeUrl)
   return new Promise((resolve, reject) => {
@@ -193,11 +193,11 @@ export function getPage(edgeUrl: string, host: string, path: string, headers: Re
 export interface Load {
   requests: number
   failures: string[]
-  /** Each different body and how often it came. */
+  /** Each distinct body and how often it was received. */
   bodies: Map<string, number>
 }
 
-/** Requests without a break on kept connections until `stop`; anything that is not a 200 is a failure. */
+/** Sends requests on keep-alive connections until `stop`; any response other than 200 is a failure. */
 export function keepAsking(edgeUrl: string, host: string, { connections = 4, path = '/', everyMs = 20 } = {}) {
   const agent = new Agent({ connections, pipelining: 1, keepAliveTimeout: 60_000, headersTimeout: 90_000 })
   const load: Load = { requests: 0, failures: [], bodies: new Map() }
@@ -262,7 +262,7 @@ function runCli(
 
 export const ownerSignIn = { email: admin.email, password: admin.password }
 
-/** Process groups of which a running member's command line or environment holds the text. */
+/** Process groups with a running member whose command line or environment contains the text. */
 export async function processGroupsOf(text: string): Promise<Set<string>> {
   const groups = new Set<string>()
   for (const name of await readdir('/proc')) {

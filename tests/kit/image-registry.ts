@@ -9,13 +9,13 @@ import { freePorts } from './free-port.ts'
 import { serve } from './http-server.ts'
 import { tempFolder } from './temp-folder.ts'
 
-/** A real image registry on loopback that hands out tokens, as the large ones do. Repositories below `public/` need no login. */
+/** A real image registry on loopback that issues tokens, as the large ones do. Repositories below `public/` need no login. */
 export interface TestImageRegistry extends AsyncDisposable {
-  /** As image names spell it. */
+  /** Registry host, as in image names. */
   readonly host: string
   readonly username: string
   readonly password: string
-  /** Method and path of each request, the ones for tokens included. */
+  /** Method and path of each request, including those for tokens. */
   readonly requests: string[]
   /** `Authorization` headers of the requests for tokens. */
   readonly tokenAuthorizations: (string | undefined)[]
@@ -80,7 +80,7 @@ function pass(request: IncomingMessage, response: ServerResponse, port: number):
   request.pipe(onward)
 }
 
-/** Whoever has the password may do what is asked for; others read what is public, and are told so by a token for nothing else. */
+/** A client with the password gets the requested access; a client without one gets a token for public repositories only. */
 function answerToken(request: IncomingMessage, response: ServerResponse, makeToken: (access: object[]) => string): void {
   const { authorization } = request.headers
   const isKnown = authorization === `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`

@@ -6,13 +6,13 @@ export type Lie = (request: IncomingMessage, response: ServerResponse) => unknow
 
 export interface LyingEngine extends AsyncDisposable {
   socket: string
-  /** Paths that were asked for, without their questions. */
+  /** Requested paths, without their queries. */
   asked: string[]
 }
 
 const version = { Version: '99.1' }
 
-/** What an engine would say, as far as a server is read. */
+/** The responses of a regular engine, as far as a server scan reads them. */
 export const honest: Record<string, unknown> = {
   '/version': version,
   '/containers/json': [],
@@ -22,7 +22,7 @@ export const honest: Record<string, unknown> = {
 
 export const says = (value: unknown) => (_: IncomingMessage, response: ServerResponse) => response.end(JSON.stringify(value))
 
-/** Goes on for as long as somebody listens. */
+/** Sends data until the client disconnects. */
 export const endless: Lie = (_, response) => {
   const chunk = `[${'1,'.repeat(32_000)}`
   const more = () => {
@@ -32,13 +32,16 @@ export const endless: Lie = (_, response) => {
   more()
 }
 
-/** Always a byte more, never an end. */
+/** Sends a byte at a time and never ends. */
 export const dripping: Lie = (_, response) => {
   const timer = setInterval(() => response.write(' '), 50)
   response.on('close', () => clearInterval(timer))
 }
 
-/** A server's Docker that says what a test wants at a path, and the plain truth elsewhere: what a machine in bad hands could. */
+/**
+ * A server's Docker engine that returns what a test defines at a path, and regular responses elsewhere, like an engine that an
+ * attacker controls.
+ */
 export async function startLyingEngine(lies: Record<string, Lie>): Promise<LyingEngine> {
   const folder = await tempFolder('engine')
   const socket = join(folder.path, 'docker.sock')

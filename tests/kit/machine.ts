@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, TestRunner } from 'vitest'
 
-/** What a test may need of the machine, and the setting of scripts/test-machine.sh that holds it. */
+/** Parts of the test machine that a test may need, and their setting in scripts/test-machine.sh. */
 const settingOf = {
   postgres: 'POSTGRES_URL',
   docker: 'DOCKER_SOCKET',
@@ -29,7 +29,7 @@ const settingOf = {
 
 export type Part = keyof typeof settingOf
 
-/** Inside a test (or its beforeEach): the part's value, or the test is skipped with the reason why there is none. */
+/** Returns the part's value inside a test (or its beforeEach), or skips the test with the reason why there is none. */
 export function need(part: Part): string {
   const found = lookUp(part)
   if ('value' in found) return found.value
@@ -38,7 +38,7 @@ export function need(part: Part): string {
   return test.context.skip(`${part}: ${found.reason}`)
 }
 
-/** A suite whose beforeAll needs parts of the machine: without them none of its hooks runs, and its title carries the reason. */
+/** A suite whose beforeAll needs parts of the machine: without them none of its hooks runs, and its title contains the reason. */
 export function describeNeeding(parts: readonly Part[], title: string, body: () => void): void {
   const reasons = parts.flatMap((part) => {
     const found = lookUp(part)
@@ -48,7 +48,7 @@ export function describeNeeding(parts: readonly Part[], title: string, body: () 
   else describe.skip(`${title} (skipped: ${reasons.join('; ')})`, body)
 }
 
-/** The value, where the machine has it; for code outside tests, such as a suite that was guarded by describeNeeding. */
+/** The part's value; for code outside tests, such as a suite inside describeNeeding. */
 export function partOf(part: Part): string {
   const found = lookUp(part)
   if ('value' in found) return found.value
@@ -59,13 +59,13 @@ export function lookUp(part: Part): { value: string } | { reason: string } {
   const name = `BERTH_TEST_${settingOf[part]}`
   const settings = { ...machineFile(), ...process.env }
   const value = settings[name]
-  // The engine says 0 where its networks are not kept apart; that is a reason, not a value.
+  // The value 0 means that the engine's networks are not isolated; that is a reason to skip, not a value.
   if (part === 'dockerIsolation' && value === '0') return { reason: 'another Docker engine runs on this machine' }
   if (value) return { value }
   return { reason: settings[`${name}_MISSING`] ?? 'the test machine is not running: scripts/test-machine.sh start' }
 }
 
-/** Read anew each time: `npx vitest` beside a machine that was started by hand finds it without any environment. */
+/** Read each time: `npx vitest` beside a machine that was started by hand finds it without environment variables. */
 function machineFile(): Record<string, string> {
   const folder = process.env.BERTH_TEST_MACHINE_DIR ?? join(import.meta.dirname, '..', '..', '.test-machine')
   let text: string

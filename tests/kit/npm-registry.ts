@@ -4,13 +4,13 @@ import { gzipSync } from 'node:zlib'
 import { pack } from 'tar-stream'
 import { serve } from './http-server.ts'
 
-/** A registry of npm on loopback that serves what a test publishes, as npm's clients ask for it. */
+/** An npm registry on loopback that serves what a test publishes. */
 export interface NpmRegistry extends AsyncDisposable {
   url: string
-  /** Paths that were asked for, in order. */
+  /** Requested paths, in order. */
   readonly asked: string[]
   publish(name: string, version: string, contents: Published): Promise<void>
-  /** Requests from now on are taken and not answered. */
+  /** Requests from now on are accepted and never answered. */
   hang(): void
 }
 
@@ -18,7 +18,7 @@ export interface Published {
   /** Path in the package → its text. */
   files: Record<string, string>
   bin?: Record<string, string>
-  /** What the metadata says instead of the truth. */
+  /** Replaces the correct value in the metadata. */
   integrity?: string
 }
 

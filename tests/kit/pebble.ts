@@ -11,25 +11,25 @@ import { tempFolder } from './temp-folder.ts'
 export interface PebbleOptions {
   pebble: string
   challtestsrv: string
-  /** Where the authority looks for http-01 and tls-alpn-01 answers: the ports of the edge under test. */
+  /** Ports at which the authority validates http-01 and tls-alpn-01 challenges: those of the edge under test. */
   httpPort: number
   tlsPort?: number
 }
 
 export interface Pebble extends AsyncDisposable {
   readonly directoryUrl: string
-  /** Vouches for the directory's own https: give it to the client as NODE_EXTRA_CA_CERTS. */
+  /** CA of the directory's own https: give it to the client as NODE_EXTRA_CA_CERTS. */
   readonly caFile: string
   /** The root, in PEM, of the certificates that it issues; a new one at every start. */
   rootCertificate(): Promise<string>
-  /** From now on its DNS says this address for the name; null: 127.0.0.1 again. */
+  /** Sets the address of a name in its DNS; null: 127.0.0.1 again. */
   pointName(hostname: string, address: string | null): Promise<void>
-  /** What it has said: each order is a line. */
+  /** Output so far: each order is a line. */
   output(): string
   stop(): Promise<void>
 }
 
-/** A real ACME authority on loopback. Its DNS says 127.0.0.1 for every name. */
+/** A real ACME authority on loopback. Its DNS resolves every name to 127.0.0.1. */
 export async function startPebble({ pebble, challtestsrv, httpPort, tlsPort }: PebbleOptions): Promise<Pebble> {
   const folder = await tempFolder('pebble')
   const [port, managementPort, dnsPort, dnsManagementPort, noTlsPort] = await freePorts(5)
@@ -54,7 +54,7 @@ export async function startPebble({ pebble, challtestsrv, httpPort, tlsPort }: P
     args: [...dnsArgs, '-http01', '', '-https01', '', '-tlsalpn01', ''],
     ready: { port: dnsManagementPort! },
   })
-  // Without these it waits, refuses and spares itself validations at random, to teach clients patience.
+  // Without these it delays and rejects requests and reuses authorizations at random, to test clients' retries.
   const env = { ...process.env, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '0', PEBBLE_AUTHZREUSE: '0' }
   const args = ['-config', config, '-dnsserver', `127.0.0.1:${dnsPort}`]
   const authority = await startDaemon({ program: pebble, args, env, ready: { port: port! } }).catch(async (error) => {

@@ -8,8 +8,8 @@ import { describeNeeding, lookUp, partOf } from './machine.ts'
 export type RuntimeKind = 'process' | 'docker'
 
 /**
- * One suite on every runtime: vitest.config.ts runs the file once for each, so that the two go on beside each other. Where the
- * machine has no Docker, that half is skipped and its title says why.
+ * Runs a suite on every runtime: vitest.config.ts runs the file once for each, so that both run in parallel. If the machine has no
+ * Docker, that half is skipped and its title contains the reason.
  */
 export function describeOnRuntimes(title: string, body: (runtime: RuntimeKind) => void): void {
   if (isAsked('process')) describe(`${title}, projects as process`, () => body('process'))
@@ -37,7 +37,7 @@ export function settingsFor(runtime: RuntimeKind): NodeJS.ProcessEnv {
 
 const identityIn = (dataFolder: string) => readIdentity(join(dataFolder, 'docker')).instance
 
-/** Takes what an instance made off the engine; to be called while its data folder is still there. */
+/** Removes an instance's objects from the engine; call it while its data folder still exists. */
 export function dockerRemover(dataFolder: string): () => Promise<void> {
   const identity = identityIn(dataFolder)
   return () => removeEverythingOf(identity, partOf('docker'), join(dataFolder, 'docker'))
@@ -45,24 +45,27 @@ export function dockerRemover(dataFolder: string): () => Promise<void> {
 
 const serverIdentityIn = (dataFolder: string, serverId: string) => readIdentity(join(dataFolder, 'servers', serverId)).instance
 
-/** The same for what it made on a server, whose engine is the test machine's. */
+/** The same for its objects on a server, whose engine is the test machine's. */
 export function serverRemover(dataFolder: string, serverId: string): () => Promise<void> {
   const identity = serverIdentityIn(dataFolder, serverId)
   return () => removeEverythingOf(identity, partOf('docker'), join(dataFolder, 'servers', serverId))
 }
 
-/** Everything on the engine that carries an instance's mark, each as its kind and whose it is; sorted. */
+/** Everything on the engine with an instance's label, each as its kind and owner; sorted. */
 export const listOnDocker = (dataFolder: string) => listMarked(identityIn(dataFolder))
 export const listOnServer = (dataFolder: string, serverId: string) => listMarked(serverIdentityIn(dataFolder, serverId))
 
-/** The addresses of an instance's networks, such as 10.213.0.0/28. */
+/** The subnets of an instance's networks, such as 10.213.0.0/28. */
 export async function subnetsOnDocker(dataFolder: string): Promise<string[]> {
   const filters = { label: [`berth.instance=${identityIn(dataFolder)}`] }
   const networks = await openEngine(partOf('docker')).listNetworks({ filters })
   return networks.flatMap(({ IPAM }) => (IPAM?.Config ?? []).flatMap(({ Subnet }) => Subnet ?? []))
 }
 
-/** As an operator would by hand: every container of the project leaves its network first. Containers of other projects keep it. */
+/**
+ * Removes a project's network as an operator would by hand: every container of the project is disconnected first. Containers of
+ * other projects keep it.
+ */
 export async function removeNetworkOf(projectId: string): Promise<void> {
   const engine = openEngine(partOf('docker'))
   const filters = { label: [`berth.project=${projectId}`, 'berth.kind=instance'] }
@@ -73,7 +76,7 @@ export async function removeNetworkOf(projectId: string): Promise<void> {
   }
 }
 
-/** Every image and container on the engine, labelled or not, with the text in its environment. Stages and steps of builds are among them. */
+/** Every image and container on the engine, labelled or not, with the text in its environment, including build stages and steps. */
 export async function listHolding(text: string): Promise<string[]> {
   const engine = openEngine(partOf('docker'))
   const [images, containers] = await Promise.all([engine.listImages({ all: true }), engine.listContainers({ all: true })])
@@ -83,7 +86,7 @@ export async function listHolding(text: string): Promise<string[]> {
   ]
   const found: string[] = []
   for (const { line, inspect } of all) {
-    // Those of other tests may be removed at any time.
+    // Objects of other tests may be removed at any time.
     const { Config } = (await inspect().catch(() => null)) ?? {}
     if (Config?.Env?.some((variable) => variable.includes(text))) found.push(line)
   }

@@ -11,13 +11,13 @@ export interface ServerBox extends AsyncDisposable {
   readonly link: WeakLink
 }
 
-/** What a server needs to build and run the kit's apps, over the settings of an instance whose own projects are processes. */
+/** Base images for a server, for an instance whose own projects are processes. */
 export const serverImages = (): NodeJS.ProcessEnv => ({
   BERTH_BASE_IMAGE_NODE: partOf('nodeImage'),
   BERTH_BASE_IMAGE_STATIC: partOf('nodeImage'),
 })
 
-/** `password`: it is logged in to with that, and not with a key. */
+/** `password`: the login uses it instead of a key. */
 export async function addServerBox(hosting: Hosting, { password }: { password?: string } = {}): Promise<ServerBox> {
   const sshd = await startSshd(partOf('sshd'), password === undefined ? {} : { password })
   const link = await startWeakLink(sshd.port)
@@ -31,7 +31,7 @@ export async function addServerBox(hosting: Hosting, { password }: { password?: 
     serverId,
     sshd,
     link,
-    /** Before the instance ends, whose folder says what is its own. */
+    /** Call it before the instance is removed, since its data folder tells which objects belong to it. */
     async [Symbol.asyncDispose]() {
       link.mend()
       const remove = serverRemover(hosting.berth.dataFolder, serverId)

@@ -4,14 +4,14 @@ import { type ParsedMail, simpleParser } from 'mailparser'
 import { SMTPServer } from 'smtp-server'
 
 export interface ReceivedMail extends ParsedMail {
-  /** Who it was handed over for, which is not always what its headers say. */
+  /** Recipients in the SMTP envelope, which may differ from the headers. */
   recipients: string[]
 }
 
 export interface MailOptions {
-  /** Without it nobody signs in. */
+  /** Required for signing in; without it, signing in is not offered. */
   credentials?: { user: string; password: string }
-  /** An address for which the server says no, with its reason. */
+  /** Rejects a recipient, with a reason. */
   refuse?(recipient: string): string | undefined
 }
 
@@ -19,12 +19,12 @@ export interface MailServer extends AsyncDisposable {
   readonly url: string
   readonly port: number
   readonly mails: ReceivedMail[]
-  /** The first mail that fits, also one that has come already. */
+  /** The first matching mail, including one that has already arrived. */
   nextMail(fits?: (mail: ReceivedMail) => boolean, withinMs?: number): Promise<ReceivedMail>
   close(): Promise<void>
 }
 
-/** A real SMTP server on loopback that keeps what it is given. */
+/** A real SMTP server on loopback that keeps the received mails. */
 export async function startMailServer({ credentials, refuse }: MailOptions = {}): Promise<MailServer> {
   const mails: ReceivedMail[] = []
   const arrivals = new EventTarget()
@@ -49,7 +49,7 @@ export async function startMailServer({ credentials, refuse }: MailOptions = {})
       }, done)
     },
   })
-  // A client that breaks off in the middle is a case of the test, not an end of the server.
+  // A client that disconnects in the middle is part of a test and must not end the server.
   server.on('error', () => {})
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.server.address() as AddressInfo

@@ -16,28 +16,30 @@ export interface Sshd extends AsyncDisposable {
   readonly port: number
   /** The user that this test runs as. */
   readonly user: string
-  /** Opens the door. */
+  /** The private key that may log in. */
   readonly privateKey: string
   /** `SHA256:…` of the host key in use. */
   fingerprint(): Promise<string>
-  /** The host comes back with another key, as after a reinstallation or in front of an eavesdropper. */
+  /** Restarts the host with another key, as after a reinstallation or with a man in the middle. */
   swapHostKey(): Promise<void>
-  /** The host is away; `start` brings it back. */
+  /** Stops the host; `start` starts it again. */
   stop(): Promise<void>
   start(): Promise<void>
   log(): string
 }
 
 export interface SshdOptions {
-  /** Further lines of its configuration, which come first and so win. */
+  /** Further lines of its configuration, which come first and take precedence. */
   config?: readonly string[]
-  /** The key opens the door to every user of this machine that has a shell or none; only root can start such a one. */
+  /** The key may log in as every user of this machine; only root can start such an sshd. */
   forEverybody?: boolean
-  /** This user's password opens the door as well, in a file of passwords that only this sshd sees; needs bubblewrap, and root. */
+  /**
+   * The password of this user, which may log in as well, in a password file that only this sshd sees; needs bubblewrap, and root.
+   */
   password?: string
 }
 
-/** A real sshd on a high loopback port with keys of its own. `program` is an absolute path, as sshd wants. */
+/** A real sshd on a high loopback port with its own keys. `program` is an absolute path, as sshd requires. */
 export async function startSshd(
   program: string,
   { config: lines = [], forEverybody = false, password }: SshdOptions = {},
@@ -63,7 +65,7 @@ export async function startSshd(
     daemon ??= await startDaemon({ ...command, ready: /Server listening on/ })
   }
   const stop = async () => {
-    // Each connection is a process of a session of its own, which does not end with the one that listens.
+    // Each connection is a process with its own session, which does not end with the listening one.
     const sessions = daemon ? (await descendants(daemon.pid)).slice(1) : []
     await daemon?.stop(3000)
     for (const pid of sessions) end(pid)
@@ -92,7 +94,7 @@ export async function startSshd(
   }
 }
 
-/** The passwords of the machine are not touched: the program sees another file in their place. */
+/** The machine's password file is not changed: the program sees another file in its place. */
 async function withPassword(password: string, { program, args }: { program: string; args: string[] }, folder: string) {
   const { stdout } = await run('openssl', ['passwd', '-6', password])
   const shadow = join(folder, 'shadow')

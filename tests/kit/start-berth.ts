@@ -8,12 +8,12 @@ import { tempFolder } from './temp-folder.ts'
 const launcher = join(import.meta.dirname, '..', '..', 'packages', 'cli', 'bin', 'berth.js')
 
 export interface BerthOptions {
-  /** Settings of the instance (BERTH_…), over the kit's own: loopback, free ports, a data folder that is thrown away. */
+  /** Settings of the instance (BERTH_…) that override the kit's own: loopback, free ports, a temporary data folder. */
   env?: NodeJS.ProcessEnv
-  /** A data folder that outlives the instance; without it one is made and removed. */
+  /** A data folder that outlives the instance; without it a temporary one is used. */
   dataFolder?: string
   readyWithinMs?: number
-  /** The number of the user to start it as; only root can say. */
+  /** The uid to start it as; only root can set it. */
   user?: number
 }
 
@@ -22,17 +22,17 @@ export interface Berth extends AsyncDisposable {
   readonly edgeUrl: string
   readonly dataFolder: string
   readonly pid: number
-  /** What the instance has said since its first start. */
+  /** Output of the instance since its first start. */
   output(): string
-  /** The power goes off: the process ends between any two lines. */
+  /** Kills the process immediately, like a power failure. */
   kill9(): Promise<void>
-  /** SIGTERM; resolves with the exit code once it is gone. */
+  /** SIGTERM; resolves with the exit code once it has ended. */
   stop(): Promise<number | null>
-  /** Starts again on the same folder and ports; an instance that still runs is stopped first. */
+  /** Starts again on the same folder and ports; a running instance is stopped first. */
   restart(env?: NodeJS.ProcessEnv): Promise<void>
 }
 
-/** The built product, as a user starts it. `await using berth = await startBerth()`: it is always ended. */
+/** Starts the built product as a user does. `await using berth = await startBerth()`: it is always ended. */
 export async function startBerth({ env = {}, dataFolder, readyWithinMs = 90_000, user }: BerthOptions = {}): Promise<Berth> {
   const made = dataFolder ? undefined : await tempFolder('data')
   const folder = dataFolder ?? made!.path
@@ -42,7 +42,7 @@ export async function startBerth({ env = {}, dataFolder, readyWithinMs = 90_000,
   const start = (more: NodeJS.ProcessEnv = {}) =>
     startDaemon({
       ...asUser(user, [process.execPath, ...serverFlags, launcher, 'up']),
-      // With the channel the product ends itself when this test process is killed.
+      // Through the channel the product notices when this test process is killed, and ends itself.
       env: { ...serverEnv, ...settings, ...more, BERTH_LAUNCHED: '1' },
       channel: true,
       ready: /^ready$/m,
@@ -72,7 +72,7 @@ function asUser(user: number | undefined, [program, ...args]: [string, ...string
   return { program: '/usr/bin/setpriv', args: [`--reuid=${user}`, `--regid=${user}`, '--clear-groups', '--', program, ...args] }
 }
 
-/** One instance over its restarts. What a killed one left running stays, as it would on a real machine, until the test is over. */
+/** An instance across its restarts. Workloads of a killed one keep running until the test is over, as on a real machine. */
 class Instance {
   #start: (env?: NodeJS.ProcessEnv) => Promise<Daemon>
   #daemon: Daemon
@@ -112,7 +112,7 @@ class Instance {
   }
 }
 
-/** Nothing of the developer's own settings or home reaches an instance under test. */
+/** An environment without the developer's own settings and home. */
 function bareEnvironment(folder: string): NodeJS.ProcessEnv {
   const kept = ['PATH', 'LANG', 'TZ', 'TMPDIR', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE']
   const env = Object.fromEntries(kept.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))

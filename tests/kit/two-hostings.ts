@@ -6,15 +6,15 @@ import { type Hosting, type HostingOptions, startHosting, writeApp } from './hos
 
 export type Side = 'here' | 'cloud'
 
-/** A self-hosted instance and a cloud, both the built product in processes of their own, the first linked to the second. */
+/** A self-hosted instance and a cloud, both the built product in separate processes, the first linked to the second. */
 export interface TwoHostings extends AsyncDisposable {
   here: Hosting
   cloud: Hosting
-  /** A project that is live here, keeps what it is sent in a volume, and tells what it has. */
+  /** Creates a live project on the local instance that stores what it is sent in a volume, and reports what it has. */
   makeKeeper(name: string): Promise<{ id: string; slug: string }>
-  /** What the project says of itself on a side; undefined where it does not serve. */
+  /** The project's report on a side; undefined if it does not serve there. */
   kept(side: Side, slug: string): Promise<Kept | undefined>
-  /** So many bytes by chance into the project's volume; gives their hash. */
+  /** Writes random bytes into the project's volume; returns their hash. */
   fill(side: Side, slug: string, bytes: number): Promise<string>
   move(id: string, to: Side): Promise<{ status: number; body: unknown }>
   transfer(id: string): Promise<Transfer | null>
@@ -25,7 +25,7 @@ export interface Kept {
   files: Record<string, string>
 }
 
-/** Answers with the hashes of all files in its volume and with a variable; a PUT is a new file. */
+/** Responds with the hashes of all files in its volume and with a variable; a PUT creates a file. */
 const keeper = `
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream, readdirSync } from 'node:fs'
@@ -119,7 +119,7 @@ export async function startTwoHostings(env: NodeJS.ProcessEnv = {}, { runtime }:
   }
 }
 
-/** The newest move, once it is over; whatever is down meanwhile comes back. */
+/** The newest move, once it has ended; instances that are down meanwhile are expected to come back. */
 export async function endOf(sides: TwoHostings, id: string, withinMs = 240_000): Promise<Transfer> {
   for (const giveUpAt = performance.now() + withinMs; ; ) {
     const transfer = await sides.transfer(id).catch(() => null)

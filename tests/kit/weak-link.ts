@@ -1,14 +1,17 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** The way to a server, which can be cut. */
+/** A connection to a server that can be cut. */
 export interface WeakLink extends AsyncDisposable {
   readonly port: number
-  /** `reset`: connections end at once, new ones are refused. `silent`: nothing passes and nobody is told, as when a cable is pulled. */
+  /**
+   * `reset`: connections end immediately, new ones are refused. `silent`: nothing is transmitted and neither side is notified, as
+   * when a cable is pulled.
+   */
   cut(manner: 'reset' | 'silent'): void
   mend(): void
 }
 
-/** A port of loopback that leads to another one. */
+/** A loopback port that forwards to another one. */
 export async function startWeakLink(port: number): Promise<WeakLink> {
   let manner: 'reset' | 'silent' | null = null
   const pairs = new Set<[Socket, Socket]>()

@@ -11,7 +11,7 @@ interface Packed {
   files: Files
 }
 
-/** A real bundle of a real project, changed, cut, mixed up or replayed on its way to the cloud. */
+/** A real bundle of a real project that is changed, truncated, mixed up or replayed on its way to the cloud. */
 export function bundleAttacks(scene: AttackScene, source: { id: string }): Attack[] {
   const { ask, attacker, own, random, wrong } = scene
   let last: Packed | undefined
@@ -59,7 +59,7 @@ export function bundleAttacks(scene: AttackScene, source: { id: string }): Attac
     })
   }
 
-  /** Undefined: another attack is at it. */
+  /** Undefined: another attack is using it. */
   async function pack(project: string): Promise<Packed | undefined> {
     const transfer = `trf_${randomName()}`
     const opened = await ask('cloud', attacker.token, 'PUT', `/arrivals/${transfer}`, { body: { project } })
@@ -92,7 +92,7 @@ export function bundleAttacks(scene: AttackScene, source: { id: string }): Attac
     }
     await ask('cloud', attacker.token, 'PATCH', path, { body: { state: 'staged', signer } })
     const { state } = (await settled('cloud', attacker.token, path, ['staging'])) ?? {}
-    // Whoever skips a step gets nowhere.
+    // Skipping a step must fail.
     for (const skipped of ['landed', 'active'] as const) {
       const { status, body } = await ask('cloud', attacker.token, 'PATCH', path, { body: { state: skipped } })
       if (status === 200 && body?.data?.state === 'active') wrong.push('an arrival became active that had failed')

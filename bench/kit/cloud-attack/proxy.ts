@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Attack, AttackScene } from './scene.ts'
 
-/** Callers of the instance here who try to reach through its link what is not theirs. */
+/** Callers of the local instance who try to reach other tenants' data through its link. */
 export function proxyAttacks(scene: AttackScene, mover: { id: string }): Attack[] {
   const { ask, attacker, victim, treasure, own, random, wrong } = scene
   const routes = ['', '/env', '/deployments', '/logs', '/resources', '/deletion-preview', '/git', '/domains', '/environments']
-  /** Nothing of the other tenant may be in it. */
+  /** The response must contain nothing of the other tenant. */
   const judge = (name: string, { status, text }: { status: number; text: string }, allowed: readonly number[]) => {
     if (text.includes('of the victim') || text.includes(treasure.slug))
       wrong.push(`${name}: something of the other tenant: ${text.slice(0, 200)}`)
@@ -30,7 +30,7 @@ export function proxyAttacks(scene: AttackScene, mover: { id: string }): Attack[
         ),
     },
     {
-      name: 'headers that claim to be somebody else',
+      name: 'headers that claim another identity',
       run: async () => {
         const headers = {
           'x-organization-id': victim.organizationId,
@@ -70,7 +70,7 @@ export function proxyAttacks(scene: AttackScene, mover: { id: string }): Attack[
       },
     },
     {
-      name: 'streams that nobody reads',
+      name: 'streams that no client reads',
       async run() {
         const sockets = Array.from({ length: 10 }, () => rawStream(scene.hereUrl(), own, mover.id))
         await scene.pause(300)
@@ -105,7 +105,7 @@ export function proxyAttacks(scene: AttackScene, mover: { id: string }): Attack[
 async function rawStream(url: string, token: string, id: string) {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname).on('error', () => {})
-  // A side that was killed just then refuses it.
+  // A side that was just killed refuses the connection.
   await once(socket, 'connect').catch(() => undefined)
   socket.pause()
   socket.write(`GET /api/projects/${id}/logs/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n\r\n`)

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { Attack, AttackScene } from './scene.ts'
 
-/** A tenant who takes more than it may have, in every dimension. */
+/** A tenant that tries to exceed every quota. */
 export function quotaAttacks({ ask, attacker, random, wrong, callOffLeft }: AttackScene): Attack[] {
   const by = (method: string, path: string, body?: unknown) =>
     ask('cloud', attacker.token, method, path, body === undefined ? {} : { body })
-  /** One that is being deleted is still shown, and counts no more. */
+  /** Excludes projects that are being deleted: they are listed, but no longer count. */
   const projects = async () => {
     const { body } = await by('GET', '/projects')
     return ((body?.data ?? []) as { id: string; name: string; status: string }[]).filter(({ status }) => status !== 'deleting')
@@ -71,7 +71,7 @@ export function quotaAttacks({ ask, attacker, random, wrong, callOffLeft }: Atta
             ask('cloud', '', 'POST', '/auth/sign-up', { body: { email: `a${at}@example.test` } }),
           ),
         )
-        if (statuses.some(({ status }) => status < 400)) wrong.push('somebody signed up who was not invited')
+        if (statuses.some(({ status }) => status < 400)) wrong.push('a user signed up without an invitation')
       },
     },
   ]

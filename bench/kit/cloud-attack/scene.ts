@@ -10,7 +10,7 @@ export interface Tenant {
   token: string
 }
 
-/** The same numbers again for the same seed. */
+/** A random generator that repeats its numbers for the same seed. */
 export interface Random {
   below(limit: number): number
   pick<T>(items: readonly T[]): T
@@ -19,15 +19,15 @@ export interface Random {
 export type AttackScene = Awaited<ReturnType<typeof setAttackScene>>
 
 /**
- * The cloud has three tenants: one is linked to the instance here and attacks, one takes all that it can get, so that the first
- * still has room to move a project, and one has a project and is to notice nothing.
+ * The cloud has three tenants: one is linked to the local instance and attacks, one uses as much as it can get, so that the first
+ * still has room to move a project, and one has a project that must not be affected.
  */
 export async function setAttackScene(sides: TwoHostings, seed: number) {
   const wrong: string[] = []
   const restarting = new Map<Side, Promise<void>>()
   const random = randomOf(seed)
 
-  /** A side that is being started again is waited for; what it answers with 500 is a finding. */
+  /** Waits for a side that is restarting; a 500 response is a finding. */
   async function ask(side: Side, token: string, method: string, path: string, options: AskOptions = {}): Promise<Answer> {
     await restarting.get(side)
     const { body, bytes, headers = {} } = options
@@ -51,7 +51,7 @@ export async function setAttackScene(sides: TwoHostings, seed: number) {
     return { status: answer.status, text, body: parsed(text) }
   }
 
-  /** Somebody of their own, with an organisation of their own, whom the operator has invited. */
+  /** A tenant with their own organisation, invited by the operator. */
   async function tenant(name: string): Promise<Tenant> {
     const email = `${name.toLowerCase()}@example.test`
     const invited = await sides.cloud.api('POST', '/auth/sign-up/invitations', { email })
@@ -89,7 +89,7 @@ export async function setAttackScene(sides: TwoHostings, seed: number) {
     ...{ wrong, random, ask, attacker, greedy, victim, treasure, own, pause },
     hereUrl: () => sides.here.berth.url,
     memory: async (side: Side) => `${await peakMb(sides[side].berth.pid)} MB at most`,
-    /** What the other tenant has is there, is theirs alone, and is answered. */
+    /** Checks that the other tenant's project exists, belongs only to them, and responds. */
     async checkVictim(): Promise<void> {
       const list = await ask('cloud', victim.token, 'GET', '/projects')
       const names = (list.body?.data ?? []).map(({ name }: { name: string }) => name)
@@ -97,7 +97,7 @@ export async function setAttackScene(sides: TwoHostings, seed: number) {
       const env = await ask('cloud', victim.token, 'GET', `/projects/${treasure.id}/env`)
       if (env.body?.data?.[0]?.value !== 'of the victim') wrong.push(`the other tenant's variable: ${env.text.slice(0, 200)}`)
     },
-    /** A kill in the middle of an attack leaves ends that nobody drives; they are called off as a person would do it. */
+    /** A kill during an attack leaves moves without a driving client; they are cancelled as a user would do it. */
     async callOffLeft(side: Side, token: string): Promise<void> {
       const { body } = await ask(side, token, 'GET', '/transfers')
       for (const { transfer, touchedAt } of (body?.data ?? []) as { transfer: string; touchedAt: string }[])

@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { tokens } from '../../../tests/kit/git-hosts/github-host.ts'
 import { type Attack, type AttackScene, app, repository, theirs } from './scene.ts'
 
-/** Everything that came to a server that is nobody's git host. */
+/** All requests that reached a server that is not a configured git host. */
 export interface Visits {
   seen: { url: string; authorization: string | undefined }[]
 }
 
-/** Addresses that lead inside, or to another host with our token; and a token that the host has revoked. */
+/** URLs that point to internal addresses, or to another host with our token; and a token that the host has revoked. */
 export function addressAttacks(scene: AttackScene, visits: Visits): Attack[] {
   const { ask, judge, wrong, owner, mallory, host, elsewhere, own } = scene
   const { url } = elsewhere
@@ -27,7 +27,7 @@ export function addressAttacks(scene: AttackScene, visits: Visits): Attack[] {
       if (Date.now() > end) return `still ${status}`
     }
   }
-  /** That mallory's organisation is connected with now. */
+  /** The token that mallory's organisation currently uses. */
   const tokenInUse = async (): Promise<string> => {
     const before = host.calls.length
     await ask(mallory, 'GET', `/gitprovider/repos/${theirs}`)
@@ -137,7 +137,7 @@ export function addressAttacks(scene: AttackScene, visits: Visits): Attack[] {
         body: { name: 'theft', gitProvider: 'github', gitOwner: 'acme', gitRepo: 'shop' },
       })
       judge('project', made, [201, 404, 409])
-      // The kit's git takes every good token for every repository: what counts is whose it comes with.
+      // The test git host accepts every valid token for every repository: the check is whose token arrives.
       const hers = await tokenInUse()
       host.onGit = async ({ token }) => {
         if (token !== hers) wrong.push('git came to acme/shop for mallory with a token that is not hers')

@@ -11,7 +11,7 @@ const push = (name: string, more: object = {}) => ({
 })
 const signed = (text: string, secret: string, hash = 'sha256') => `${hash}=${createHmac(hash, secret).update(text).digest('hex')}`
 
-/** What arrives at the webhook: forged, replayed, of another's secret, too large, or nothing that a host would send. */
+/** Webhook deliveries that are forged, replayed, signed with another secret, too large, or malformed. */
 export function deliveryAttacks(scene: AttackScene, real: { id: string; payload: object }): Attack[] {
   const { deliver, judge, hookOf, ask, wrong, owner, mallory, own } = scene
   const text = JSON.stringify(push(repository))
@@ -129,7 +129,7 @@ export function deliveryAttacks(scene: AttackScene, real: { id: string; payload:
         const watch = watching(scene)
         judge('signed', await deliver({ ...mine(), raw }), [202, 429])
         judge('unsigned', await deliver({ raw }), [401, 429])
-        judge('of nobody', await deliver({ hook: 'gwh_nobody', raw }), [401, 429])
+        judge('of an unknown hook', await deliver({ hook: 'gwh_unknown', raw }), [401, 429])
         const more = await deliver({ raw: `${raw} ` }).catch(() => null)
         if (more) judge('more', more, [413, 429])
         const slowest = await watch()
@@ -144,7 +144,7 @@ export function deliveryAttacks(scene: AttackScene, real: { id: string; payload:
       },
     },
     {
-      name: 'a delivery about somebody else’s branch of one’s own repository',
+      name: 'a delivery about another branch of the attacker’s own repository',
       async run() {
         const before = await scene.deployments(mallory, own)
         judge('a tag', await deliver({ ...mine(), payload: push(theirs, { ref: 'refs/tags/main' }) }), [202])
@@ -162,7 +162,7 @@ export function deliveryAttacks(scene: AttackScene, real: { id: string; payload:
   }
 }
 
-/** How long the slowest reader of the API waited until it is called. */
+/** How long the slowest API request took until it is called. */
 function watching({ ask, owner }: AttackScene): () => Promise<number> {
   let isOver = false
   let slowest = 0

@@ -7,7 +7,7 @@ import { type Attack, type AttackScene, app, production, repository } from './sc
 const run = promisify(execFile)
 let number = 100
 
-/** A fork's pull request that wants the secrets of production, or to be built without anybody having looked at it. */
+/** A fork's pull request that tries to read the secrets of production, or to be built without approval. */
 export function forkAttacks(scene: AttackScene): Attack[] {
   const { deliver, judge, hookOf, ask, wrong, owner, mallory, shop, host, hosting } = scene
   const on = (who: typeof owner, method: string, path: string, body?: object) =>
@@ -48,7 +48,7 @@ export function forkAttacks(scene: AttackScene): Attack[] {
   }
   return [
     ...Object.entries(heads).map(([name, head]) => ({
-      name: `a pull request ${name} is not built, whoever of the others approves it`,
+      name: `a pull request ${name} is not built, whichever other user approves it`,
       async run() {
         number += 1
         const sha = await host.git.commit(repository, app(`fork ${number}`), { branch: `give-${number}` })
@@ -56,7 +56,7 @@ export function forkAttacks(scene: AttackScene): Attack[] {
         await until(async () => (await known())?.state === 'waiting', `the pull request ${name} waits`)
         const path = `/pull-requests/${number}/approve`
         judge('approved by mallory', await on(mallory, 'POST', path), [404])
-        judge('approved by nobody', await ask(null, 'POST', `/projects/${shop.id}${path}`), [401])
+        judge('approved without a token', await ask(null, 'POST', `/projects/${shop.id}${path}`), [401])
         judge('another commit', await on(owner, 'POST', path, { commit: 'b'.repeat(40) }), [409])
         judge('no number', await on(owner, 'POST', '/pull-requests/1e9/approve'), [404])
         const { body } = await on(owner, 'GET', '/environments')
@@ -71,7 +71,7 @@ export function forkAttacks(scene: AttackScene): Attack[] {
         const sha = await host.git.commit(repository, app(`approved ${number}`), { branch: `give-${number}` })
         await tell('opened', sha, fork)
         await until(async () => (await known())?.state === 'waiting', 'it waits')
-        // Where the host keeps a pull request's commits.
+        // The git host stores a pull request's commits under this ref.
         await run('git', ['-C', host.git.folderOf(repository), 'update-ref', `refs/pull/${number}/head`, sha])
         judge('approved', await on(owner, 'POST', `/pull-requests/${number}/approve`, { commit: sha }), [202])
         const look = () => getPage(hosting.berth.edgeUrl, `pr-${number}.${shop.slug}.localhost`, '/').catch(() => null)

@@ -2,7 +2,7 @@ import { type Attack, type AttackScene, repository } from './scene.ts'
 
 const redirect = '/gitprovider/connect/redirect'
 
-/** The machine's login, and the way to the host and back: whose account ends up where. */
+/** The machine's login, and the OAuth redirects: which account is connected to which organisation. */
 export function journeyAttacks(scene: AttackScene): Attack[] {
   const { ask, judge, wrong, owner, mallory, host, elsewhere } = scene
   const accounts = async (who: typeof owner): Promise<string> =>
@@ -11,7 +11,7 @@ export function journeyAttacks(scene: AttackScene): Attack[] {
       .sort()
       .join()
   const withSession = ({ cookie }: typeof owner) => ({ headers: { cookie, origin: scene.hosting.berth.url } })
-  /** Each tries to change who is connected where. */
+  /** An attempt to change which account is connected. */
   const unchanged = (name: string, run: () => Promise<void>): Attack => ({
     name,
     async run() {
@@ -21,7 +21,7 @@ export function journeyAttacks(scene: AttackScene): Attack[] {
       if (before.join(' | ') !== after.join(' | ')) wrong.push(`${name}: ${before.join(' | ')} became ${after.join(' | ')}`)
     },
   })
-  /** Mallory starts, with her session. Disconnected first: connected, nothing starts. */
+  /** Mallory starts a connection with her session. She disconnects first: while connected, nothing starts. */
   const started = async (): Promise<string> => {
     await ask(mallory, 'POST', '/gitprovider/disconnect')
     const { body } = await ask(null, 'POST', '/gitprovider/connect', { body: { source: 'oauth' }, ...withSession(mallory) })
@@ -49,7 +49,7 @@ export function journeyAttacks(scene: AttackScene): Attack[] {
       judge('signed in as another', await ask(null, 'GET', `${redirect}${back.search}`, withSession(owner)), [400])
       await ended()
     }),
-    unchanged('a callback with mallory’s state in a browser that nobody knows', async () => {
+    unchanged('a callback with mallory’s state in a browser without a session', async () => {
       const back = await host.authorize(await started(), 'ann')
       judge('not signed in', await ask(null, 'GET', `${redirect}${back.search}`), [400])
       judge('as a page', await ask(null, 'GET', `${redirect}${back.search}`, { headers: { accept: 'text/html' } }), [400])

@@ -28,20 +28,20 @@ const hostile = [
 ]
 const parts = ['', '/branches', '/files', '/file', '/webhooks', '/clone-token']
 
-/** Names of owners, repositories, branches and files that lead elsewhere, into a command, or into another's eyes. */
+/** Names of owners, repositories, branches and files that point to other paths, inject a command, or inject markup. */
 export function nameAttacks(scene: AttackScene): Attack[] {
   const { ask, judge, wrong, mallory, host, own } = scene
   const refused = [400, 403, 404, 409, 414]
-  /** Git itself takes such names; they are words, and nothing more, wherever they come. */
+  /** Git itself allows these names; they must always be treated as plain text. */
   const branches = new Set(['a;id', '$(id)', '`id`', '%2e%2e', 'shop#x', '💥'])
   const encoded = (text: string) => encodeURIComponent(text.toWellFormed())
-  /** Whatever the host is asked meanwhile is about repositories, by an address that means what it says. */
+  /** All requests to the git host meanwhile must be about repositories, with unambiguous paths. */
   const watched = (name: string, run: () => Promise<void>): Attack => ({
     name,
     async run() {
       const before = host.calls.length
       await run()
-      // A percent sign of the name itself is written as %25, and stays one.
+      // A percent sign in the name itself is encoded as %25, and stays encoded.
       for (const { what } of host.calls.slice(before))
         if (/(^|\/)\.\.?(\/|$)|%2e|%00|[\s]|\/\//i.test(what.replace(/^\w+ /, '')))
           wrong.push(`${name}: the host was asked ${what}`)

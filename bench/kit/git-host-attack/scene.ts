@@ -40,7 +40,7 @@ export const appSecret = 'the-secret-of-the-app-canary-12'
 export const repository = 'acme/shop'
 export const theirs = 'mallory/app'
 
-/** Says what of its variables it sees. */
+/** An app that reports which variables it sees. */
 export const app = (words: string) => ({
   'package.json': JSON.stringify({ name: 'app', type: 'module', scripts: { start: 'node server.js' } }),
   'server.js': `
@@ -53,7 +53,7 @@ process.on('SIGTERM', () => process.exit(0))
 
 export type AttackScene = Awaited<ReturnType<typeof setAttackScene>>
 
-/** A machine whose `gh` is signed in as bob. */
+/** Prepares a machine whose `gh` is signed in as bob. */
 export async function signInGh(home: string, host: GitHubHost): Promise<void> {
   await mkdir(join(home, '.config', 'gh'), { recursive: true })
   const { host: name } = new URL(host.url)
@@ -61,7 +61,7 @@ export async function signInGh(home: string, host: GitHubHost): Promise<void> {
   await writeFile(join(home, '.config', 'gh', 'hosts.yml'), text)
 }
 
-/** The operators' organisation with a project of acme/shop, and mallory with an organisation and a repository of her own. */
+/** The operators' organisation with a project of acme/shop, and mallory with her own organisation and repository. */
 export async function setAttackScene(host: GitHubHost, hosting: Hosting, elsewhere: HttpServer) {
   const wrong: string[] = []
   const { url } = hosting.berth
@@ -69,7 +69,7 @@ export async function setAttackScene(host: GitHubHost, hosting: Hosting, elsewhe
   async function ask(who: Person | null, method: string, path: string, options: AskOptions = {}): Promise<Answer> {
     const { body, raw, headers = {} } = options
     const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body))
-    // Not by fetch, which would walk along the dots of a path before it asks.
+    // Does not use fetch, which would resolve the dots of a path before sending.
     const answer = await agent.request({
       origin: url,
       path: `/api${path}`,
@@ -87,7 +87,7 @@ export async function setAttackScene(host: GitHubHost, hosting: Hosting, elsewhe
     if (status === 500) wrong.push(`${method} ${path.slice(0, 120)} answered 500: ${text.slice(0, 200)}`)
     return { status, text, headers: answer.headers, body: parsed(text) }
   }
-  /** What it answered has to be among these, and may hold nothing that is another's. */
+  /** The status must be among the allowed ones, and the response must not contain another user's secrets. */
   function judge(name: string, { status, text, headers }: Answer, allowed: readonly number[]): void {
     const said = text + JSON.stringify(headers)
     for (const canary of [tokens.ann, tokens.bob, production, appSecret])
@@ -159,7 +159,7 @@ async function personOf(url: string, session: Response): Promise<Person> {
 const signIn = async (url: string, who: { email: string; password: string }): Promise<Person> =>
   personOf(url, await send(url, '/auth/login', who))
 
-/** Somebody who is in no other organisation than her own. */
+/** A user who is a member only of her own organisation. */
 async function invite(url: string, owner: Person): Promise<Person> {
   const { cookie } = owner
   const made = (await (await send(url, '/organizations', { name: 'Mallory' }, { cookie })).json()) as { data: { id: string } }

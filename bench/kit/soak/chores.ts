@@ -8,11 +8,11 @@ export interface Scene {
   fleet: readonly SoakProject[]
   /** The backup policy of each project that has one. */
   policies: ReadonlyMap<SoakProject, string>
-  /** Ends with the run: a chore begins nothing more. */
+  /** Aborts at the end of the run: a chore then starts nothing more. */
   ending: AbortSignal
 }
 
-/** One kind of use: begun every so often, in rounds that may overlap. Its result is the word that the report counts. */
+/** A kind of use, started at an interval, in rounds that may overlap. The report counts its results by text. */
 export interface Chore {
   everySeconds: number
   atOnce: number
@@ -45,7 +45,7 @@ export const chores: Record<string, Chore> = {
   'projects made and deleted': { everySeconds: 30, atOnce: 1, run: makeAndDelete },
 }
 
-/** Deploys the next project that no other chore has. A deployment that fails must leave the version before it serving. */
+/** Deploys the next project that no other chore uses. A failed deployment must leave the previous version serving. */
 async function deploy({ hosting, fleet }: Scene, round: number): Promise<string> {
   const project = take(fleet, round)
   if (!project) return 'skipped: all projects are taken'
@@ -79,7 +79,7 @@ async function cancel(hosting: Hosting, id: string): Promise<void> {
 async function backUp({ hosting, policies }: Scene, round: number): Promise<string> {
   const policy = [...policies.values()][round % policies.size] as string
   const answer = await hosting.api('POST', `/backup-policies/${policy}/run`)
-  // A run of the policy or a restore of the project may be under way.
+  // A run of the policy or a restore of the project may be in progress.
   if (answer.status === 409) return 'refused: work in progress'
   if (answer.status !== 202) throw new Error(`backup: ${answer.status} ${JSON.stringify(answer.body)}`)
   return (await runEnded(hosting, answer.body.data.runId)).status
@@ -91,7 +91,7 @@ async function runEnded(hosting: Hosting, id: string): Promise<BackupRun> {
   return run
 }
 
-/** Notes something in the volume, backs it up, overwrites it and restores: the note must be back. */
+/** Writes a note to the volume, backs it up, overwrites it and restores: the note must be back. */
 async function restore({ hosting, fleet, policies }: Scene, round: number): Promise<string> {
   const project = take(
     fleet.filter(({ role }) => role === 'restored'),
@@ -119,7 +119,7 @@ async function restore({ hosting, fleet, policies }: Scene, round: number): Prom
   }
 }
 
-/** A run that began after the note was written: one that was under way may have read the volume before. */
+/** A run that began after the note was written: a run that was in progress may have read the volume before. */
 async function startOwnRun(hosting: Hosting, policyId: string): Promise<string> {
   for (const end = performance.now() + 60_000; ; await pause(250)) {
     const answer = await hosting.api('POST', `/backup-policies/${policyId}/run`)
@@ -129,7 +129,7 @@ async function startOwnRun(hosting: Hosting, policyId: string): Promise<string> 
   }
 }
 
-/** Opens an event stream, reads for some seconds and goes away without a word, as a closed page does. */
+/** Opens an event stream, reads for some seconds and disconnects, as a closed page does. */
 async function watchStream({ hosting, fleet, ending }: Scene, round: number): Promise<string> {
   const { id } = fleet[round % fleet.length] as SoakProject
   const paths = [`/projects/${id}/logs/stream`, `/projects/${id}/server-logs/stream`, '/notifications/stream']
@@ -145,7 +145,7 @@ async function watchStream({ hosting, fleet, ending }: Scene, round: number): Pr
   }
 }
 
-/** The app ends itself; it must come back without anyone's help. */
+/** The app ends itself; Berth must restart it. */
 async function crash({ fleet }: Scene, round: number): Promise<string> {
   const project = take(
     fleet.filter(({ role }) => role === 'crashing'),
@@ -172,7 +172,7 @@ async function makeAndDelete({ hosting }: Scene, round: number): Promise<string>
   return 'made and deleted'
 }
 
-/** The first free project from the round's place on; undefined when there is none. */
+/** The first free project, beginning at the round's position; undefined if there is none. */
 function take(projects: readonly SoakProject[], round: number): SoakProject | undefined {
   const turned = projects.map((_, at) => projects[(round + at) % projects.length] as SoakProject)
   const free = turned.find(({ isTaken }) => !isTaken)

@@ -5,14 +5,14 @@ import { Traffic } from './traffic.ts'
 
 export type Role = 'steady' | 'crashing' | 'restored' | 'short-lived'
 
-/** One project of the run and the requests that reach it without a break. */
+/** A project of the run, with the constant requests to it. */
 export interface SoakProject {
   readonly id: string
   readonly name: string
   readonly role: Role
   readonly folder: string
   readonly traffic: Traffic
-  /** True while a chore has the project for itself. */
+  /** True while a chore uses the project exclusively. */
   isTaken: boolean
   version: number
 }
@@ -23,7 +23,7 @@ const roles: readonly Role[] = [
   ...Array.from({ length: 2 }, () => 'restored' as const),
 ]
 
-/** Makes the ten projects, puts each live, and starts the trickle of requests to each. */
+/** Creates the ten projects, deploys each, and starts the constant requests to each. */
 export async function makeFleet(hosting: Hosting): Promise<SoakProject[]> {
   const fleet: SoakProject[] = []
   for (const [at, role] of roles.entries()) fleet.push(await makeSoakProject(hosting, `${role}-${at}`, role))
@@ -58,7 +58,7 @@ export async function removeSoakProject(hosting: Hosting, project: SoakProject):
 
 /**
  * An app with a note in its volume: `/` shows its version, `/note` reads the note, `/note?<text>` writes it, `/exit` ends the
- * process as a crash does.
+ * process like a crash.
  */
 export const app = (text: string) => `
 import { createServer } from 'node:http'
@@ -85,7 +85,7 @@ server.listen(process.env.PORT, process.env.HOST)
 process.on('SIGTERM', () => { server.close(() => process.exit(0)); server.closeIdleConnections() })
 `
 
-/** Waits for a row of the API; the bound keeps a run that hangs from passing as a slow one. */
+/** Polls a row of the API; the time limit prevents a stuck run from passing as a slow one. */
 export async function waitFor<Row>(
   hosting: Hosting,
   path: string,

@@ -8,19 +8,19 @@ const comesBackWithinMs = 90_000
 
 export interface TrafficCount {
   answered: number
-  /** Failures while the project was meant to be down. */
+  /** Failures while the project was expected to be down. */
   expected: number
   lost: string[]
 }
 
-/** A constant trickle of requests through the edge to one project. Every answer counts, and so does every failure. */
+/** Constant requests through the edge to one project. Every response and every failure is counted. */
 export class Traffic {
   readonly count: TrafficCount = { answered: 0, expected: 0, lost: [] }
   readonly #origin: string
   readonly #host: string
   readonly #agent = new Agent({ connections: 2, pipelining: 1, headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
   #isDown = false
-  /** How often the project was taken down: a request that saw one of these changes overlapped with it. */
+  /** How often the project was taken down: a request during which this changes overlapped with it. */
   #downs = 0
   #isStopped = false
   #asking: Promise<void> = Promise.resolve()
@@ -34,13 +34,13 @@ export class Traffic {
     this.#asking = this.#askUntilStopped()
   }
 
-  /** From now on failures are expected, until `expectUp`. */
+  /** Failures are expected from now on, until `expectUp`. */
   expectDown(): void {
     this.#isDown = true
     this.#downs += 1
   }
 
-  /** Waits until the project answers again; from then on every failure is a lost request. */
+  /** Waits until the project responds again; from then on every failure is a lost request. */
   async expectUp(): Promise<void> {
     for (const end = performance.now() + comesBackWithinMs; ; await pause(100)) {
       const page = await this.page('/').catch((error: Error) => ({ status: 0, text: error.message }))
@@ -50,7 +50,7 @@ export class Traffic {
     this.#isDown = false
   }
 
-  /** One request over a connection of its own. */
+  /** Sends one request over a new connection. */
   page(path: string): Promise<{ status: number; text: string }> {
     return getPage(this.#origin, this.#host, path)
   }

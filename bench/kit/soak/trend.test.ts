@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { trendOf } from './trend.ts'
 
-/** One sample every 10 s for an hour. */
+/** Samples every 10 s for an hour. */
 const hour = (value: (at: number) => number) =>
   Array.from({ length: 360 }, (_, at) => ({ atSeconds: at * 10, value: value(at * 10) }))
 const noise = (at: number) => ((at * 7919) % 101) / 101 - 0.5

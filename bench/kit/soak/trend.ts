@@ -1,4 +1,4 @@
-/** One measurement: when, in seconds from the start, and how much. */
+/** A measurement: the time in seconds from the start, and the value. */
 export interface Sample {
   atSeconds: number
   value: number
@@ -7,24 +7,26 @@ export interface Sample {
 export interface Trend {
   mean: number
   slopePerHour: number
-  /** The fitted line's rise from the first sample to the last. */
+  /** The rise of the fitted line from the first sample to the last. */
   growth: number
-  /** How far the line may rise and still be flat. */
+  /** How far the line may rise and still count as flat. */
   tolerance: number
   verdict: 'flat' | 'grows'
 }
 
 export interface Tolerance {
-  /** Part of the mean. */
+  /** Share of the mean. */
   part: number
-  /** Never less than this, in the measure's own unit. */
+  /** Minimum tolerance, in the unit of the measurement. */
   atLeast: number
 }
 
-/** Three standard errors: a rise that noise alone gives once in some hundred runs is none. */
+/** Three standard errors: noise alone exceeds this once in some hundred runs. */
 const standardErrors = 3
 
-/** The least-squares line through the last two thirds of the samples. A fall is flat: only growth ends a long run badly. */
+/**
+ * The least-squares line through the last two thirds of the samples. A fall counts as flat: only growth is a problem in a long run.
+ */
 export function trendOf(samples: readonly Sample[], { part, atLeast }: Tolerance): Trend {
   const kept = samples.slice(Math.floor(samples.length / 3))
   const mean = average(kept.map(({ value }) => value))

@@ -23,15 +23,15 @@ import { makePeople, makeToken, type People } from './kit/people.ts'
 import { makeProject } from './kit/projects.ts'
 import { sampleBodies } from './kit/sample-bodies.ts'
 
-/** One test of every kind for each row of the table: what the row promises before its handler is asked. */
+/** Tests of every kind for each row of the table: what the row promises before its handler runs. */
 
 type At = `${Method} /${string}`
 const places = table.flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])].map((at) => ({ at: at as At, row })))
 const guarded = places.filter(({ row }) => row.permission)
-/** Answers every good token. */
+/** A route that responds to every valid token. */
 const session: AnyRoute = contract.access.session
 
-/** Params that name nothing, a body that the row takes. */
+/** Params that name no object, and a body that the row accepts. */
 function inputFor(row: AnyRoute) {
   const params = Object.fromEntries([...row.path.matchAll(/:(\w+)/g)].map(([, name]) => [name as string, `${name}_unknown`]))
   const body = row.upload ? 'not gzip' : row.body ? (sampleBodies[row.at] ?? {}) : undefined
@@ -56,7 +56,7 @@ describe('without a credential', () => {
   })
   test.each(places.filter(({ row }) => row.public))('never 401 for want of a session: $at', async ({ at, row }) => {
     const { status, body } = await call(instance, null, at, inputFor(row))
-    // Only a password or a signature that is wrong may say so.
+    // A 401 is allowed only for a wrong password or signature.
     if (status === 401) expect(row.errors).toContain('unauthorized')
     expect(body.code).not.toBe('forbidden')
   })
@@ -79,7 +79,7 @@ describe.each(roles)('as %s', (role) => {
 
 describe('the owner of another organisation than the one made at set-up', () => {
   const asking = places.filter(({ row }) => row.operator)
-  /** The body that asks for an operator. */
+  /** A body that requires an operator. */
   const askingBody = (row: AnyRoute) => {
     const [field] = row.operator === true ? [] : (row.operator ?? [])
     return { ...sampleBodies[row.at], ...(field ? { [field.field]: field.is ?? '/tmp' } : {}) }
@@ -95,7 +95,7 @@ describe('the owner of another organisation than the one made at set-up', () => 
   })
 })
 
-/** A stream on no object stays open: the tests of its module read it. */
+/** A stream that is on no object stays open: the tests of its module read it. */
 const isStream = (row: AnyRoute) => row.stream !== undefined
 
 describe('with a token that lacks the scope', () => {
@@ -116,7 +116,7 @@ describe('with a token of one scope', () => {
   let own: Map<Permission, string>
   const held = [...new Set(guarded.map(({ row }) => row.permission as Permission))]
   beforeAll(async () => {
-    // Calls are limited per user: many of them are spread over several.
+    // Calls are limited per user: they are spread over several users.
     const owners = await Promise.all(Array.from({ length: 8 }, async () => (await makePeople(instance)).owner))
     for (const [at, scope] of permissions.entries())
       tokens.set(scope, await makeToken(instance, owners[at % owners.length]!, { scopes: [scope] }))
@@ -190,7 +190,7 @@ describe('shell metacharacters in every string of every body', () => {
     `--upload-pack=touch ${canary}`,
   ]
   test.each(places.filter(({ at }) => sampleBodies[at]))('$at runs none of them and never answers 500', async ({ at, row }) => {
-    // Each try to sign in costs a password's hash: one attack is enough there.
+    // Each sign-in attempt costs a password hash: one attack is enough there.
     const tried = row.rateLimit === 'login' ? attacks.slice(0, 1) : attacks
     const bodies = tried.flatMap((attack) => withStringsReplaced(sampleBodies[at] as object, attack))
     const answers = await Promise.all(bodies.map((body) => call(instance, ours.owner.token, at, { ...inputFor(row), body })))

@@ -6,7 +6,7 @@ import { call } from './kit/call.ts'
 import { sampleBodies } from './kit/sample-bodies.ts'
 import { sampleOf as sampleReply } from './kit/sample-reply.ts'
 
-/** What the conventions say of every request, for every row of the table; the handlers are stand-ins that always answer. */
+/** The conventions for every request, checked for every row of the table; the handlers are stand-ins that always respond. */
 
 type At = `${Method} /${string}`
 interface Place {
@@ -27,7 +27,7 @@ const needsNoField = ({ row }: Place) => !row.rawBody && needsNothing(row.body) 
 const sampleOf = ({ at, row }: Place) => sampleBodies[at] ?? sampleBodies[row.at] ?? {}
 const paramsOf = (row: AnyRoute) => Object.fromEntries([...row.path.matchAll(/:(\w+)/g)].map(([, name]) => [name as string, 'x']))
 
-/** The parameters that a row cannot do without. */
+/** The required query parameters of a row. */
 const queryOf = ({ query }: AnyRoute): Record<string, string> => {
   const sample = (query ? sampleReply(query) : {}) as Record<string, string>
   return Object.fromEntries((query?.required ?? []).map((name: string) => [name, sample[name] as string]))
@@ -126,7 +126,7 @@ describe('a request of length 0 has no body, whatever its content type says', ()
   })
 })
 
-/** Sends bytes as they are; resolves with the status of the answer. */
+/** Sends raw bytes; resolves with the status of the response. */
 function exchange(text: string): Promise<number> {
   return new Promise((resolve, reject) => {
     let answer = ''

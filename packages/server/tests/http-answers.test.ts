@@ -4,7 +4,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startInstance, type TestInstance } from './kit/instance.ts'
 import { makePeople } from './kit/people.ts'
 
-/** What never gets as far as a row is answered in the one shape too. Over real connections: much of it is Node's to refuse. */
+/**
+ * Requests that never reach a row are answered in the same error shape. Over real connections: Node itself rejects many of them.
+ */
 let instance: TestInstance
 let port: number
 let token: string
@@ -15,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => instance.stop())
 
-/** Sends bytes as they are and reads until the other side is done. */
+/** Sends raw bytes and reads until the other side closes. */
 function exchange(text: string): Promise<{ status: number; headers: string; body: string }> {
   return new Promise((resolve, reject) => {
     let answer = ''
@@ -51,7 +53,7 @@ const cases: Record<string, [status: number, ask: () => Promise<{ status: number
   'what is not HTTP': [400, () => exchange('hello\r\n\r\n')],
   'two lengths': [400, () => send('POST', '/api/projects', 'content-length: 1\r\ncontent-length: 2\r\n')],
   'no Host': [400, () => exchange('GET /api/health HTTP/1.1\r\nConnection: close\r\n\r\n')],
-  'an expectation that nobody can meet': [417, () => get('/api/projects', 'expect: the-impossible\r\n')],
+  'an unsupported expectation': [417, () => get('/api/projects', 'expect: the-impossible\r\n')],
   'a method that no route has': [404, () => send('PUT', '/api/projects')],
   OPTIONS: [404, () => send('OPTIONS', '/api/projects')],
   TRACE: [404, () => send('TRACE', '/api/projects')],

@@ -20,8 +20,8 @@ import { makePeople, makeToken } from './kit/people.ts'
 import { makeWorld, type World } from './kit/world.ts'
 
 /**
- * For each row of the table: what belongs to somebody else is not reached, with objects that are really there. `theirs` is
- * another organisation's; `second` is another project of the same one.
+ * Checks for each row of the table that objects of other owners are not reachable, with objects that really exist. `theirs` belongs
+ * to another organisation; `second` is another project of the same one.
  */
 
 type At = `${Method} /${string}`
@@ -58,7 +58,7 @@ const seen = ({ status, body }: Answer) => ({ status, code: body.code })
 const notFound = { status: 404, code: 'not_found' }
 const notBuilt = { status: 501, code: 'not_built_yet' }
 
-/** Calls a row with a world's objects and makes sure that the one it names is as before. */
+/** Calls a row with a world's objects and checks that the named object is unchanged. */
 async function askFor(world: World, token: string, { at, row }: Place): Promise<Answer> {
   const kind = row.on as ObjectKind
   const before = isBuilt(row) ? await world.stored(kind) : undefined

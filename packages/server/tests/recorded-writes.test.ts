@@ -16,8 +16,8 @@ import { storedIn } from './kit/stored.ts'
 import { makeWorld, type World } from './kit/world.ts'
 
 /**
- * For each row of the table that writes: its entry in the audit log is a part of the write. Where the entry cannot be stored,
- * nothing is; and a client that has gone away before the handler runs is in the log like any other.
+ * Checks for each row of the table that writes: its entry in the audit log is a part of the write. If the entry cannot be stored,
+ * nothing is; and a client that disconnects before the handler runs is logged like any other.
  */
 
 type At = `${Method} /${string}`
@@ -31,7 +31,7 @@ let folder: string
 let instance: TestInstance
 let ours: People
 let port: number
-/** Of the connection that is reset before the handler of its request runs. */
+/** Socket of the connection that is reset before the handler of its request runs. */
 let leaving: Socket | undefined
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'berth-recorded-'))
@@ -84,7 +84,7 @@ function sendAndLeave(at: At, token: string, { params = {}, body, headers = {} }
   leaving.write(`${lines.join('\r\n')}\r\n\r\n${text}`)
 }
 
-/** Inputs that the world's own are not: bodies that name things made before, and questions that a deletion asks. */
+/** Inputs that differ from the world's own: bodies that name objects created before, and confirmations of a deletion. */
 const inputs: Record<string, (world: World) => Promise<CallInput> | CallInput> = {
   'POST /auth/login': ({ people }) => ({ body: { email: people.owner.email, password } }),
   'POST /invitations/accept': async ({ people }) => {
@@ -104,10 +104,10 @@ const inputs: Record<string, (world: World) => Promise<CallInput> | CallInput> =
   }),
 }
 
-/** Rows that are about the caller alone. */
+/** Rows that concern only the caller. */
 const ofNoObject = new Set(['POST /auth/login', 'POST /auth/logout', 'POST /projects/scan', 'DELETE /cloud/link'])
 
-/** Rows that do not get as far as a write here, and the code that they answer with. Other tests call them. */
+/** Rows that do not reach a write here, and the error code of their response. Other tests call them. */
 const refused: Record<string, string> = {
   'POST /auth/setup': 'already_set_up',
   'POST /auth/sign-up': 'not_found',

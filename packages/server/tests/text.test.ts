@@ -40,7 +40,7 @@ test('404: a NUL in the path; 400: in the query', async () => {
   expect([status, body.field]).toEqual([400, 'q'])
 })
 
-test('400: JSON that nests without end, whoever sends it and wherever', async () => {
+test('400: JSON that nests without end, for every caller and route', async () => {
   const nested = (open: string, close: string, times: number) => `${open.repeat(times)}1${close.repeat(times)}`
   const deep = [nested('[', ']', 100_000), nested('{"a":', '}', 65), `"[\\"]",${nested('[', ']', 65)}`]
   for (const value of deep.map((one) => `{"name":"x","email":"a","password":"b","services":[${one}]}`)) {
@@ -53,7 +53,7 @@ test('400: JSON that nests without end, whoever sends it and wherever', async ()
     }
   }
 })
-test('brackets in text, and as many levels as anybody needs, are JSON like any other', async () => {
+test('brackets in text, and as many levels as a real body needs, are JSON like any other', async () => {
   const name = `${'['.repeat(50)}"\\${'{'.repeat(40)}`
   const healthcheck = JSON.parse(`${'{"a":'.repeat(50)}"${'['.repeat(100)}"${'}'.repeat(50)}`)
   const body = { name, type: 'services', services: [{ name: 'a', image: 'b', healthcheck }] }

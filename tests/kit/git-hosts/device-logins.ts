@@ -6,11 +6,13 @@ interface DeviceLogin {
   state: 'pending' | 'denied' | { token: string }
 }
 
-/** The device login of RFC 8628, which the emulator lacks: a person types the code, here by `approve` or `deny`. */
+/**
+ * The device login of RFC 8628, which the emulator lacks: instead of a user who types the code, the test calls `approve` or `deny`.
+ */
 export class DeviceLogins {
   readonly #logins = new Map<string, DeviceLogin>()
   readonly #url: string
-  /** How often clients are told to ask. */
+  /** The polling interval that clients are given. */
   intervalSeconds = 1
   /** The next poll is told to slow down. */
   slowDown = false
@@ -41,7 +43,7 @@ export class DeviceLogins {
     return { json: { access_token: login.state.token, token_type: 'bearer', scope: 'repo' } }
   }
 
-  /** Codes that nobody has typed yet. */
+  /** Codes that have not been entered yet. */
   waiting(): string[] {
     return [...this.#logins.values()].filter(({ state }) => state === 'pending').map(({ userCode }) => userCode)
   }
@@ -56,7 +58,7 @@ export class DeviceLogins {
 
   #of(userCode: string): DeviceLogin {
     const found = [...this.#logins.values()].find((login) => login.userCode === userCode)
-    if (!found) throw new Error(`nobody was given the code ${userCode}`)
+    if (!found) throw new Error(`unknown user code ${userCode}`)
     return found
   }
 }

@@ -11,7 +11,7 @@ export interface EmulatedGitHub {
 
 export const app = { id: 7700, slug: 'berth-test', installationId: 100 }
 export const client = { id: 'Iv1.berthtest', secret: 'the-secret-of-the-client' }
-/** `acme` belongs to ann; bob is a member of it, mallory a stranger. The app is installed on `acme`. */
+/** `acme` belongs to ann; bob is a member of it, mallory is not. The app is installed on `acme`. */
 export const tokens = { ann: 'gho_ann_canary_5f1e0d', bob: 'gho_bob_canary_8c2b7a', mallory: 'gho_mallory_canary_31c9' }
 
 const permissions = {
@@ -23,7 +23,7 @@ const permissions = {
   repository_hooks: 'write',
 }
 
-/** npm's `emulate`: GitHub's API with its state, app tokens and signatures. `publicUrl` is what its answers call itself. */
+/** npm's `emulate`: GitHub's API with state, app tokens and signatures. `publicUrl` is the base of the URLs in its responses. */
 export async function startEmulatedGitHub(publicUrl: string): Promise<EmulatedGitHub> {
   const port = await freePort()
   const seed: SeedConfig = {
@@ -62,7 +62,7 @@ export async function startEmulatedGitHub(publicUrl: string): Promise<EmulatedGi
   return { url: `http://127.0.0.1:${port}`, privateKey, close: () => emulator.close() }
 }
 
-/** It would listen on every address, and has no setting for that. */
+/** Makes the emulator listen on loopback: it would listen on every address, and has no setting for that. */
 async function onLoopback<Result>(start: () => Promise<Result>): Promise<Result> {
   const listen = Server.prototype.listen as (port: number, host: string) => Server
   Server.prototype.listen = function (this: Server, port: number) {

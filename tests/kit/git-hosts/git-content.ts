@@ -5,7 +5,7 @@ const run = promisify(execFile)
 const git = async (folder: string, ...args: string[]) =>
   (await run('git', ['-C', folder, ...args], { maxBuffer: 32 * 1024 * 1024, encoding: 'buffer' })).stdout
 
-/** What a host's API says of a repository, read out of the real one. */
+/** The data of a repository in a host's API, read from the real git repository. */
 
 export async function branchesIn(folder: string) {
   const text = (await git(folder, 'for-each-ref', '--format=%(refname:short) %(objectname)', 'refs/heads')).toString()
@@ -23,7 +23,7 @@ export interface Entry {
   name: string
 }
 
-/** Null: there is nothing at that path. */
+/** Null: the path does not exist. */
 export async function entriesAt(folder: string, ref: string, path: string): Promise<Entry[] | null> {
   const at = path === '' ? ref : `${ref}:${path}`
   const listed = await git(folder, 'ls-tree', '-l', '-z', at).catch(() => null)

@@ -5,7 +5,7 @@ import type { GitServer } from '../git-server.ts'
 
 const run = promisify(execFile)
 
-/** One request of git's, with the token that it came with. */
+/** A request of git, with its token. */
 export interface GitVisit {
   repository: string
   service: 'upload-pack' | 'receive-pack'
@@ -25,17 +25,17 @@ export interface Moved {
 export interface DoorOptions {
   git: GitServer
   good: ReadonlySet<string>
-  /** Waited for before git gets its answer. */
+  /** Awaited before git gets its response. */
   onVisit(visit: GitVisit): Promise<void>
-  /** A token that is not good, or none: ''. */
+  /** Called with an invalid token, or '' without one. */
   onRefused(token: string): void
-  /** Once the answer of a push is out. */
+  /** Called once the response of a push was sent. */
   onMoved(moved: Moved): void
 }
 
 export const isForGit = (pathname: string) => /\.git\/(info\/refs|git-(upload|receive)-pack)$/.test(pathname)
 
-/** Git sends a token as a password; the real git behind it takes everybody. */
+/** Git sends a token as a password; the real git server behind it accepts every request. */
 export async function passGit(request: IncomingMessage, response: ServerResponse, options: DoorOptions): Promise<void> {
   const { git, good, onVisit, onRefused, onMoved } = options
   const [, encoded = ''] = (request.headers.authorization ?? '').split(' ')

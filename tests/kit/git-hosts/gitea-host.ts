@@ -11,7 +11,7 @@ import {
 } from './plain-host.ts'
 import type { Answer, Call, Route } from './web-app.ts'
 
-/** After the API documents of Gitea and Forgejo, v1. */
+/** A Gitea or Forgejo host, modelled on their v1 API documentation. */
 export const startGiteaHost = () =>
   startPlainHost((state) => {
     const shown = ({ id, owner, name, private: isPrivate }: PlainRepository) => ({

@@ -12,27 +12,27 @@ import { type Answer, type Call, matching, readCall, reply } from './web-app.ts'
 
 export { app, client, tokens }
 
-/** Its `url` is that of the API and of the pages, and where git clones from. */
+/** A GitHub host for tests. Its `url` serves the API, the pages and git. */
 export interface GitHubHost extends GitHubState, AsyncDisposable {
-  /** For an instance that is to use it; with the parts that are named. */
+  /** Settings of an instance that uses this host, with the named parts. */
   settings(...parts: ('app' | 'oauth' | 'device')[]): Record<string, string>
-  /** `METHOD /path` of every call of the API, with the token that it came with. */
+  /** `METHOD /path` of every API call, with its token. */
   readonly calls: { what: string; token: string | null; status: number }[]
   createRepository(name: string, files?: Record<string, string>, options?: { private?: boolean }): Promise<string>
-  /** Commits, and sends a signed delivery to every hook of the repository; answers with the commit. */
+  /** Commits, and sends a signed delivery to every hook of the repository; returns the commit. */
   push(name: string, files: Record<string, string | null>, options?: CommitOptions): Promise<string>
-  /** Waited for before git gets an answer of the host; null: git goes on at once. */
+  /** Awaited before git gets a response of the host; null: git continues at once. */
   onGit: ((visit: GitVisit) => Promise<void>) | null
-  /** Tokens that git came with and was refused with. */
+  /** Tokens of git requests that were rejected. */
   readonly refusedGit: string[]
-  /** Those that a `git push` over HTTP has caused; with what each hook answered. */
+  /** Deliveries caused by a `git push` over HTTP, with each hook's response. */
   readonly pushed: PushDelivery[]
-  /** A signed delivery to every hook of the repository, and what each answered. */
+  /** Sends a signed delivery to every hook of the repository, and returns each response. */
   deliver(name: string, event: string, payload: object, deliveryId?: string): Promise<{ status: number; body: unknown }[]>
-  /** What a browser would come back with: the address that the host sends it to. */
+  /** The URL to which the host redirects the browser after authorization. */
   authorize(url: string, login: keyof typeof tokens): Promise<URL>
   revoke(token: string): void
-  /** Answers instead of the host while it is set; undefined: as usual. */
+  /** Responds instead of the host while it is set; undefined: as usual. */
   intercept: ((call: Call, response: ServerResponse) => Answer | 'handled' | undefined) | null
   close(): Promise<void>
 }
@@ -45,8 +45,8 @@ export interface PushDelivery {
 }
 
 /**
- * GitHub for tests, on loopback: npm's `emulate` for the API, real git over smart HTTP for clones and pushes, and in front of
- * both a thin server that joins them and supplies what the emulator lacks, after GitHub's public documentation.
+ * GitHub for tests, on loopback: npm's `emulate` for the API, real git over smart HTTP for clones and pushes, and in front of both
+ * a thin server that connects them and adds what the emulator lacks, following GitHub's public documentation.
  */
 export async function startGitHubHost(): Promise<GitHubHost> {
   const git = await startGitServer()
@@ -157,7 +157,7 @@ export async function startGitHubHost(): Promise<GitHubHost> {
   }
 
   async function routed(call: Call): Promise<Answer> {
-    // A JSON web token of the app is the emulator's to judge; every other token is one that was given out and not revoked.
+    // The emulator verifies a JSON web token of the app; every other token must have been issued and not revoked.
     const isJwt = call.token?.split('.').length === 3
     if (call.token && !isJwt && !good.has(call.token)) return { status: 401, json: { message: 'Bad credentials' } }
     for (const { match, route } of routes) {

@@ -6,7 +6,7 @@ import { type Answer, type Call, paged, type Route } from './web-app.ts'
 
 const notFound: Answer = { status: 404, json: { message: 'Not Found' } }
 
-/** What the emulator lacks, and what must agree with the real git behind. Undefined: the emulator's own answer. */
+/** Routes that the emulator lacks, or that must match the real git repositories. Undefined: the emulator's own response. */
 export function suppliedRoutes(host: GitHubState, emulatedUrl: string, good: Set<string>): Record<string, Route> {
   const installationTokens = new Set<string>()
   const folder = ({ owner, repo }: Record<string, string>) => host.git.folderOf(`${owner}/${repo}`)
@@ -14,7 +14,7 @@ export function suppliedRoutes(host: GitHubState, emulatedUrl: string, good: Set
     const response = await fetch(`${emulatedUrl}${path}`, { headers: token ? { authorization: `Bearer ${token}` } : {} })
     return response.ok ? await response.json() : null
   }
-  /** Those that a person owns, and those of the organisations that they are in. */
+  /** Repositories that a user owns, and those of their organisations. */
   const repositoriesOf = async (token: string | null) => {
     const user = (await ask('/user', token)) as { login: string } | null
     const owners = new Set([
@@ -23,7 +23,7 @@ export function suppliedRoutes(host: GitHubState, emulatedUrl: string, good: Set
     ])
     return [...host.repositories.values()].filter(({ owner }) => owners.has(owner.login))
   }
-  /** A repository that the caller may see; the emulator takes an installation for the account that it is on. */
+  /** A repository that the caller may see; the emulator treats an installation as the account that it is on. */
   const seen = async (call: Call) =>
     (await ask(`/repos/${call.params.owner}/${call.params.repo}`, call.token)) as EmulatedRepository | null
 
@@ -114,7 +114,7 @@ export function suppliedRoutes(host: GitHubState, emulatedUrl: string, good: Set
       const { items, headers } = paged(call, await repositoriesOf(call.token), host.url)
       return { json: items, headers }
     },
-    // Public ones alone, also for the user themselves.
+    // Only public ones, also for the user themselves.
     'GET /users/:name/repos': async (call) => {
       const own = [...host.repositories.values()].filter(
         (one) => !one.private && one.owner.login.toLowerCase() === call.params.name!.toLowerCase(),
@@ -166,7 +166,7 @@ export function suppliedRoutes(host: GitHubState, emulatedUrl: string, good: Set
   }
 }
 
-/** The emulator keeps the hooks; their secrets, which it never shows, are remembered for the deliveries. */
+/** The emulator stores the hooks; their secrets, which it never returns, are remembered here for the deliveries. */
 function hookRoutes(host: GitHubState, emulatedUrl: string): Record<string, Route> {
   const remember = (call: Call, answer: Answer) => {
     const { owner, repo } = call.params
@@ -205,7 +205,7 @@ function hookRoutes(host: GitHubState, emulatedUrl: string): Record<string, Rout
   }
 }
 
-/** The emulator makes a repository for a person only; GitHub also for an app that may administrate the organisation. */
+/** The emulator creates a repository only for a user; GitHub also for an app that may administrate the organisation. */
 function createRoutes(host: GitHubState, emulatedUrl: string, installationTokens: ReadonlySet<string>): Record<string, Route> {
   const asPerson = (call: Call) => {
     const isApp = call.token !== null && installationTokens.has(call.token)

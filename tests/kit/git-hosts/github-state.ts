@@ -1,7 +1,7 @@
 import type { GitServer } from '../git-server.ts'
 import type { DeviceLogins } from './device-logins.ts'
 
-/** What the host for tests has been told. */
+/** State of the GitHub host for tests. */
 
 export interface Hook {
   id: number
@@ -29,7 +29,7 @@ export interface EmulatedRepository {
 }
 
 export interface GitHubState {
-  /** By `owner/name`. */
+  /** Repositories by `owner/name`. */
   readonly repositories: Map<string, EmulatedRepository>
   readonly url: string
   readonly git: GitServer

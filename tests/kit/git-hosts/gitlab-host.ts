@@ -11,7 +11,7 @@ import {
 } from './plain-host.ts'
 import type { Answer, Call, Route } from './web-app.ts'
 
-/** After GitLab's REST API documents, v4. */
+/** A GitLab host, modelled on the REST API v4 documentation. */
 export const startGitLabHost = () =>
   startPlainHost((state) => {
     const shown = ({ id, owner, name, private: isPrivate }: PlainRepository) => ({
@@ -29,7 +29,7 @@ export const startGitLabHost = () =>
       const headers = { 'x-total-pages': String(Math.max(Math.ceil(items.length / size), 1)) }
       return { json: items.slice((page - 1) * size, page * size), headers }
     }
-    /** For those who are signed in and see the project. */
+    /** Wraps a route for callers who are signed in and may see the project. */
     const inProject =
       (route: (call: Call, project: PlainRepository, folder: string) => Promise<Answer> | Answer): Route =>
       (call) => {

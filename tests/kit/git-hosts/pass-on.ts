@@ -1,6 +1,6 @@
 import type { Answer, Call } from './web-app.ts'
 
-/** As it is to the emulator. */
+/** Forwards a call to the emulator unchanged. */
 export async function passOn(call: Call, base: string): Promise<Answer> {
   const { host: _, connection: __, 'content-length': ___, ...headers } = call.headers
   const search = call.query.size > 0 ? `?${call.query}` : ''

@@ -20,7 +20,7 @@ export interface PlainHook {
   events?: string[]
 }
 
-/** What a host of the test kit knows. `acme` is an organisation of ann's; bob is somebody else. */
+/** State of a host of the test kit. `acme` is an organisation of ann's; bob is not a member. */
 export interface PlainState {
   readonly url: string
   readonly git: GitServer
@@ -29,7 +29,7 @@ export interface PlainState {
   readonly hooks: PlainHook[]
   readonly statuses: { repository: string; sha: string; state: string; context: string }[]
   readonly comments: { id: number; repository: string; number: number; body: string }[]
-  /** Code or refresh token → whose it is; each is good once. */
+  /** Code or refresh token → its user; each is valid once. */
   readonly codes: Map<string, string>
   add(name: string, options?: { private?: boolean }): Promise<PlainRepository>
 }
@@ -39,7 +39,7 @@ export interface PlainHost extends PlainState, AsyncDisposable {
   readonly calls: { what: string; status: number }[]
   intercept: ((call: Call, response: ServerResponse) => Answer | 'handled' | undefined) | null
   createRepository(name: string, files: Record<string, string>): Promise<void>
-  /** The address that a browser would come back to. */
+  /** The URL that a browser would return to. */
   authorize(url: string, login: string): URL
   close(): Promise<void>
 }
@@ -49,8 +49,8 @@ export const unauthorized: Answer = { status: 401, json: { message: '401 Unautho
 export const notFound: Answer = { status: 404, json: { message: '404 Not Found' } }
 
 /**
- * A small server that follows a host's public API documents, on loopback, with real git for what it says of repositories.
- * It stands in for hosts whose own server cannot be had on the machines that run the tests.
+ * A small server that follows a git host's public API documentation, on loopback, with real git repositories. It replaces hosts
+ * whose own server is not available on the test machines.
  */
 export async function startPlainHost(routesOf: (state: PlainState) => Record<string, Route>): Promise<PlainHost> {
   const git = await startGitServer()
@@ -116,7 +116,7 @@ export async function startPlainHost(routesOf: (state: PlainState) => Record<str
   return host
 }
 
-/** OAuth 2: a code or a refresh token is exchanged once, for a token that lives two hours. */
+/** OAuth 2: a code or a refresh token is exchanged once, for a token that is valid for two hours. */
 export const tokenRoute =
   (state: PlainState): Route =>
   (call) => {
@@ -132,7 +132,7 @@ export const tokenRoute =
     return { json: { access_token: access, token_type: 'Bearer', expires_in: 7200, refresh_token: refresh } }
   }
 
-/** What a token's owner may see: their own, and ann what is in `acme` and below. */
+/** Repositories that a token's owner may see: their own and public ones, and for ann those in `acme` and below. */
 export const visible = (state: PlainState, call: Call): PlainRepository[] => {
   const login = state.tokens.get(call.token ?? '')?.login
   return [...state.repositories.values()].filter(

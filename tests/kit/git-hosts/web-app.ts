@@ -3,15 +3,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 export interface Call {
   method: string
-  /** Without the query. */
+  /** Path without the query. */
   path: string
   query: URLSearchParams
   headers: IncomingMessage['headers']
   body: Buffer
   json(): Record<string, unknown>
-  /** What the pattern's names stand for. */
+  /** Values of the pattern's names. */
   params: Record<string, string>
-  /** Of `Authorization: Bearer …` or `token …`. */
+  /** Token of `Authorization: Bearer …` or `token …`. */
   token: string | null
 }
 
@@ -24,7 +24,7 @@ export interface Answer {
 
 export type Route = (call: Call) => Promise<Answer | undefined> | Answer | undefined
 
-/** `GET /repos/:owner/:repo/contents/:path*`: the last name may stand for the rest. */
+/** `GET /repos/:owner/:repo/contents/:path*`: the last name may match the rest of the path. */
 export function matching(pattern: string) {
   const [method, path] = pattern.split(' ') as [string, string]
   const names: string[] = []
@@ -52,7 +52,7 @@ export async function readCall(request: IncomingMessage): Promise<Call> {
   }
 }
 
-/** With a validator, and nothing but the status when the caller has it already; gives the status that went out. */
+/** Sends the response with an ETag, or a 304 if the caller has it already; returns the status that was sent. */
 export function reply(call: Call, response: ServerResponse, { status = 200, json, text, headers = {} }: Answer): number {
   const body = json === undefined ? (text ?? '') : JSON.stringify(json)
   const etag = `"${createHash('sha256').update(body).digest('hex').slice(0, 32)}"`
@@ -64,7 +64,7 @@ export function reply(call: Call, response: ServerResponse, { status = 200, json
   return isKnown ? 304 : status
 }
 
-/** GitHub's way to say how many pages there are. */
+/** Reports the number of pages in GitHub's way. */
 export function paged<Item>(call: Call, items: readonly Item[], url: string, size = Number(call.query.get('per_page') ?? 30)) {
   const page = Number(call.query.get('page') ?? 1)
   const last = Math.max(Math.ceil(items.length / size), 1)

@@ -5,7 +5,7 @@ import { call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, type People } from '../kit/people.ts'
 
-/** Who gets the code of an invitation: the mailbox; the inviter too, except on a cloud that has a mail server. */
+/** The recipients of an invitation's code: the mailbox; the inviter too, except on a cloud with a mail server. */
 
 interface Side {
   instance: TestInstance
@@ -56,7 +56,7 @@ describe.each(Object.entries(sides))('%s', (_name, { env, hasMailServer, isShown
     if (isShown) expect(body.data.url).toContain(body.data.code)
     else expect(body.data).toMatchObject({ email: 'shown@example.test', code: null, url: null })
     if (isShown) expect((await accept(side, 'shown@example.test', body.data.code)).status).toBe(201)
-    // Neither the id nor the list helps an inviter.
+    // Neither the id nor the list reveals the code to an inviter.
     const guesses = [body.data.id, `${body.data.id}.`]
     for (const guess of guesses) expect((await accept(side, 'shown@example.test', guess)).status).toBe(404)
   })

@@ -4,7 +4,7 @@ import { call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, type People, password } from '../kit/people.ts'
 
-/** Limits as they are in use, but for what each test is not about; attempts come from wherever the proxy says. */
+/** Limits as in production, except those a test is not about; attempts come from the address that the proxy reports. */
 let ahead = 0
 const clock = { now: () => new Date(Date.now() + ahead) }
 let instance: TestInstance
@@ -53,7 +53,7 @@ describe('by account', () => {
     const { email } = people.owner
     const mixed = [email, email.toUpperCase(), email]
     expect(await statuses(3, (at) => attempt(anywhere(at), mixed[at] as string, 'no'))).toEqual([401, 401, 429])
-    expect(await guess('nobody@example.test')).toEqual([401, 401, 429])
+    expect(await guess('unknown@example.test')).toEqual([401, 401, 429])
     expect((await attempt(anywhere(9), people.admin.email, password)).status, 'another account').toBe(200)
   })
   test('guesses that come at once are counted before they are checked', async () => {

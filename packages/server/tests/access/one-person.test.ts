@@ -90,7 +90,7 @@ test('health says which isolation is in force, to those who have signed in alone
     expect((await call(instance, 'brt_wrong', 'GET /health')).body).toEqual({ data: plain })
     const isolation = { kind: 'bubblewrap', words: 'it is bubblewrap' }
     expect((await call(instance, viewer.token, 'GET /health')).body).toEqual({ data: { ...plain, isolation } })
-    // What holds may change while the instance runs: a fence that somebody took down is not told to be there.
+    // Isolation may change while the instance runs: an egress filter that was removed must not be reported.
     const less = { kind: 'docker' as const, words: 'Docker, and nothing around it' }
     drivers.runtime.isolation = less
     expect((await call(instance, viewer.token, 'GET /health')).body).toEqual({ data: { ...plain, isolation: less } })

@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const app = () => join(data, 'projects/app')
 
-/** Each way to name a folder of the machine. */
+/** Each route that names a folder of the machine. */
 const ways = {
   scan: (token: string, path: string) => call(instance, token, 'POST /projects/scan', { body: { path } }),
   import: (token: string, path: string) => call(instance, token, 'POST /projects/import', { body: { path } }),
@@ -49,7 +49,7 @@ const ways = {
 }
 
 describe.each(Object.entries(ways))('a folder of the machine by %s', (_, ask) => {
-  test('403: a member, and whoever is of another organisation than the one made at set-up', async () => {
+  test('403: a member, and users of any other organisation than the one made at set-up', async () => {
     for (const person of [people.member, others.owner, others.admin]) {
       const { status, body } = await ask(person.token, app())
       expect([status, body.code]).toEqual([403, 'forbidden'])
@@ -82,7 +82,7 @@ describe('an operator', () => {
     const token = await makeToken(instance, { userId: people.owner.userId, organizationId: second })
     expect((await ways.scan(token, app())).status).toBe(403)
   })
-  test('is not whoever was unmade, nor a token that is limited to projects', async () => {
+  test('is not a user who lost the role, nor a token that is limited to projects', async () => {
     const crew = await makePeople(instance)
     await call(instance, people.owner.token, 'POST /invitations', { body: { email: crew.owner.email, role: 'admin' } })
     const { id } = await makeProject(instance, people.owner.token)
@@ -103,7 +103,7 @@ describe('an operator', () => {
     const params = { id: people.organizationId }
     expect((await call(instance, people.owner.token, 'DELETE /organizations/:id', { params })).status).toBe(409)
   })
-  test('is whoever the first start makes, by link or by settings', async () => {
+  test('is the user that the first start makes, by link or by settings', async () => {
     const fresh = await startInstance()
     try {
       const { setupUrl } = await fresh.access.prepareFirstStart({ adminEmail: null, adminPassword: null })

@@ -35,7 +35,7 @@ describe('POST /auth/login', () => {
     expect((await login(people.owner.email.toUpperCase())).status).toBe(200)
   })
   test('a wrong password and an unknown user get the same answer', async () => {
-    const [wrong, unknown] = [await login(people.owner.email, 'no'), await login('nobody@example.test', 'no')]
+    const [wrong, unknown] = [await login(people.owner.email, 'no'), await login('unknown@example.test', 'no')]
     expect(wrong.status).toBe(401)
     expect(unknown.body).toEqual(wrong.body)
   })
@@ -206,7 +206,7 @@ describe('a personal access token', () => {
     await call(instance, crew.owner.token, 'DELETE /members/:userId', { params: { userId: crew.admin.userId } })
     expect((await invite()).status).toBe(401)
   })
-  test('404: revoking somebody else’s', async () => {
+  test('404: revoking another user’s', async () => {
     const { id } = (await call(instance, people.owner.token, 'POST /tokens', { body: { name: 'x' } })).body.data
     expect((await call(instance, people.admin.token, 'DELETE /tokens/:id', { params: { id } })).status).toBe(404)
   })

@@ -58,7 +58,7 @@ describe('open sign-up', () => {
     expect(String(headers['set-cookie'])).toContain('HttpOnly')
   })
 
-  test('whoever signs up runs nothing of the instance, and sees nobody else', async () => {
+  test('a user who signs up is no operator, and sees no other users', async () => {
     const email = someone()
     await signUp(open, email, '198.51.100.2')
     const { headers } = await complete(open, { email, code: await codeFor(email) })
@@ -145,7 +145,7 @@ describe('by invitation', () => {
     expect(again).toMatchObject({ status: 409, body: { code: 'email_taken' } })
   })
 
-  test('a code that somebody asked for while it was open is good no more', async () => {
+  test('a code that was requested while sign-up was open is no longer valid', async () => {
     const email = someone()
     await signUp(open, email, '198.51.100.77')
     const code = await codeFor(email)

@@ -10,9 +10,9 @@ import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, makeToken, type People, type Person, password } from '../kit/people.ts'
 import { makeProject } from '../kit/projects.ts'
 
-/** No stream outlives the access of who reads it: every row that streams, every way in which access ends. */
+/** No stream outlives its reader's access: every route that streams, every way in which access ends. */
 
-/** Far beyond a test: what ends a stream here is the news, not the next look. */
+/** Longer than any test: a signal must end the stream, not the next periodic check. */
 const never = 1_000_000
 let instance: TestInstance
 let url: string
@@ -36,7 +36,7 @@ afterEach(() => {
 })
 const end = () => instance.stop()
 
-/** No job runs here: it stays queued, and its stream open. */
+/** No job runs here: the deployment stays queued, and its stream open. */
 async function deploymentOf(projectId: string) {
   const { db } = instance.database
   const deploymentId = 'dep_00000000000000000000'
@@ -79,7 +79,7 @@ async function expectEnd(reader: EventReader, code: string) {
   expect(reader.events.at(-1)).toMatchObject({ event: 'closed', data: { code, error: expect.any(String) } })
 }
 
-/** Those that only read; what is run inside a project has a test of its own (`deployments/exec.test.ts`). */
+/** Streams that only read; running a program inside a project has its own test (`deployments/exec.test.ts`). */
 const streamRows = table.filter(({ row }) => row.stream && row.method === 'GET')
 const notBuilt = new Set<string>()
 const rows = streamRows.filter(({ module, name }) => !notBuilt.has(`${module}.${name}`)).map(({ row }) => ({ at: row.at, row }))
@@ -161,7 +161,7 @@ describe.each(rows)('$at ends at once', ({ row }) => {
       query: { force: true },
     })
     expect(status).toBe(200)
-    // What it shows may be over before it is judged, and then ends it in its own way.
+    // The streamed work may end before the check, and then ends the stream itself.
     await reader.ended
   })
 })

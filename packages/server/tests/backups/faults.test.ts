@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Call, Fault } from '../../src/drivers/archive-store/test-faults.ts'
 import { type FaultyScene, setFaultyScene } from './faulty-scene.ts'
 
-/** Every fault at every call that a run makes of its destination, once and from then on. */
+/** Every fault at every call that a run makes to its destination, once and permanently. */
 const faults: Record<Exclude<Call, 'size'>, Fault[]> = {
   put: ['short_write', 'lies', 'full', 'denied', 'server_error', 'hang'],
   get: ['truncated_read', 'flipped_byte', 'denied', 'server_error', 'hang'],
@@ -35,7 +35,7 @@ beforeEach(() => {
   }
 })
 
-/** One file that stays, one that is new each time, and more than one part. */
+/** A file that stays, a file that is new each time, and more than one part. */
 async function change(): Promise<void> {
   files = { 'kept.bin': large, 'new.txt': randomBytes(2_000).toString('hex') }
   await scene.fill(files)
@@ -49,7 +49,7 @@ async function callsOfGoodRun(): Promise<string[]> {
   return [...scene.place.calls]
 }
 
-/** What must be true whatever happened. */
+/** Invariants that must hold whatever happened. */
 async function expectTruth(run: BackupRun, what: string): Promise<void> {
   expect(['succeeded', 'failed', 'server_error'], what).toContain(run.status)
   if (run.status === 'succeeded') expect(await scene.savedFiles(run.id), what).toEqual(hashesOf(files))
@@ -72,7 +72,7 @@ test.each(cases)('%s, %s: a run is whole or did not succeed, and leaves nothing'
   await scene.backUp(policyId)
   const calls = (await callsOfGoodRun()).filter((call) => call.startsWith(`${on} `))
   let hits = 0
-  // Which database it is makes no difference to the destination: one of the two is enough for the faults that pass.
+  // The database makes no difference to the destination: one of the two is enough for transient faults.
   const often = scene.instance.database.kind === 'sqlite' ? [1, Number.POSITIVE_INFINITY] : [Number.POSITIVE_INFINITY]
   for (const after of calls.keys()) {
     for (const times of often) {
@@ -82,7 +82,7 @@ test.each(cases)('%s, %s: a run is whole or did not succeed, and leaves nothing'
       scene.place.disarm()
       scene.place.arm({ fault, on, after, times })
       const runId = await scene.start(policyId)
-      // A run that found earlier ones damaged is done once more.
+      // A run that found earlier ones damaged is repeated.
       for (let round = 0; round < 3; round += 1) await scene.pass(3_600_000)
       const run = await scene.run(runId)
       hits += scene.place.hits.length

@@ -3,7 +3,7 @@ import type { ArchiveStore } from '../../src/drivers/archive-store/archive-store
 import type { TestInstance } from '../kit/instance.ts'
 import { Lives } from '../kit/lives.ts'
 
-/** Lives whose steps are also the calls of the destination and the programs in a service. */
+/** Lives whose steps also include the destination's calls and the programs in a service. */
 export class Killable extends Lives {
   constructor(instance: TestInstance) {
     super(instance)
@@ -14,7 +14,7 @@ export class Killable extends Lives {
     drivers.runtime.whileInside = (...given) => this.step(this.current, () => (this.inside ?? inside)(...given))
   }
 
-  /** What a person asks for meanwhile is answered by a process that lives. */
+  /** Runs a user's request on a control plane that is alive. */
   asPerson<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#isPerson.run(true, work)
   }

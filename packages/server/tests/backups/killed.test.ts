@@ -7,10 +7,10 @@ import { type FaultyScene, setFaultyScene } from './faulty-scene.ts'
 import { Killable } from './killable.ts'
 import { tarOf } from './scene.ts'
 
-// Some hundred lives each: a machine that is busy with other things takes its time.
+// Some hundred lives each: this takes long on a busy machine.
 vi.setConfig({ testTimeout: 240_000 })
 
-/** No step is left out, and none is tried twice: each test goes on until the work ends before its step comes. */
+/** Every step is tried exactly once: each test continues until the work ends before its step is reached. */
 
 let scene: FaultyScene
 let killable: Killable
@@ -40,7 +40,7 @@ async function change(): Promise<void> {
   heard = []
 }
 
-/** Another process takes over, and time passes, until there is nothing left to do. */
+/** Another process takes over, and time passes, until no work is left. */
 async function takeOver(): Promise<void> {
   const life = await killable.start()
   for (let round = 0; round < 3; round += 1) {
@@ -57,7 +57,7 @@ const db = () => scene.instance.database.db
 const owner = () => scene.people.owner.token
 const volume = () => Buffer.from(scene.instance.drivers.runtime.volumes.get(scene.volumeId) ?? [])
 
-/** What lies at the destination is named by a run that is kept, and by nothing else. */
+/** Every file at the destination belongs to a run that is kept. */
 async function expectNothingLeft(what: string): Promise<void> {
   const rows = await db()
     .selectFrom('backupRuns')
@@ -87,7 +87,7 @@ test('kill -9 at every step of a run: it succeeds whole when it is taken up agai
     const what = `killed at step ${at}`
     expect([run.status, run.error], what).toEqual(['succeeded', null])
     expect(await scene.savedFiles(runId), what).toEqual(hashesOf(files))
-    // Never frozen twice, nor left so.
+    // Never frozen twice, nor left frozen.
     expect(heard.join(' '), what).toMatch(/^(thaw )*(freeze thaw( |$)(thaw( |$))*)+$/)
     await expectNothingLeft(what)
   }

@@ -194,7 +194,7 @@ describe('PATCH /backup-policies/:policyId', () => {
     const { id } = await made()
     expect((await change(id, { destinationId: 'bkd_22222222222222222222' })).status).toBe(404)
   })
-  test('403: somebody whose level on the project is lowered to read', async () => {
+  test('403: a user whose level on the project is lowered to read', async () => {
     const { id } = await made()
     await call(instance, people.owner.token, 'PUT /projects/:id/grants', {
       params: { id: projectId },

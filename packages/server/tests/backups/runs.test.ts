@@ -20,7 +20,7 @@ afterEach(() => {
 const db = () => scene.instance.database.db
 const owner = () => scene.people.owner.token
 
-/** A store call that waits until the test lets it go on. */
+/** A store call that waits until the test releases it. */
 function gate() {
   const begun = Promise.withResolvers<void>()
   const going = Promise.withResolvers<void>()
@@ -388,7 +388,7 @@ describe('the webhook', () => {
 })
 
 describe('retention', () => {
-  test('keeps so many, never a protected one, and takes away only what nobody else counts on', async () => {
+  test('keeps so many, never removes a protected one, and removes only parts that no other run uses', async () => {
     const { id: policyId } = await scene.makePolicy({ retainCount: 1 })
     await scene.fill({ 'same.txt': `same of ${policyId}` })
     const first = await scene.backUp(policyId)
@@ -401,7 +401,7 @@ describe('retention', () => {
     await scene.as(owner(), 'POST /backup-runs/:runId/protect', { params: { runId: first.id }, body: { protected: false } })
     const fourth = await scene.backUp(policyId)
     for (const { id } of [first, third]) expect((await scene.run(id)).prunedAt).not.toBeNull()
-    // The bytes are the first one's; the last one still counts on them.
+    // The bytes were stored by the first run; the last one still uses them.
     expect(await contentOf(fourth.id, 'data')).toEqual(await tarOf({ 'same.txt': `same of ${policyId}` }))
     expect(scene.stored().filter((name) => name.includes(first.id) && name.includes('manifest'))).toEqual([])
   })
@@ -449,7 +449,7 @@ test('names that a destination lists beside the asked folder are not removed, by
   expect(removed.filter((name) => foreign.includes(name))).toEqual([])
 })
 
-describe('retention of what nobody backs up any more', () => {
+describe('retention without a policy', () => {
   const kept = async (ids: string[]) => {
     const runs = await Promise.all(ids.map((id) => scene.run(id)))
     return runs.map(({ prunedAt }) => prunedAt === null)

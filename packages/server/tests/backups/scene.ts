@@ -13,19 +13,19 @@ export interface Scene extends Deployments {
   /** The engine's id of the volume `data`. */
   volumeId: string
   destinationId: string
-  /** What lies at the destination, by name. */
+  /** File names at the destination. */
   stored(): string[]
   makePolicy(body?: object): Promise<BackupPolicy>
-  /** Starts a run and gives its id. */
+  /** Starts a run and returns its id. */
   start(policyId: string): Promise<string>
   run(id: string): Promise<BackupRun>
   restore(id: string): Promise<BackupRestore>
-  /** When it has ended, and whatever follows from that is done. */
+  /** Resolves when the run has ended and all follow-up work is done. */
   ended(id: string): Promise<BackupRun>
   backUp(policyId: string): Promise<BackupRun>
   as(token: string, at: `${string} /${string}`, input?: CallInput): Promise<Answer>
   fill(files: Record<string, string>): Promise<void>
-  /** Around the destination's store until the test is over. */
+  /** Wraps the destination's store until the test is over. */
   withStore(changes: (store: ArchiveStore) => Partial<ArchiveStore>): void
 }
 
@@ -87,7 +87,7 @@ export async function setScene(parts: Partial<Parts> = {}): Promise<Scene> {
   }
 }
 
-/** The methods of a store, wherever they are declared. */
+/** The methods of a store, whether its own or inherited. */
 const bound = (store: ArchiveStore): ArchiveStore => ({
   check: (abort) => store.check(abort),
   put: (name, content, abort) => store.put(name, content, abort),

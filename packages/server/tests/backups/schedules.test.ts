@@ -3,7 +3,7 @@ import { type Scene, setScene } from './scene.ts'
 
 let scene: Scene
 let moved = 0
-// The database's own clock is not moved: what is scheduled is scheduled before the clock is.
+// The database's own clock is not moved: schedules are created before the clock is moved.
 beforeEach(async () => {
   moved = 0
   scene = await setScene({ clock: { now: () => new Date(Date.now() + moved) } })
@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => scene?.end())
 
 const minutes = 60_000
-/** Every half hour, and not within the next nine minutes: else the time itself could come between two lines of a test. */
+/** Every half hour, and not within the next nine minutes: otherwise the real time could come between two lines of a test. */
 const halfHourly = () => {
   const minute = (new Date().getUTCMinutes() + 10) % 30
   return `${minute},${minute + 30} * * * *`
@@ -53,7 +53,7 @@ test('a run starts when the policy’s time has come', async () => {
   expect(await missedOf(id)).toEqual([])
 })
 
-test('times that passed while nobody was there are made up for by one run, and announced once', async () => {
+test('times that passed while no control plane was running are made up for by one run, and announced once', async () => {
   const { id } = await scene.makePolicy({ cronExpression: halfHourly() })
   await pass((await nextAt(id)) - (Date.now() + moved) + 95 * minutes)
   const runs = await runsOf(id)
@@ -69,7 +69,7 @@ test('one that is switched off starts nothing', async () => {
   expect(await runsOf(id)).toEqual([])
 })
 
-/** Six projects whose policies are due together: their runs, and when they have all ended. */
+/** Six projects whose policies are due together: their runs, and when all of them have ended. */
 async function sixDueTogether() {
   const { db } = scene.instance.database
   const cronExpression = halfHourly()
@@ -95,7 +95,7 @@ async function sixDueTogether() {
   }
 }
 
-test('a run that somebody asks for goes before those that are due by themselves, which begin one after the other', async () => {
+test('a requested run goes before scheduled ones, which begin one after the other', async () => {
   const asked = await scene.makePolicy()
   const { ended } = await sixDueTogether()
   const askedFor = await scene.start(asked.id)
@@ -104,7 +104,7 @@ test('a run that somebody asks for goes before those that are due by themselves,
   expect(runs.findIndex(({ id }) => id === askedFor)).toBeLessThan(6)
 })
 
-test('one of those that somebody asks for while it waits is named, and goes before the others', async () => {
+test('a waiting scheduled run that a user requests is returned, and goes before the others', async () => {
   const { scheduled, ended } = await sixDueTogether()
   const queued = (await scheduled()).filter(({ status }) => status === 'queued')
   const jobs = await scene.instance.database.db.selectFrom('jobs').selectAll().where('status', '=', 'queued').execute()

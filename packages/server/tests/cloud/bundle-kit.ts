@@ -10,7 +10,7 @@ import { newId } from '../../src/platform/db/ids.ts'
 import { call } from '../kit/call.ts'
 import type { TestInstance } from '../kit/instance.ts'
 
-/** A bundle as somebody has it in their hands. */
+/** A bundle with its keys. */
 export interface Bundle {
   transfer: string
   project: string
@@ -20,7 +20,7 @@ export interface Bundle {
   files: Map<string, Buffer>
 }
 
-/** Packed by a real departure, which is called off afterwards. */
+/** Packed by a real departure, which is cancelled afterwards. */
 export async function takeBundle(instance: TestInstance, token: string, project: string): Promise<Bundle> {
   const { identity, recipient } = await newBundleKey()
   const transfer = newId('trf')
@@ -43,7 +43,7 @@ export async function takeBundle(instance: TestInstance, token: string, project:
   }
 }
 
-/** The same bundle by somebody who says something else in it, and signs that. */
+/** The same bundle with a changed body, signed by an attacker's key. */
 export async function forged(bundle: Bundle, change: (body: BundleBody) => void, project = newId('prj')): Promise<Bundle> {
   const { identity, recipient } = bundle
   const workers = new PartWorkers()
@@ -90,7 +90,7 @@ export async function sendFile(
   return { status: response.statusCode, code: response.body ? response.json().code : undefined }
 }
 
-/** As far as it gets: what the arrival says in the end. */
+/** Imports the bundle as far as possible; returns the final state of the arrival. */
 export async function bringIn(instance: TestInstance, token: string, bundle: Bundle): Promise<Arrival> {
   const opened = await openArrival(instance, token, bundle)
   if (opened.status !== 200) throw new Error(`not opened: ${JSON.stringify(opened.body)}`)

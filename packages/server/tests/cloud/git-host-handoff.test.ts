@@ -5,7 +5,7 @@ import { type CallInput, call } from '../kit/call.ts'
 import { makePeople, password } from '../kit/people.ts'
 import { startTwoSides, type TwoSides } from '../kit/two-sides.ts'
 
-/** The instance has no client at the host, the cloud that it is linked to has one. */
+/** The instance has no OAuth client at the git host, the linked cloud has one. */
 let host: PlainHost
 let sides: TwoSides
 let now = Date.now()
@@ -34,7 +34,7 @@ const begin = async (token?: string) => {
   return body.url as string
 }
 
-/** A browser that keeps what it is given. */
+/** A browser that keeps its cookies. */
 async function visit(address: string | URL, cookie = '') {
   const response = await fetch(address, { redirect: 'manual', headers: { accept: 'text/html', ...(cookie ? { cookie } : {}) } })
   const text = await response.text()
@@ -48,7 +48,7 @@ async function visit(address: string | URL, cookie = '') {
   }
 }
 
-/** To the host, back to the cloud, and yes to what it asks; answers with the address of the instance that it goes on to. */
+/** Visits the git host, returns to the cloud and confirms; returns the URL of the instance that the cloud redirects to. */
 async function signIn(url: string): Promise<string> {
   const asked = await visit(host.authorize(url, 'ann'))
   expect([asked.status, asked.text]).toEqual([200, expect.stringContaining(`The Berth at <b>${sides.hereUrl}</b>`)])
@@ -111,11 +111,11 @@ describe('attacks', () => {
     ]
     expect(tries.map(({ status, body }) => [status, body.field])).toEqual(tries.map(() => [400, 'code']))
     expect((await collect({ code, verifier: 'v'.repeat(43) }, sides.cloudPeople.viewer.token)).status).toBe(403)
-    // None of them has used it up.
+    // None of these attempts has used it up.
     expect((await visit(back)).status).toBe(303)
   })
 
-  test('a link that was sent to somebody gives their account away only if they say so, and only in their own browser', async () => {
+  test('a link sent to another user connects their account only if they confirm, and only in their own browser', async () => {
     const asked = await visit(host.authorize(await begin(), 'bob'))
     expect(asked.text).toContain('Go on only if you have started this yourself')
     expect((await visit(asked.next)).status).toBe(400)

@@ -20,7 +20,7 @@ afterAll(() => scene?.end())
 
 const projectsLeft = (id: string) => scene.cloud.database.db.selectFrom('projects').select('id').where('id', '=', id).execute()
 
-/** It fails with that code, and nothing of it is left. */
+/** The import must fail with that code, and leave nothing behind. */
 async function refused(hostile: Bundle, code: string, words = ''): Promise<void> {
   const { state, error } = await bringIn(scene.cloud, token, hostile)
   expect({ state, code: error?.code }).toEqual({ state: 'failed', code })
@@ -32,7 +32,7 @@ async function refused(hostile: Bundle, code: string, words = ''): Promise<void>
   ).toEqual([])
 }
 
-test('a bundle that nobody touched arrives, with its data', async () => {
+test('an unchanged bundle arrives, with its data', async () => {
   const honest = await forged(bundle, () => {})
   expect(await bringIn(scene.cloud, token, honest)).toMatchObject({ state: 'active', error: null })
   expect(await scene.volume('cloud', honest.project)).toBe('what the volume holds')
@@ -63,7 +63,7 @@ describe('a bundle that was changed, cut or mixed up on the way', () => {
     const body = [...bundle.files.keys()].find((name) => name.startsWith('body.')) as string
     await refused(with_({ [part()]: bundle.files.get(body)!, [body]: bundle.files.get(part())! }), 'bundle_damaged')
   })
-  test('a changed manifest, or one signed by somebody else', async () => {
+  test('a changed manifest, or one signed with another key', async () => {
     const other = await forged(bundle, () => {})
     await refused({ ...bundle, signer: other.signer }, 'bundle_damaged', 'not signed')
     await refused(with_({ 'manifest.1.json': flipped('manifest.1.json') }), 'bundle_damaged')
@@ -201,7 +201,7 @@ describe('what belongs to others', () => {
     const target = scene.cloud.drivers.edge.table.hosts[domain]?.target
     expect(target === undefined || ('projectId' in target && target.projectId === theirs.id)).toBe(true)
   })
-  test('an end is found by whoever began it alone, and not with a token that is limited to projects', async () => {
+  test('an end is found only by the user who began it, and not with a token that is limited to projects', async () => {
     const mine = await forged(bundle, () => {})
     await openArrival(scene.cloud, token, mine)
     const stranger = (await makePeople(scene.cloud)).owner.token

@@ -67,7 +67,7 @@ test('a token that the cloud does not know, an instance that is no cloud, and an
   expect((await call(here, people.viewer.token, 'GET /cloud/link')).body.data.linked).toBe(false)
 })
 
-test('a cloud that refuses, answers nonsense or is somebody else is 503 cloud_unreachable, and nothing is stored', async () => {
+test('a cloud that refuses, responds invalidly or is another service is 503 cloud_unreachable, and nothing is stored', async () => {
   const { here, people } = sides
   const somebodyElse = await listening(createServer((_request, response) => response.end('{"data":{"mode":"cloud"}}')))
   const nonsense = await listening(createServer((request) => request.socket.end('nonsense\r\n\r\n')))
@@ -78,7 +78,7 @@ test('a cloud that refuses, answers nonsense or is somebody else is 503 cloud_un
   expect((await call(here, people.viewer.token, 'GET /cloud/link')).body.data.linked).toBe(false)
 })
 
-test('a link of somebody who is no operator never leads inside this machine or its networks', async () => {
+test('a link of a user who is no operator never leads inside this machine or its networks', async () => {
   const { here, cloudPeople, cloudUrl } = sides
   const others = await makePeople(here)
   const { status, body } = await linkTo(here, others.owner.token, { url: cloudUrl, token: cloudPeople.owner.token })

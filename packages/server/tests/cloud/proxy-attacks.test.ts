@@ -28,7 +28,7 @@ afterAll(async () => {
 
 const ask = (token: string, at: At, body?: object) => call(sides.here, token, at, { params: { id }, ...(body ? { body } : {}) })
 
-/** A cloud that takes whatever is asked and notes it, linked to an organisation of its own. */
+/** A cloud that accepts and records every request, linked to its own organisation. */
 async function listening(answer: object = { data: { id: 'x' } }, headers: Record<string, string> = {}) {
   const heard: IncomingMessage[] = []
   const url = await clouds.answering((request, response) => {
@@ -43,7 +43,7 @@ async function listening(answer: object = { data: { id: 'x' } }, headers: Record
   return { heard, mine }
 }
 
-describe('nobody reaches through the link what they may not', () => {
+describe('callers get no more through the link than they may', () => {
   test('the caller’s own role decides before the cloud is asked', async () => {
     const { here, people } = sides
     expect(await ask(people.viewer.token, 'POST /projects/:id/enable')).toMatchObject({
@@ -119,7 +119,7 @@ describe('what crosses over', () => {
     expect(sent.url).toBe(`/api/projects/${id}?q=1&x=%2e`)
   })
 
-  test('an id that is another path for whoever tidies addresses is asked of nobody', async () => {
+  test('an id that URL normalisation would turn into another path is not forwarded', async () => {
     const { heard, mine } = await listening()
     const get = (path: string) =>
       new Promise<number | undefined>((resolve, reject) => {

@@ -23,7 +23,7 @@ afterAll(async () => {
 const id = 'prj_aaaaaaaaaaaaaaaaaaaa'
 const json = { 'x-request-id': 'req_1', 'content-type': 'application/json' }
 
-/** Writes for as long as somebody reads. */
+/** Writes until the reader disconnects. */
 function endlessly(response: ServerResponse, chunk: string, everyMs: number): void {
   response.write('{"data":"')
   const timer = setInterval(() => response.write(chunk), everyMs)
@@ -33,7 +33,7 @@ function endlessly(response: ServerResponse, chunk: string, everyMs: number): vo
 const answers: Record<string, RequestListener> = {
   hangs: () => {},
   'answers nonsense': ({ socket }) => socket.end('HTTP/9 what\r\n\r\n'),
-  'is somebody else': (_request, response) => response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad</h1>'),
+  'is another service': (_request, response) => response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad</h1>'),
   'hangs up': ({ socket }) => socket.destroy(),
   'answers with a page': (_request, response) =>
     response.writeHead(200, { ...json, 'content-type': 'text/html' }).end('<script>alert(1)</script>'),
@@ -58,7 +58,7 @@ const answers: Record<string, RequestListener> = {
   },
 }
 
-/** Whole records of projects, 8 KB each. */
+/** Complete project records, 8 KB each. */
 function recordsOf(page: number, count: number): string {
   const filler = 'x'.repeat(8_000)
   return Array.from({ length: count }, (_, number) =>
@@ -135,7 +135,7 @@ describe.concurrent('a cloud that is away', () => {
     expect([status, body.cloud.linked]).toEqual([200, true])
     expect(body.data.map((one: { id: string }) => one.id)).toContain(local.id)
     expect(pages).toBeLessThanOrEqual(40)
-    // With what was on its way in sockets when it was left.
+    // Includes the bytes that were in socket buffers when the reader left.
     expect(sent).toBeLessThan(32 * 1024 * 1024)
   })
 
@@ -150,7 +150,7 @@ describe.concurrent('a cloud that is away', () => {
       response.writeHead(200, json).end(JSON.stringify({ data: all.slice(from, until), nextCursor }))
     })
     await linkBy(here, mine, url)
-    // On a busy machine the time for all pages may be over once.
+    // On a busy machine the time limit for all pages may be exceeded once.
     const listed = async () => (await call(here, mine.owner.token, 'GET /projects/home')).body
     await expect.poll(async () => (await listed()).data.length).toBe(150)
   })

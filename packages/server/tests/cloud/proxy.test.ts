@@ -8,13 +8,13 @@ import { makeProject } from '../kit/projects.ts'
 import { startTwoSides, type TwoSides } from '../kit/two-sides.ts'
 import { makeWorld, type World } from '../kit/world.ts'
 
-/** Every row on a project, and on what belongs to one: a row that is added is asked for here by itself. */
+/** Every row on a project and on its objects: a new row is included automatically. */
 type At = `${Method} /${string}`
 const places = table
   .filter(({ row }) => row.on && projectScoped.has(row.on) && !row.here && !row.inCloud)
   .flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])].map((at) => ({ at: at as At, row })))
 const isRead = ({ row }: (typeof places)[number]) => row.method === 'GET' && !row.mints
-/** A write that streams has an ordinary answer as long as nothing of the project is live. */
+/** A write that streams has an ordinary response while no part of the project is live. */
 const streams = places.filter(({ row }) => row.stream && row.method === 'GET')
 const calls = places.filter((place) => !streams.includes(place))
 
@@ -27,12 +27,12 @@ beforeAll(async () => {
 })
 afterAll(() => sides.stop())
 
-/** Rules of the edge belong to a machine, and a cloud's is not the customer's. */
+/** Edge rules belong to a machine, and the cloud's machine does not belong to the customer. */
 const cloudWorld = () => makeWorld(sides.cloud, sides.cloudPeople, [...ofNoProject, 'routeRule'])
 const ofNoProject: ObjectKind[] = ['channel', 'subscription', 'delivery', 'token', 'invitation', 'server']
 
 let hosts = 0
-/** What a row takes in a world of its own, and what that world's own names are: an organisation connects a host name once. */
+/** A row's input in a new world, and the names of that world: an organisation can connect a host name only once. */
 async function callInto(row: AnyRoute): Promise<{ input: CallInput; names: Record<string, string> }> {
   const there = await cloudWorld()
   const { slug } = (await there.stored('project')) as { slug: string }
@@ -43,7 +43,7 @@ async function callInto(row: AnyRoute): Promise<{ input: CallInput; names: Recor
   return { input: isConnect ? { ...input, body: { domain } } : input, names: { [domain]: 'domain', [slug]: 'slug' } }
 }
 
-/** The answer with its bytes, less what is about the request and the connection. */
+/** The response with its bytes, without headers about the request and the connection. */
 async function rawCall({ app }: TestInstance, token: string, at: At, { params = {}, body, headers = {} }: CallInput) {
   const [method, path] = at.split(' ') as [Method, string]
   const answer = await app.inject({
@@ -64,7 +64,7 @@ type Raw = Awaited<ReturnType<typeof rawCall>>
 const direct = (at: At, input: CallInput) => rawCall(sides.cloud, sides.cloudPeople.owner.token, at, input)
 const through = (at: At, input: CallInput) => rawCall(sides.here, sides.people.owner.token, at, input)
 
-/** What two calls that each make something differ in: ids, times and codes that are made at the call, each by its whole shape. */
+/** Differences between two calls that each create an object: ids, times and codes, matched by their exact form. */
 const madeAtTheCall: readonly (readonly [RegExp, string])[] = [
   [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'time'],
   [/\b([a-z]{3})_[a-z2-7]{20}\b/g, '$1_id'],
@@ -74,7 +74,7 @@ const madeAtTheCall: readonly (readonly [RegExp, string])[] = [
   [/expires=\d{13}&maxBytes=300000000&signature=[0-9a-f]{8}\.[\w-]{43}(?=")/g, 'signed'],
 ]
 
-/** `names`: the slug and the host name of the one world and of the other. */
+/** `names`: the slug and the host name of both worlds. */
 function alike({ status, headers: { 'content-length': length, ...headers }, bytes }: Raw, names: Record<string, string>) {
   if (length !== undefined) expect(length).toBe(String(bytes.length))
   const known = Object.entries(names).reduce((text, [name, what]) => text.replaceAll(name, what), bytes)
@@ -85,7 +85,7 @@ describe('a project that lives in the cloud is asked for there', () => {
   test.each(calls.filter(isRead))('$at: the same status, headers and bytes as the cloud itself', async ({ at, row }) => {
     const input = world.inputFor(row)
     const [before, passed, after] = [await direct(at, input), await through(at, input), await direct(at, input)]
-    // Where the clock has moved on meanwhile it is one or the other.
+    // If the clock has moved on meanwhile, it is one or the other.
     expect([before, after]).toContainEqual(passed)
   })
 
@@ -109,7 +109,7 @@ describe('a project that lives in the cloud is asked for there', () => {
     other.close()
   })
 
-  /** Enough of what the stream tells, in several goes; gives the least number of events to wait for. */
+  /** Produces enough events for the stream, in several batches; returns the minimum number of events to wait for. */
   async function makeHappen({ path, stream }: AnyRoute): Promise<number> {
     if (Object.hasOwn(stream ?? {}, 'snapshot')) return 1
     const id = world.ids.project as string

@@ -188,7 +188,7 @@ describe('an operator gives an organisation other limits', () => {
     expect((await setQuotas('org_aaaaaaaaaaaaaaaaaaaa', { projects: 1 })).status).toBe(404)
   })
 
-  test('nobody else does, not for themselves either', async () => {
+  test('no other user does, not for themselves either', async () => {
     const mine = await makePeople(cloud)
     expect((await setQuotas(mine.organizationId, { projects: 99 }, mine.owner.token)).status).toBe(403)
     expect((await setQuotas(mine.organizationId, { projects: 99 }, operators.member.token)).status).toBe(403)
@@ -223,7 +223,7 @@ describe('what is deployed', () => {
     const { organizationId } = people
     const given = { params: { organizationId }, body: { cpuCores: 4 } }
     expect((await call(instance, people.owner.token, 'PUT /quotas/:organizationId', given)).status).toBe(200)
-    // Several services are for containers.
+    // Several services need a runtime with containers.
     Object.assign(instance.drivers.runtime, { kind: 'docker' })
     const { token } = people.member
     const { sessionId } = (await call(instance, token, 'POST /projects/folder/session', { body: {} })).body.data

@@ -9,10 +9,10 @@ import { startTwoSides, type TwoSides } from '../kit/two-sides.ts'
 
 /** Two linked instances whose jobs run and whose projects live in memory. */
 export interface TransferScene extends TwoSides {
-  /** A project of a folder that is live here, with a volume, variables and a rule. */
+  /** A live local project made from a folder, with a volume, variables and a rule. */
   makeLive(body?: object): Promise<{ id: string; slug: string }>
   move(id: string, to: 'to-cloud' | 'to-self-hosted', body?: object): Promise<Answer>
-  /** What the edge of a side does with the project's own name. */
+  /** The edge target of the project's own host name on a side. */
   serves(side: 'here' | 'cloud', slug: string): string | undefined
   volume(side: 'here' | 'cloud', id: string): Promise<string | undefined>
   setVolume(side: 'here' | 'cloud', id: string, content: string): Promise<void>

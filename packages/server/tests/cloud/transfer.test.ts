@@ -121,7 +121,7 @@ describe('DELETE /transfers/:id', () => {
     call(scene[side], token, 'DELETE /transfers/:id', { params: { id } })
   const open = async (side: 'here' | 'cloud', token: string) => (await call(scene[side], token, 'GET /transfers')).body.data
 
-  /** A move that is at the building in the cloud, which does not end by itself. */
+  /** A move during the build in the cloud, which does not end by itself. */
   async function moving(name: string) {
     const project = await scene.makeLive({ name })
     const begun = Promise.withResolvers<void>()
@@ -156,7 +156,7 @@ describe('DELETE /transfers/:id', () => {
     },
   )
 
-  test('an export that nobody ends keeps its project from being moved, says so, and is called off by a colleague', async () => {
+  test('an abandoned export blocks moves of its project, says so, and is called off by a colleague', async () => {
     const project = await scene.makeLive({ name: 'Exported' })
     const { recipient } = await newBundleKey()
     const depart = (transfer: string) => on(project)('POST', '/departure', { transfer, recipient })
@@ -175,7 +175,7 @@ describe('DELETE /transfers/:id', () => {
     expect((await ask('here', admin.token, next)).status).toBe(204)
   })
 
-  test('a link that was taken away while nobody drove the move: the project is not kept from anything', async () => {
+  test('a link that was removed while no control plane drove the move: the project is not blocked', async () => {
     const { people, here } = scene
     const project = await scene.makeLive({ name: 'Unlinked' })
     const { recipient } = await newBundleKey()
@@ -183,7 +183,7 @@ describe('DELETE /transfers/:id', () => {
     await on(project)('POST', '/departure', { transfer: id, recipient })
     await call(here, people.owner.token, 'DELETE /cloud/link')
     try {
-      // As a control plane leaves it that was killed in the middle, and comes back.
+      // The state that a control plane leaves that was killed in the middle, and comes back.
       await here.database.transaction(async ({ db, enqueue }) => {
         await insertTransfer(db, {
           ...{ id, organizationId: people.organizationId, projectId: project.id, projectName: 'Unlinked', phase: 'sending' },

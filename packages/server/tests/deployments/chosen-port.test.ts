@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => scene?.end())
 
-/** What the next deployment of the project goes by. */
+/** The port settings that the next deployment of the project uses. */
 async function deployedWith(projectId: string): Promise<{ port: number; portChosen: boolean }> {
   const { id } = await scene.settled(await scene.deploy(projectId))
   const { config } = await scene.instance.database.db
@@ -22,7 +22,7 @@ async function deployedWith(projectId: string): Promise<{ port: number; portChos
 }
 
 test.each(['PATCH /projects/:id', 'PATCH /projects/:id/resources'] as const)(
-  'a port that somebody sets by %s holds against what the source says; before that the source has its say',
+  'a port that a user sets by %s overrides the source; before that the source decides',
   async (at) => {
     const { id } = await scene.makeApp()
     expect(await deployedWith(id)).toMatchObject({ portChosen: false })

@@ -6,7 +6,7 @@ import type { Instance } from '../../src/drivers/runtime/runtime.ts'
 import { type MemoryDrivers, memoryDrivers } from '../kit/memory-runtime.ts'
 import { type Scene, setScene } from './scene.ts'
 
-/** As an engine shows an instance whose image has a HEALTHCHECK. */
+/** Health of an instance whose image has a HEALTHCHECK, as an engine reports it. */
 const health: NonNullable<Instance['health']> = {
   program: { argv: ['check-me'], timeoutSeconds: 1, withinSeconds: 2 },
   status: 'starting',

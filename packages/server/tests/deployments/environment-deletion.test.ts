@@ -64,7 +64,7 @@ describe('DELETE /projects/:id/environments/:environment', () => {
     expect((await scene.settled(staging.id)).status).toBe('superseded')
   })
 
-  test('?deleteVolumes=true removes its volumes and nobody else’s', async () => {
+  test('?deleteVolumes=true removes its volumes and no others', async () => {
     await goLive('production')
     await goLive('staging')
     const { db } = scene.instance.database
@@ -76,7 +76,7 @@ describe('DELETE /projects/:id/environments/:environment', () => {
     expect(await volumes()).toMatchObject([{ environment: 'production' }])
   })
 
-  test('409 work_in_progress naming it; other environments are in nobody’s way; ?force=true cancels first', async () => {
+  test('409 work_in_progress naming it; other environments do not block it; ?force=true cancels first', async () => {
     const build = held()
     runtime().whileBuilding = build.whileBuilding
     const other = await scene.deploy(project.id)

@@ -9,7 +9,7 @@ import { makeToken } from '../kit/people.ts'
 import { makeProject } from '../kit/projects.ts'
 import { type Scene, setScene } from './scene.ts'
 
-/** `POST /projects/:id/exec`: a program inside what is live, over a stream. */
+/** `POST /projects/:id/exec`: a program inside a live project, over a stream. */
 let scene: Scene
 let id: string
 const readers: EventReader[] = []
@@ -30,7 +30,7 @@ type Inside = Scene['instance']['drivers']['runtime']['whileInside']
 const inside = (program: Inside) => {
   scene.instance.drivers.runtime.whileInside = program
 }
-/** Runs until somebody ends it; says when it has begun and how it ended. */
+/** Runs until it is aborted; reports when it has begun and how it ended. */
 function endless() {
   const begun = Promise.withResolvers<ExecCommand>()
   const ended = Promise.withResolvers<unknown>()
@@ -137,7 +137,7 @@ test('only who started it feeds it, once, and only one that reads', async () => 
   expect((await input(other, owner().token, 'x')).status).toBe(404)
 })
 
-test('whoever feeds one that reads nothing is let go when it ends', async () => {
+test('the client that feeds a program which reads nothing is released when it ends', async () => {
   const { begun } = endless()
   const reader = await exec({ argv: ['sleep', '1000'], input: true })
   const execId = await started(reader)

@@ -4,21 +4,21 @@ import type { Instance } from '../../src/drivers/runtime/runtime.ts'
 import type { EdgeTable } from '../../src/edge-proxy/protocol/edge-table.ts'
 import { type Scene, setScene } from './scene.ts'
 
-/** Each test has another one, so that what an earlier one left has no part in it. */
+/** Each test uses another port, so that leftovers of an earlier one have no effect. */
 let fixed = 3000
-/** What each project's program listens on. */
+/** The port that each project's program listens on. */
 const portOf = new Map<string, number>()
 let scene: Scene
-/** Deployments whose program ends by itself. */
+/** Deployments whose program exits by itself. */
 const broken = new Set<string>()
-/** What the edge was told while the version before was being stopped. */
+/** Tables that the edge received while the previous version was being stopped. */
 let tables: EdgeTable[]
 beforeAll(async () => {
   scene = await setScene()
   const { runtime, edge } = scene.instance.drivers
   const start = runtime.start.bind(runtime)
   edge.beforeApply = async (table) => void tables.push(table)
-  // A program with a port of its own: it has it, or ends because somebody else does.
+  // A program with a fixed port: it gets the port, or exits because another program has it.
   runtime.start = async (request) => {
     const port = portOf.get(request.owner.projectId) ?? fixed
     portOf.set(request.owner.projectId, port)
@@ -47,7 +47,7 @@ const targets = (slug: string) =>
   tables.map((table) => Object.entries(table.hosts).find(([host]) => host.startsWith(`${slug}.`))?.[1].target.kind)
 const linesOf = async (id: string): Promise<string> => JSON.stringify((await scene.ask('GET /deployments/:id/logs', id)).body)
 
-/** A project whose first version serves at its own port. */
+/** A project whose first version serves at its fixed port. */
 async function live() {
   tables = []
   const app = await scene.makeApp()

@@ -12,7 +12,7 @@ import { type Scene, setScene } from './scene.ts'
 
 let scene: Scene
 const digest = (digit: string) => `sha256:${digit.repeat(64)}`
-/** What registries say of each image, and who was asked how often. */
+/** The digest or error of each image in its registry, and the requests to registries. */
 const said = new Map<string, string | RegistryFailure>()
 const asked: { image: string; hosts: string[] }[] = []
 const imageRegistry: ImageRegistry = {
@@ -43,7 +43,7 @@ const live = async (fields: object) => {
   await scene.settled(await scene.deploy(id))
   return id
 }
-/** As if the time of every project had come. */
+/** Makes the next check of every project due. */
 const check = async () => {
   await round()
   await db().updateTable('imageChecks').set({ nextAt: 0 }).execute()
@@ -75,7 +75,7 @@ describe('a new digest of the image', () => {
     publish('shop/broken:1', 'a')
     const id = await live({ image: 'shop/broken:1' })
     publish('shop/broken:1', 'b')
-    scene.instance.drivers.runtime.images.set('shop/broken:1', { digest: digest('b'), ports: [80], password: 'nobody has it' })
+    scene.instance.drivers.runtime.images.set('shop/broken:1', { digest: digest('b'), ports: [80], password: 'unknown' })
     await check()
     await expect.poll(async () => (await deploymentsOf(id))[0].status).toBe('failed')
     await check()
@@ -85,7 +85,7 @@ describe('a new digest of the image', () => {
     await expect.poll(() => imageNow(id)).toBe(`shop/broken@${digest('c')}`)
   })
 
-  test('is not looked for where nobody asked for it, nor for disabled or never deployed projects', async () => {
+  test('is not checked where auto-deploy is off, nor for disabled or never deployed projects', async () => {
     publish('shop/manual:1', 'a')
     await live({ image: 'shop/manual:1', autoDeploy: false })
     const disabled = await live({ image: 'shop/manual:1' })
@@ -119,7 +119,7 @@ test('a registry that does not answer is asked once in a round', async () => {
   }
   for (const image of images) said.set(image, new RegistryFailure('unreachable', 'away.test did not answer'))
   await check()
-  // As many as are asked at the same time.
+  // At most as many as are checked concurrently.
   expect(asked.length).toBeLessThanOrEqual(4)
 })
 
@@ -154,7 +154,7 @@ test('100 projects cost five queries and one question for each image of an organ
   expect(counted.queries).toBe(5)
 })
 
-/** The database of the instance, with a count of what is asked of it. */
+/** The instance's database, with a count of its queries. */
 function countingDatabase() {
   const counted = { queries: 0, database: scene.instance.database }
   const plugin: KyselyPlugin = {

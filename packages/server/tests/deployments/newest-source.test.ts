@@ -38,7 +38,7 @@ async function uploaded(version: string): Promise<string> {
   return sessionId
 }
 
-/** Deploys and gives what it was built from. */
+/** Deploys and returns the text it was built from. */
 async function versionOf(projectId: string, body: object = {}): Promise<string | undefined> {
   const id = await scene.deploy(projectId, body)
   expect(await scene.settled(id)).toMatchObject({ status: 'live' })
@@ -126,7 +126,7 @@ describe('the files of an upload are kept as long as a deployment in the rollbac
     expect
       .poll(async () => (await jobs().select('id').where('kind', '=', kind).where('finishedAt', 'is', null).execute()).length)
       .toBe(0)
-  /** As if an hour had passed since each upload that is not in use. */
+  /** Runs the sweep as if an hour had passed since each unused upload. */
   const sweep = async () => {
     await isOver('deployments.deploy')
     await isOver('deployments.clean-up')
@@ -246,7 +246,7 @@ describe('the source that waits, and the source that was built, are named', () =
     const { data } = (await scene.ask('GET /projects/:id/deployments', id)).body
     const named = data.map(({ source }: { source: { uploadSessionId: string } }) => source.uploadSessionId)
     expect(named).toEqual([body.uploadSessionId, first])
-    // The files of the earlier version run again, and the newest upload waits.
+    // The files of the earlier version run again, and the newest upload is pending.
     const again = (await scene.ask('POST /deployments/:id/redeploy', data[1].id)).body.data.deploymentId
     expect(await scene.settled(again)).toMatchObject({ status: 'live', source: { kind: 'upload', uploadSessionId: first } })
     expect(await waiting(id)).toEqual(['source'])

@@ -57,7 +57,7 @@ describe('POST /deployments/build/access', () => {
       body: { field: 'uploadSessionId' },
     })
   })
-  test('403: somebody who may only read', async () => {
+  test('403: a user who may only read', async () => {
     const { id: projectId } = await scene.makeApp()
     expect(await build({ projectId }, scene.people.viewer.token)).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })

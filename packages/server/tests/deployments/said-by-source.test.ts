@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { siteRulesFile } from '../../src/platform/site-rules/site-rules.ts'
 import { type Scene, setScene } from './scene.ts'
 
-/** What the files of a project say reaches whoever has to do it. */
+/** Settings in the files of a project reach the component that applies them. */
 let scene: Scene
 beforeAll(async () => {
   scene = await setScene()

@@ -15,9 +15,9 @@ export interface Scene {
   url: string
   source: string
   makeApp(token?: string): Promise<{ id: string; slug: string }>
-  /** Asks for a deployment and gives its id. */
+  /** Requests a deployment and returns its id. */
   deploy(projectId: string, body?: object): Promise<string>
-  /** What becomes of a project of these files, in a folder of that name. */
+  /** Deploys a project of these files, in a folder of that name, and returns its deployment. */
   deployFiles(name: string, files: Record<string, string>, fields?: object): Promise<Deployment>
   ask(path: `${string} /${string}`, id: string, input?: object, token?: string): Promise<Answer>
   settled(id: string): Promise<Deployment>
@@ -79,7 +79,7 @@ export async function setScene(parts: Partial<Parts> = {}, env: Record<string, s
   }
 }
 
-/** A build that waits until the test lets it go on, or until it is cancelled. */
+/** A build that waits until the test releases it, or until it is cancelled. */
 export function held(): {
   whileBuilding: TestInstance['drivers']['runtime']['whileBuilding']
   begun: Promise<void>

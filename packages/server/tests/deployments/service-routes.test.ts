@@ -24,7 +24,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'compose.yaml'), file)
   writeFileSync(join(folder, 'Dockerfile'), 'FROM scratch')
   const { runtime } = scene.instance.drivers
-  // Services are for runtimes with containers.
+  // Services need a runtime with containers.
   Object.assign(runtime, { kind: 'docker' })
   const image = { kind: 'image' as const, reference: 'postgres:16', sizeBytes: 1, startCommand: null }
   runtime.artifacts.set(image.reference, { ...image, projectId: '', deploymentId: '' })
@@ -38,7 +38,7 @@ const deployed = async (id: string) => {
   return deployment
 }
 const routesOf = async (id: string): Promise<ProjectRoute[]> => (await scene.ask('GET /projects/:id', id)).body.data.routes
-/** What the edge sends requests of that host to, by the service and version that run there. */
+/** The edge's upstreams for that host, by the service and deployment that run there. */
 const behind = (hostname: string) => {
   const target = hosts()[hostname]?.target as UpstreamsTarget | undefined
   const { running } = scene.instance.drivers.runtime
@@ -64,7 +64,7 @@ test('a second service that publishes a port is served at <service>.<slug>.<base
   const serviceRoutes = { admin_panel: false, db: true }
   const changed = await scene.ask('PATCH /projects/:id', id, { body: { serviceRoutes } }, scene.people.admin.token)
   expect([changed.status, changed.body.data.config.serviceRoutes]).toEqual([200, serviceRoutes])
-  // Off at once, on with the next deployment.
+  // Disabled immediately, enabled with the next deployment.
   await expect.poll(() => namesOf(host)).toEqual([host])
   expect(await routesOf(id)).toHaveLength(1)
   const second = await deployed(id)

@@ -119,7 +119,7 @@ describe.concurrent('the record of a project of several services', () => {
     expect((await project(id)).statusReason).toContain('retried exited with code 3')
     await expect.poll(async () => (await project(id)).status).toBe('unhealthy')
     expect((await told(id)).map(({ category }) => category)).toEqual(['project.unhealthy'])
-    // It stays as it is: nothing starts it again.
+    // It stays exited: nothing restarts it.
     expect(instanceOf(id, 'retried').state).toBe('exited')
   })
 
@@ -135,12 +135,12 @@ describe.concurrent('the record of a project of several services', () => {
     await expect.poll(() => service(id, 'web')).toMatchObject({ status: 'stopped' })
   })
 
-  test('an end that nobody told of is recorded once, when it is found', async ({ expect }) => {
+  test('an exit without an event is recorded once, when it is found', async ({ expect }) => {
     const id = await liveServices()
     const kept = [...drivers.runtime.running.values()].find(
       ({ instance }) => instance.owner.projectId === id && instance.service === 'worker',
     )!
-    // As after a kill -9 of the control plane: it ended and was restarted, and no listener was there.
+    // As after a kill -9 of the control plane: it exited and was restarted without a listener.
     const at = new Date(Date.now() - 60_000).toISOString()
     kept.instance = { ...kept.instance, restarts: 2, lastEnd: { at, exitCode: null, reason: 'unknown' } }
     await expect

@@ -39,7 +39,7 @@ describe('GET /deployments/:id/stream', () => {
     expect(messages(reader).indexOf('building')).toBeLessThan(messages(reader).indexOf('built'))
   })
 
-  test('whoever reads it in the moment in which it is live finds the switch done, at the time that it keeps', async () => {
+  test('a reader at the moment it goes live finds the switch done, with its final time', async () => {
     const { logStore } = scene.instance
     const { id: projectId } = await scene.makeApp()
     const seen: Promise<unknown>[] = []
@@ -50,7 +50,7 @@ describe('GET /deployments/:id/stream', () => {
       return steps.find(({ name }: { name: string }) => name === 'switch')
     }
     append.mockImplementation(async (...call) => {
-      // Said after the status was written, and before those who look on are told of the step.
+      // Written after the status was stored, and before stream readers are told of the step.
       for (const entry of call[2])
         if ('message' in entry && entry.message === 'Live' && entry.deploymentId) seen.push(switched(entry.deploymentId))
       await Promise.all(seen)

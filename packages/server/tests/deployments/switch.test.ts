@@ -23,7 +23,7 @@ const portsOf = (deploymentId: string) =>
     .filter(({ instance }) => instance.owner.deploymentId === deploymentId)
     .map(({ instance }) => instance.address?.port)
 
-/** A project with one version that serves. */
+/** A project with one live version. */
 async function live(): Promise<{ app: { id: string; slug: string }; first: Deployment; host: string }> {
   const app = await scene.makeApp()
   const first = await scene.settled(await scene.deploy(app.id))
@@ -85,7 +85,7 @@ describe('a switch that the edge does not take', () => {
     await expect.poll(async () => (await scene.ask('GET /projects/:id', app.id)).body.data.status).toBe('live')
   })
 
-  test('while nobody knows which version the edge has, both run; late success is put back before the new one stops', async () => {
+  test('while the version that the edge serves is unknown, both run; a late success is reverted before the new one stops', async () => {
     const { app, first, host } = await live()
     let isAway = true
     let late: EdgeTable | undefined
@@ -97,7 +97,7 @@ describe('a switch that the edge does not take', () => {
     const id = await scene.deploy(app.id)
     const second = await scene.settled(id)
     expect(second).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('did not answer') } })
-    // It took the table after all, and only its answer was lost.
+    // The edge applied the table after all, and only its response was lost.
     edge().table = late as EdgeTable
     expect(targetIn(edge().table, host)?.upstreams[0]?.port).toBe(portsOf(id)[0])
     expect([portsOf(first.id).length, portsOf(id).length]).toEqual([1, 1])

@@ -4,7 +4,7 @@ import type { Instance } from '../../src/drivers/runtime/runtime.ts'
 import { call } from '../kit/call.ts'
 import { type Scene, setScene } from './scene.ts'
 
-/** A deployment that fails says what to do next. The runtime in memory is one without containers. */
+/** A failed deployment says what to do next. The in-memory runtime is one without containers. */
 let scene: Scene
 beforeAll(async () => {
   scene = await setScene()
@@ -51,7 +51,7 @@ test('a slow start: the setting that gives it longer', async () => {
   }
 })
 
-/** What starts next is seen like this, and has written these lines. */
+/** Makes the next started instance look like this, with these log lines. */
 function startsAs(seen: Partial<Instance>, ...lines: string[]) {
   const { runtime } = scene.instance.drivers
   const start = runtime.start.bind(runtime)

@@ -197,7 +197,7 @@ describe('a certificate that cannot be used', () => {
   const breakOf = (column: 'certificate' | 'privateKey', hostname: string) =>
     scene.database.db
       .updateTable('certificates')
-      .set(column === 'certificate' ? { certificate: 'no certificate' } : { privateKey: 'sealed by somebody else' })
+      .set(column === 'certificate' ? { certificate: 'no certificate' } : { privateKey: 'sealed with another key' })
       .where('hostname', '=', hostname)
       .execute()
   const change = async () => {
@@ -265,7 +265,7 @@ describe('a certificate that cannot be used', () => {
     async (column) => {
       await connect(shop)
       await connect(blog)
-      const broken = column === 'certificate' ? { certificate: 'no certificate' } : { privateKey: 'sealed by somebody else' }
+      const broken = column === 'certificate' ? { certificate: 'no certificate' } : { privateKey: 'sealed with another key' }
       await scene.database.db.updateTable('certificates').set(broken).where('hostname', '=', shop).execute()
       await on()('POST', '/connect', { domain: 'third.example.test' })
       await eventually('third.example.test', 'tls').toBe('active')

@@ -5,7 +5,7 @@ import { Secret } from '../../src/platform/secrets/secret.ts'
 
 let pair: { certificate: string; key: string } | undefined
 
-/** One real pair for all names: only a real one is handed to the edge. */
+/** A real key pair for all names: the edge gets only valid ones. */
 function makePair() {
   const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=example.test']
   const both = execFileSync('openssl', ['req', '-x509', ...kind, '-keyout', '-', '-out', '-'], {
@@ -22,11 +22,11 @@ const accountOf = (key: Secret) => createHash('sha256').update(key.reveal()).dig
 export class MemoryAuthority implements Acme {
   readonly orders: string[] = []
   lifetimeDays = 90
-  /** Set: orders are refused for this reason. */
+  /** If set, orders are rejected for this reason. */
   refusal: string | undefined
-  /** Set: it goes away in the middle of an order, with the answer to its question still shown. */
+  /** If set, it becomes unreachable during an order, while the challenge response is still published. */
   outage: string | undefined
-  /** Set: the key is another one's. */
+  /** If set, the key does not match the certificate. */
   isForeign = false
   readonly #now: () => number
 
@@ -47,7 +47,7 @@ export class MemoryAuthority implements Acme {
     if (this.refusal) throw new OrderRefused(this.refusal)
     pair ??= makePair()
     return {
-      // What stands before a certificate is no part of it: it tells one from the next.
+      // Text before a certificate is not part of it: it distinguishes one from the next.
       certificate: `certificate ${this.orders.length} of ${hostname}\n${pair.certificate}`,
       privateKey: new Secret(this.isForeign ? makePair().key : pair.key),
       expiresAt: new Date(this.#now() + this.lifetimeDays * 86_400_000),

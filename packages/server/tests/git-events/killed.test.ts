@@ -12,7 +12,10 @@ import { type Life, Lives } from '../kit/lives.ts'
 import { callsOn } from '../kit/projects.ts'
 import { files, pullRequest, push, type Scene, startScene } from './scene.ts'
 
-/** No step is left out: each test goes on until the work ends before its step comes. A step is a transaction, or a call of the host. */
+/**
+ * Every step is tried: each test continues until the work ends before its step is reached. A step is a transaction, or a call to
+ * the git host.
+ */
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-killed-'))
 let scene: Scene
@@ -27,7 +30,7 @@ beforeAll(async () => {
   on = callsOn(scene.instance, scene.people.owner.token)(project)
   await scene.instance.jobs.stop({ graceMs: 1_000 })
   const config = readConfig({ HOME: folder, BERTH_DATA_DIR: folder, ...scene.settings })
-  // Nothing is built: killing a build is tested elsewhere.
+  // Nothing is built: killing a build has its own tests.
   const parts = { config: { ...config, maxBuilds: 0 } }
   lives = new Lives(scene.instance, (life) => ({ ...parts, gitHosts: mortal(createGitHosts(config), life) }))
 })
@@ -37,7 +40,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Every call of the host is a step, before it and after it. */
+/** Every call to the git host is a step, before it and after it. */
 function mortal(drivers: GitHostDrivers, life: Life): GitHostDrivers {
   const { github } = drivers.hosts
   const calls = Object.entries(github).map(([key, value]) => {
@@ -49,7 +52,7 @@ function mortal(drivers: GitHostDrivers, life: Life): GitHostDrivers {
 
 const underWay = new Set<Promise<unknown>>()
 
-/** What was sent arrives, whoever is dead by then. */
+/** A request that was sent arrives, even if the control plane that sent it is dead by then. */
 function sent<Result>(call: Promise<Result>): Promise<Result> {
   underWay.add(call)
   call.then(
@@ -59,14 +62,14 @@ function sent<Result>(call: Promise<Result>): Promise<Result> {
   return call
 }
 
-/** Another process takes over until there is nothing left to do. */
+/** Another process takes over until no work is left. */
 async function takeOver(): Promise<void> {
   const life = await lives.start()
   await life.plane.jobs.whenIdle()
   await lives.end()
 }
 
-/** Kills whoever acts on it at each step in turn; the next one finishes it. What was there `before` was done in peace. */
+/** Kills the control plane at each step in turn; the next one finishes the work. `before` runs without kills. */
 async function killedAtEach(round: {
   before?(): Promise<void>
   reported(at: number): Promise<void>
@@ -107,18 +110,18 @@ test('kill -9 at every step from a push to what the host is told: one deployment
   })
 })
 
-test('of many pushes to one branch that wait, the last ten are acted on; one to a branch that nobody deploys takes no job', async () => {
+test('of many waiting pushes to one branch, the last ten are acted on; one to a branch without a project takes no job', async () => {
   const { db } = scene.instance.database
   const shas = Array.from({ length: 14 }, (_, at) => (at + 1).toString(16).padStart(40, 'c'))
   for (const sha of shas) {
     await sendOf('push', push(name, sha))
-    // Two of one moment are not one after the other.
+    // Two deliveries of the same millisecond have no order.
     for (const now = Date.now(); Date.now() === now; ) await pause(1)
   }
   const waiting = () =>
     db.selectFrom('jobs').select('id').where('kind', '=', 'git-events.handle').where('status', '=', 'queued').execute()
   const before = (await waiting()).length
-  await sendOf('push', push(name, 'd'.repeat(40), 'a-branch-of-nobody'))
+  await sendOf('push', push(name, 'd'.repeat(40), 'a-branch-without-a-project'))
   expect((await waiting()).length).toBe(before)
   await takeOver()
   const rows = (await scene.deployments(project.id)) as unknown as { commitSha: string; status: string }[]
@@ -159,7 +162,7 @@ describe('a pull request', () => {
       },
       reported: () => send('closed'),
       async check(what) {
-        // A removal that nobody goes on with is taken up a minute later.
+        // An abandoned removal is resumed a minute later.
         await scene.instance.database.db
           .updateTable('jobs')
           .set({ runAt: 0 })

@@ -4,7 +4,7 @@ import { limits } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 
-/** Deliveries come from anybody, and up to 25 MB of each is kept until it can be judged. */
+/** Any client may send deliveries, and up to 25 MB of each is kept until its signature can be checked. */
 let instance: TestInstance
 let address: URL
 beforeAll(async () => {
@@ -23,7 +23,7 @@ const open = (headers: Record<string, string | number>): ClientRequest => {
   return sending
 }
 
-/** Half of it, and no more. */
+/** Sends half of the body and then waits. */
 const hold = async (headers: Record<string, string | number>) => {
   const sending = open(headers)
   await new Promise<void>((resolve) => void sending.write(Buffer.alloc(limits.bodyBytes, 32), () => resolve()))

@@ -11,7 +11,7 @@ import { makePeople, type People } from '../kit/people.ts'
 import { callsOn, makeProject } from '../kit/projects.ts'
 import { files } from './scene.ts'
 
-/** What GitLab and Gitea send, in at the same door as GitHub's. */
+/** Deliveries of GitLab and Gitea, at the same route as GitHub's. */
 describe.each(['gitlab', 'gitea'] as const)('%s', (provider) => {
   const name = provider === 'gitlab' ? 'acme/web/shop' : 'acme/shop'
   const cut = name.lastIndexOf('/')

@@ -69,7 +69,7 @@ describe('a pull request', () => {
     expect([(await slugs()).at(-1), (await known()).state]).toEqual(['pr-7', 'active'])
   })
 
-  test('that somebody has kept and sends again, well signed and under a new id, brings no earlier state back', async () => {
+  test('that is replayed, well signed and under a new id, brings no earlier state back', async () => {
     const [first, second] = [await commit('one'), await commit('two')]
     const at = (hour: number) => ({ updatedAt: `2026-11-16T${hour}:00:00Z` })
     await send('opened', first, at(10))
@@ -106,7 +106,7 @@ describe('a pull request', () => {
     expect([await slugs(), (await known(2)).state]).toEqual([['production', 'pr-2'], 'active'])
   })
 
-  test('to which nobody pushes for longer than previews are kept loses its preview, and a push brings it back', async () => {
+  test('without a push for longer than previews are kept loses its preview, and a push brings it back', async () => {
     await send('opened', await commit('one'))
     const { db } = scene.instance.database
     const old = Date.now() - 31 * 24 * 60 * 60_000
@@ -121,7 +121,7 @@ describe('a pull request', () => {
 })
 
 describe('variables of a preview', () => {
-  test('are its own and those of the environment preview; production’s only when somebody with project:admin says so', async () => {
+  test('are its own and those of the environment preview; production’s only when a user with project:admin allows it', async () => {
     await on('POST', '/environments', { name: 'Preview' })
     await on('PATCH', '/env', { environment: 'preview', upserts: [{ key: 'SHARED', value: 'of previews' }] })
     await send('opened', await commit('one'))
@@ -142,7 +142,7 @@ describe('a fork’s pull request', () => {
   const approve = (body?: object, token = scene.people.admin.token) =>
     callsOn(scene.instance, token)(project)('POST', '/pull-requests/7/approve', body)
 
-  test('is not built before somebody with project:admin approves it, commit by commit, and never gets production’s variables', async () => {
+  test('is not built before a user with project:admin approves each commit, and never gets production’s variables', async () => {
     await on('POST', '/preview-variables', { fromProduction: true })
     const first = await commit('one')
     await send('opened', first, { fork: true })
@@ -166,7 +166,7 @@ describe('a fork’s pull request', () => {
     expect(await slugs()).toEqual(['production'])
   })
 
-  test('approved in the moment in which it gets another commit, or is closed, never runs what nobody approved and leaves nothing', async () => {
+  test('approved while it gets another commit, or is closed, never runs an unapproved commit and leaves nothing', async () => {
     const first = await commit('one')
     await send('opened', first, { fork: true })
     const second = await commit('two')

@@ -19,7 +19,7 @@ const on = (project: { id: string }) => callsOn(scene.instance, scene.people.own
 const hookOf = (name: string) => scene.host.hooks.filter(({ repository }) => repository === name)
 const hookId = (url: string) => new URL(url).searchParams.get('hook')!
 
-/** As it is kept until it was acted on. */
+/** A delivery as it is stored until it was handled. */
 const deliveryOf = (name: string, commit: string) => {
   const [owner, repo] = name.split('/')
   return { id: 'x', kind: 'push', repository: { owner, repo }, branch: 'main', commit, message: '', author: null }
@@ -120,7 +120,7 @@ describe('a push', () => {
     expect([answer.status, answer.body.data.outcome]).toEqual([202, 'accepted'])
     await scene.settled()
     expect(await scene.deployments(project.id)).toMatchObject([{ status: 'live', commitSha: commit }])
-    // Without the host's word on the hook, the repository is read out of the form.
+    // Without the hook's id, the repository is read from the form.
     const { hook: _, ...unnamed } = options
     expect((await scene.deliver('push', {}, unnamed)).status).toBe(202)
     expect((await scene.deliver('push', {}, { ...options, raw: 'other=1' })).status).toBe(400)
@@ -173,7 +173,7 @@ describe('a push', () => {
     ])
   })
 
-  test('that somebody has kept and sends again, well signed and under a new id, does not bring an older commit back', async () => {
+  test('that is replayed, well signed and under a new id, does not bring an older commit back', async () => {
     const name = await scene.repository()
     const project = await scene.project(name)
     const [hook] = hookOf(name)
@@ -231,7 +231,7 @@ describe('a push', () => {
       await scene.deliver('push', body, { secret: hook!.secret, hook: hookAt, headers: { 'x-hub-signature-256': 'sha256=00' } }),
     ]
     expect(answers.map(({ status, body: { code } }) => [status, code])).toEqual(Array(6).fill([401, 'unauthorized']))
-    // Well signed by its own hook, but about a repository that the hook is not on.
+    // Correctly signed by its own hook, but about a repository that the hook is not on.
     const foreign = await scene.deliver('push', body, { secret: theirs!.secret, hook: hookId(theirs!.url) })
     expect(foreign.status).toBe(400)
     await scene.settled()
@@ -242,7 +242,7 @@ describe('a push', () => {
     ['an event that every object has', '__proto__', 'acme/shop'],
     ['a repository that no database can look for', 'push', 'ac\0me/shop'],
     ['a repository that is a path', 'push', '../../shop'],
-  ])('that nobody has signed, with %s, is 401 like any other', async (_, event, full_name) => {
+  ])('without a signature, with %s, is 401 like any other', async (_, event, full_name) => {
     const payload = { ...push(full_name, 'a'.repeat(40)), action: event }
     expect((await scene.deliver(event, payload, { secret: 'a guess' })).status).toBe(401)
   })
@@ -287,7 +287,7 @@ describe('a push', () => {
     const seen = async ({ id }: { id: string }) =>
       (await scene.deployments(id)).map(({ environment, status }) => `${environment} ${status}`).sort()
     expect(await seen(one!)).toEqual(['production live', 'staging live'])
-    // The test's git, unlike its host, tells cases apart: that it was asked for is all that can be seen.
+    // The test's git, unlike its host, is case-sensitive: only the request for a deployment can be checked.
     expect(await seen(two!)).toEqual([expect.stringContaining('production')])
     expect([await seen(off!), await seen(disabled!)]).toEqual([[], []])
   })
@@ -336,7 +336,7 @@ describe('POST /projects/:id/git/link', () => {
 })
 
 describe('POST /webhooks/git/:provider', () => {
-  test('404: a host that nobody knows', async () => {
+  test('404: an unknown host', async () => {
     expect((await scene.deliver('push', {}, { provider: 'sourcehut' })).status).toBe(404)
   })
 
@@ -378,7 +378,7 @@ describe('POST /webhooks/git/:provider', () => {
     const name = await scene.repository()
     await scene.project(name)
     const [hook] = hookOf(name)
-    // A hook on a repository does not speak for installations.
+    // A hook on a repository is not authorized for installations.
     await scene.deliver('installation', deleted, { secret: hook!.secret, hook: hookId(hook!.url) })
     await scene.settled()
     expect(await active()).toBe(true)

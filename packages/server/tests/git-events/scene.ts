@@ -8,10 +8,10 @@ import { makeProject } from '../kit/projects.ts'
 
 export const appSecret = 'the secret of the app, given by the operator'
 
-/** An instance that is running on drivers in memory, connected to a GitHub on loopback with real git behind it. */
+/** A running instance with in-memory drivers, connected to a GitHub on loopback with real git behind it. */
 export interface Scene {
   host: GitHubHost
-  /** Of the instance. */
+  /** Settings of the instance. */
   settings: Record<string, string>
   instance: TestInstance
   people: People
@@ -20,10 +20,10 @@ export interface Scene {
   /** A project of that repository; its organisation's hook is on it. */
   project(name: string, people?: People, body?: object): Promise<{ id: string; slug: string }>
   connect(people: People): Promise<void>
-  /** On pull requests, as the host keeps them; the emulator has no pull requests of our git. */
+  /** Comments on pull requests, as the host stores them; the emulator has no pull requests for the test's git repository. */
   comments: { at: string; body: string }[]
   deployments(projectId: string): Promise<Deployment[]>
-  /** Until all jobs have ended. */
+  /** Resolves when all jobs have ended. */
   settled(): Promise<void>
   deliver(event: string, payload: object, options?: DeliverOptions): Promise<Answer>
   stop(): Promise<void>
@@ -136,7 +136,7 @@ export const files = (words: string) => ({
 
 let pushes = 0
 
-/** GitHub says when it was, so that no two are alike. */
+/** GitHub includes the time, so that no two are alike. */
 export const push = (name: string, commit: string, branch = 'main') => ({
   ref: `refs/heads/${branch}`,
   after: commit,
@@ -148,7 +148,7 @@ export const push = (name: string, commit: string, branch = 'main') => ({
 export interface PullRequestFacts {
   fork?: boolean
   number?: number
-  /** When the host says that it was changed. */
+  /** Time of the change according to the host. */
   updatedAt?: string
 }
 

@@ -47,7 +47,7 @@ describe('the webhook domain of a project', () => {
     expect(origin()).toBe(own)
   })
 
-  test('follows the free host name, stays with whoever still has one, and goes with its project', async () => {
+  test('follows the free host name, stays with a project that still has one, and goes with its project', async () => {
     await set(`${project.slug}.localhost`)
     const other = await scene.project(name)
     const onOther = callsOn(scene.instance, scene.people.owner.token)(other)
@@ -91,7 +91,7 @@ describe('the webhook domain of a project', () => {
   })
 })
 
-test('what the edge hands on counts for the client that it names, and nobody else is believed', async () => {
+test('forwarded deliveries count for the client that the edge names, and no other sender may name one', async () => {
   const instance = await startInstance({}, { rateLimits: { publicWebhook: 2 } })
   const stopping = new AbortController()
   await instance.running?.start(stopping.signal)

@@ -7,12 +7,12 @@ import { makeProject } from '../kit/projects.ts'
 import { connectAccount, connectApp, type Scene, startScene } from './scene.ts'
 
 type At = Parameters<typeof call>[2]
-/** The spec's own; what clouds do for linked instances is in `tests/cloud/git-host-handoff.test.ts`. */
+/** The spec's own routes; those of clouds for linked instances are in `tests/cloud/git-host-handoff.test.ts`. */
 const rows = Object.values(contract.gitHost).filter(({ at }) => !at.includes('/handoffs'))
 const repo = '/gitprovider/repos/:owner/:repo'
 const shop = { params: { owner: 'acme', repo: 'shop' } }
 
-/** Every route of the section, as it is asked in this file. One that is missing here makes the first test fail. */
+/** Input of every route of the section. A missing route makes the first test fail. */
 const inputs: Record<string, CallInput> = {
   'GET /gitprovider/status': {},
   'GET /gitprovider/home': {},
@@ -35,7 +35,7 @@ const inputs: Record<string, CallInput> = {
   [`DELETE ${repo}/webhooks`]: { ...shop, body: { hookId: 1 } },
 }
 const inputOf = (at: string): CallInput => inputs[at]!
-/** Those that ask the host about something that may not be there. */
+/** Routes that ask the host about an object that may not exist. */
 const ofRepository = Object.keys(inputs).filter((at) => at.includes(repo))
 const ofHost = [...ofRepository, 'GET /gitprovider/repos', 'POST /gitprovider/repos', 'GET /gitprovider/orgs/:org/repos']
 const signedIn = rows.filter((row) => !('public' in row && row.public))
@@ -72,7 +72,7 @@ test('this file asks each of the 19 routes', () => {
 describe('who may', () => {
   const ats = signedIn.map(({ at }) => at)
 
-  test('401: nobody is signed in', async () => {
+  test('401: not signed in', async () => {
     expect(await answers(ats, asWith(null))).toEqual(each(ats, '401 unauthorized'))
   })
 
@@ -96,7 +96,7 @@ describe('400', () => {
     expect(await answers(ofHost, scene.ask)).toEqual(expected)
   })
 
-  test('a host that nobody knows, by the field’s name', async () => {
+  test('an unknown host, by the field’s name', async () => {
     const asked = signedIn.filter(({ query }) => query && 'provider' in query.properties).map(({ at }) => at)
     expect(asked).toHaveLength(17)
     for (const at of asked) {

@@ -15,7 +15,7 @@ describe('OAuth account', () => {
   afterAll(() => scene?.stop())
   afterEach(() => scene.ask('POST /gitprovider/disconnect'))
 
-  /** A browser of the dashboard: it signs in, and every call carries its cookie. */
+  /** A browser of the dashboard: it signs in, and every call sends its cookie. */
   async function signIn(email: string): Promise<Record<string, string>> {
     const { headers } = await call(scene.instance, null, 'POST /auth/login', {
       body: { email, password },
@@ -117,7 +117,7 @@ describe('OAuth account', () => {
     expect((await scene.goThrough(body.url, 'ann', browser)).status).toBe(303)
   })
 
-  test('a link that a token has started does not take the account of a person who is signed in as somebody else', async () => {
+  test('a link that a token has started does not take the account of a person who is signed in as another user', async () => {
     const mallory = await makePeople(scene.instance)
     const { body } = await call(scene.instance, mallory.owner.token, 'POST /gitprovider/connect')
     const victim = await signIn(scene.people.owner.email)
@@ -125,7 +125,7 @@ describe('OAuth account', () => {
     expect((await call(scene.instance, mallory.owner.token, 'GET /gitprovider/status')).body.state).toBe('disconnected')
   })
 
-  test('a browser that nobody knows is asked first, and only that browser can say yes', async () => {
+  test('a browser without a session is asked first, and only that browser can confirm', async () => {
     const { body } = await scene.ask('POST /gitprovider/connect')
     const elsewhere = { 'x-forwarded-for': '203.0.113.9', accept: 'text/html' }
     const asked = await scene.goThrough(body.url, 'ann', elsewhere)

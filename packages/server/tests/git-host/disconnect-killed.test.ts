@@ -15,7 +15,7 @@ afterAll(async () => {
   await scene?.stop()
 })
 
-/** An account with its tokens, an app, the machine's login, and a code that somebody is about to type. */
+/** An account with its tokens, an app, the machine's login, and a pending device code. */
 async function connected(): Promise<void> {
   const { db } = scene.instance.database
   await connectAccount(scene)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { callsOn, makeProject } from '../kit/projects.ts'
 import { connectAccount, type Scene, startScene } from './scene.ts'
 
-/** `memberRepositories` is also in force where a project would read the repository for somebody. */
+/** `memberRepositories` also applies where a project would read the repository on behalf of a user. */
 let scene: Scene
 beforeAll(async () => {
   scene = await startScene(['oauth'])
@@ -50,7 +50,7 @@ test('nor does he lead one there: by the link, a change, or two changes at once 
   expect(['acme/blog', 'ann/shop']).toContain(`${source.owner}/${source.repo}`)
 })
 
-test('what an admin has made of it stays, whoever changes the rest', async () => {
+test('what an admin has made of it stays when another user changes the rest', async () => {
   const project = await projectAs('owner', { ...hidden, gitBranch: 'main' })
   const call = onProject(project)
   expect((await call('PATCH', '', { name: 'Renamed', ...hidden })).status).toBe(200)

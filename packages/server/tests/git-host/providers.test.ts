@@ -116,7 +116,7 @@ describe.each(['gitlab', 'gitea'] as const)('%s through the routes', (provider) 
     expect(host().codes.size).toBe(codes)
   })
 
-  test('a login that is renewed in the moment in which somebody connects anew, or disconnects, is not kept', async () => {
+  test('a login that is renewed in the moment in which a user reconnects or disconnects, is not kept', async () => {
     await ask('POST /gitprovider/disconnect', { query })
     const urls = [await ask('POST /gitprovider/connect', { query }), await ask('POST /gitprovider/connect', { query })]
     const [ann, bob] = urls.map(({ body }) => body.url as string) as [string, string]

@@ -33,7 +33,7 @@ const webhookOf = async (project: { id: string }) => {
   moved += 60_000
   return (await calls(project)('GET', '/git')).body.data.webhook
 }
-/** At the host itself. */
+/** Changes the hook at the host itself. */
 const change = (name: string, body: object) => {
   const [{ id, url, secret }] = hooksOn(name) as [(typeof scene.host.hooks)[number]]
   return fetch(`${scene.host.url}/repos/${name}/hooks/${id}`, {

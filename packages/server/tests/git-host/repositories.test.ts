@@ -45,7 +45,7 @@ describe.each(['oauth', 'app'] as const)('through the source %s', (source) => {
       source,
     })
     expect((await scene.ask('GET /gitprovider/repos', { query: { owner: 'ACME' } })).body.data).toHaveLength(2)
-    expect((await scene.ask('GET /gitprovider/repos', { query: { owner: 'nobody' } })).body.data).toEqual([])
+    expect((await scene.ask('GET /gitprovider/repos', { query: { owner: 'unknown' } })).body.data).toEqual([])
   })
 
   test('repos of an organisation or account', async () => {

@@ -10,10 +10,10 @@ export interface Scene {
   host: GitHubHost
   instance: TestInstance
   people: People
-  /** As the owner. */
+  /** Calls a route as the owner. */
   ask(at: At, input?: CallInput): Promise<Answer>
   as(who: keyof Omit<People, 'organizationId'>): (at: At, input?: CallInput) => Promise<Answer>
-  /** The browser's way through the host and back, without a session. */
+  /** The browser's redirects to the host and back, without a session. */
   goThrough(url: string, login: keyof typeof tokens, headers?: Record<string, string>): Promise<Answer>
   stop(): Promise<void>
 }
@@ -23,7 +23,7 @@ export const on = (name: string, input: CallInput = {}): CallInput => {
   return { ...input, params: { owner, repo } }
 }
 
-/** An instance with GitHub at a host of its own; `parts` says what of GitHub is set up. */
+/** An instance with its own GitHub host; `parts` are the parts of GitHub that are set up. */
 export async function startScene(
   parts: Parameters<GitHubHost['settings']>,
   env: Record<string, string> = {},
@@ -48,19 +48,19 @@ export async function startScene(
   }
 }
 
-/** The browser comes back to the address that the host has sent it to. */
+/** The browser returns to the URL that the host redirects to. */
 export function back(instance: TestInstance, address: URL, headers: Record<string, string> = {}): Promise<Answer> {
   return call(instance, null, 'GET /gitprovider/connect/redirect', { query: Object.fromEntries(address.searchParams), headers })
 }
 
-/** Connects the organisation to an account, by the routes alone. */
+/** Connects the organisation to an account, only through the routes. */
 export async function connectAccount(scene: Scene, login: keyof typeof tokens = 'ann', ask = scene.ask): Promise<void> {
   const { body } = await ask('POST /gitprovider/connect', { body: { source: 'oauth' } })
   const { status } = await scene.goThrough(body.url, login)
   if (status !== 303) throw new Error(`the account was not connected: ${status}`)
 }
 
-/** By the link that the status shows, which also adds the app to an account that is connected. */
+/** Uses the link that the status shows, which also adds the app to a connected account. */
 export async function connectApp(scene: Scene, ask = scene.ask): Promise<void> {
   const { body } = await ask('GET /gitprovider/status')
   const state = new URL(body.installUrl).searchParams.get('state')!

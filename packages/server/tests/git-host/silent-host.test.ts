@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { callsOn, makeProject } from '../kit/projects.ts'
 import { connectApp, type Scene, startScene } from './scene.ts'
 
-/** A host that takes every question and answers none. */
+/** A host that accepts every request and answers none. */
 let scene: Scene
 let project: { id: string }
 const asked: { what: string; response: ServerResponse }[] = []
@@ -62,7 +62,7 @@ test('those that are asked what it has answer within their time limit, with what
   expect([linked.status, linked.body.code]).toEqual([502, 'remote_unreachable'])
 }, 30_000)
 
-test('whoever gives up is let go at once', async () => {
+test('a caller that gives up is released immediately', async () => {
   const at = { provider: 'github', owner: 'acme', repo: 'shop' }
   const giving = new AbortController()
   const credential = scene.instance.gitHost.credentialFor(scene.people.organizationId, at, giving.signal)

@@ -30,7 +30,7 @@ test('no usable source: 400 on every route that needs one', async () => {
   }
 })
 
-test('rate limit used up: 503 with the time of its end, and nobody waits for that', async () => {
+test('rate limit used up: 503 with the time of its end, without waiting for it', async () => {
   await connectAccount(scene)
   const reset = Math.ceil(Date.now() / 1000) + 1800
   scene.host.intercept = () => ({
@@ -186,7 +186,7 @@ test('a list is read once for all who ask at the same time, and kept for a momen
   expect(scene.host.calls.slice(before).map(({ what }) => what)).toEqual(['GET /user/repos'])
 })
 
-/** One that signs in for nobody: `tests/cloud/git-host-handoff.test.ts` has one that does. */
+/** A cloud that offers no hand-off: `tests/cloud/git-host-handoff.test.ts` has one that does. */
 const cloud = (ways: Pick<CloudLinks, 'connectUrl' | 'installUrl'>): CloudLinks => ({
   isLinked: async () => true,
   linkOf: async () => 'link',

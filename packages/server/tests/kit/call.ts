@@ -4,7 +4,7 @@ import type { TestInstance } from './instance.ts'
 export interface CallInput {
   params?: Record<string, string>
   query?: Record<string, string | number | boolean>
-  /** Sent as JSON; a string is sent as it is. */
+  /** Sent as JSON; a string is sent unchanged. */
   body?: unknown
   headers?: Record<string, string>
 }
@@ -16,7 +16,7 @@ export interface Answer {
   headers: Record<string, string | string[] | number | undefined>
 }
 
-/** Calls a route of the table, `at` as its row spells it; `token` null: nobody is signed in. */
+/** Calls a route of the table, `at` as in its row; `token` null: without signing in. */
 export async function call(
   { app }: Pick<TestInstance, 'app'>,
   token: string | null,

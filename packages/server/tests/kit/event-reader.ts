@@ -9,14 +9,14 @@ export interface SentEvent {
 
 export interface EventReader {
   status: number
-  /** What has come so far. */
+  /** The events received so far. */
   events: SentEvent[]
   /** Resolves when the server has ended the stream. */
   ended: Promise<void>
   close(): void
 }
 
-/** Reads a stream of server-sent events over real HTTP; with a body, of a row that takes one. */
+/** Reads a stream of server-sent events over real HTTP; with a body, from a row that takes one. */
 export async function readEvents(url: string, headers: Record<string, string> = {}, body?: object): Promise<EventReader> {
   const sent = body && { method: 'POST', headers: { ...headers, 'content-type': 'application/json' } }
   const response = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -4,11 +4,11 @@ import { sealedFor } from '../../src/platform/db/sealed-columns.ts'
 import type { TestInstance } from './instance.ts'
 import type { People } from './people.ts'
 
-/** What stands where a cloud should, for one test file. */
+/** Fake cloud servers for one test file. */
 export class FakeClouds {
   readonly #servers: Server[] = []
 
-  /** Answers as it likes. */
+  /** Starts a server with the given responses. */
   async answering(answer: RequestListener): Promise<string> {
     const server = createServer(answer)
     this.#servers.push(server)
@@ -21,7 +21,7 @@ export class FakeClouds {
   }
 }
 
-/** A link as it is stored, to an address that no route would have taken. */
+/** Stores a link to a URL that the route would have rejected. */
 export async function linkBy(
   { database, secretBox }: Pick<TestInstance, 'database' | 'secretBox'>,
   { organizationId, owner }: Pick<People, 'organizationId' | 'owner'>,

@@ -14,14 +14,14 @@ import { type MemoryDrivers, memoryDrivers } from './memory-runtime.ts'
 export interface TestInstance extends ReturnType<typeof assemble> {
   database: Parts['database']
   secretBox: Parts['secretBox']
-  /** What builds, runs and serves: in memory. Nothing of it is started until a test does. */
+  /** Drivers in memory for builds, runtime and edge. Nothing is started until a test does. */
   drivers: MemoryDrivers
-  /** One more control plane on the same database and drivers, as after a restart; whoever makes it stops its jobs. */
+  /** Another control plane on the same database and drivers, as after a restart; the caller must stop its jobs. */
   another(parts?: Partial<Parts>): ReturnType<typeof assemble>
   stop(): Promise<void>
 }
 
-/** A whole instance on a database of its own, in a folder of its own; nothing listens, tests go through `app.inject`. */
+/** A whole instance with its own database and folder; nothing listens, tests go through `app.inject`. */
 export async function startInstance(env: Record<string, string> = {}, parts: Partial<Parts> = {}): Promise<TestInstance> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-test-'))
   const config = readConfig({ HOME: folder, BERTH_DATA_DIR: join(folder, 'data'), ...env })

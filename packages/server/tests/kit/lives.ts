@@ -1,7 +1,7 @@
 import type { Parts } from '../../src/instance/assemble/assemble.ts'
 import type { TestInstance } from './instance.ts'
 
-/** One control plane, from its start to its end. */
+/** A control plane, from its start to its end. */
 export interface Life {
   steps: number
   at: number
@@ -12,9 +12,9 @@ export interface Life {
 }
 
 /**
- * Control planes that can be killed between any two steps that are seen from outside: a transaction, and whatever calls go through
- * `step`. Whatever a killed one waits for never comes, and nothing that it asks for later happens; its rows stay as
- * they were, leases and all.
+ * Control planes that can be killed between any two steps that are visible from outside: a transaction, and every call that goes
+ * through `step`. Promises that a killed one awaits never settle, and its later calls have no effect; its rows stay unchanged,
+ * including leases.
  */
 export class Lives {
   protected readonly instance: TestInstance
@@ -22,13 +22,16 @@ export class Lives {
   readonly #lives: Life[] = []
   readonly #partsOf: (life: Life) => Partial<Parts>
 
-  /** `partsOf`: what of a new control plane goes through its steps, besides its transactions. */
+  /** `partsOf`: parts of a new control plane whose calls are steps, besides its transactions. */
   constructor(instance: TestInstance, partsOf: (life: Life) => Partial<Parts> = () => ({})) {
     this.instance = instance
     this.#partsOf = partsOf
   }
 
-  /** A new control plane, which takes up what is there. At that step it dies, or that is done while it waits; never, where none is given. */
+  /**
+   * Starts a control plane, which resumes existing work. At step `at` it dies, or `instead` runs while it waits; by default
+   * neither.
+   */
   async start(at = Number.POSITIVE_INFINITY, instead?: () => Promise<void>): Promise<Life> {
     const life: Life = {
       steps: 0,
@@ -42,7 +45,7 @@ export class Lives {
     const transaction: Parts['database']['transaction'] = (work) => this.step(life, () => database.transaction(work))
     life.plane = this.instance.another({ database: { ...database, transaction }, ...this.#partsOf(life) })
     await this.#expireLeases()
-    // What is dead claims nothing.
+    // A dead control plane claims nothing.
     await this.end()
     this.#lives.push(life)
     this.current = life
@@ -52,7 +55,7 @@ export class Lives {
     return life
   }
 
-  /** Until it has nothing to do, or is dead. */
+  /** Resolves when it has no work left, or is dead. */
   async idle(life: Life): Promise<'idle' | 'dead'> {
     return Promise.race([life.plane.jobs.whenIdle().then(() => 'idle' as const), life.died.promise.then(() => 'dead' as const)])
   }
@@ -80,7 +83,7 @@ export class Lives {
     if (life.isDead) await new Promise(() => undefined)
   }
 
-  /** A process that is gone renews no lease. On PostgreSQL the next one waits for that. */
+  /** A dead process renews no lease. On PostgreSQL the next one waits for its expiry. */
   async #expireLeases(): Promise<void> {
     await this.instance.database.db
       .updateTable('jobs')

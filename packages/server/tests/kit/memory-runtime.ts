@@ -31,13 +31,13 @@ import { openArchives } from '../../src/instance/backup-key.ts'
 import type { Drivers } from '../../src/instance/drivers/drivers.ts'
 import { silentLog } from '../../src/platform/log.ts'
 
-/** Working drivers that keep everything in memory: nothing is started, and what is asked for is there. */
+/** Working drivers that keep everything in memory: no process is started, and requested objects exist immediately. */
 export interface MemoryDrivers extends Drivers {
   runtime: InMemoryRuntime
-  /** Other places where projects may run; a test adds them. */
+  /** Servers on which projects may run; a test adds them. */
   servers: Map<string, InMemoryRuntime>
   edge: InMemoryEdge
-  /** Around every destination that is opened; a test makes it fail. */
+  /** Wraps every destination that is opened; a test makes it fail. */
   aroundStores: { wrap(store: ArchiveStore): ArchiveStore }
 }
 
@@ -62,7 +62,7 @@ export function memoryDrivers(workFolder: string): MemoryDrivers {
   }
 }
 
-/** Asks what runs in memory. */
+/** Probes the workloads in memory. */
 export const memoryProbe =
   (runtimes: () => InMemoryRuntime[]): Probe =>
   async ({ port, path, healthyBelow = 400 }, _timeoutMs, abort) => {
@@ -98,7 +98,7 @@ interface Kept {
 export interface RemoteImage {
   digest: string
   ports: number[]
-  /** Only a login with this password may have it. */
+  /** The password that a login needs to pull it. */
   password?: string
 }
 
@@ -109,14 +109,14 @@ export class InMemoryRuntime implements Runtime {
   readonly running = new Map<string, Kept>()
   readonly artifacts = new Map<string, Artifact & { deploymentId: string; projectId: string }>()
   readonly volumes = new Map<string, Uint8Array>()
-  /** What a build does; a test makes it wait, say something or fail. */
+  /** Runs during a build; a test makes it wait, log or fail. */
   whileBuilding: (request: BuildRequest, say: (message: string) => void, abort: AbortSignal) => Promise<void> = async () => {}
   isHealthy = true
-  /** Whether what is started runs as root. */
+  /** Whether started workloads run as root. */
   runsAsRoot = false
-  /** Paths that are answered with a 500, whatever the others are. */
+  /** Paths that respond with a 500, even if the others are healthy. */
   readonly illPaths = new Set<string>()
-  /** Whether anything answers at all. */
+  /** Whether any workload responds. */
   isListening = true
   #nextPort: number
 
@@ -136,7 +136,7 @@ export class InMemoryRuntime implements Runtime {
     return artifact
   }
 
-  /** Images of registries by name; a test adds them. Absent ones are as if the runtime had them. */
+  /** Images of registries by name; a test adds them. The runtime behaves as if it already had all others. */
   readonly images = new Map<string, RemoteImage>()
   readonly fetched: ImageRequest[] = []
 
@@ -176,7 +176,7 @@ export class InMemoryRuntime implements Runtime {
     return instance
   }
 
-  /** By instance. */
+  /** Restart policies by instance. */
   readonly restartPolicies = new Map<string, RestartPolicy>()
   async setRestart(instanceId: string, policy: RestartPolicy): Promise<void> {
     this.restartPolicies.set(instanceId, policy)
@@ -190,7 +190,7 @@ export class InMemoryRuntime implements Runtime {
   glance = (instanceId: string) => this.inspect(instanceId)
   list = async () => [...this.running.values()].map(({ instance }) => instance)
 
-  /** What each has used; a test says so. */
+  /** Resources that each instance has used; set by a test. */
   readonly used = { cpuSeconds: 0, memoryBytes: 0 }
   usage = async () =>
     [...this.running.values()].map(({ instance: { instanceId, owner, startedAt } }) => ({
@@ -217,7 +217,7 @@ export class InMemoryRuntime implements Runtime {
     return () => this.#listeners.delete(listener)
   }
 
-  /** An instance ends by itself, and stays so. */
+  /** An instance exits by itself, and stays so. */
   exit(instanceId: string, exitCode: number, reason: InstanceEnd['reason'] = 'exit'): void {
     const kept = this.running.get(instanceId) as Kept
     const lastEnd = { at: new Date(this.#endTime()).toISOString(), exitCode, reason }
@@ -227,13 +227,13 @@ export class InMemoryRuntime implements Runtime {
   }
 
   #lastEnd = 0
-  /** Each end has a time of its own. */
+  /** Each exit has a distinct time. */
   #endTime(): number {
     this.#lastEnd = Math.max(Date.now(), this.#lastEnd + 1)
     return this.#lastEnd
   }
 
-  /** An instance crashes; it is nowhere until the test lets it come back elsewhere. */
+  /** An instance crashes and has no address until the test lets it come back at another one. */
   crash(instanceId: string, exitCode = 1, why: InstanceEnd['reason'] = 'exit'): { comeBack(): void } {
     const lastEnd = { at: new Date(this.#endTime()).toISOString(), exitCode, reason: why }
     const kept = this.running.get(instanceId) as Kept
@@ -252,7 +252,7 @@ export class InMemoryRuntime implements Runtime {
     if (!isUsed) this.artifacts.delete(reference)
   }
 
-  /** As an engine: a pulled image carries no label that says whose it is. */
+  /** Behaves like an engine: a pulled image has no label that names its owner. */
   listArtifacts = async () => [...this.artifacts.values()].filter(({ reference }) => !reference.includes('@sha256:'))
 
   async removeBuilds(projectId: string): Promise<void> {
@@ -291,7 +291,7 @@ export class InMemoryRuntime implements Runtime {
     this.volumes.set(id, Buffer.concat(chunks))
   }
 
-  /** What a program inside does; a test brings its own. */
+  /** Runs as the program inside an instance; set by a test. */
   whileInside: (
     command: ExecCommand,
     instanceId: string,
@@ -306,7 +306,7 @@ export class InMemoryRuntime implements Runtime {
     return this.whileInside(command, instanceId, abort)
   }
 
-  /** Somebody else's containers that were given back. */
+  /** Ids of adopted foreign containers that were restored. */
   readonly givenBack: string[] = []
   readonly foreign: NonNullable<Runtime['foreign']> = {
     look: async () => ({ isRunning: true, restart: { name: 'always', retries: 0 } }),
@@ -323,16 +323,16 @@ export class InMemoryRuntime implements Runtime {
   }
 }
 
-/** Holds the table that is in force and serves nobody. */
+/** Holds the current table and serves no requests. */
 export class InMemoryEdge implements EdgeDriver {
   table: EdgeTable = emptyTable
   readonly #wakeListeners = new Set<(projectId: string, hostname: string) => void>()
 
   start = async () => ({ http: { host: '127.0.0.1', port: 4080 }, https: null })
 
-  /** What happens to a table before it is in force; a test makes it wait or fail. */
+  /** Runs before a table takes effect; a test makes it wait or fail. */
   beforeApply: (table: EdgeTable) => Promise<void> = async () => {}
-  /** Hosts that it does not take, with why. */
+  /** Hosts that it rejects, with the reason. */
   refused: Record<string, string> = {}
 
   async apply(table: EdgeTable, abort?: AbortSignal) {
@@ -356,7 +356,7 @@ export class InMemoryEdge implements EdgeDriver {
     return () => this.#trafficListeners.delete(listener)
   }
 
-  /** Requests were counted. */
+  /** Reports counted requests. */
   tellTraffic(...minutes: TrafficMinute[]): void {
     for (const listener of this.#trafficListeners) listener(minutes)
   }
@@ -366,7 +366,7 @@ export class InMemoryEdge implements EdgeDriver {
     return () => this.#wakeListeners.delete(listener)
   }
 
-  /** A request came for a host of a sleeping project. */
+  /** Simulates a request for a host of a sleeping project. */
   wake(projectId: string, hostname: string): void {
     for (const listener of this.#wakeListeners) listener(projectId, hostname)
   }

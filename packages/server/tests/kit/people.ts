@@ -18,14 +18,14 @@ export interface People extends Record<Role, Person> {
   organizationId: string
 }
 
-/** The password of everyone made here. */
+/** The password of every user created here. */
 export const password = 'correct horse battery'
-/** One cheap hash for all: the real work of a hash would take longer than most tests. */
+/** A single cheap hash for all: a real hash would take longer than most tests. */
 const passwordHash = hashPassword(password, { cost: 64, blockSize: 8, parallelization: 1 })
 
 /**
- * An organisation with one person in each role, each with a token that has all that the role has. The first one of an
- * instance is the organisation that set-up would have made: its owner and its admin are the operators.
+ * An organisation with one user per role, each with a token that has all of the role's permissions. The first one of an instance is
+ * the organisation that set-up would have created: its owner and its admin are the operators.
  */
 export async function makePeople({ database }: Pick<TestInstance, 'database'>): Promise<People> {
   const hash = await passwordHash
@@ -52,11 +52,11 @@ export async function makePeople({ database }: Pick<TestInstance, 'database'>): 
 export interface TokenLimits {
   scopes?: readonly string[]
   projectIds?: readonly string[]
-  /** In milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   expiresAt?: number
 }
 
-/** Another token of a person, limited as said. */
+/** Another token of a user, with the given limits. */
 export const makeToken = (
   { database }: Pick<TestInstance, 'database'>,
   person: Pick<Person, 'userId' | 'organizationId'>,

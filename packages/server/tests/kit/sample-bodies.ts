@@ -1,10 +1,10 @@
-/** A body that each row with required fields takes, so that a test about all rows gets past the shape. */
+/** A body that each row with required fields accepts, so that a test about all rows gets past the validation. */
 export const sampleBodies: Record<string, object> = {
-  'POST /auth/login': { email: 'nobody@example.test', password: 'wrong password' },
-  'POST /auth/setup': { code: 'x', email: 'nobody@example.test', password: 'long enough', organization: 'Home' },
-  'POST /auth/sign-up': { email: 'nobody@example.test' },
-  'POST /auth/sign-up/complete': { code: 'x', email: 'nobody@example.test', password: 'long enough', organization: 'Home' },
-  'POST /auth/sign-up/invitations': { email: 'nobody@example.test' },
+  'POST /auth/login': { email: 'unknown@example.test', password: 'wrong password' },
+  'POST /auth/setup': { code: 'x', email: 'unknown@example.test', password: 'long enough', organization: 'Home' },
+  'POST /auth/sign-up': { email: 'unknown@example.test' },
+  'POST /auth/sign-up/complete': { code: 'x', email: 'unknown@example.test', password: 'long enough', organization: 'Home' },
+  'POST /auth/sign-up/invitations': { email: 'unknown@example.test' },
   'POST /tokens': { name: 'ci' },
   'POST /organizations': { name: 'Another' },
   'PATCH /organizations/:id': { memberRepositories: ['owner/*'] },

@@ -8,13 +8,13 @@ import type { People } from './people.ts'
 import { makeProject } from './projects.ts'
 import { sampleBodies } from './sample-bodies.ts'
 
-/** A project of an organisation with one real object of each kind that a path or a body can name, all the owner's. */
+/** A project of an organisation with one real object of each kind that a path or a body can name, all owned by the owner. */
 export interface World {
   people: People
   ids: Partial<Record<ObjectKind, string>>
-  /** What a row takes, with this world's objects in its path, or where its body names one. */
+  /** A row's input, with this world's objects in its path, or where its body names one. */
   inputFor(row: AnyRoute): CallInput
-  /** The object as it is stored; undefined when it is gone. */
+  /** The stored object; undefined if it was deleted. */
   stored(kind: ObjectKind): Promise<unknown>
 }
 
@@ -25,7 +25,7 @@ interface Scene {
   ids: Partial<Record<ObjectKind, string>>
 }
 
-/** In the order of their making. A kind that a module loads and that is not here fails `objects of others`. */
+/** Makers in the order of creation. A kind that a module loads and that is missing here fails `objects of others`. */
 const makers: Partial<Record<ObjectKind, (scene: Scene) => Promise<string>>> = {
   organization: async ({ people }) => people.organizationId,
   member: async ({ people }) => people.member.userId,
@@ -44,7 +44,7 @@ const makers: Partial<Record<ObjectKind, (scene: Scene) => Promise<string>>> = {
   channel: (scene) => made(scene, 'POST /notifications/channels'),
   subscription: (scene) => made(scene, 'PUT /notifications/subscriptions', { channelId: scene.ids.channel }),
   delivery: ({ instance, people, projectId }) => insertDelivery(instance.database.db, people, projectId),
-  // Not a local one, which only operators make.
+  // Not a local one, which only operators may create.
   backupDestination: (scene) => made(scene, 'POST /backup-destinations', { kind: 's3', config: bucket }),
   backupPolicy: (scene) =>
     made(scene, 'POST /projects/:projectId/backup-policies', { destinationId: scene.ids.backupDestination }),
@@ -78,7 +78,7 @@ const tables: Partial<Record<ObjectKind, readonly [table: string, key: string]>>
   backupRestore: ['backupRestores', 'id'],
 }
 
-/** `without`: kinds that this instance has no route for. */
+/** `without`: kinds for which this instance has no route. */
 export async function makeWorld(instance: TestInstance, people: People, without: readonly ObjectKind[] = []): Promise<World> {
   const project = await makeProject(instance, people.owner.token, { gitUrl: 'https://git.example.test/acme/shop.git' })
   const ids: World['ids'] = {}
@@ -100,11 +100,11 @@ export async function makeWorld(instance: TestInstance, people: People, without:
   }
 }
 
-/** `lastUsedAt` of the world's own token aside, nothing in it moves by itself. */
+/** The objects of the world do not change by themselves, except `lastUsedAt` of its own token. */
 function inputFor(row: AnyRoute, ids: World['ids']): CallInput {
   const id = (row.on && ids[row.on as ObjectKind]) ?? 'of_a_kind_not_built_yet'
   const names = [...row.path.matchAll(/:(\w+)/g)].map(([, name]) => name as string)
-  // Where there are two, the first is the project that the object is in.
+  // If there are two params, the first is the project of the object.
   const params = Object.fromEntries(names.map((name, at) => [name, at < names.length - 1 ? (ids.project as string) : id]))
   const sample = row.body ? (sampleBodies[row.at] ?? {}) : undefined
   const body = row.upload ? 'not gzip' : row.inBody ? { ...sample, [row.inBody]: id } : sample
@@ -152,7 +152,7 @@ async function insertDelivery(db: Db, { owner }: People, projectId: string): Pro
   return id
 }
 
-/** One that has ended: nothing of it moves by itself. */
+/** A finished run: it does not change by itself. */
 async function insertBackupRun({ instance, people, projectId, ids }: Scene): Promise<string> {
   return (await makeRun(instance, { people, projectId, policyId: ids.backupPolicy, destinationId: ids.backupDestination })).id
 }

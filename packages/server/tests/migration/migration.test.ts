@@ -10,11 +10,11 @@ import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { InMemoryRuntime } from '../kit/memory-runtime.ts'
 import { makePeople, makeToken, type People } from '../kit/people.ts'
 
-/** What the server tells; each test says it. */
+/** The server's containers and files; set by each test. */
 let containers: ReadContainer[] = []
 let files: Record<string, string> = {}
 let away: AwayReason | null = null
-/** Called when the server is being read, and waited for. */
+/** Called and awaited when the server is being read. */
 let whileReading: () => Promise<unknown> = async () => {}
 
 const reader: ServerReader = {
@@ -48,7 +48,7 @@ beforeEach(async () => {
   serverId = body.data.id
 })
 
-/** Containers of one organisation have ids of their own, whichever server they are on. */
+/** Containers of one organisation have distinct ids, whichever server they are on. */
 const anew = (container: ReadContainer): ReadContainer => ({ ...container, id: randomUUID() })
 const shopWeb = aContainer('shop-web-1', {
   labels: ofStack('shop', 'web', { 'com.docker.compose.depends_on': 'db:service_started:false' }),
@@ -146,7 +146,7 @@ describe('both routes', () => {
     expect(body.warnings).toContainEqual(expect.stringMatching(/^\/etc\/cron\.d is a part of the server's system/))
   })
 
-  test('404 on a cloud instance, whoever asks', async () => {
+  test('404 on a cloud instance, for every caller', async () => {
     const cloud = await startInstance({ BERTH_MODE: 'cloud', BERTH_PUBLIC_URL: 'https://cloud.example.test' })
     try {
       const { owner } = await makePeople(cloud)

@@ -95,7 +95,7 @@ describe('400 (Errors)', () => {
   })
   test('a PATCH is checked the same way and changes nothing', async () => {
     const { id } = await me.create(bodies.email)
-    const answer = await me.change(id, { label: 'New', config: { address: 'nobody' } })
+    const answer = await me.change(id, { label: 'New', config: { address: 'no-address' } })
     expect([answer.status, answer.body.field]).toEqual([400, 'config.address'])
     expect(await me.channel(id)).toMatchObject({ label: 'Mail', config: bodies.email.config })
   })
@@ -276,7 +276,7 @@ describe('secrets in config are stored encrypted and never returned in full', ()
   })
 })
 
-/** What the documentation tells receivers to do, word for word. */
+/** The verification code of the documentation, unchanged. */
 async function verifier(): Promise<{ isFromBerth(secret: string, header: unknown, body: string): boolean }> {
   const { readFileSync } = await import('node:fs')
   const docs = readFileSync(new URL('../../../../docs/webhooks.md', import.meta.url), 'utf8')
@@ -326,7 +326,7 @@ describe('POST /notifications/channels/:id/test', () => {
     expect((await testing).body.code).toBe('delivery_failed')
     expect(await me.channel(id)).toMatchObject({ verified: false })
   })
-  test('429 after twenty tests within a minute: nobody is flooded through it', async () => {
+  test('429 after twenty tests within a minute: a receiver cannot be flooded through it', async () => {
     const { id } = await me.create(bodies.in_app)
     for (let at = 0; at < 20; at++) expect((await me.test(id)).status).toBe(200)
     const { status, headers } = await me.test(id)

@@ -43,7 +43,7 @@ const happen = () => scene.happen(people, 'backup.succeeded', { subject: 'Backup
 const delivery = async () => (await me.deliveries({ kind: 'all' }))[0]
 const failing = () => startReceiver((response) => response.writeHead(500).end('canary-internals'))
 
-/** Everything the instance has written down. */
+/** Everything that the instance has stored. */
 const records = async () => {
   const tables = ['deliveries', 'announcements', 'jobs', 'auditLog', 'notificationChannels'] as const
   return JSON.stringify(await Promise.all(tables.map((table) => scene.database.db.selectFrom(table).selectAll().execute())))
@@ -95,7 +95,7 @@ describe('a receiver that answers 500', () => {
     })
     const pauses = [17 * seconds, 70 * seconds, 6 * minutes, 17 * minutes, 67 * minutes, 3.5 * hours, 9 * hours]
     for (const [at, pause] of pauses.entries()) {
-      // Not before its time: a tenth of the pause is not enough.
+      // Not too early: a tenth of the pause is not enough.
       await scene.pass(pause / 10)
       expect(receiver.received).toHaveLength(at + 1)
       await scene.pass(pause)
@@ -165,7 +165,7 @@ describe('a receiver that redirects to loopback', () => {
 
 describe('a receiver that changes its DNS answer', () => {
   test('to an address inside is not reached, is tried as promised, and gets its message when the answer is right again', async () => {
-    // 127.0.0.2 plays the public address, so that the proof needs no other machine.
+    // 127.0.0.2 plays the public address, so that the test needs no other machine.
     const judge = (address: string) => (address === '127.0.0.2' ? 'public' : reachOf(address))
     await using inside = await startReceiver()
     await using outside = await startReceiver(undefined, { host: '127.0.0.2', port: inside.port })
@@ -224,7 +224,7 @@ describe('never lost', () => {
     await hooked(receiver.url)
     await happen()
     const { db, signals } = scene.database
-    // The process died after its commit and before its end was written down.
+    // The process died after its commit and before its result was stored.
     await db
       .updateTable('jobs')
       .set({ status: 'queued', finishedAt: null, leaseToken: null, leaseUntil: null })
@@ -322,7 +322,7 @@ describe('never lost', () => {
     const { organizationId } = people
     await scene.database.transaction(async ({ announce, enqueue }) => {
       await announce('backup.succeeded', { organizationId, subject: 'Before it', text: '' })
-      // It has no words, which nobody who announces can do.
+      // The announcement has no text, which regular callers cannot cause.
       await enqueue(announceKind, { category: 'backup.succeeded', organizationId, at: 0 } as Announcement)
       await announce('backup.succeeded', { organizationId, subject: 'After it', text: '' })
     })

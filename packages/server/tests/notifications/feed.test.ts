@@ -21,7 +21,7 @@ beforeEach(async () => {
 afterAll(() => scene?.stop())
 
 const seen = (id: string, who = me) => who.ask('POST /notifications/deliveries/:id/seen', { params: { id } })
-/** One after another, so that their order is known. */
+/** Announces one after another, so that their order is known. */
 const happenOften = async (times: number) => {
   const categories = [
     'deploy.failed',
@@ -113,7 +113,7 @@ describe('GET /notifications/deliveries', () => {
     expect(await limited.unseen()).toBe(1)
     const [, other] = await me.deliveries()
     expect((await seen(other.id, limited)).status).toBe(404)
-    // A joined one may speak of other projects, whichever it began with.
+    // A combined delivery may contain other projects, whichever it began with.
     await scene.happen(people, 'deploy.failed', { projectId: 'prj_one' }, 20)
     await scene.pass(60_000)
     expect((await me.deliveries({ limit: 1 }))[0].subject).toMatch(/and \d+ more$/)

@@ -12,11 +12,11 @@ import { type Answer, call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, type People, type Person } from '../kit/people.ts'
 
-/** An instance whose jobs run and whose clock can be moved on; deliveries go to receivers on loopback. */
+/** An instance whose jobs run and whose clock can be moved; deliveries go to receivers on loopback. */
 export interface Scene extends TestInstance {
-  /** The clock jumps, and whatever is due then is done. */
+  /** Moves the clock, and waits until all due work is done. */
   pass(ms: number): Promise<void>
-  /** Announces, and lets everything happen that follows within two seconds. */
+  /** Announces an event, and waits for everything that follows within two seconds. */
   happen(
     people: Pick<People, 'organizationId'>,
     category: CategoryId,
@@ -39,7 +39,7 @@ export const minutes = 60 * seconds
 export const hours = 60 * minutes
 export const days = 24 * hours
 
-/** Any name leads to loopback, and a receiver that keeps silent is given up soon. */
+/** Every name resolves to loopback, and a silent receiver times out soon. */
 export const loopback: WebRequest = withLimit(
   createWebRequest({ allowPrivate: true, resolve: async () => ['127.0.0.1'], ca: testAuthority }),
 )
@@ -48,7 +48,7 @@ export function withLimit(webRequest: WebRequest, timeoutMs = 1_000): WebRequest
   return { send: (request) => webRequest.send({ ...request, timeoutMs }) }
 }
 
-/** One key for all, so that two control planes open each other's secrets. */
+/** A single key for all, so that two control planes can read each other's secrets. */
 const secretBox = createSecretBox(openKeyRing({ folder: '/nonexistent', fromSettings: new Secret('ab'.repeat(32)) }))
 
 export async function startScene({ env, webRequest = loopback, smtpPort, parts }: SceneParts = {}): Promise<Scene> {
@@ -99,7 +99,7 @@ export async function startScene({ env, webRequest = loopback, smtpPort, parts }
   }
 }
 
-/** A person's own calls. */
+/** A user's own calls. */
 export function asPerson(scene: Scene, { token }: Pick<Person, 'token'>) {
   const ask = (at: Parameters<typeof call>[2], input?: Parameters<typeof call>[3]) => call(scene, token, at, input)
   const data = async (answer: Promise<Answer>) => {

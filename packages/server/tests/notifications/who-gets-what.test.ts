@@ -33,7 +33,7 @@ const mailTo = async (address: string) => {
   await me.change(id, { verified: true })
   return id as string
 }
-/** The member joins another organisation; a token of theirs for it. */
+/** The member joins another organisation; returns a token of theirs for it. */
 const joinAs = async ({ organizationId }: Pick<People, 'organizationId'>) => {
   const { userId } = people.member
   await scene.database.db.insertInto('members').values({ organizationId, userId, role: 'member', joinedAt: 1 }).execute()
@@ -121,7 +121,7 @@ describe('who gets what', () => {
     for (const who of ['owner', 'admin', 'viewer'] as const)
       expect(kindsOf(await asPerson(scene, people[who]).deliveries())).toEqual(['in_app'])
   })
-  test('a category that is off by default reaches nobody', async () => {
+  test('a category that is off by default is delivered to no user', async () => {
     await mailTo('ada@example.test')
     await scene.happen(people, 'deploy.succeeded')
     expect(await me.deliveries({ kind: 'all' })).toEqual([])

@@ -17,14 +17,14 @@ describe.each(['self-hosted', 'cloud'])('on a %s instance', (mode) => {
   let address: string
   let token: string
   beforeAll(async () => {
-    // Nobody listens there: what would ask a git host hears so at once.
+    // Nothing listens there: a request to a git host fails immediately.
     instance = await startInstance({ BERTH_MODE: mode, BERTH_GITHUB_WEB_URL: 'http://127.0.0.1:9' })
     token = (await makePeople(instance)).owner.token
     address = await instance.app.listen({ host: '127.0.0.1', port: 0 })
   })
   afterAll(() => instance?.stop())
 
-  /** Each row gets a project, a rule and an upload of its own, so that its handler is reached. */
+  /** Each row gets its own project, rule and upload, so that its handler is reached. */
   async function paramsFor({ path }: AnyRoute): Promise<Record<string, string>> {
     if (path.includes(':sessionId')) return { sessionId: await upload() }
     const { id } = await makeProject(instance, token, { gitProvider: 'github', gitOwner: 'acme', gitRepo: 'shop' })

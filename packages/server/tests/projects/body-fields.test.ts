@@ -10,7 +10,7 @@ import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, type People } from '../kit/people.ts'
 import { callsOn, makeProject } from '../kit/projects.ts'
 
-/** Every field of the bodies below `/projects` has an effect that a read shows, or is refused. */
+/** Every field of the bodies below `/projects` has an effect that a read shows, or is rejected. */
 
 let instance: TestInstance
 let people: People
@@ -43,16 +43,16 @@ const make = (body: object = {}) => makeProject(instance, people.admin.token, { 
 const on = (project: { id: string }) => callsOn(instance, people.admin.token)(project)
 
 interface FieldCase {
-  /** Beside the field, where it needs company. */
+  /** Other fields that this field requires. */
   with?: object
-  /** A function where the value is only known once the instance is up. */
+  /** A function if the value is known only once the instance runs. */
   value: unknown | (() => unknown)
   shown: (project: Project) => unknown
-  /** Where it is not shown as it was given. */
+  /** The shown value, if it differs from the given one. */
   shows?: unknown
-  /** What null, or leaving it out, comes to. */
+  /** The value if the field is null or absent. */
   automatic: unknown
-  /** What null comes to once it had a value, where that is something else. */
+  /** The value if the field is null after it had a value, if that differs. */
   afterwards?: unknown
   refused: unknown
 }
@@ -144,7 +144,7 @@ describe('every field of the create body', () => {
     const refused = await create({ ...field.with, [name]: field.refused })
     expect([refused.status, refused.body.field?.split('.')[0]]).toEqual([400, name])
 
-    // A source that only lacks the field is named by half: null is for those that can do without it.
+    // A source that lacks only this field is incomplete: null is for fields that may be missing.
     if (['gitOwner', 'gitRepo'].includes(name)) return
     if (name !== 'slug') expect(field.shown(await make({ ...field.with, [name]: null }))).toEqual(automaticOf(name))
     await on(made)('DELETE', '')
@@ -159,7 +159,7 @@ describe('every field of the create body', () => {
     await on(later)('DELETE', '')
   })
 
-  /** The age of previews has no automatic value: null is never. */
+  /** The age of previews has no automatic value: null means never. */
   const automaticOf = (name: keyof typeof fields) => (name === 'previewsMaxAgeDays' ? null : fields[name].automatic)
 
   test('a slug of null is made from the name, on create and on update', async () => {
@@ -222,7 +222,7 @@ describe('every field of the options and of the resources', () => {
     const { sleepMode = undefined, port = undefined, ...sides } = body as { sleepMode?: string; port?: number }
     const other = await make({ ...(sleepMode ? { sleepMode } : {}), ...(port ? { port } : {}), resources: sides })
     expect((await on(other)('GET', '/resources')).body.data).toEqual(expected)
-    // Null, of an amount or of a side, is the default.
+    // Null, for an amount or for a side, is the default.
     const nulls = Object.fromEntries(
       Object.entries(body).map(([name, value]) => [
         name,

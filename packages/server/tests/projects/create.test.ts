@@ -271,7 +271,7 @@ describe('the source', () => {
     expect((await createLocal('shop')).body.field).toBe('localPath')
   })
 
-  test('the cloud service has no local folders, and its loopback is nobody’s', async () => {
+  test('the cloud service has no local folders, and its loopback is not reachable', async () => {
     const cloud = await startInstance({ BERTH_MODE: 'cloud', BERTH_PROJECT_ROOTS: join(folders, 'roots') })
     const { owner } = await makePeople(cloud)
     for (const [field, value] of [

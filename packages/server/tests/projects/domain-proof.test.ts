@@ -86,7 +86,7 @@ const publish = (...records: { name: string; value: string }[]) => {
 }
 const settled = () => scene.jobs.whenIdle()
 
-describe('a claim that nobody contests', () => {
+describe('an uncontested claim', () => {
   test('self-hosted: serves at once, without a proof', async () => {
     const { ours } = await begin()
     expect((await ours.connect()).status).toBe(201)
@@ -117,7 +117,7 @@ describe('a claim that nobody contests', () => {
 })
 
 describe('a claim of two organisations', () => {
-  test('self-hosted: is taken from both, and the first serves on: its certificate stays, and nobody is told', async () => {
+  test('self-hosted: is taken from both, and the first serves on: its certificate stays, and no notification is sent', async () => {
     const { ours, theirs } = await begin()
     const mine = await ours.connect()
     await expect.poll(async () => (await ours.route())?.tls).toBe('active')
@@ -166,11 +166,11 @@ describe('a claim of two organisations', () => {
     expect(await ours.route()).toMatchObject({ state: 'pending', tls: 'none' })
   })
 
-  test('is whoever proves it, first come or not; the checks go on by themselves', async () => {
+  test('belongs to the organisation that proves it, first or not; the checks go on by themselves', async () => {
     const { ours, theirs } = await begin()
     await ours.connect()
     const second = await theirs.connect()
-    // A look that is under way would see the old records and then the new time.
+    // A running check would see the old records and then the new time.
     await settled()
     publish(proofOf(second))
     await scene.pass(2 * minutes)
@@ -179,7 +179,7 @@ describe('a claim of two organisations', () => {
     expect(await ours.route()).toMatchObject({ state: 'pending', reason: expect.stringMatching(/has proven/) })
   })
 
-  test('stays with who has proven it while their record stands, and while nobody can say', async () => {
+  test('stays with the owner of the proof while the record exists, and while DNS is unreachable', async () => {
     const { ours, theirs } = await begin()
     const mine = await ours.connect()
     publish(proofOf(mine))
@@ -192,7 +192,7 @@ describe('a claim of two organisations', () => {
     publish(proofOf(second))
     await theirs.retry()
     expect(servedAt()).toBe(ours.project.id)
-    // The record of the one who has it may go, as long as nobody else's stands.
+    // The owner's record may disappear, as long as no other organisation's record exists.
     dns.isAway = false
     publish()
     await theirs.retry()
@@ -248,7 +248,7 @@ describe('names above and below', () => {
     expect(servedAt('login.customer.test')).toBeUndefined()
     await ours.connect('shop.customer.test')
     await expect.poll(() => servedAt('shop.customer.test')).toBe(ours.project.id)
-    // The owner of the name above needs no proof there, and does not come second to a claim that may not serve.
+    // The owner of the parent name needs no proof there, and has precedence over a claim that may not serve.
     await ours.connect('login.customer.test')
     await expect.poll(() => servedAt('login.customer.test')).toBe(ours.project.id)
     publish(proofOf(below))
@@ -256,7 +256,7 @@ describe('names above and below', () => {
     expect(servedAt('login.customer.test')).toBe(theirs.project.id)
   })
 
-  test('a claim above or beside takes nothing from anybody', async () => {
+  test('a claim above or beside takes nothing from the other organisation', async () => {
     const { ours, theirs } = await begin()
     await ours.connect('www.customer.test')
     await theirs.connect('customer.test')

@@ -6,7 +6,7 @@ import { makePeople, type People } from '../kit/people.ts'
 import { callsOn, makeProject } from '../kit/projects.ts'
 import { sampleBodies } from '../kit/sample-bodies.ts'
 
-/** What is accepted has an effect; anything else is refused by its name, or named in `warnings`. */
+/** Accepted fields have an effect; any other field is rejected by name, or named in `warnings`. */
 
 let instance: TestInstance
 let people: People

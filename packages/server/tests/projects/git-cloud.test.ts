@@ -9,7 +9,7 @@ import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, type People } from '../kit/people.ts'
 import { callsOn, makeProject } from '../kit/projects.ts'
 
-/** On the cloud service no git address, no redirect and no name that resolves inside is ever connected to. */
+/** The cloud service never connects to an internal address: not by a git URL, a redirect, or a name that resolves to one. */
 
 const names: Record<string, string[]> = {
   'inside.example': ['127.0.0.1'],
@@ -65,7 +65,7 @@ beforeEach(() => {
   connections = 0
 })
 
-/** `PORT` stands for the listeners' own. */
+/** `PORT` stands for the listeners' port. */
 const spelled = [
   'https://127.0.0.1:PORT/a/b.git',
   'https://2130706433:PORT/a/b.git',
@@ -90,9 +90,9 @@ const spelled = [
   'ssh://git@[::1]:PORT/a/b.git',
   'ssh://git@[::ffff:127.0.0.1]:PORT/a/b.git',
 ]
-/** The words tell nothing; what they mean does. */
+/** Names that look harmless and resolve to internal addresses. */
 const named = Object.keys(names).flatMap((name) => [`https://${name}:PORT/a/b.git`, `ssh://git@${name}:PORT/a/b.git`])
-/** Never a remote, in whatever mode. */
+/** Not accepted as a remote in any mode. */
 const strange = [
   'http://127.0.0.1:PORT/a/b.git',
   'git://127.0.0.1:PORT/a/b.git',
@@ -137,7 +137,7 @@ test.each([...spelled, ...named, 'http://127.0.0.1:PORT/a/b.git'])(
   },
 )
 
-test('a name that nobody knows is said to be unknown', async () => {
+test('a name that does not resolve is reported as unknown', async () => {
   const project = await makeProject(cloud, people.admin.token, { gitUrl: 'https://nowhere.example/a/b.git' })
   const answer = await callsOn(cloud, people.admin.token)(project)('GET', '/branches')
   expect(answer.body).toMatchObject({ code: 'remote_unreachable', error: expect.stringContaining('not a known name') })

@@ -193,7 +193,7 @@ describe('POST /projects/:id/git/link', () => {
   test.each([
     ['repo', { owner: 'acme', repo: 'missing' }],
     ['repo', { owner: 'acme', repo: 'missing', branch: 'main' }],
-    ['repo', { owner: 'nobody', repo: 'shop' }],
+    ['repo', { owner: 'unknown', repo: 'shop' }],
     ['branch', { owner: 'acme', repo: 'shop', branch: 'gone' }],
     ['branch', { owner: 'acme', repo: 'other', branch: 'main' }],
   ])('400 names %s where the host does not have it, and nothing changes: %j', async (field, body) => {

@@ -31,7 +31,7 @@ async function readsOf(work: () => Promise<unknown>): Promise<string[]> {
 }
 
 describe('GET /projects', () => {
-  test('the organisation’s projects, newest first, and nobody else’s', async () => {
+  test('the organisation’s projects, newest first, and no others', async () => {
     const other = await makePeople(instance)
     await makeProject(instance, other.owner.token, { name: 'Foreign' })
     const made = []

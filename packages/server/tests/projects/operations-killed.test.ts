@@ -12,8 +12,8 @@ import { current, type OperationsScene, type Subject, setOperationsScene } from 
 vi.setConfig({ testTimeout: 240_000 })
 
 /**
- * The control plane dies while the first operation is under way and the second one was requested, at another step in each cell. The next
- * one takes over: nothing is left under way, and data, routes and records agree.
+ * The control plane dies while the first operation is running and the second one was requested, at another step in each cell. The
+ * next one takes over: no operation is left running, and data, routes and records agree.
  */
 
 let moved = 0
@@ -31,7 +31,7 @@ afterAll(async () => {
   await scene?.end()
 })
 
-/** Those that a process holds by a lease die with it: `holdOperation` is all that they have in common with the table. */
+/** Operations that a process holds by a lease die with it: they only share `holdOperation` with the table. */
 const begun = operationKinds.filter((kind) => !['recover', 'wake', 'sleep', 'change'].includes(kind))
 const db = () => scene.instance.database.db
 
@@ -50,14 +50,14 @@ describe('killed while', () => {
     const answers = [firstAnswer, watching.then(() => scene.request(second, subject, door))]
     for (const answer of answers) answer.catch(() => undefined)
     await Promise.race([Promise.allSettled(answers).then(() => lives.idle(life)), life.died.promise])
-    // A deletion waits in real time for a lease that is not over.
+    // A deletion waits in real time for a lease that has not expired.
     if (first === 'delete' || second === 'delete') moved += leaseMs
     await takeOver()
     await expectAgreement(`${first}, then ${second}, killed at step ${1 + (cell % 17)}`)
   })
 })
 
-/** Resolves when the operation is under way, was answered, or its control plane is dead. */
+/** Resolves when the operation is running, was answered, or its control plane is dead. */
 async function rowAppears(kind: OperationKind, ...orElse: Promise<void>[]): Promise<void> {
   let isOver = false
   for (const one of orElse) one.then(() => (isOver = true))
@@ -65,8 +65,8 @@ async function rowAppears(kind: OperationKind, ...orElse: Promise<void>[]): Prom
 }
 
 /**
- * Another control plane takes over, and time passes; moves without a driver are called off. On PostgreSQL the jobs of the dead one
- * come back when their lease is seen to have run out, so that rounds go on until nothing is under way.
+ * Another control plane takes over, and time passes; moves without a driving client are cancelled. On PostgreSQL the jobs of the
+ * dead one come back when their lease has expired, so rounds continue until no operation is running.
  */
 async function takeOver(): Promise<void> {
   const life = await lives.start()

@@ -15,7 +15,7 @@ import {
   type UnderWay,
 } from './operations-scene.ts'
 
-// Each case has a project of its own under way; a machine that is busy with other things takes its time.
+// Each case has its own project with a running operation; this takes long on a busy machine.
 vi.setConfig({ testTimeout: 120_000 })
 
 let scene: OperationsScene
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => scene?.end())
 
-/** `change` is one transaction: no other one sees it under way. */
+/** `change` is one transaction: no other operation sees it running. */
 const underWayStates = operationKinds
   .filter((kind) => kind !== 'change')
   .flatMap((kind) => Object.keys(meetings[kind]).map((phase) => [kind, phase as OperationPhase] as const))
@@ -68,7 +68,7 @@ async function beside(kind: OperationKind, phase: OperationPhase, requested: Ope
   const underWay = await scene.begin(kind, phase, subject)
   const before = (await scene.rows(subject)).map(({ id }) => id)
   const request = scene.request(requested, subject)
-  // A start or stop of the same instance has begun, and waits in the driver, which the test holds.
+  // A start or stop of the same instance has begun, and waits in the driver, which the test blocks.
   const underWayToo = await Promise.race([request.then(() => undefined), begun(requested, before, request)])
   if (underWayToo) expect([what, underWayToo.phase]).toEqual([what, 'running'])
   if (requested === 'disable' && deploying.includes(kind)) await cancelled(underWay, what)
@@ -87,7 +87,7 @@ async function cancelled({ row: { id } }: UnderWay, what: string): Promise<void>
   await expect.poll(phase, { message: what }).not.toBe('running')
 }
 
-/** The row of an operation that was not there before; undefined when it was answered without one. */
+/** The row of a new operation; undefined if it was answered without one. */
 async function begun(
   kind: OperationKind,
   before: readonly string[],
@@ -128,7 +128,7 @@ async function waits(kind: OperationKind, phase: OperationPhase, requested: Oper
   await over(underWay, kind, what, requested)
 }
 
-/** A move packs beside the other operation, and reads the data for the last time when that one has ended. */
+/** A move packs in parallel with the other operation, and reads the data for the last time when that one has ended. */
 async function moveWaits(id: string, underWay: UnderWay, kind: OperationKind, what: string): Promise<void> {
   const state = async () => (await scene.send('GET /departures/:id', { params: { id } })).body.data.state
   await expect.poll(state, { message: what }).toBe('packed')
@@ -164,7 +164,7 @@ async function expectDone(kind: OperationKind, id: string, what: string): Promis
   else expect([what, (await scene.settled(id)).status]).toEqual([what, 'live'])
 }
 
-/** Nothing is left under way, and data, routes and records agree. */
+/** Checks that no operation is left running, and that data, routes and records agree. */
 async function over(underWay: UnderWay, kind: OperationKind, what: string, requested?: OperationKind): Promise<void> {
   await underWay.release()
   await scene.settle(subject)

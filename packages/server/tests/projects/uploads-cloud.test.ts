@@ -16,7 +16,7 @@ import { call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, type People } from '../kit/people.ts'
 
-/** On a cloud instance there is no relay: a session answers with a signed address of the service's own storage. */
+/** A cloud instance has no relay: a session returns a signed URL of the service's own storage. */
 
 const scrubber = createScrubber()
 let base: string
@@ -64,7 +64,7 @@ const pathOf = (url: string | URL) => {
   const { pathname, search } = new URL(url)
   return pathname + search
 }
-/** As the reply says, and with nothing but what it says. */
+/** Sends the upload exactly as the reply describes it. */
 async function put(url: string | URL, payload: Buffer, headers: Record<string, string> = { 'content-type': 'application/gzip' }) {
   const response = await cloud.app.inject({ method: 'PUT', url: pathOf(url), headers, payload })
   return { status: response.statusCode, body: response.json() }
@@ -165,7 +165,7 @@ describe('PUT /uploads/:sessionId', () => {
     await nothingCame(sessionId)
   })
 
-  test('404 once whoever opened the session may not write any more, or has left', async () => {
+  test('404 once the user who opened the session may not write any more, or has left', async () => {
     const { organizationId, member, owner } = await makePeople(cloud)
     const { sessionId, upload } = await open(member.token)
     const params = { userId: member.userId }
@@ -276,7 +276,7 @@ describe('over a real connection', () => {
 })
 
 describe('what is written down of it', () => {
-  test('the audit log names the session and whoever opened it', async () => {
+  test('the audit log names the session and the user who opened it', async () => {
     const { sessionId, upload } = await open(people.admin.token)
     await put(upload.url, tarball({ name: '../escape', content: '' }))
     await put(upload.url, good)
@@ -301,7 +301,7 @@ describe('what is written down of it', () => {
       (await put(upload.url.replace('maxBytes=3', 'maxBytes=4'), good)).status,
       (await cloud.app.inject({ method: 'POST', url: pathOf(upload.url) })).statusCode,
     ]
-    // A folder where the file is to be: an internal failure, with its cause in the log.
+    // A folder in place of the file: an internal error, with its cause in the log.
     mkdirSync(cloud.projects.uploadFile(sessionId))
     statuses.push((await put(upload.url, good)).status)
     rmdirSync(cloud.projects.uploadFile(sessionId))

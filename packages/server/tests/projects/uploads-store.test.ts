@@ -67,7 +67,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
     expect(opened.status).toBe(201)
     return opened.body.data
   }
-  /** As the session says, and with nothing but what it says. */
+  /** Sends the upload exactly as the session describes it. */
   const put = async ({ upload: { url, method, headers } }: Session, bytes: Buffer, other: Record<string, string> = {}) => {
     const { 'content-length': _, ...rest } = headers
     return (await fetch(url, { method, headers: { ...rest, ...other }, body: new Uint8Array(bytes) })).status
@@ -101,7 +101,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
     expect((await call(cloud, people.member.token, 'POST /projects/ensure', { body })).status).toBe(201)
   })
 
-  test('whoever names it without a scan has it fetched: creating, changing and deploying a project', async () => {
+  test('it is fetched without a scan, too, when a project is created, changed or deployed with it', async () => {
     const [first, second, third] = [await open(), await open(), await open()]
     for (const session of [first, second, third]) expect(await put(session, good)).toBe(200)
     const { token } = people.member
@@ -209,7 +209,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
     expect((await scan(session)).status).toBe(200)
   })
 
-  test('the hourly sweep removes what no session waits for: run out, fetched, or nobody’s; what is awaited stays', async () => {
+  test('the hourly sweep removes what no session waits for: expired, fetched or without a session; what is awaited stays', async () => {
     const [old, fetched] = [await open(), await open()]
     for (const session of [old, fetched]) expect(await put(session, good)).toBe(200)
     expect((await scan(fetched)).status).toBe(200)

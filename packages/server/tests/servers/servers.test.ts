@@ -141,7 +141,7 @@ describe('two changes of a server at once', () => {
     const { id } = await make({ privateKey })
     const { database } = instance
     const moved = database.db.updateTable('servers').set({ host: '203.0.113.66' }).where('id', '=', id)
-    // The other one's change lands between the look at the server and the write.
+    // The other user's change happens between the read of the server and the write.
     const { privateKey: secret } = makeKeyPair()
     const slow = vi.spyOn(database, 'transaction').mockImplementationOnce(async (...given) => {
       await moved.execute()
@@ -165,7 +165,7 @@ describe('a project on a server', () => {
     const limited = await makeToken(instance, people.admin, { scopes: ['project:write', 'project:read'] })
     expect((await call(instance, limited, 'POST /projects', { body })).status).toBe(403)
     const project = await makeProject(instance, people.admin.token, body)
-    // What an admin has placed there stays changeable in every other way.
+    // A project that an admin has placed there can still be changed in every other way.
     const params = { id: project.id }
     const kept = await call(instance, people.member.token, 'PATCH /projects/:id', { params, body })
     expect([kept.status, kept.body.data?.config.serverId]).toEqual([200, server.id])
@@ -251,7 +251,7 @@ describeNeeding(['sshd', 'docker'], 'POST /servers/:id/check', () => {
     ['no credential', 'No key and no password', { privateKey: undefined }],
     ['a wrong key', 'refused the login', { privateKey: makeKeyPair().privateKey }],
     ['no Docker', 'Docker does not run', { dockerSocket: '/nowhere/docker.sock' }],
-    ['nobody there', 'nothing listens there', { port: 1 }],
+    ['no listener', 'nothing listens there', { port: 1 }],
   ])('502: %s, told apart', async (_, words, changes) => {
     const { id } = await real(changes)
     const answer = await check(id)

@@ -10,7 +10,7 @@ interface Props {
 }
 
 /**
- * What a backup includes, and the commands before and after it; collapsed, since the defaults (everything, no commands) usually
+ * The content of a backup, and the commands before and after it; collapsed, since the defaults (everything, no commands) usually
  * fit.
  */
 export function PayloadFields({ form, set, volumes }: Props) {
