@@ -5,14 +5,14 @@ import { randomBytes } from 'node:crypto'
 import { openEngine } from '../packages/server/src/drivers/runtime/docker/engine.ts'
 import { Labels } from '../packages/server/src/drivers/runtime/docker/labels.ts'
 import { removeEverythingOf } from '../packages/server/src/drivers/runtime/docker/remove-everything.ts'
-import { AddressRoom } from '../packages/server/src/drivers/runtime/docker/run/address-room.ts'
 import { Networks } from '../packages/server/src/drivers/runtime/docker/run/networks.ts'
+import { SubnetAllocator } from '../packages/server/src/drivers/runtime/docker/run/subnet-allocator.ts'
 
 const socketPath = process.env.BERTH_TEST_DOCKER_SOCKET ?? '/var/run/docker.sock'
 const [count = '300', range] = process.argv.slice(2)
 const engine = openEngine(socketPath)
 const labels = new Labels(randomBytes(8).toString('hex'))
-const networks = new Networks(engine, labels, null, new AddressRoom(engine, { ranges: range ? [range] : null }))
+const networks = new Networks(engine, labels, null, new SubnetAllocator(engine, { ranges: range ? [range] : null }))
 let isStopped = false
 process.once('SIGINT', () => {
   isStopped = true

@@ -1,5 +1,5 @@
 import type { ContainerInspectInfo, ImageInspectInfo } from 'dockerode'
-import { bytesOf, durationOf, pairsOf, type Written, type WrittenFile, wordsOf } from './compose-expected.ts'
+import { bytesOf, durationOf, messageOf, pairsOf, type Written, type WrittenFile } from './compose-expected.ts'
 
 export interface Difference {
   service: string
@@ -61,8 +61,8 @@ async function compareOne(name: string, written: Written, container: ContainerIn
   const below = layers(found.named)
   same(name, 'image', below, layers(found.image).slice(0, below.length))
   const isOwn = written.entrypoint !== undefined && written.entrypoint !== null
-  same(name, 'entrypoint', (await wordsOf(written.entrypoint)) ?? found.named.Config.Entrypoint, Config.Entrypoint)
-  const command = (await wordsOf(written.command)) ?? (isOwn ? null : found.named.Config.Cmd)
+  same(name, 'entrypoint', (await messageOf(written.entrypoint)) ?? found.named.Config.Entrypoint, Config.Entrypoint)
+  const command = (await messageOf(written.command)) ?? (isOwn ? null : found.named.Config.Cmd)
   same(name, 'command', command?.length ? command : null, Config.Cmd?.length ? Config.Cmd : null)
   const own = pairsOf(Config.Env)
   const all = { ...pairsOf(found.named.Config.Env), ...pairsOf(written.environment) }

@@ -50,7 +50,7 @@ async function withoutName<T>(folder: string, file: string, use: (file: string) 
 }
 
 /** Splits a command line by shell quoting into the arguments of a program. */
-export async function wordsOf(command: string | string[] | null | undefined): Promise<string[] | null> {
+export async function messageOf(command: string | string[] | null | undefined): Promise<string[] | null> {
   if (command === null || command === undefined) return null
   if (Array.isArray(command)) return command.map(String)
   // The same splitter that docker-compose, a Python program, uses.

@@ -51,7 +51,7 @@ export const errors = {
 export type ErrorCode = keyof typeof errors
 
 export const statusOf = (code: ErrorCode): number => errors[code][0]
-export const wordsOf = (code: ErrorCode): string => errors[code][1]
+export const messageOf = (code: ErrorCode): string => errors[code][1]
 
 export interface FieldProblem {
   field: string

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => instance.stop())
 
 type At = `${Method} /${string}`
-interface Bound {
+interface TransactionContext {
   most: number
   /** The call that adds to the collection. */
   at: At
@@ -55,7 +55,7 @@ const variables = (step: number, count: number, bytes: number) => ({
   upserts: Array.from({ length: count }, (_, at) => ({ key: `V${step}_${at}`, value: text(bytes) })),
 })
 
-const bounds: Record<string, Bound> = {
+const bounds: Record<string, TransactionContext> = {
   'variables of an environment': {
     most: limits.envVariables,
     at: 'PATCH /projects/:id/env',

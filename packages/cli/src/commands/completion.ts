@@ -6,7 +6,7 @@ export function addCompletion(program: Command): void {
     .command('completion')
     .description('print shell completion, for example: berth completion bash > /etc/bash_completion.d/berth')
     .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
-    .action((shell: keyof typeof scripts) => void process.stdout.write(scripts[shell](wordsOf(program))))
+    .action((shell: keyof typeof scripts) => void process.stdout.write(scripts[shell](messageOf(program))))
 }
 
 interface Words {
@@ -16,13 +16,13 @@ interface Words {
   options: string[]
 }
 
-function wordsOf(command: Command, after = ''): Words[] {
+function messageOf(command: Command, after = ''): Words[] {
   const own = {
     after,
     commands: command.commands.map((one) => ({ name: one.name(), description: one.description() })),
     options: [...command.options.map(({ long }) => long).filter((long) => long != null), '--help'],
   }
-  return [own, ...command.commands.flatMap((one) => wordsOf(one, [after, one.name()].filter(Boolean).join(' ')))]
+  return [own, ...command.commands.flatMap((one) => messageOf(one, [after, one.name()].filter(Boolean).join(' ')))]
 }
 
 const candidates = ({ commands, options }: Words) => [...commands.map(({ name }) => name), ...options].join(' ')

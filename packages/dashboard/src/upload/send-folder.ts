@@ -62,12 +62,12 @@ function put({ url, method, headers }: Target, body: Blob, onSent: (bytes: numbe
     if (isHere && organization) request.setRequestHeader('x-organization-id', organization)
     request.upload.onprogress = ({ loaded }) => onSent(loaded)
     request.onerror = () => reject(new TypeError('The upload broke off'))
-    request.onload = () => (request.status < 300 ? resolve() : reject(new Error(wordsOf(request))))
+    request.onload = () => (request.status < 300 ? resolve() : reject(new Error(messageOf(request))))
     request.send(body)
   })
 }
 
-function wordsOf({ responseText, status }: XMLHttpRequest): string {
+function messageOf({ responseText, status }: XMLHttpRequest): string {
   try {
     return (JSON.parse(responseText) as { error: string }).error
   } catch {

@@ -16,7 +16,7 @@ export function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): 
   if (row.public) {
     deps.limiter.take(row.rateLimit ?? 'public', clientOf(addressOf(request)))
     if (!row.knowsCaller) return checkHead(row, request)
-    return after(deps.gatekeeper.authenticate(request), (caller) => {
+    return after(deps.authenticator.authenticate(request), (caller) => {
       state.caller = caller
       return checkHead(row, request)
     })
@@ -26,7 +26,7 @@ export function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): 
     if (caller) deps.limiter.take('signedIn', caller.userId)
     else deps.limiter.take('public', clientOf(addressOf(request)))
     state.caller = caller ?? fail('unauthorized')
-    return after(checkTag(row, state.caller, deps.gatekeeper, request.params), () => checkHead(row, request))
+    return after(checkTag(row, state.caller, deps.authenticator, request.params), () => checkHead(row, request))
   })
 }
 
@@ -34,10 +34,10 @@ function callerOf(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Awai
   const token = row.streamToken ? (request.query as { token?: unknown }).token : undefined
   if (typeof token === 'string') return deps.spendStreamToken(token, request.url.split('?')[0] as string)
   const uploadToken = row.upload ? request.headers[uploadTokenHeader] : undefined
-  if (typeof uploadToken !== 'string') return deps.gatekeeper.authenticate(request)
+  if (typeof uploadToken !== 'string') return deps.authenticator.authenticate(request)
   return deps
     .useUploadToken(uploadToken, request.url.split('?')[0] as string)
-    .then((caller) => caller ?? deps.gatekeeper.authenticate(request))
+    .then((caller) => caller ?? deps.authenticator.authenticate(request))
 }
 
 function checkHead(row: AnyRoute, request: FastifyRequest): void {

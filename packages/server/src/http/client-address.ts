@@ -15,7 +15,7 @@ const unknownAddress = 'unknown'
  * Trusts the client address that the edge sends with git host deliveries. Projects run on the same machine as the edge, so the
  * edge must prove itself with the key it received with its table.
  */
-export function believeTheEdge(app: FastifyInstance, key: string): void {
+export function trustEdgeHeader(app: FastifyInstance, key: string): void {
   const known = Buffer.from(key)
   app.decorateRequest('clientAddress', unknownAddress)
   app.addHook('onRequest', (request, _reply, done) => {

@@ -17,7 +17,7 @@ import { fail } from '../platform/failure.ts'
 import type { Caller, Loaders } from './handler.ts'
 
 /** Authentication and authorization queries, implemented by the access module. */
-export interface Gatekeeper {
+export interface Authenticator {
   /** The caller of a request's credential; null without a valid one. */
   authenticate(request: FastifyRequest): Awaitable<Caller | null>
   /** The caller as they are now; null when their token, session or membership has ended. */
@@ -32,7 +32,7 @@ export interface Gatekeeper {
 
 interface GuardDeps {
   loaders: Loaders
-  gatekeeper: Gatekeeper
+  authenticator: Authenticator
 }
 
 /** Validated parameters and body of a call. */
@@ -42,13 +42,13 @@ export interface Named {
 }
 
 /** Checks the route's permission and the kind of credential, before the body is read. */
-export function checkTag(row: AnyRoute, caller: Caller, gatekeeper: Gatekeeper, params?: unknown): Awaitable<void> {
+export function checkTag(row: AnyRoute, caller: Caller, authenticator: Authenticator, params?: unknown): Awaitable<void> {
   const tag = row.permission as Permission
   if (caller.scopes && !caller.scopes.has(tag) && !isAboutToken(row, params, caller)) refuseTag(tag)
-  const held = tagsOf(caller.role).has(tag) ? undefined : checkGrants(row, tag, caller, gatekeeper)
+  const held = tagsOf(caller.role).has(tag) ? undefined : checkGrants(row, tag, caller, authenticator)
   return after(held, () => {
     if (caller.projectIds && !takesProjectTokens(row)) refuseLimited()
-    if (row.operator === true) return checkOperator(caller, gatekeeper)
+    if (row.operator === true) return checkOperator(caller, authenticator)
   })
 }
 
@@ -57,9 +57,9 @@ const isAboutToken = ({ projectTokens, on }: AnyRoute, params: unknown, { tokenI
   projectTokens === 'own' && (on === undefined || (params as { id?: string } | undefined)?.id === tokenId)
 
 /** A grant on a project can replace the role's permission; the project itself is checked once it is loaded. */
-async function checkGrants(row: AnyRoute, tag: Permission, caller: Caller, gatekeeper: Gatekeeper): Promise<void> {
+async function checkGrants(row: AnyRoute, tag: Permission, caller: Caller, authenticator: Authenticator): Promise<void> {
   if (!row.on || !projectScoped.has(row.on)) refuseTag(tag)
-  const highest = await gatekeeper.highestGrant(caller)
+  const highest = await authenticator.highestGrant(caller)
   if (!highest || !reaches(highest, levelOfTag(tag))) refuseTag(tag)
 }
 
@@ -73,8 +73,8 @@ const takesProjectTokens = (row: AnyRoute): boolean =>
 const refuseLimited = (): never =>
   fail('forbidden', { words: 'This token is limited to specific projects and cannot be used for this' })
 
-function checkOperator(caller: Caller, gatekeeper: Gatekeeper, field?: string): Awaitable<void> {
-  return after(gatekeeper.isOperator(caller), (isOperator) => {
+function checkOperator(caller: Caller, authenticator: Authenticator, field?: string): Awaitable<void> {
+  return after(authenticator.isOperator(caller), (isOperator) => {
     if (!isOperator)
       fail('forbidden', {
         words: 'Only an operator of the instance can do this: an owner or admin of the organisation created at set-up',
@@ -104,10 +104,10 @@ async function checkBodyNames(
 ): Promise<void> {
   if (caller.projectIds) await checkOthers(row, body, object, caller, deps)
   const field = operatorField(row, body)
-  if (field) await checkOperator(caller, deps.gatekeeper, field)
+  if (field) await checkOperator(caller, deps.authenticator, field)
 }
 
-function loadNamed(row: AnyRoute, named: Named, caller: Caller, { loaders, gatekeeper }: GuardDeps): Awaitable<Loaded> {
+function loadNamed(row: AnyRoute, named: Named, caller: Caller, { loaders, authenticator }: GuardDeps): Awaitable<Loaded> {
   if (!row.on) return { level: levelOfRole[caller.role] }
   const kind = row.on as ObjectKind
   const names = namesOf(row, named)
@@ -121,7 +121,7 @@ function loadNamed(row: AnyRoute, named: Named, caller: Caller, { loaders, gatek
     const projectId = object && projectOf(object, kind)
     if (!object || !isInReach(row, object, projectId, caller)) return refuseUnknown(row)
     if (!projectScoped.has(kind)) return { object, level: levelOfRole[caller.role] }
-    const granted = projectId ? gatekeeper.grantedLevel(caller, projectId) : undefined
+    const granted = projectId ? authenticator.grantedLevel(caller, projectId) : undefined
     return after(granted, (level = levelOfRole[caller.role]) => {
       checkLevel(row, level, caller)
       return { object, level }

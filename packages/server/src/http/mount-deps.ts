@@ -3,7 +3,7 @@ import type { RecordingTransaction, WriteRecord } from '../platform/write-record
 import type { AuditEvent } from './audit-event.ts'
 import type { CloudProxy } from './cloud-proxy.ts'
 import type { ForwardDeps } from './forward.ts'
-import type { Gatekeeper } from './guard.ts'
+import type { Authenticator } from './guard.ts'
 import type { Caller, Loaders, RequestContext } from './handler.ts'
 import type { OpenStreams } from './open-streams.ts'
 import type { RateLimiter } from './rate-limit.ts'
@@ -11,7 +11,7 @@ import type { ReadSlots } from './read-slots.ts'
 
 export interface MountDeps {
   mode: 'self-hosted' | 'cloud'
-  gatekeeper: Gatekeeper
+  authenticator: Authenticator
   loaders: Loaders
   limiter: RateLimiter
   auditLog: {

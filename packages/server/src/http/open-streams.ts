@@ -3,7 +3,7 @@ import { Failure, fail } from '../platform/failure.ts'
 import type { Log } from '../platform/log.ts'
 import { isReread, type Signals } from '../platform/signals/signals.ts'
 import { checkRole } from './cloud-proxy.ts'
-import { checkTag, type Gatekeeper, loadObject } from './guard.ts'
+import { type Authenticator, checkTag, loadObject } from './guard.ts'
 import type { Caller, Loaders } from './handler.ts'
 
 /** Signal topic: the access of a caller may have changed. */
@@ -30,7 +30,7 @@ interface OpenStream {
 }
 
 export interface OpenStreamsDeps {
-  gatekeeper: Gatekeeper
+  authenticator: Authenticator
   loaders: Loaders
   signals: Signals
   log: Log
@@ -111,10 +111,10 @@ export class OpenStreams {
     const [{ row, params, caller, elsewhere }] = group as [OpenStream]
     try {
       const who = credentialOf(caller)
-      const asked = callers.get(who) ?? Promise.resolve(this.#deps.gatekeeper.renew(caller))
+      const asked = callers.get(who) ?? Promise.resolve(this.#deps.authenticator.renew(caller))
       callers.set(who, asked)
       const now = (await asked) ?? fail('unauthorized', { words: 'Session expired. Sign in again.' })
-      await checkTag(row, now, this.#deps.gatekeeper)
+      await checkTag(row, now, this.#deps.authenticator)
       if (elsewhere) await this.#judgeElsewhere(group, now)
       else if (row.on) await loadObject(row, { params }, now, this.#deps)
     } catch (error) {

@@ -1,4 +1,4 @@
-import { type AnyRoute, type ErrorCode, projectScoped, statusOf, wordsOf } from '@berth/contract'
+import { type AnyRoute, type ErrorCode, messageOf, projectScoped, statusOf } from '@berth/contract'
 import { mayBeElsewhere } from './cloud-proxy.ts'
 
 /** Every failure that a row can answer with, by status: those of all rows, those that its parts bring, and its own. */
@@ -33,6 +33,6 @@ const codesOf = (row: AnyRoute, mode: string): ErrorCode[] => [
 ]
 
 const failure = (codes: ErrorCode[]) => ({
-  description: codes.map((code) => `\`${code}\`: ${wordsOf(code)}`).join('; '),
+  description: codes.map((code) => `\`${code}\`: ${messageOf(code)}`).join('; '),
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
 })

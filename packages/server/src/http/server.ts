@@ -2,7 +2,7 @@ import { type AnyRoute, contract, type ModuleName, ProjectFile, type Rows } from
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { Failure, fail, refuse } from '../platform/failure.ts'
 import { mayBeUnclean } from './clean-text.ts'
-import { believeTheEdge } from './client-address.ts'
+import { trustEdgeHeader } from './client-address.ts'
 import { answerErrors, answerMalformed, answerUnrouted, refuseExpectations } from './errors.ts'
 import { holdContinue } from './expect-continue.ts'
 import { deepestJson, isTooDeep } from './json-depth.ts'
@@ -54,7 +54,7 @@ export function createHttpServer(settings: HttpSettings, handlers: ModuleHandler
     if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') refuse('host', 'the header is missing')
     done()
   })
-  believeTheEdge(app, settings.edgeKey)
+  trustEdgeHeader(app, settings.edgeKey)
   parseBodies(app)
   validateLazily(app)
   serializeLazily(app)

@@ -1,4 +1,4 @@
-import { type ErrorBody, type ErrorCode, type FieldProblem, statusOf, wordsOf } from '@berth/contract'
+import { type ErrorBody, type ErrorCode, type FieldProblem, messageOf, statusOf } from '@berth/contract'
 
 interface Particulars {
   /** Message for the user; default: the message of the error code. */
@@ -17,7 +17,7 @@ export class Failure extends Error {
   readonly particulars: Particulars
 
   constructor(code: ErrorCode, particulars: Particulars = {}) {
-    super(particulars.words ?? wordsOf(code), { cause: particulars.cause })
+    super(particulars.words ?? messageOf(code), { cause: particulars.cause })
     this.name = 'Failure'
     this.code = code
     this.particulars = particulars

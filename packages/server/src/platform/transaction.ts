@@ -14,7 +14,7 @@ import type { Signals } from './signals/signals.ts'
 import { pendingRecord, type WriteRecord } from './write-record.ts'
 
 /** Everything that a transaction may do: it commits as a whole or not at all, and its effects are visible only after the commit. */
-export interface Bound {
+export interface TransactionContext {
   db: Db
   enqueue<Payload>(job: JobKind<Payload>, payload: NoInfer<Payload>, options?: EnqueueOptions): Promise<Enqueued>
   /** A queued job is cancelled with the commit; a running one gets its abort signal after it. */
@@ -33,7 +33,10 @@ export interface TransactionOptions {
 }
 
 /** `work` is retried when PostgreSQL reports a deadlock or a serialization failure, so it must use only `bound`. */
-export type Transaction = <Result>(work: (bound: Bound) => Promise<Result>, options?: TransactionOptions) => Promise<Result>
+export type Transaction = <Result>(
+  work: (bound: TransactionContext) => Promise<Result>,
+  options?: TransactionOptions,
+) => Promise<Result>
 
 const attempts = 5
 
@@ -88,7 +91,7 @@ class RecordedTransaction {
     })
   }
 
-  async beforeCommit(bound: Bound): Promise<void> {
+  async beforeCommit(bound: TransactionContext): Promise<void> {
     if (this.#hasWritten) this.#hasRecord = await this.#record.appendWithin(bound)
   }
 
@@ -97,7 +100,7 @@ class RecordedTransaction {
   }
 }
 
-function bind(tx: Tx, kind: 'sqlite' | 'postgres', clock: Clock, outbox: [string, object][]): Bound {
+function bind(tx: Tx, kind: 'sqlite' | 'postgres', clock: Clock, outbox: [string, object][]): TransactionContext {
   const wake = (signal: JobsSignal = { due: true }) => outbox.push([jobsTopic, signal])
   return {
     db: tx,

@@ -167,7 +167,7 @@ describe.each(rows)('$at ends at once', ({ row }) => {
 })
 
 const callerOf = async (token: string) => {
-  const caller = await instance.access.gatekeeper.authenticate({ headers: bearer(token) } as never)
+  const caller = await instance.access.authenticator.authenticate({ headers: bearer(token) } as never)
   if (!caller) throw new Error('the token is not good')
   return caller
 }

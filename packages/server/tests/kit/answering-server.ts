@@ -54,7 +54,7 @@ function deps(): MountDeps {
   const any = () => ({ id: 'x', projectId: 'prj_x', organizationId: 'org_x' })
   return {
     mode: 'self-hosted',
-    gatekeeper: {
+    authenticator: {
       authenticate: () => caller,
       renew: () => caller,
       grantedLevel: () => undefined,

@@ -51,7 +51,7 @@ async function place(
   } catch (error) {
     // The library throws a TypeError when a response is missing; every other message is the authority's own.
     if (error instanceof TypeError) throw new Error('the certificate authority stopped answering', { cause: error })
-    throw new OrderRefused(wordsOf(error), { cause: error })
+    throw new OrderRefused(messageOf(error), { cause: error })
   }
 }
 
@@ -85,4 +85,4 @@ const aborted = (abort: AbortSignal): Promise<never> =>
     abort.addEventListener('abort', () => reject(abort.reason), { once: true })
   })
 
-const wordsOf = (error: unknown) => errorMessage(error).slice(0, 500)
+const messageOf = (error: unknown) => errorMessage(error).slice(0, 500)

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { mkdir, open, rmdir } from 'node:fs/promises'
 import { isAbsolute, relative, resolve, sep } from 'node:path'
-import { HeldFolder } from '../folder/held-folder.ts'
+import { DirectoryHandle } from '../folder/directory-handle.ts'
 import { StoreFailure } from './store-failure.ts'
 
 /** The first root that contains the path, by its text alone: symlinks are checked when it is opened. */
@@ -17,22 +17,22 @@ function waysBelow(path: string, root: string): string[] | undefined {
 }
 
 /** Opens the folder of a destination part by part from the root: no symlink on the way is followed. */
-export async function enterDestination({ path, root }: { path: string; root: string }): Promise<HeldFolder> {
+export async function enterDestination({ path, root }: { path: string; root: string }): Promise<DirectoryHandle> {
   const parts = isAbsolute(path) ? waysBelow(path, root) : undefined
   if (!parts) throw new StoreFailure('denied', `${path} is not below ${root}, where backups may be kept`)
   // Symlinks of the root itself are the operator's own.
-  const top = (await HeldFolder.open(`${root}/.`)) ?? (await made(root))
+  const top = (await DirectoryHandle.open(`${root}/.`)) ?? (await made(root))
   if (!top) throw new StoreFailure('denied', `${root} is not a folder`)
   return enterParts(top, parts)
 }
 
-async function made(root: string): Promise<HeldFolder | null> {
+async function made(root: string): Promise<DirectoryHandle | null> {
   await mkdir(root, { recursive: true, mode: 0o700 })
-  return HeldFolder.open(`${root}/.`)
+  return DirectoryHandle.open(`${root}/.`)
 }
 
 /** Creates missing folders. Closes the given folder; the caller must close the returned one. */
-export async function enterParts(top: HeldFolder, parts: readonly string[]): Promise<HeldFolder> {
+export async function enterParts(top: DirectoryHandle, parts: readonly string[]): Promise<DirectoryHandle> {
   let folder = top
   for (const part of parts) {
     const outer = folder
@@ -45,7 +45,7 @@ export async function enterParts(top: HeldFolder, parts: readonly string[]): Pro
   return folder
 }
 
-async function makeLasting(outer: HeldFolder, part: string): Promise<HeldFolder> {
+async function makeLasting(outer: DirectoryHandle, part: string): Promise<DirectoryHandle> {
   try {
     const inner = await outer.make(part)
     await syncFolder(outer)
@@ -58,7 +58,7 @@ async function makeLasting(outer: HeldFolder, part: string): Promise<HeldFolder>
 }
 
 /** A new name is durable only after its folder was synced, too. */
-export async function syncFolder(folder: HeldFolder): Promise<void> {
+export async function syncFolder(folder: DirectoryHandle): Promise<void> {
   const handle = await open(folder.at('.'), constants.O_RDONLY | constants.O_DIRECTORY)
   try {
     await handle.sync()
@@ -68,10 +68,10 @@ export async function syncFolder(folder: HeldFolder): Promise<void> {
 }
 
 /** Null when a part of the path does not exist or is not a folder. */
-export async function findParts(top: HeldFolder, parts: readonly string[]): Promise<HeldFolder | null> {
-  let folder: HeldFolder | null = top
+export async function findParts(top: DirectoryHandle, parts: readonly string[]): Promise<DirectoryHandle | null> {
+  let folder: DirectoryHandle | null = top
   for (const part of parts) {
-    const outer: HeldFolder = folder
+    const outer: DirectoryHandle = folder
     try {
       folder = await outer.enter(part)
     } finally {
@@ -83,7 +83,7 @@ export async function findParts(top: HeldFolder, parts: readonly string[]): Prom
 }
 
 /** Removes empty folders from the innermost up; a folder that another process fills meanwhile is kept. */
-export async function removeEmpty(enter: () => Promise<HeldFolder | null>, parts: readonly string[]): Promise<void> {
+export async function removeEmpty(enter: () => Promise<DirectoryHandle | null>, parts: readonly string[]): Promise<void> {
   for (let length = parts.length; length > 0; length -= 1) {
     const top = await enter()
     const outer = top && (await findParts(top, parts.slice(0, length - 1)))

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
-import type { HeldFolder } from '../folder/held-folder.ts'
+import type { DirectoryHandle } from '../folder/directory-handle.ts'
 import { untilAborted } from '../shell/until-aborted.ts'
 import type { ArchiveStore, LocalConfig, StoredObject } from './archive-store.ts'
 import { checkByRoundTrip } from './check-by-round-trip.ts'
@@ -52,7 +52,7 @@ export function localStore(config: LocalConfig): ArchiveStore {
   return { ...store, check: (abort) => checkByRoundTrip(store, abort) }
 }
 
-type Enter = () => Promise<HeldFolder>
+type Enter = () => Promise<DirectoryHandle>
 
 async function put(enter: Enter, parts: string[], content: AsyncIterable<Uint8Array>, abort: AbortSignal) {
   await using drafts = await enterParts(await enter(), [unfinished])
@@ -126,7 +126,7 @@ async function* list(enter: Enter, prefix: string[], abort: AbortSignal): AsyncG
   yield* listIn(held, prefix, abort)
 }
 
-async function* listIn(folder: HeldFolder, above: string[], abort: AbortSignal): AsyncGenerator<StoredObject> {
+async function* listIn(folder: DirectoryHandle, above: string[], abort: AbortSignal): AsyncGenerator<StoredObject> {
   for (const name of await folder.names()) {
     abort.throwIfAborted()
     const part = String(name)

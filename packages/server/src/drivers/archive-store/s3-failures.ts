@@ -14,7 +14,7 @@ export function s3Failure(error: unknown, operation: S3Operation, bucket: string
   const { name, code = '', $metadata } = error as S3Error
   const status = $metadata?.httpStatusCode
   const say = (reason: StoreFailure['reason'], words: string) => new StoreFailure(reason, words, { cause: error })
-  const known = wordsOf[name]
+  const known = messageOf[name]
   if (known) return say(known.reason, known.words(bucket, operation))
   if (status === 403 || status === 401)
     return say('denied', `The bucket ${bucket} refused it: allow the access key s3:${operation} there`)
@@ -42,7 +42,7 @@ const full: { reason: StoreFailure['reason']; words: Words } = {
   words: (bucket) => `The quota of the bucket ${bucket} is used up: make room or raise it`,
 }
 
-const wordsOf: Record<string, { reason: StoreFailure['reason']; words: Words }> = {
+const messageOf: Record<string, { reason: StoreFailure['reason']; words: Words }> = {
   NoSuchBucket: { reason: 'denied', words: (bucket) => `There is no bucket ${bucket} there: create it, or correct its name` },
   NoSuchKey: { reason: 'missing', words: () => 'There is no such object' },
   NotFound: { reason: 'missing', words: () => 'There is no such object' },

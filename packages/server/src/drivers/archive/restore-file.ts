@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import zlib from 'node:zlib'
 import { localStore } from '../archive-store/local-store.ts'
-import { HeldFolder } from '../folder/held-folder.ts'
+import { DirectoryHandle } from '../folder/directory-handle.ts'
 import { type Unpacked, unpackTar } from '../folder/unpack-tar.ts'
 import { openAgeStream } from './age-stream.ts'
 import type { ArchiveIndex, Archives } from './archive.ts'
@@ -57,7 +57,7 @@ type Bounds = Parameters<typeof unpackTar>[2]
 
 async function unpackInto(folder: string, tar: AsyncIterable<Uint8Array>, bounds: Bounds): Promise<Unpacked> {
   await mkdir(folder, { recursive: true })
-  await using root = await HeldFolder.open(resolve(folder))
+  await using root = await DirectoryHandle.open(resolve(folder))
   if (!root) throw new Error(`${folder} is not a folder`)
   return await unpackTar(tar, root, bounds)
 }

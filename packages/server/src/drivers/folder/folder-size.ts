@@ -1,5 +1,5 @@
 import { closeSync, lstatSync, openSync, readdirSync, type Stats } from 'node:fs'
-import { folderFlags, heldPath } from './held-folder.ts'
+import { folderFlags, heldPath } from './directory-handle.ts'
 
 /**
  * Each level is held open while those below it are read. Only folders that are meant to evade the measurement are nested

@@ -4,7 +4,7 @@ import { pack } from 'tar-stream'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type TempFolder, tempFolder } from '../../../../../tests/kit/temp-folder.ts'
 import { type TarEntry, tarEnd, tarEntry } from '../tarball/hostile-corpus.ts'
-import { HeldFolder } from './held-folder.ts'
+import { DirectoryHandle } from './directory-handle.ts'
 import { TarRefused, unpackTar } from './unpack-tar.ts'
 
 let base: TempFolder
@@ -24,7 +24,7 @@ async function* bytes(...entries: TarEntry[]) {
 }
 
 async function unpack(tar: AsyncIterable<Uint8Array>, bounds: { maxBytes?: number; maxEntries?: number } = {}) {
-  await using root = await HeldFolder.open(into)
+  await using root = await DirectoryHandle.open(into)
   return await unpackTar(tar, root!, { owner: null, abort: new AbortController().signal, ...bounds })
 }
 

@@ -3,7 +3,7 @@ import { untilAborted } from '../shell/until-aborted.ts'
 import { readTar, type TarEntry } from '../tar/read-tar.ts'
 import { inOrder, piecesOf } from '../tar/sparse-content.ts'
 import { asBytes, asText, type TarHeader } from '../tar/tar-header.ts'
-import type { HeldFolder } from './held-folder.ts'
+import type { DirectoryHandle } from './directory-handle.ts'
 
 const isRoot = process.getuid?.() === 0
 
@@ -32,7 +32,7 @@ export class TarRefused extends Error {
  * Unpacks an untrusted archive into a folder. Each name is entered folder by folder from the root and no symlink is followed,
  * so nothing is written outside; symlinks are created as they are. Set-user-id bits and devices are never unpacked.
  */
-export async function unpackTar(tar: AsyncIterable<Uint8Array>, root: HeldFolder, unpacking: Unpacking): Promise<Unpacked> {
+export async function unpackTar(tar: AsyncIterable<Uint8Array>, root: DirectoryHandle, unpacking: Unpacking): Promise<Unpacked> {
   await using work = new Work(root, unpacking)
   for await (const entry of readTar(untilAborted(tar, unpacking.abort))) await work.unpack(entry)
   unpacking.abort.throwIfAborted()
@@ -43,13 +43,13 @@ const kinds = new Set(['directory', 'symlink', 'link', 'file', 'contiguous-file'
 
 class Work implements AsyncDisposable {
   readonly done: Unpacked = { files: 0, bytes: 0, leftOut: 0 }
-  readonly #root: HeldFolder
+  readonly #root: DirectoryHandle
   readonly #unpacking: Unpacking
   /** The folder of the last entry: the next one is mostly in the same. */
-  #held: { path: string; folder: HeldFolder } | undefined
+  #held: { path: string; folder: DirectoryHandle } | undefined
   #entries = 0
 
-  constructor(root: HeldFolder, unpacking: Unpacking) {
+  constructor(root: DirectoryHandle, unpacking: Unpacking) {
     this.#root = root
     this.#unpacking = unpacking
   }
@@ -73,7 +73,7 @@ class Work implements AsyncDisposable {
     this.#held = undefined
   }
 
-  async #make(header: TarHeader, content: TarEntry['content'], folder: HeldFolder, name: Buffer): Promise<void> {
+  async #make(header: TarHeader, content: TarEntry['content'], folder: DirectoryHandle, name: Buffer): Promise<void> {
     const { type, mode, linkname } = header
     if (type === 'link') return this.#hardLink(folder, name, linkname)
     if (type === 'directory') await (await folder.make(name))[Symbol.asyncDispose]()
@@ -102,14 +102,14 @@ class Work implements AsyncDisposable {
   }
 
   /** Links only to a file that the archive contained earlier. */
-  async #hardLink(folder: HeldFolder, name: Buffer, target: string): Promise<void> {
+  async #hardLink(folder: DirectoryHandle, name: Buffer, target: string): Promise<void> {
     const parts = partsOf(target)
     const last = parts.pop()
     const refused = new TarRefused(`${name} is a link to ${asText(target)}, which is no file of the archive`)
     if (last === undefined) throw refused
-    let place: HeldFolder | null = await this.#root.enter('.')
+    let place: DirectoryHandle | null = await this.#root.enter('.')
     for (const part of parts) {
-      const outer: HeldFolder | null = place
+      const outer: DirectoryHandle | null = place
       place = (await outer?.enter(asBytes(part))) ?? null
       await outer?.[Symbol.asyncDispose]()
     }
@@ -120,7 +120,7 @@ class Work implements AsyncDisposable {
   }
 
   /** Enters folder by folder; a symlink among them is an error. */
-  async #folder(parts: string[]): Promise<HeldFolder> {
+  async #folder(parts: string[]): Promise<DirectoryHandle> {
     const path = parts.join('/')
     if (path === '') return this.#root
     if (this.#held?.path === path) return this.#held.folder
@@ -138,7 +138,7 @@ class Work implements AsyncDisposable {
     return folder
   }
 
-  async #enter(outer: HeldFolder, name: Buffer): Promise<HeldFolder> {
+  async #enter(outer: DirectoryHandle, name: Buffer): Promise<DirectoryHandle> {
     const isNew = (await outer.stat(name).catch(() => null)) === null
     const inner = await outer.make(name)
     const { owner } = this.#unpacking

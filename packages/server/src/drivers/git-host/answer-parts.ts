@@ -1,7 +1,7 @@
 import { GitHostError } from './git-host-error.ts'
 
-export function nonsense(title: string, what: string): never {
-  throw new GitHostError('nonsense', `${title} answers with something that is not ${what}: is its address right?`)
+export function invalidResponse(title: string, what: string): never {
+  throw new GitHostError('invalidResponse', `${title} answers with something that is not ${what}: is its address right?`)
 }
 
 export function timeFrom(text: string | null): string | null {

@@ -1,6 +1,6 @@
 /**
  * `unauthorized`: the host no longer accepts the credential. `forbidden`: the credential lacks the permission. `limited`: rate
- * limit, until `resetAt`. `empty`: the repository has no commit yet. `away`: slow, down or broken. `nonsense`: the response is
+ * limit, until `resetAt`. `empty`: the repository has no commit yet. `away`: slow, down or broken. `invalidResponse`: the response is
  * not in this host's format.
  */
 export type GitHostTrouble =
@@ -13,7 +13,7 @@ export type GitHostTrouble =
   | 'limited'
   | 'timed_out'
   | 'away'
-  | 'nonsense'
+  | 'invalidResponse'
 
 /** The message is for users, and contains no credential and no query of a URL. */
 export class GitHostError extends Error {

@@ -22,7 +22,8 @@ export function createHostFetch({ title, bases }: HostAddresses): HostFetch {
   return async (address, init = {}) => {
     let url = new URL(address)
     for (let hops = 0; hops <= mostRedirects; hops += 1) {
-      if (!isOurs(url)) throw new GitHostError('nonsense', `${title} sends on to another host, which gets no credential of ours`)
+      if (!isOurs(url))
+        throw new GitHostError('invalidResponse', `${title} sends on to another host, which gets no credential of ours`)
       const response = await fetch(url, { ...init, redirect: 'manual' }).catch((cause: unknown) => {
         throw unreachable(title, cause, init.signal ?? null)
       })
@@ -32,10 +33,10 @@ export function createHostFetch({ title, bases }: HostAddresses): HostFetch {
       await response.body?.cancel()
       // 303 asks for a GET of another URL: the write itself is done.
       if (response.status === 303 && (init.method ?? 'GET') !== 'GET')
-        throw new GitHostError('nonsense', `${title} answers a write with a redirect to another page`)
+        throw new GitHostError('invalidResponse', `${title} answers a write with a redirect to another page`)
       url = URL.parse(location, url) ?? url
     }
-    throw new GitHostError('nonsense', `${title} sends from one address to the next without end`)
+    throw new GitHostError('invalidResponse', `${title} sends from one address to the next without end`)
   }
 }
 
@@ -50,7 +51,8 @@ async function whole(response: Response, title: string, signal: AbortSignal | nu
   try {
     for await (const chunk of response.body ?? []) {
       bytes += chunk.length
-      if (bytes > mostBytes) throw new GitHostError('nonsense', `${title} answers with more than ${mostBytes / 1024 / 1024} MB`)
+      if (bytes > mostBytes)
+        throw new GitHostError('invalidResponse', `${title} answers with more than ${mostBytes / 1024 / 1024} MB`)
       chunks.push(chunk)
     }
   } catch (cause) {

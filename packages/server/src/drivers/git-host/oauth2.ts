@@ -76,14 +76,16 @@ async function postForm(
   // Hosts return `error` in a 200 response as well as in a 400 or 401.
   if (fields && (response.ok || fields.has('error'))) return fields
   if (response.status >= 500) throw new GitHostError('away', `${title} answers ${response.status}`, { status: response.status })
-  throw new GitHostError('nonsense', `${title} answers a login with ${response.status} and no JSON`, { status: response.status })
+  throw new GitHostError('invalidResponse', `${title} answers a login with ${response.status} and no JSON`, {
+    status: response.status,
+  })
 }
 
 function tokensIn(fields: Fields, title: string): AccountTokens {
   const error = fields.text('error')
-  if (error) throw new GitHostError('unauthorized', `${title} refuses the login: ${wordsOf(fields, error)}`)
+  if (error) throw new GitHostError('unauthorized', `${title} refuses the login: ${messageOf(fields, error)}`)
   const accessToken = fields.text('access_token')
-  if (!isToken(accessToken)) throw new GitHostError('nonsense', `${title} answers a login without a token`)
+  if (!isToken(accessToken)) throw new GitHostError('invalidResponse', `${title} answers a login without a token`)
   const refreshToken = fields.text('refresh_token')
   const seconds = fields.whole('expires_in')
   return {
@@ -96,17 +98,17 @@ function tokensIn(fields: Fields, title: string): AccountTokens {
 /** A line break in a token would inject a line into git's credential helper, and a header into a request. */
 const isToken = (text: string | null): text is string => text !== null && /^[\x21-\x7e]{1,4000}$/.test(text)
 
-const wordsOf = (fields: Fields, error: string): string => (fields.text('error_description') ?? error).slice(0, 300)
+const messageOf = (fields: Fields, error: string): string => (fields.text('error_description') ?? error).slice(0, 300)
 
 function deviceIn(fields: Fields, title: string): DeviceLogin {
   const error = fields.text('error')
-  if (error) throw new GitHostError('refused', `${title} refuses a device login: ${wordsOf(fields, error)}`)
+  if (error) throw new GitHostError('refused', `${title} refuses a device login: ${messageOf(fields, error)}`)
   const [deviceCode, userCode, verificationUri] = ['device_code', 'user_code', 'verification_uri'].map((name) =>
     fields.text(name),
   )
   const isPage = /^https?:$/.test(URL.parse(verificationUri ?? '')?.protocol ?? '')
   if (!isToken(deviceCode ?? null) || !userCode || !isPage)
-    throw new GitHostError('nonsense', `${title} answers a device login with something else`)
+    throw new GitHostError('invalidResponse', `${title} answers a device login with something else`)
   return {
     deviceCode: new Secret(deviceCode!),
     userCode: userCode.slice(0, 50),
@@ -122,6 +124,6 @@ function pollIn(fields: Fields, title: string): DevicePoll {
   if (error === 'slow_down') return { status: 'pending', intervalSeconds: Math.min(fields.whole('interval') ?? 10, 60) }
   if (error === 'access_denied') return { status: 'denied' }
   if (error === 'expired_token') return { status: 'expired' }
-  if (error) return { status: 'error', message: wordsOf(fields, error) }
+  if (error) return { status: 'error', message: messageOf(fields, error) }
   return { status: 'connected', tokens: tokensIn(fields, title) }
 }

@@ -76,7 +76,7 @@ export const branchOf = (ref: string | null): string | null =>
 export const branchNamed = (name: string | null): string | null => (name !== null && isBranchName(name) ? name : null)
 
 /** Truncates a user's text, and removes characters that a database cannot store. */
-export const wordsOf = (text: string | null, longest: number): string | null =>
+export const messageOf = (text: string | null, longest: number): string | null =>
   text === null
     ? null
     : text

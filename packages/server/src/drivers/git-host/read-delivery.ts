@@ -1,5 +1,5 @@
 import type { Delivery, PullRequestDelivery } from './delivery.ts'
-import { branchNamed, branchOf, commitOf, nameOf, wordsOf } from './payload.ts'
+import { branchNamed, branchOf, commitOf, messageOf, nameOf } from './payload.ts'
 
 /** Id and repository of a delivery. */
 export type About = Pick<Delivery, 'id' | 'repository'>
@@ -31,7 +31,7 @@ export function pushOf(about: About, { ref, isDeleted, after, head, ...said }: S
   const commit = commitOf(after)
   if (!commit) return null
   const { message, author } = head(commit)
-  const words = { message: wordsOf(message, longestMessage) ?? '', author: wordsOf(author, longestName) }
+  const words = { message: messageOf(message, longestMessage) ?? '', author: messageOf(author, longestName) }
   return { ...about, repository, kind: 'push', branch, defaultBranch: branchNamed(said.defaultBranch), commit, ...words }
 }
 
@@ -72,9 +72,9 @@ export function pullRequestOf(about: About, said: SaidPullRequest): Delivery | n
     kind: 'pull_request',
     action,
     number,
-    title: wordsOf(said.title, longestTitle) ?? '',
-    htmlUrl: wordsOf(said.htmlUrl, longestAddress),
-    author: wordsOf(said.author, longestName),
+    title: messageOf(said.title, longestTitle) ?? '',
+    htmlUrl: messageOf(said.htmlUrl, longestAddress),
+    author: messageOf(said.author, longestName),
     changedAt: timeOf(said.changedAt),
     branch,
     commit,

@@ -67,7 +67,7 @@ export class RestCall {
     const kept = pages.get<Item>(key)
     const { status, data, headers } = await this.#send('GET', path, asked, undefined, kept?.etag ?? null)
     if (status === 304 && kept) return kept
-    if (!Array.isArray(data)) throw new GitHostError('nonsense', `${title} answers with something that is not a list`)
+    if (!Array.isArray(data)) throw new GitHostError('invalidResponse', `${title} answers with something that is not a list`)
     const lastPage = Math.max(settings.lastPage(headers), page)
     const read = { etag: headers.get('etag'), items: data.map((value) => from(value)), lastPage }
     if (read.etag) pages.set(key, read)
@@ -127,7 +127,7 @@ function parsed(text: string, title: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new GitHostError('nonsense', `${title} answers with something that is not JSON: is its address right?`)
+    throw new GitHostError('invalidResponse', `${title} answers with something that is not JSON: is its address right?`)
   }
 }
 

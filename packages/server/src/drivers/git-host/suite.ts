@@ -170,7 +170,7 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
       expect([given.reveal(), username.length > 0]).toEqual([scene.annsToken, true])
     })
 
-    test('limited, down, broken and nonsense are told apart', async () => {
+    test('a rate limit, an outage, a broken response and an invalid one have different codes', async () => {
       const troubles = async (id: string) => host.repository(token(scene.annsToken, id), shop).catch((error) => error.trouble)
       scene.intercept({ status: 429, json: { message: 'slow down' }, headers: { 'retry-after': '600' } })
       const limited = await host.repository(token(scene.annsToken, 'a'), shop).catch((error) => error)
@@ -179,7 +179,7 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
       scene.intercept({ status: 503, json: {} })
       expect(await troubles('b')).toBe('away')
       scene.intercept({ json: { hello: 'world' } })
-      expect(await troubles('c')).toBe('nonsense')
+      expect(await troubles('c')).toBe('invalidResponse')
       scene.intercept({ status: 403, json: { message: 'You may not' } })
       expect(await troubles('d')).toBe('forbidden')
     })

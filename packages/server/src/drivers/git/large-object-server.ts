@@ -45,12 +45,12 @@ export async function askForObjects(tree: Tree, objects: readonly LargeObject[])
 }
 
 function placesIn(text: string, asked: readonly LargeObject[], host: string) {
-  const nonsense = () => new GitError(`${host} gives no answer about files in Git LFS that can be read`)
+  const invalidResponse = () => new GitError(`${host} gives no answer about files in Git LFS that can be read`)
   let answer: { objects?: unknown }
   try {
     answer = JSON.parse(text)
   } catch {
-    throw nonsense()
+    throw invalidResponse()
   }
   const given = new Map((Array.isArray(answer?.objects) ? answer.objects : []).map((one) => [one?.oid as string, one]))
   return asked.map((object) => {

@@ -49,7 +49,7 @@ export class ConnectionShares {
     const share = shareOf(limits.connections, limits.clientShare)
     const own = this.#clients.get(key)
     if (!trusted && own && own.size >= share && this.#end(own, victims(share)) === 0) return false
-    if (this.#count >= limits.connections && !this.#makeRoom(limits.connections, now)) return false
+    if (this.#count >= limits.connections && !this.#evict(limits.connections, now)) return false
     connection.shareKey = key
     const mine = this.#clients.get(key) ?? new Set()
     this.#clients.set(key, mine.add(connection))
@@ -84,7 +84,7 @@ export class ConnectionShares {
   }
 
   /** Closes idle connections of the client with the most, up to half of them, then of the next client. */
-  #makeRoom(connections: number, now: number): boolean {
+  #evict(connections: number, now: number): boolean {
     // `now` advances only every few milliseconds: if all connections were busy at this time, do not search again before it
     // advances.
     if (now === this.#allBusyAt) return false

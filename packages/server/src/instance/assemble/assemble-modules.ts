@@ -71,7 +71,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     ...(config.mode === 'cloud' ? { signUp: { mode: config.signUp, perHour: config.signUpsPerHour } } : {}),
   })
   const { streamTokens, roleOf, grants } = access
-  const { isOperator } = access.gatekeeper
+  const { isOperator } = access.authenticator
   const projectPorts: ProjectPorts = { ...parts.projectPorts }
   const git = parts.git ?? gitOf(config, parts.resolve)
   const dns = parts.dns ?? createNameServers({ servers: config.dnsServers })

@@ -1,6 +1,6 @@
 import type { Git } from '../../drivers/git/git.ts'
 import type { ImageRegistry } from '../../drivers/registry/image-registry.ts'
-import type { Gatekeeper } from '../../http/guard.ts'
+import type { Authenticator } from '../../http/guard.ts'
 import { type BackupsDeps, createBackups } from '../../modules/backups/index.ts'
 import { createDeployments, type DeploymentsDeps, servedState } from '../../modules/deployments/index.ts'
 import { createGitEvents, follow as followDeployment } from '../../modules/git-events/index.ts'
@@ -45,7 +45,7 @@ export function assembleRunning(
     control: EdgeDeps['control']
     registries: ReturnType<typeof createRegistries>
     imageRegistry: ImageRegistry
-    isOperator: Gatekeeper['isOperator']
+    isOperator: Authenticator['isOperator']
     projectPorts: ProjectPorts
     git: Git
     logStore: LogStore

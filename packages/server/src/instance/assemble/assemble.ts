@@ -64,12 +64,12 @@ export function assemble(parts: Parts): Assembled {
   const { modules, access, gitHost, projects, git, logStore, cloud, running } = made
 
   const loaders: Loaders = Object.assign({}, ...Object.values(modules).map(({ loaders }) => loaders))
-  const { gatekeeper, streamTokens } = access
+  const { authenticator, streamTokens } = access
   const stopping = new AbortController()
-  const streams = new OpenStreams({ gatekeeper, loaders, signals: database.signals, log: logger, everyMs: parts.streamLookMs })
+  const streams = new OpenStreams({ authenticator, loaders, signals: database.signals, log: logger, everyMs: parts.streamLookMs })
   const mounting: MountDeps = {
     mode: config.mode,
-    gatekeeper,
+    authenticator,
     loaders,
     limiter,
     auditLog: access.auditLog,

@@ -1,6 +1,6 @@
 import { holds, type Level, type Permission, type Role } from '@berth/contract'
 import type { FastifyRequest } from 'fastify'
-import type { Gatekeeper } from '../../http/guard.ts'
+import type { Authenticator } from '../../http/guard.ts'
 import type { Caller } from '../../http/handler.ts'
 import { isFromElsewhere } from '../../http/origin.ts'
 import { type Awaitable, after } from '../../platform/awaitable.ts'
@@ -18,7 +18,7 @@ import { findSetupOrganization } from './setup-organization.ts'
  * Authenticates requests. Cached results do not outlive a write: a revoked token or a changed role takes effect with the next
  * call.
  */
-export function createGatekeeper({ database, clock, log }: AccessDeps): Gatekeeper {
+export function createAuthenticator({ database, clock, log }: AccessDeps): Authenticator {
   const { db } = database
   const noteUse = createUseNoter(db, log)
   return {

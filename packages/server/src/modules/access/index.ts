@@ -1,7 +1,7 @@
 import type { Permission } from '@berth/contract'
 import type { Db } from '../../platform/db/schema.ts'
 import { createAuditLog } from './audit-log.ts'
-import { type Credential, createGatekeeper, holdsNow, roleOf } from './credentials.ts'
+import { type Credential, createAuthenticator, holdsNow, roleOf } from './credentials.ts'
 import type { AccessDeps } from './deps.ts'
 import { createAdmin, createReadiness, prepareFirstStart } from './first-start.ts'
 import { grantsOf, placeGrants, type TravellingGrant } from './grants.ts'
@@ -30,7 +30,7 @@ export function createAccess(deps: AccessDeps) {
     handlers: accessHandlers(deps),
     loaders: accessLoaders(deps),
     jobs: [signUpMailJob(deps), invitationMailJob(deps)],
-    gatekeeper: createGatekeeper(deps),
+    authenticator: createAuthenticator(deps),
     auditLog: createAuditLog(deps),
     streamTokens: createStreamTokens(deps),
     /** The user's current role in an organisation; undefined when they are no longer a member. */

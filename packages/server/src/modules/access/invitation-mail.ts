@@ -1,6 +1,6 @@
 import { fail } from '../../platform/failure.ts'
 import { job, sharedKind } from '../../platform/jobs/declare.ts'
-import type { Bound } from '../../platform/transaction.ts'
+import type { TransactionContext } from '../../platform/transaction.ts'
 import type { AccessDeps } from './deps.ts'
 import { mailOf } from './mail-with-link.ts'
 import { codeOf } from './mailed-code.ts'
@@ -29,7 +29,7 @@ export const invitationLink = (row: Invited, deps: Pick<AccessDeps, 'secretBox' 
 
 /** Mails the code with the commit; 429 when the mailbox or the organisation had too many. */
 export async function mailInvitation(
-  { db, enqueue, lock }: Pick<Bound, 'db' | 'enqueue' | 'lock'>,
+  { db, enqueue, lock }: Pick<TransactionContext, 'db' | 'enqueue' | 'lock'>,
   { id, organizationId, email }: Invited,
   now: number,
 ): Promise<void> {

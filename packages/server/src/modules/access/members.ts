@@ -38,9 +38,9 @@ function onlyOwners(caller: Caller): void {
   if (caller.role !== 'owner') fail('forbidden', { words: 'Only an owner makes or unmakes owners' })
 }
 
-type Bound = Parameters<Parameters<AccessDeps['database']['transaction']>[0]>[0]
+type TransactionContext = Parameters<Parameters<AccessDeps['database']['transaction']>[0]>[0]
 
-async function keepAnOwner(db: Bound['db'], organizationId: string): Promise<void> {
+async function keepAnOwner(db: TransactionContext['db'], organizationId: string): Promise<void> {
   // Two owners who demote each other at once would leave none: updating the organisation's row serializes them.
   await db
     .updateTable('organizations')

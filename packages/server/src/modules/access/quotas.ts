@@ -1,7 +1,7 @@
 import type { QuotaLimitsBody } from '@berth/contract'
 import type { Caller } from '../../http/handler.ts'
 import { fail } from '../../platform/failure.ts'
-import type { Bound } from '../../platform/transaction.ts'
+import type { TransactionContext } from '../../platform/transaction.ts'
 import type { AccessDeps } from './deps.ts'
 import { countOwned, findOrganization, quotaOverride } from './store.ts'
 
@@ -25,7 +25,7 @@ export const setQuotas = (organizationId: string, body: QuotaLimitsBody, { datab
  * Limits how many organisations a user owns: each has its own quotas, so unlimited organisations would mean unlimited resources.
  */
 export async function refuseTooManyOrganizations(
-  { db, lock }: Pick<Bound, 'db' | 'lock'>,
+  { db, lock }: Pick<TransactionContext, 'db' | 'lock'>,
   { userId }: Caller,
   { organizationsEach = null }: AccessDeps,
 ): Promise<void> {

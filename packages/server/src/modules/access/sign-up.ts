@@ -5,7 +5,7 @@ import type { Db } from '../../platform/db/schema.ts'
 import { fail } from '../../platform/failure.ts'
 import { hashPassword } from '../../platform/secrets/password.ts'
 import { hashToken } from '../../platform/secrets/token.ts'
-import type { Bound } from '../../platform/transaction.ts'
+import type { TransactionContext } from '../../platform/transaction.ts'
 import type { AccessDeps, SignUpSettings } from './deps.ts'
 import { codeOf, idIn, isCodeOf } from './mailed-code.ts'
 import { refuseSecondOrganization } from './one-person.ts'
@@ -128,7 +128,7 @@ const newRow = (email: string, now: number, lastsMs: number, { client = '', invi
   usedAt: null,
 })
 
-async function record({ db, enqueue }: Bound, row: ReturnType<typeof newRow>, isMailed = true): Promise<void> {
+async function record({ db, enqueue }: TransactionContext, row: ReturnType<typeof newRow>, isMailed = true): Promise<void> {
   await db.insertInto('signUps').values(row).execute()
   if (isMailed) await enqueue(signUpMailKind, { signUpId: row.id })
 }

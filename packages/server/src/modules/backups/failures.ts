@@ -1,4 +1,4 @@
-import { wordsOf } from '@berth/contract'
+import { messageOf } from '@berth/contract'
 import { KeyUnusable } from '../../drivers/archive/instance-key.ts'
 import { StoreFailure } from '../../drivers/archive-store/store-failure.ts'
 import { StartFailed, VolumeUnreadable } from '../../drivers/runtime/runtime.ts'
@@ -23,7 +23,7 @@ export function failureOf(error: unknown): { code: string; message: string } | u
   if (error instanceof KeyUnusable) return { code: 'key_unusable', message: error.message }
   if (error instanceof VolumeUnreadable) return { code: 'volume_unreadable', message: error.message }
   if (error instanceof StartFailed) return { code: 'not_running', message: error.message }
-  if (isDiskFull(error)) return { code: 'storage_full', message: wordsOf('storage_full') }
+  if (isDiskFull(error)) return { code: 'storage_full', message: messageOf('storage_full') }
   return undefined
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Enqueued } from '../../platform/jobs/enqueue.ts'
-import type { Bound } from '../../platform/transaction.ts'
+import type { TransactionContext } from '../../platform/transaction.ts'
 import { findAnyProject, findBySubject, listOperations, type ProjectPart, ResumeLater } from '../projects/index.ts'
 import type { BackupsDeps } from './deps.ts'
 import { allPolicies } from './policies/policy-store.ts'
@@ -83,7 +83,7 @@ async function resumeWaiting(projectId: string, deps: BackupsDeps): Promise<void
     if (await isWaiting(restore.id)) await resumed((bound) => enqueueApply(restore, bound), deps)
 }
 
-async function resumed(enqueueJob: (bound: Bound) => Promise<Enqueued>, { database }: BackupsDeps): Promise<void> {
+async function resumed(enqueueJob: (bound: TransactionContext) => Promise<Enqueued>, { database }: BackupsDeps): Promise<void> {
   const { isRunning } = await database.transaction(enqueueJob)
   if (isRunning) throw new ResumeLater()
 }

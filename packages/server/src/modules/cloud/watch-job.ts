@@ -13,7 +13,7 @@ export const watchSchedule: Schedule<unknown> = {
   key: watchKind.kind,
   job: watchKind,
   payload: {},
-  rhythm: { everySeconds: 60 },
+  recurrence: { everySeconds: 60 },
 }
 
 /** Time limit per link, so that an unresponsive cloud does not delay the others. */

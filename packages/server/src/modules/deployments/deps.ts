@@ -14,7 +14,7 @@ import type { Log } from '../../platform/log.ts'
 import type { LogStore } from '../../platform/log-store/log-store.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
-import type { Bound } from '../../platform/transaction.ts'
+import type { TransactionContext } from '../../platform/transaction.ts'
 import type { HostUrls, OpenedEnv } from '../projects/index.ts'
 import type { ProjectScrubbers } from './project-scrubbers.ts'
 
@@ -90,7 +90,7 @@ export interface DeploymentsDeps {
     quotas: {
       limitsOf(db: Db, organizationId: string): Promise<{ builds: number | null }>
       /** Throws `quota_exceeded` when the organisation is over its quota. */
-      refuseOver(bound: Pick<Bound, 'db' | 'lock'>, organizationId: string): Promise<void>
+      refuseOver(bound: Pick<TransactionContext, 'db' | 'lock'>, organizationId: string): Promise<void>
     }
     /** Every environment of the project, deployed or not. */
     environmentsOf(projectId: string): Promise<readonly { slug: string }[]>
@@ -107,13 +107,17 @@ export interface DeploymentsDeps {
       at: { url: string; abort: AbortSignal },
     ): Promise<Result>
     /** Makes the upload the environment's source from now on: a deployment with it was requested. */
-    takeUpload(bound: Bound, sessionId: string, at: { project: ProjectRow; environment: EnvironmentRow }): Promise<void>
+    takeUpload(
+      bound: TransactionContext,
+      sessionId: string,
+      at: { project: ProjectRow; environment: EnvironmentRow },
+    ): Promise<void>
     /** Ends the use of an upload as the environment's source: a deployment by branch or commit was requested. */
-    leaveUpload(bound: Bound, environment: EnvironmentRow): Promise<void>
+    leaveUpload(bound: TransactionContext, environment: EnvironmentRow): Promise<void>
     /** Throws 404 when the upload has expired or is not a project upload. */
-    claimUpload(bound: Bound, sessionId: string, project: ProjectRow): Promise<void>
+    claimUpload(bound: TransactionContext, sessionId: string, project: ProjectRow): Promise<void>
     /** Call after the deployment row no longer references the upload. */
-    releaseUpload(bound: Bound, sessionId: string): Promise<void>
+    releaseUpload(bound: TransactionContext, sessionId: string): Promise<void>
     /** Downloads an upload from the object store to this machine. */
     fetchUpload(sessionId: string, organizationId: string): Promise<void>
     /** Path of the tarball of an upload session. */
@@ -127,7 +131,7 @@ export interface DeploymentsDeps {
   imageRegistry: ImageRegistry
   publicUrl(): string
   /** Called for each new and each ended deployment, in the same transaction. */
-  follow?(bound: Bound, deployment: DeploymentRow): Promise<void>
+  follow?(bound: TransactionContext, deployment: DeploymentRow): Promise<void>
   settings: DeploymentsSettings
   /** Set while the instance is assembled, once the modules above exist. */
   guards: { beforeStart?: BeforeStart }

@@ -1,7 +1,7 @@
 import { GitHostError } from '../../drivers/git-host/git-host-error.ts'
 import type { GitEventsDeps } from './deps.ts'
 
-const passing = new Set(['limited', 'timed_out', 'away', 'nonsense'])
+const passing = new Set(['limited', 'timed_out', 'away', 'invalidResponse'])
 
 /** Calls the git host. A temporary error is thrown, so that the job retries; a permanent one is only logged. */
 export async function triedAgain({ log }: Pick<GitEventsDeps, 'log'>, tell: () => Promise<void>): Promise<void> {

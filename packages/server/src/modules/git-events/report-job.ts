@@ -1,6 +1,6 @@
 import type { DeploymentStatus } from '@berth/contract'
 import { job, sharedKind } from '../../platform/jobs/declare.ts'
-import type { Bound } from '../../platform/transaction.ts'
+import type { TransactionContext } from '../../platform/transaction.ts'
 import { contextOf, deploymentPage } from './at-the-host.ts'
 import type { CommitState, DeploymentRow, GitEventsDeps, ProjectRow } from './deps.ts'
 import { triedAgain } from './host-trouble.ts'
@@ -13,7 +13,7 @@ export const reportKind = sharedKind<{ deploymentId: string }>('git-events.repor
  * Queues reports to the git host, within the transaction that changes the deployment. The deployments module does not know what is
  * reported.
  */
-export async function follow({ db, enqueue }: Bound, deployment: DeploymentRow): Promise<void> {
+export async function follow({ db, enqueue }: TransactionContext, deployment: DeploymentRow): Promise<void> {
   if (!commitOf(deployment)) return
   const { id: deploymentId, projectId, environment } = deployment
   await enqueue(reportKind.of({ projectId }), { deploymentId }, { groupKey: `${reportKind.kind}:${deploymentId}` })

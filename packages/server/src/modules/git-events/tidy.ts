@@ -11,7 +11,7 @@ import { tellKey, tellKind } from './tell-pull-request.ts'
 type Nothing = Record<string, never>
 const kind = 'git-events.tidy'
 
-export const tidySchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, rhythm: { everySeconds: 3600 } }
+export const tidySchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, recurrence: { everySeconds: 3600 } }
 
 /** Hosts redeliver for a few days at most. A recorded signed push could be replayed at any time, so body hashes are kept longer. */
 const keptDeliveriesMs = 14 * 24 * 60 * 60_000

@@ -18,7 +18,7 @@ import type { Log } from '../../platform/log.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { Secret } from '../../platform/secrets/secret.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
-import type { Bound } from '../../platform/transaction.ts'
+import type { TransactionContext } from '../../platform/transaction.ts'
 
 export interface GitHostDeps {
   database: Database
@@ -39,7 +39,7 @@ export interface GitHostDeps {
   /** Base URL for webhook deliveries of a repository, if not the instance's own. */
   hookAddress?(organizationId: string, repository: RepositoryName & { provider: string }): Promise<string | null>
   /** Called within the transaction that stores a connection: projects of the organisation may need their webhooks. */
-  onConnected?(organizationId: string, provider: GitHostProvider, bound: Bound): Promise<void>
+  onConnected?(organizationId: string, provider: GitHostProvider, bound: TransactionContext): Promise<void>
   /** Set by the cloud module where the instance can be linked to a cloud. */
   cloudLinks?: CloudLinks | undefined
 }

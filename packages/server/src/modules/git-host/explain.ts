@@ -22,7 +22,7 @@ export function explained(error: unknown): unknown {
       return new Failure('git_host_limited', { ...more, retryAfterSeconds: secondsUntil(resetAt) })
     case 'timed_out':
     case 'away':
-    case 'nonsense':
+    case 'invalidResponse':
       return new Failure('remote_unreachable', more)
   }
 }

@@ -50,7 +50,7 @@ export function adoptService(named: NamedService, { image, dependsOn, volumes, t
   }
   if (replicas.length > 0) warn(`it ran ${replicas.length + 1} times; here it runs once`)
   warnOfPorts(container, warn)
-  warnOfWhatIsNotFollowed(container, image, warn)
+  warnUnsupported(container, image, warn)
   warnOfNetworks(named, closed, warn)
   return { service, variables, warnings }
 }
@@ -101,7 +101,7 @@ function warnOfPorts({ ports }: ReadContainer, warn: (words: string) => void): v
   }
 }
 
-function warnOfWhatIsNotFollowed(container: ReadContainer, image: ReadImage | undefined, warn: (words: string) => void): void {
+function warnUnsupported(container: ReadContainer, image: ReadImage | undefined, warn: (words: string) => void): void {
   const { rights, user, workingDir, stopSignal, stopGraceSeconds, unusual, limits: given } = container
   if (rights.capAdd.length > 0) warn(`the rights ${rights.capAdd.map(plainText).join(', ')} are not given`)
   if (user !== (image?.user ?? '')) warn(`it ran as the user ${plainText(user) || 'root'}; it runs as its image says`)

@@ -25,7 +25,7 @@ export function createNotifications(deps: NotificationsDeps) {
     loaders: notificationsLoaders(deps),
     jobs: [announceJob(deps), deliverJob(deps), ...watching.map(({ job }) => job)] as Job<unknown, undefined>[],
     schedules: watching.map(
-      ({ job, everySeconds }): Schedule<unknown> => ({ key: job.kind, job, payload: {}, rhythm: { everySeconds } }),
+      ({ job, everySeconds }): Schedule<unknown> => ({ key: job.kind, job, payload: {}, recurrence: { everySeconds } }),
     ),
   }
 }

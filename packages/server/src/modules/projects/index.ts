@@ -3,7 +3,7 @@ import type { GitRemote } from '../../drivers/git/remote.ts'
 import type { Caller } from '../../http/handler.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { EnvironmentRow, ProjectRow } from '../../platform/db/tables/projects.ts'
-import type { Bound } from '../../platform/transaction.ts'
+import type { TransactionContext } from '../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from './deps.ts'
 import { checkJob, checkSchedule } from './domains/domain-checks.ts'
 import { hookJob, moveJob } from './git/hook-job.ts'
@@ -101,7 +101,7 @@ export function createProjects(deps: ProjectsDeps) {
       limitsOf: (db: Db, organizationId: string) => limitsOf(db, organizationId, deps),
       show: (organizationId: string) => showQuotas(deps.database.db, organizationId, deps),
       /** Called before a workload is started: refuses where the organisation already exceeds its quota. */
-      refuseOver: (bound: Pick<Bound, 'db' | 'lock'>, organizationId: string) =>
+      refuseOver: (bound: Pick<TransactionContext, 'db' | 'lock'>, organizationId: string) =>
         refuseOverQuota(bound, organizationId, ['cpuCores', 'memoryMb'], deps),
     },
     showAll: (rows: readonly ProjectRow[]) => showProjects(rows, deps),
@@ -135,15 +135,20 @@ export function createProjects(deps: ProjectsDeps) {
     bringUploadBack: (saved: SavedProject, organizationId: string, content: () => AsyncIterable<Uint8Array>) =>
       bringUploadBack(saved, organizationId, content, deps),
     /** A deployment of the environment was requested with this upload, which becomes the environment's source. */
-    async takeUpload(bound: Bound, sessionId: string, at: { project: ProjectRow; environment: EnvironmentRow }): Promise<void> {
+    async takeUpload(
+      bound: TransactionContext,
+      sessionId: string,
+      at: { project: ProjectRow; environment: EnvironmentRow },
+    ): Promise<void> {
       await claimUpload(bound, sessionId, at.project, deps)
       await adoptUpload(bound, sessionId, at, deps)
     },
     /** A deployment of the environment was requested by branch or commit: the upload is no longer its source. */
-    leaveUpload: (bound: Bound, environment: EnvironmentRow) => dropUpload(bound, environment, deps),
-    claimUpload: (bound: Bound, sessionId: string, project: ProjectRow) => claimUpload(bound, sessionId, project, deps),
+    leaveUpload: (bound: TransactionContext, environment: EnvironmentRow) => dropUpload(bound, environment, deps),
+    claimUpload: (bound: TransactionContext, sessionId: string, project: ProjectRow) =>
+      claimUpload(bound, sessionId, project, deps),
     /** A deployment no longer uses the upload. */
-    releaseUpload: (bound: Bound, sessionId: string) => releaseUpload(bound, sessionId, deps),
+    releaseUpload: (bound: TransactionContext, sessionId: string) => releaseUpload(bound, sessionId, deps),
     openSecrets: (projectId: string) => openSecrets(projectId, deps),
     /** Functions for moving a project to another instance. */
     transfers: projectTransfers(deps, deletion),

@@ -6,7 +6,7 @@ import type { Db } from '../../platform/db/schema.ts'
 import type { ServiceRoute } from '../../platform/db/tables/deployments.ts'
 import type { DomainRow, ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { Secret } from '../../platform/secrets/secret.ts'
-import type { Bound } from '../../platform/transaction.ts'
+import type { TransactionContext } from '../../platform/transaction.ts'
 import type { DeployedSettings } from './deployed-settings.ts'
 import type { Source } from './deployment-source.ts'
 import type { ProjectPart } from './project-part.ts'
@@ -124,7 +124,7 @@ export interface ProjectPower {
   /** Starts the last live deployment and routes to it; does nothing where the project was never deployed. May be called again. */
   bringOnline(projectId: string): Promise<void>
   /** Called within a transaction: a sleeping project is woken once it is committed. */
-  wake(projectId: string, bound: Bound): Promise<void>
+  wake(projectId: string, bound: TransactionContext): Promise<void>
 }
 
 export type RouteStatus = Pick<ProjectRoute, 'tls' | 'state' | 'reason'>

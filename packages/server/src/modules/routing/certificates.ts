@@ -44,14 +44,14 @@ export const certifyJob = (deps: EdgeDeps, edge: EdgeSync) =>
         // An aborted job runs again. Only a deadline counts as a failure of the authority.
         if (error instanceof JobAborted && error.reason !== 'deadline') throw error
         const isFinal = error instanceof OrderRefused || isLastAttempt
-        await keepFailure(hostname, wordsOf(error), isFinal, deps)
+        await keepFailure(hostname, messageOf(error), isFinal, deps)
         if (!(error instanceof OrderRefused)) throw error
       }
       await edge.sync()
     },
   })
 
-function wordsOf(error: unknown): string {
+function messageOf(error: unknown): string {
   if (error instanceof JobAborted) return `the certificate authority did not finish within ${deadlineMs / 60_000} minutes`
   return errorMessage(error)
 }

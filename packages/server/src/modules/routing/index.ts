@@ -73,7 +73,7 @@ export function createEdge(deps: EdgeDeps) {
       )
       await askForNew(deps)
       await deps.database.transaction(({ schedule }) =>
-        schedule({ key: renewKind.kind, job: renewKind, payload: {}, rhythm: { everySeconds: 3600 } }),
+        schedule({ key: renewKind.kind, job: renewKind, payload: {}, recurrence: { everySeconds: 3600 } }),
       )
       counting.start()
       return listening

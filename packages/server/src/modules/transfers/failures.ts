@@ -1,4 +1,4 @@
-import { wordsOf } from '@berth/contract'
+import { messageOf } from '@berth/contract'
 import { StoreFailure } from '../../drivers/archive-store/store-failure.ts'
 import { isDiskFull } from '../../platform/disk-full.ts'
 import { Failure } from '../../platform/failure.ts'
@@ -19,6 +19,6 @@ export function failureOf(error: unknown): { code: string; message: string } | u
   if (error instanceof TransferFailed) return { code: error.code, message: error.message }
   if (error instanceof Failure) return { code: error.code, message: error.message }
   if (error instanceof StoreFailure && error.reason === 'corrupt') return { code: 'bundle_damaged', message: error.message }
-  if (isDiskFull(error)) return { code: 'storage_full', message: wordsOf('storage_full') }
+  if (isDiskFull(error)) return { code: 'storage_full', message: messageOf('storage_full') }
   return undefined
 }

@@ -1,6 +1,6 @@
 import { type ArrivalState, arrivalMoves, type DepartureState, departureMoves, sourcesOf } from '@berth/contract'
 import type { TransferEndRow } from '../../platform/db/tables/transfers.ts'
-import type { Bound } from '../../platform/transaction.ts'
+import type { TransactionContext } from '../../platform/transaction.ts'
 import { nowOf, type TransfersDeps } from './deps.ts'
 import type { EndChanges } from './store.ts'
 
@@ -10,7 +10,7 @@ type State = TransferEndRow['state']
 export function moveEnd(
   { id, side }: Pick<TransferEndRow, 'id' | 'side'>,
   to: State,
-  { db }: Pick<Bound, 'db'>,
+  { db }: Pick<TransactionContext, 'db'>,
   deps: Pick<TransfersDeps, 'clock'>,
   changes: EndChanges = {},
 ): Promise<TransferEndRow | undefined> {

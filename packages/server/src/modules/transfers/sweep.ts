@@ -7,7 +7,7 @@ import { deleteOverSince, listOpen } from './store.ts'
 
 type Nothing = Record<string, never>
 const kind = 'transfers.sweep'
-export const sweepSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, rhythm: { everySeconds: 60 } }
+export const sweepSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, recurrence: { everySeconds: 60 } }
 
 const minutes = 60_000
 const urgent: ReadonlySet<TransferEndRow['state']> = new Set(['releasing', 'ready', 'landing', 'landed', 'failed'])

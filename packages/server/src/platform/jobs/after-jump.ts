@@ -3,8 +3,8 @@ import type { Database } from '../database.ts'
 import type { Millis } from '../db/columns.ts'
 import type { Db } from '../db/schema.ts'
 import { FairShare } from '../fair-share.ts'
-import { BadRhythm, nextOccurrence } from './occurrences.ts'
-import { rhythmOf, type ScheduleRow } from './schedules.ts'
+import { InvalidRecurrence, nextOccurrence } from './occurrences.ts'
+import { recurrenceOf, type ScheduleRow } from './schedules.ts'
 import { isQueued } from './statuses.ts'
 
 /** Brings back schedules whose next time lies beyond their next occurrence: the clock was ahead when it was computed. */
@@ -28,9 +28,9 @@ function latestNext(row: ScheduleRow, now: Date): Millis | null {
     return row.nextRunAt - Math.max(0, tooMany) * paceMs
   }
   try {
-    return nextOccurrence(rhythmOf(row), now)?.getTime() ?? null
+    return nextOccurrence(recurrenceOf(row), now)?.getTime() ?? null
   } catch (error) {
-    if (error instanceof BadRhythm) return null
+    if (error instanceof InvalidRecurrence) return null
     throw error
   }
 }

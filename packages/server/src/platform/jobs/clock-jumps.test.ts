@@ -2,19 +2,19 @@ import { expect, test } from 'vitest'
 import { describeOnEachDatabase } from '../test-each-database.ts'
 import { deletionTime, steadyMs } from './clock-watch.ts'
 import type { Jobs } from './create-jobs.ts'
-import type { Rhythm } from './occurrences.ts'
+import type { Recurrence } from './occurrences.ts'
 import { handClock, readJob, startJobs, testJob } from './test-jobs.ts'
 
 /** Schedules and clock jumps, while the instance runs and while it is down. */
 const hour = 3_600_000
 const day = 24 * hour
 const year = 365 * day
-const rhythms: Record<string, { rhythm: Rhythm; next: string }> = {
-  hourly: { rhythm: { cron: '0 * * * *' }, next: '2030-01-01T01:00:00.000Z' },
-  'daily in a time zone': { rhythm: { cron: '30 3 * * *', timezone: 'America/New_York' }, next: '2030-01-01T08:30:00.000Z' },
-  yearly: { rhythm: { cron: '0 0 1 6 *' }, next: '2030-06-01T00:00:00.000Z' },
-  'every ten minutes': { rhythm: { everySeconds: 600 }, next: '2030-01-01T00:40:00.000Z' },
-  'every day': { rhythm: { everySeconds: 86_400 }, next: '2030-01-02T00:30:00.000Z' },
+const recurrences: Record<string, { recurrence: Recurrence; next: string }> = {
+  hourly: { recurrence: { cron: '0 * * * *' }, next: '2030-01-01T01:00:00.000Z' },
+  'daily in a time zone': { recurrence: { cron: '30 3 * * *', timezone: 'America/New_York' }, next: '2030-01-01T08:30:00.000Z' },
+  yearly: { recurrence: { cron: '0 0 1 6 *' }, next: '2030-06-01T00:00:00.000Z' },
+  'every ten minutes': { recurrence: { everySeconds: 600 }, next: '2030-01-01T00:40:00.000Z' },
+  'every day': { recurrence: { everySeconds: 86_400 }, next: '2030-01-02T00:30:00.000Z' },
 }
 const jumps = { 'a year ahead': year, 'two days ahead': 2 * day, 'an hour ahead': hour, 'a year behind': -year }
 const cases = Object.keys(jumps).flatMap((jump) => [
@@ -46,7 +46,8 @@ describeOnEachDatabase('schedules and the clock', (open) => {
   test.each(cases)('$jump and back (restarts in between: $restarts): every schedule has its true time', async (one) => {
     const { clock, work, start, noticed, runs } = await setUp()
     let jobs = await start()
-    for (const [key, { rhythm }] of Object.entries(rhythms)) await jobs.schedules.set({ key, job: work, payload: {}, rhythm })
+    for (const [key, { recurrence }] of Object.entries(recurrences))
+      await jobs.schedules.set({ key, job: work, payload: {}, recurrence })
     await jobs.whenIdle()
     for (const byMs of [jumps[one.jump], -jumps[one.jump]]) {
       if (one.restarts) await jobs.stop()
@@ -55,8 +56,8 @@ describeOnEachDatabase('schedules and the clock', (open) => {
       await noticed(jobs)
     }
     const next: Record<string, string> = {}
-    for (const key of Object.keys(rhythms)) next[key] = new Date((await jobs.schedules.find(key))!.nextRunAt).toISOString()
-    expect(next).toEqual(Object.fromEntries(Object.entries(rhythms).map(([key, { next: at }]) => [key, at])))
+    for (const key of Object.keys(recurrences)) next[key] = new Date((await jobs.schedules.find(key))!.nextRunAt).toISOString()
+    expect(next).toEqual(Object.fromEntries(Object.entries(recurrences).map(([key, { next: at }]) => [key, at])))
     const before = runs()
     clock.advance(hour / 2)
     await jobs.whenIdle()

@@ -65,7 +65,9 @@ export function createJobs<Deps>(settings: JobsSettings<Deps>): Jobs {
       find: (key) => findSchedule(db, key),
     },
     async start() {
-      await transaction((bound) => bound.schedule({ key: 'jobs.prune', job: prune, payload: {}, rhythm: { everySeconds: 3600 } }))
+      await transaction((bound) =>
+        bound.schedule({ key: 'jobs.prune', job: prune, payload: {}, recurrence: { everySeconds: 3600 } }),
+      )
       await worker.start()
     },
     stop: ({ graceMs = 8_000 } = {}) => worker.stop(graceMs),

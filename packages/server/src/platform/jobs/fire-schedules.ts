@@ -1,9 +1,9 @@
 import type { Database } from '../database.ts'
 import type { Log } from '../log.ts'
-import type { Bound } from '../transaction.ts'
+import type { TransactionContext } from '../transaction.ts'
 import { type Job, type JobKind, job } from './declare.ts'
-import { BadRhythm, nextOccurrence, occurrencesUntil } from './occurrences.ts'
-import { rhythmOf, type ScheduleRow } from './schedules.ts'
+import { InvalidRecurrence, nextOccurrence, occurrencesUntil } from './occurrences.ts'
+import { recurrenceOf, type ScheduleRow } from './schedules.ts'
 
 /** Schedules started per batch when many are due in the same minute; other jobs and requests run between the batches. */
 const atOnce = 10
@@ -60,7 +60,12 @@ function earliest({ db }: Database, kinds: readonly string[]): Promise<ScheduleR
   return db.selectFrom('schedules').selectAll().where('kind', 'in', kinds).orderBy('nextRunAt').limit(1).executeTakeFirst()
 }
 
-async function fire(bound: Bound, row: ScheduleRow, declared: Job<unknown, never>, { now, since, log }: Firing): Promise<void> {
+async function fire(
+  bound: TransactionContext,
+  row: ScheduleRow,
+  declared: Job<unknown, never>,
+  { now, since, log }: Firing,
+): Promise<void> {
   const { next, isUsable } = nextTime(row, now)
   if (!(await moveOn(bound, row, next))) return
   if (!isUsable) return log.error({ schedule: row.key, kind: row.kind }, 'jobs: invalid schedule skipped')
@@ -68,7 +73,7 @@ async function fire(bound: Bound, row: ScheduleRow, declared: Job<unknown, never
   const payload: unknown = JSON.parse(row.payload)
   const hears = declared.onMissed !== undefined
   if (hears && since.getTime() - row.nextRunAt > missedAfterMs) {
-    const missed = occurrencesUntil(rhythmOf(row), due, now).map((time) => time.getTime())
+    const missed = occurrencesUntil(recurrenceOf(row), due, now).map((time) => time.getTime())
     await bound.enqueue(missedKind, { kind: row.kind, payload, missed })
     return
   }
@@ -78,7 +83,7 @@ async function fire(bound: Bound, row: ScheduleRow, declared: Job<unknown, never
 }
 
 /** Only one control plane advances a row from a given time, and only that one fires it. */
-async function moveOn({ db }: Bound, row: ScheduleRow, next: Date | null): Promise<boolean> {
+async function moveOn({ db }: TransactionContext, row: ScheduleRow, next: Date | null): Promise<boolean> {
   const moved = next
     ? await db
         .updateTable('schedules')
@@ -103,14 +108,14 @@ function nextTime(row: ScheduleRow, now: Date): { next: Date | null; isUsable: b
   try {
     return { next: nextAfter(row, now), isUsable: true }
   } catch (error) {
-    if (!(error instanceof BadRhythm)) throw error
+    if (!(error instanceof InvalidRecurrence)) throw error
     return { next: new Date(now.getTime() + unusablePauseMs), isUsable: false }
   }
 }
 
 /** The times of a fixed interval stay on their grid, however late this one is. */
 function nextAfter(row: ScheduleRow, now: Date): Date | null {
-  if (row.everySeconds === null) return nextOccurrence(rhythmOf(row), now)
+  if (row.everySeconds === null) return nextOccurrence(recurrenceOf(row), now)
   const paceMs = row.everySeconds * 1000
   const passed = Math.floor((now.getTime() - row.nextRunAt) / paceMs) + 1
   return new Date(row.nextRunAt + passed * paceMs)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { BadRhythm, nextOccurrence, occurrencesUntil } from './occurrences.ts'
+import { InvalidRecurrence, nextOccurrence, occurrencesUntil } from './occurrences.ts'
 
 const after = new Date('2030-01-01T00:00:00Z')
 const iso = (time: Date | null) => time?.toISOString() ?? null
@@ -18,18 +18,18 @@ test.each([
 test.each([['soon'], [''], ['* * * *'], ['* * * * * *'], ['61 * * * *'], ['0 0 32 * *'], ['@sometimes']])(
   'the cron expression %j is refused, naming cron',
   (cron) => {
-    expect(() => nextOccurrence({ cron }, after)).toThrow(BadRhythm)
+    expect(() => nextOccurrence({ cron }, after)).toThrow(InvalidRecurrence)
     expect(() => nextOccurrence({ cron }, after)).toThrow(/cron expression/)
   },
 )
 
 test('an unknown time zone is refused, naming timezone', () => {
   const failing = () => nextOccurrence({ cron: '0 3 * * *', timezone: 'Atlantis/Capital' }, after)
-  expect(failing).toThrow(expect.objectContaining({ name: 'BadRhythm', field: 'timezone' }))
+  expect(failing).toThrow(expect.objectContaining({ name: 'InvalidRecurrence', field: 'timezone' }))
 })
 
 test.each([[0], [-5], [1.5], [Number.NaN]])('a pace of %d seconds is refused', (everySeconds) => {
-  expect(() => nextOccurrence({ everySeconds }, after)).toThrow(BadRhythm)
+  expect(() => nextOccurrence({ everySeconds }, after)).toThrow(InvalidRecurrence)
 })
 
 test('a day that never comes has no next time', () => {
@@ -37,8 +37,8 @@ test('a day that never comes has no next time', () => {
 })
 
 test('a local time that a clock change skips still runs that day', () => {
-  const rhythm = { cron: '30 2 * * *', timezone: 'Europe/Berlin' }
-  const day = nextOccurrence(rhythm, new Date('2030-03-31T00:00:00Z'))
+  const recurrence = { cron: '30 2 * * *', timezone: 'Europe/Berlin' }
+  const day = nextOccurrence(recurrence, new Date('2030-03-31T00:00:00Z'))
   expect(iso(day)?.slice(0, 10)).toBe('2030-03-31')
 })
 

@@ -1,46 +1,46 @@
 import { Cron } from 'croner'
 
 /** When a schedule is due: by a cron expression in a time zone, or at a fixed pace. */
-export type Rhythm = { cron: string; timezone?: string | null } | { everySeconds: number }
+export type Recurrence = { cron: string; timezone?: string | null } | { everySeconds: number }
 
 /** The expression or the time zone cannot be understood; `field` says which. */
-export class BadRhythm extends Error {
-  override readonly name = 'BadRhythm'
+export class InvalidRecurrence extends Error {
+  override readonly name = 'InvalidRecurrence'
   readonly field: 'cron' | 'timezone' | 'everySeconds'
-  constructor(field: BadRhythm['field'], message: string) {
+  constructor(field: InvalidRecurrence['field'], message: string) {
     super(message)
     this.field = field
   }
 }
 
 /** The first time strictly after `after`; null when there is none any more, as for 30 February. */
-export function nextOccurrence(rhythm: Rhythm, after: Date): Date | null {
-  if ('everySeconds' in rhythm) {
-    if (!(Number.isSafeInteger(rhythm.everySeconds) && rhythm.everySeconds > 0)) {
-      throw new BadRhythm('everySeconds', 'everySeconds must be a whole number above 0')
+export function nextOccurrence(recurrence: Recurrence, after: Date): Date | null {
+  if ('everySeconds' in recurrence) {
+    if (!(Number.isSafeInteger(recurrence.everySeconds) && recurrence.everySeconds > 0)) {
+      throw new InvalidRecurrence('everySeconds', 'everySeconds must be a whole number above 0')
     }
-    return new Date(after.getTime() + rhythm.everySeconds * 1000)
+    return new Date(after.getTime() + recurrence.everySeconds * 1000)
   }
-  return parseCron(rhythm).nextRun(after)
+  return parseCron(recurrence).nextRun(after)
 }
 
 /** The last time of a cron expression that is not after `at`; null when there was none. */
-export function lastOccurrence(rhythm: { cron: string; timezone?: string | null }, at: Date): Date | null {
+export function lastOccurrence(recurrence: { cron: string; timezone?: string | null }, at: Date): Date | null {
   // The reference itself is not among the previous times.
-  return parseCron(rhythm).previousRuns(1, new Date(at.getTime() + 1_000))[0] ?? null
+  return parseCron(recurrence).previousRuns(1, new Date(at.getTime() + 1_000))[0] ?? null
 }
 
 /** The times from `first` on, itself included, that are not after `until`; at most the oldest `limit`. */
-export function occurrencesUntil(rhythm: Rhythm, first: Date, until: Date, limit = 1000): Date[] {
+export function occurrencesUntil(recurrence: Recurrence, first: Date, until: Date, limit = 1000): Date[] {
   const times: Date[] = []
-  for (let time: Date | null = first; time && time <= until && times.length < limit; time = nextOccurrence(rhythm, time)) {
+  for (let time: Date | null = first; time && time <= until && times.length < limit; time = nextOccurrence(recurrence, time)) {
     times.push(time)
   }
   return times
 }
 
 function parseCron({ cron, timezone }: { cron: string; timezone?: string | null }): Cron {
-  if (timezone != null && !isTimezone(timezone)) throw new BadRhythm('timezone', `${timezone} is not a known time zone`)
+  if (timezone != null && !isTimezone(timezone)) throw new InvalidRecurrence('timezone', `${timezone} is not a known time zone`)
   try {
     return new Cron(cron, { paused: true, mode: '5-part', timezone: timezone ?? 'UTC' })
   } catch (error) {
@@ -48,7 +48,7 @@ function parseCron({ cron, timezone }: { cron: string; timezone?: string | null 
       cron.trim().split(/\s+/).length === 5
         ? (error as Error).message
         : 'it must have exactly five fields, for example `0 3 * * *`'
-    throw new BadRhythm('cron', `the cron expression is invalid: ${reason}`)
+    throw new InvalidRecurrence('cron', `the cron expression is invalid: ${reason}`)
   }
 }
 

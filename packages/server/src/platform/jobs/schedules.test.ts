@@ -26,7 +26,7 @@ describeOnEachDatabase('a schedule', (open) => {
   test('runs its job at each of its times, once', async () => {
     const { clock, ran, plain, start } = await setUp()
     const jobs = await start()
-    const { nextRunAt } = await jobs.schedules.set({ key: 'k', job: plain, payload: 'p', rhythm: { cron: '0 * * * *' } })
+    const { nextRunAt } = await jobs.schedules.set({ key: 'k', job: plain, payload: 'p', recurrence: { cron: '0 * * * *' } })
     expect(nextRunAt.toISOString()).toBe('2030-01-01T01:00:00.000Z')
     await jobs.whenIdle()
     expect(ran).toEqual([])
@@ -48,7 +48,7 @@ describeOnEachDatabase('a schedule', (open) => {
       },
     })
     const jobs = await startJobs(database, [plain, busy], { clock })
-    await jobs.schedules.set({ key: 'k', job: plain, payload: 'p', rhythm: { cron: '0 * * * *' } })
+    await jobs.schedules.set({ key: 'k', job: plain, payload: 'p', recurrence: { cron: '0 * * * *' } })
     await jobs.enqueue(busy, null)
     await vi.waitFor(() => expect(idle).toBeDefined(), waiting)
     await idle
@@ -68,7 +68,7 @@ describeOnEachDatabase('a schedule', (open) => {
     })
     const jobs = await startJobs(database, [many], { clock, pollMs: 60_000 })
     const names = Array.from({ length: 45 }, (_, at) => `p${at}`)
-    for (const name of names) await jobs.schedules.set({ key: name, job: many, payload: name, rhythm: { cron: '0 * * * *' } })
+    for (const name of names) await jobs.schedules.set({ key: name, job: many, payload: name, recurrence: { cron: '0 * * * *' } })
     clock.advance(hour)
     database.signals.publish('jobs', { schedules: true })
     await jobs.whenIdle()
@@ -88,7 +88,7 @@ describeOnEachDatabase('a schedule', (open) => {
     })
     const jobs = await startJobs(database, [many], { clock })
     const names = Array.from({ length: 25 }, (_, at) => `p${at}`)
-    for (const name of names) await jobs.schedules.set({ key: name, job: many, payload: name, rhythm: { cron: '0 * * * *' } })
+    for (const name of names) await jobs.schedules.set({ key: name, job: many, payload: name, recurrence: { cron: '0 * * * *' } })
     clock.advance(hour / 2)
     database.signals.publish('jobs', { schedules: true })
     await jobs.whenIdle()
@@ -100,7 +100,7 @@ describeOnEachDatabase('a schedule', (open) => {
     let begun = 0
     const quick = testJob('quick', { concurrency: 1_000, run: async () => clock.advance(++begun === 1 ? hour : 1) })
     const jobs = await startJobs(database, [plain, quick], { clock })
-    await jobs.schedules.set({ key: 'k', job: plain, payload: 'p', rhythm: { cron: '0 * * * *' } })
+    await jobs.schedules.set({ key: 'k', job: plain, payload: 'p', recurrence: { cron: '0 * * * *' } })
     await jobs.whenIdle()
     await database.transaction(async ({ enqueue }) => {
       for (let at = 0; at < 100; at++) await enqueue(quick, null)
@@ -118,15 +118,15 @@ describeOnEachDatabase('a schedule', (open) => {
   test('keeps the time of its time zone', async () => {
     const { plain, start } = await setUp()
     const jobs = await start()
-    const rhythm = { cron: '30 3 * * *', timezone: 'America/New_York' }
-    const { nextRunAt } = await jobs.schedules.set({ key: 'k', job: plain, payload: 'p', rhythm })
+    const recurrence = { cron: '30 3 * * *', timezone: 'America/New_York' }
+    const { nextRunAt } = await jobs.schedules.set({ key: 'k', job: plain, payload: 'p', recurrence })
     expect(nextRunAt.toISOString()).toBe('2030-01-01T08:30:00.000Z')
   })
 
   test('at a fixed pace keeps its grid, however late it is seen', async () => {
     const { clock, plain, start, ran } = await setUp()
     const jobs = await start()
-    await jobs.schedules.set({ key: 'k', job: plain, payload: 'p', rhythm: { everySeconds: 600 } })
+    await jobs.schedules.set({ key: 'k', job: plain, payload: 'p', recurrence: { everySeconds: 600 } })
     clock.advance(25 * minute)
     await jobs.whenIdle()
     expect(ran).toEqual(['p 2030-01-01T00:40:00.000Z'])
@@ -135,7 +135,9 @@ describeOnEachDatabase('a schedule', (open) => {
 
   test('missed while no worker was running runs once for all of them', async () => {
     const { clock, database, ran, plain, start } = await setUp()
-    await database.transaction(({ schedule }) => schedule({ key: 'k', job: plain, payload: 'p', rhythm: { cron: '@hourly' } }))
+    await database.transaction(({ schedule }) =>
+      schedule({ key: 'k', job: plain, payload: 'p', recurrence: { cron: '@hourly' } }),
+    )
     clock.advance(5 * hour)
     const jobs = await start()
     await jobs.whenIdle()
@@ -148,7 +150,7 @@ describeOnEachDatabase('a schedule', (open) => {
   test('missed while no worker was running is reported to a module with onMissed, with every time, and does not run', async () => {
     const { clock, database, ran, missed, careful, start } = await setUp()
     await database.transaction(({ schedule }) =>
-      schedule({ key: 'k', job: careful, payload: 'p', rhythm: { cron: '0 * * * *' } }),
+      schedule({ key: 'k', job: careful, payload: 'p', recurrence: { cron: '0 * * * *' } }),
     )
     clock.advance(2 * hour)
     const jobs = await start()
@@ -163,7 +165,7 @@ describeOnEachDatabase('a schedule', (open) => {
   test('whose job still waits or runs does not pile up; the time that was skipped is told', async () => {
     const { clock, database, missed, ran, careful, start } = await setUp()
     await database.transaction(async ({ schedule, enqueue }) => {
-      await schedule({ key: 'k', job: careful, payload: 'p', rhythm: { cron: '0 * * * *' } })
+      await schedule({ key: 'k', job: careful, payload: 'p', recurrence: { cron: '0 * * * *' } })
       await enqueue(careful, 'before', { uniqueKey: 'schedule:k', runAt: new Date('2031-01-01') })
     })
     const jobs = await start()
@@ -175,7 +177,7 @@ describeOnEachDatabase('a schedule', (open) => {
   test('set again unchanged keeps its next time, even one that has passed; changed, it starts anew', async () => {
     const { clock, database, plain } = await setUp()
     const set = (cron: string) =>
-      database.transaction(({ schedule }) => schedule({ key: 'k', job: plain, payload: 'p', rhythm: { cron } }))
+      database.transaction(({ schedule }) => schedule({ key: 'k', job: plain, payload: 'p', recurrence: { cron } }))
     const first = await set('0 * * * *')
     clock.advance(3 * hour)
     expect(await set('0 * * * *')).toEqual(first)
@@ -185,7 +187,7 @@ describeOnEachDatabase('a schedule', (open) => {
   test('that was removed does not fire', async () => {
     const { clock, ran, plain, start } = await setUp()
     const jobs = await start()
-    await jobs.schedules.set({ key: 'k', job: plain, payload: 'p', rhythm: { everySeconds: 60 } })
+    await jobs.schedules.set({ key: 'k', job: plain, payload: 'p', recurrence: { everySeconds: 60 } })
     await jobs.schedules.remove('k')
     clock.advance(hour)
     await jobs.whenIdle()
@@ -195,8 +197,8 @@ describeOnEachDatabase('a schedule', (open) => {
   test('that cannot be understood any more does not hold up the others', async () => {
     const { clock, database, ran, plain, start } = await setUp()
     await database.transaction(async ({ schedule, db }) => {
-      await schedule({ key: 'bad', job: plain, payload: 'bad', rhythm: { cron: '0 * * * *' } })
-      await schedule({ key: 'good', job: plain, payload: 'good', rhythm: { cron: '0 * * * *' } })
+      await schedule({ key: 'bad', job: plain, payload: 'bad', recurrence: { cron: '0 * * * *' } })
+      await schedule({ key: 'good', job: plain, payload: 'good', recurrence: { cron: '0 * * * *' } })
       await db.updateTable('schedules').set({ timezone: 'Atlantis/Capital' }).where('key', '=', 'bad').execute()
     })
     const jobs = await start()
@@ -210,7 +212,9 @@ describeOnEachDatabase('a schedule', (open) => {
     if (database.kind === 'sqlite') context.skip('one process owns a SQLite folder')
     const other = await database.openAgain({ clock })
     const planes = [await startJobs(database, [plain], { clock }), await startJobs(other, [plain], { clock })]
-    await database.transaction(({ schedule }) => schedule({ key: 'k', job: plain, payload: 'p', rhythm: { everySeconds: 60 } }))
+    await database.transaction(({ schedule }) =>
+      schedule({ key: 'k', job: plain, payload: 'p', recurrence: { everySeconds: 60 } }),
+    )
     const active = () => database.db.selectFrom('jobs').select('id').where('status', 'in', ['queued', 'running']).execute()
     for (let i = 1; i <= 20; i++) {
       clock.advance(minute)

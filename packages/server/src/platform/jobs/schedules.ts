@@ -2,29 +2,29 @@ import type { Selectable } from 'kysely'
 import type { Db } from '../db/schema.ts'
 import type { SchedulesTable } from '../db/tables/jobs.ts'
 import type { JobKind } from './declare.ts'
-import { BadRhythm, nextOccurrence, type Rhythm } from './occurrences.ts'
+import { InvalidRecurrence, nextOccurrence, type Recurrence } from './occurrences.ts'
 
 export interface Schedule<Payload> {
   /** Unique key of the schedule, such as `backup-policy:bkp_…`. */
   key: string
   job: JobKind<Payload>
   payload: NoInfer<Payload>
-  rhythm: Rhythm
+  recurrence: Recurrence
 }
 
 export type ScheduleRow = Selectable<SchedulesTable>
 
 /** Replaces the schedule if it changed; an unchanged one keeps its next time, so that a restart misses no run. */
 export async function setSchedule<Payload>(db: Db, now: Date, schedule: Schedule<Payload>): Promise<{ nextRunAt: Date }> {
-  const next = nextOccurrence(schedule.rhythm, now)
-  if (!next) throw new BadRhythm('cron', 'the cron expression never matches a future time')
-  const { key, job, payload, rhythm } = schedule
+  const next = nextOccurrence(schedule.recurrence, now)
+  if (!next) throw new InvalidRecurrence('cron', 'the cron expression never matches a future time')
+  const { key, job, payload, recurrence } = schedule
   const content = {
     kind: job.kind,
     payload: JSON.stringify(payload ?? null),
-    cron: 'cron' in rhythm ? rhythm.cron : null,
-    timezone: 'cron' in rhythm ? (rhythm.timezone ?? null) : null,
-    everySeconds: 'cron' in rhythm ? null : rhythm.everySeconds,
+    cron: 'cron' in recurrence ? recurrence.cron : null,
+    timezone: 'cron' in recurrence ? (recurrence.timezone ?? null) : null,
+    everySeconds: 'cron' in recurrence ? null : recurrence.everySeconds,
   }
   const known = await findSchedule(db, key)
   if (known && sameContent(known, content)) return { nextRunAt: new Date(known.nextRunAt) }
@@ -45,7 +45,7 @@ export function findSchedule(db: Db, key: string): Promise<ScheduleRow | undefin
   return db.selectFrom('schedules').selectAll().where('key', '=', key).executeTakeFirst()
 }
 
-export function rhythmOf(row: ScheduleRow): Rhythm {
+export function recurrenceOf(row: ScheduleRow): Recurrence {
   if (row.everySeconds !== null) return { everySeconds: row.everySeconds }
   return { cron: row.cron as string, timezone: row.timezone }
 }

@@ -1,4 +1,4 @@
-import { instructionsOf, wordsOf } from '../dockerfile/instructions.ts'
+import { instructionsOf, messageOf } from '../dockerfile/instructions.ts'
 import { substitute } from '../dockerfile/substitute.ts'
 import { setVariables } from '../dockerfile/variables.ts'
 
@@ -23,7 +23,7 @@ export function parseDockerfile(text: string): Dockerfile {
   let stage = global
   for (const { keyword, rest } of instructionsOf(text)) {
     if (keyword === 'FROM') {
-      const [image = '', , name] = wordsOf(rest).words
+      const [image = '', , name] = messageOf(rest).words
       stage = { parent: stages.get(image.toLowerCase()) ?? global, says: [] }
       stages.set((name ?? `#${stages.size}`).toLowerCase(), stage)
     } else if (['ARG', 'ENV', 'EXPOSE', 'CMD'].includes(keyword)) stage.says.push({ keyword, rest })

@@ -1,4 +1,4 @@
-import { nonsense } from '../answer-parts.ts'
+import { invalidResponse } from '../answer-parts.ts'
 import { emptyInsteadOfMissing, noneIfEmpty } from '../empty-repository.ts'
 import type { HostBranch, HostRepository, RepositoryCalls } from '../git-host.ts'
 import { GitHostError } from '../git-host-error.ts'
@@ -68,7 +68,7 @@ export function createRepositories(
         const fields = new Fields(data)
         if (Array.isArray(data) || fields.text('type') !== 'file') throw new GitHostError('not_found', `${path} is not a file`)
         const [content, sizeBytes] = [fields.text('content'), fields.whole('size')]
-        if (sizeBytes === null) return nonsense(title, 'a file')
+        if (sizeBytes === null) return invalidResponse(title, 'a file')
         if (sizeBytes > mostFileBytes) return refuseLarge(path)
         const ref = branch ?? from(await call.get(repositoryPath(name))).defaultBranch ?? ''
         // Above its own limit the host omits the content.

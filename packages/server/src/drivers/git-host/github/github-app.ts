@@ -1,5 +1,5 @@
 import { Secret } from '../../../platform/secrets/secret.ts'
-import { nonsense } from '../answer-parts.ts'
+import { invalidResponse } from '../answer-parts.ts'
 import type { Access, HostApp, Installation, RepositoryToken } from '../git-host.ts'
 import { GitHostError } from '../git-host-error.ts'
 import { Fields } from '../payload.ts'
@@ -14,7 +14,7 @@ export function createApp(client: GitHubClient): HostApp | null {
     async installUrl(limits) {
       slug ??= await client.ask('app', limits, async (octokit, signal) => {
         const { data } = await octokit.request('GET /app', { request: { signal } })
-        return new Fields(data).text('slug') ?? nonsense(client.title, 'an app')
+        return new Fields(data).text('slug') ?? invalidResponse(client.title, 'an app')
       })
       return `${webUrl}/apps/${encodeURIComponent(slug)}/installations/new`
     },
@@ -26,7 +26,7 @@ export function createApp(client: GitHubClient): HostApp | null {
     hasInstallation: (id, limits) =>
       client.ask('app', limits, async (octokit, signal) => {
         const { data } = await octokit.request('GET /app', { request: { signal } })
-        if (new Fields(data).whole('id') !== appId) return nonsense(client.title, 'an app')
+        if (new Fields(data).whole('id') !== appId) return invalidResponse(client.title, 'an app')
         return octokit.rest.apps.getInstallation({ installation_id: id, request: { signal } }).then(
           () => true,
           (error: unknown) => {
@@ -54,7 +54,7 @@ export function createApp(client: GitHubClient): HostApp | null {
 function installationFrom(data: unknown, title: string): Installation {
   const fields = new Fields(data)
   const id = fields.whole('id')
-  if (id === null) return nonsense(title, 'an installation')
+  if (id === null) return invalidResponse(title, 'an installation')
   return { id, account: accountFrom((data as { account?: unknown }).account, title), suspended: fields.has('suspended_at') }
 }
 
@@ -80,7 +80,7 @@ export function installationToken(
         throw error
       })
     const expires = Date.parse(data.expires_at)
-    if (!data.token || Number.isNaN(expires)) return nonsense(client.title, 'a token')
+    if (!data.token || Number.isNaN(expires)) return invalidResponse(client.title, 'a token')
     return { username: 'x-access-token', token: new Secret(data.token), expiresAt: new Date(expires) }
   })
 }

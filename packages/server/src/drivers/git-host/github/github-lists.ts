@@ -1,5 +1,5 @@
 import type { Octokit } from 'octokit'
-import { nonsense } from '../answer-parts.ts'
+import { invalidResponse } from '../answer-parts.ts'
 import { GitHostError } from '../git-host-error.ts'
 import type { Page, PageCache } from '../page-cache.ts'
 
@@ -43,7 +43,7 @@ async function readPage<Item>(request: ListRequest<Item>, page: number, reading:
   try {
     const answer = await octokit.request(request.route, parameters)
     const list = request.under ? (answer.data as Record<string, unknown> | null)?.[request.under] : answer.data
-    if (!Array.isArray(list)) return nonsense(title, 'a list')
+    if (!Array.isArray(list)) return invalidResponse(title, 'a list')
     const read: Page<Item> = {
       etag: answer.headers.etag ?? null,
       items: list.map((value) => request.from(value)),

@@ -1,4 +1,4 @@
-import { nonsense } from '../answer-parts.ts'
+import { invalidResponse } from '../answer-parts.ts'
 import { noneIfEmpty } from '../empty-repository.ts'
 import type { RepositoryCalls } from '../git-host.ts'
 import { GitHostError } from '../git-host-error.ts'
@@ -85,7 +85,7 @@ export function createRepositories(client: GitHubClient): RepositoryCalls {
           const { data } = await octokit.rest.git.getBlob({ ...name, file_sha: sha, request: { signal } })
           const fields = new Fields(data)
           const content = fields.text('content')
-          if (content === null || fields.text('encoding') !== 'base64') return nonsense(title, 'a file')
+          if (content === null || fields.text('encoding') !== 'base64') return invalidResponse(title, 'a file')
           return Buffer.from(content, 'base64').toString('utf8')
         }
         async function defaultBranch() {
@@ -105,10 +105,10 @@ function fileFrom(data: unknown, path: string, title: string) {
   const fields = new Fields(data)
   if (Array.isArray(data) || fields.text('type') !== 'file') throw new GitHostError('not_found', `${path} is not a file`)
   const [content, sizeBytes, sha] = [fields.text('content'), fields.whole('size'), fields.text('sha') ?? '']
-  if (sizeBytes === null) return nonsense(title, 'a file')
+  if (sizeBytes === null) return invalidResponse(title, 'a file')
   if (sizeBytes > mostFileBytes) return refuseLarge(path)
   const isWhole = content !== null && fields.text('encoding') === 'base64' && (content !== '' || sizeBytes === 0)
-  if (!isWhole && !/^[0-9a-f]{40,64}$/.test(sha)) return nonsense(title, 'a file')
+  if (!isWhole && !/^[0-9a-f]{40,64}$/.test(sha)) return invalidResponse(title, 'a file')
   const text = isWhole ? Buffer.from(content, 'base64').toString('utf8') : null
   return { path: fields.text('path') ?? path, sizeBytes, sha, text }
 }

@@ -1,4 +1,4 @@
-import { nonsense, timeFrom, webAddress } from '../answer-parts.ts'
+import { invalidResponse, timeFrom, webAddress } from '../answer-parts.ts'
 import type { HostAccount, HostBranch, HostFileEntry, HostHook, HostRepository } from '../git-host.ts'
 import { Fields, nameOf } from '../payload.ts'
 
@@ -7,7 +7,7 @@ import { Fields, nameOf } from '../payload.ts'
 export function accountFrom(value: unknown, title: string): HostAccount {
   const fields = new Fields(value)
   const [id, login] = [fields.whole('id'), fields.text('login')]
-  if (id === null || !login) return nonsense(title, 'an account')
+  if (id === null || !login) return invalidResponse(title, 'an account')
   const type = fields.text('type') === 'Organization' ? 'organization' : 'user'
   return { id: String(id), login, type, avatarUrl: webAddress(fields.text('avatar_url')) }
 }
@@ -16,7 +16,7 @@ export function repositoryFrom(value: unknown, title: string, webUrl: string): H
   const fields = new Fields(value)
   const [id, fullName] = [fields.whole('id'), fields.text('full_name')]
   const name = nameOf(fullName)
-  if (id === null || !fullName || !name) return nonsense(title, 'a repository')
+  if (id === null || !fullName || !name) return invalidResponse(title, 'a repository')
   return {
     id: String(id),
     name: name.repo,
@@ -36,7 +36,7 @@ export function repositoryFrom(value: unknown, title: string, webUrl: string): H
 export function branchFrom(value: unknown, title: string): HostBranch {
   const fields = new Fields(value)
   const [name, commit] = [fields.text('name'), fields.in('commit').text('sha')]
-  if (!name || !commit) return nonsense(title, 'a branch')
+  if (!name || !commit) return invalidResponse(title, 'a branch')
   return { name, commit, protected: fields.yes('protected') }
 }
 
@@ -45,7 +45,7 @@ const entryTypes = { file: 'file', dir: 'dir', symlink: 'symlink', submodule: 's
 export function entryFrom(value: unknown, title: string): HostFileEntry {
   const fields = new Fields(value)
   const [name, path, type] = [fields.text('name'), fields.text('path'), fields.text('type') ?? '']
-  if (!name || !path || !Object.hasOwn(entryTypes, type)) return nonsense(title, 'a folder')
+  if (!name || !path || !Object.hasOwn(entryTypes, type)) return invalidResponse(title, 'a folder')
   const known = entryTypes[type as keyof typeof entryTypes]
   return { name, path, type: known, sizeBytes: known === 'file' ? fields.whole('size') : null }
 }
@@ -53,7 +53,7 @@ export function entryFrom(value: unknown, title: string): HostFileEntry {
 export function hookFrom(value: unknown, title: string): HostHook {
   const fields = new Fields(value)
   const id = fields.whole('id')
-  if (id === null) return nonsense(title, 'a hook')
+  if (id === null) return invalidResponse(title, 'a hook')
   const events = (value as { events?: unknown }).events
   return {
     id,

@@ -1,4 +1,4 @@
-import { nonsense } from '../answer-parts.ts'
+import { invalidResponse } from '../answer-parts.ts'
 import { emptyInsteadOfMissing, noneIfEmpty } from '../empty-repository.ts'
 import type { RepositoryCalls } from '../git-host.ts'
 import { GitHostError } from '../git-host-error.ts'
@@ -37,7 +37,7 @@ export function createRepositories(client: RestClient): RepositoryCalls {
     createRepository: (access, { name, owner, private: isPrivate }, limits) =>
       client.ask(access, limits, async (call) => {
         const namespace = owner ? new Fields(await call.get(`/namespaces/${encodeURIComponent(owner)}`)).whole('id') : undefined
-        if (namespace === null) return nonsense(title, 'a namespace')
+        if (namespace === null) return invalidResponse(title, 'a namespace')
         const visibility = isPrivate ? 'private' : 'public'
         return from(
           await call.send('POST', '/projects', {
@@ -77,7 +77,8 @@ export function createRepositories(client: RestClient): RepositoryCalls {
         const fields = new Fields(await call.get(at, { ref }).catch(emptyInsteadOfMissing(isEmpty(call, name))))
         const [content, sizeBytes] = [fields.text('content'), fields.whole('size')]
         if (sizeBytes !== null && sizeBytes > mostFileBytes) return refuseLarge(path)
-        if (content === null || sizeBytes === null || fields.text('encoding') !== 'base64') return nonsense(title, 'a file')
+        if (content === null || sizeBytes === null || fields.text('encoding') !== 'base64')
+          return invalidResponse(title, 'a file')
         return { path, branch: ref, sizeBytes, text: Buffer.from(content, 'base64').toString('utf8') }
       }),
   }

@@ -1,11 +1,11 @@
-import { nonsense, timeFrom, webAddress } from '../answer-parts.ts'
+import { invalidResponse, timeFrom, webAddress } from '../answer-parts.ts'
 import type { HostAccount, HostBranch, HostFileEntry, HostHook, HostRepository } from '../git-host.ts'
 import { Fields, nameOf } from '../payload.ts'
 
 export function accountFrom(value: unknown, title: string): HostAccount {
   const fields = new Fields(value)
   const [id, login] = [fields.whole('id'), fields.text('username')]
-  if (id === null || !login) return nonsense(title, 'an account')
+  if (id === null || !login) return invalidResponse(title, 'an account')
   return { id: String(id), login, type: 'user', avatarUrl: webAddress(fields.text('avatar_url')) }
 }
 
@@ -13,7 +13,7 @@ export function repositoryFrom(value: unknown, title: string, webUrl: string): H
   const fields = new Fields(value)
   const [id, fullName] = [fields.whole('id'), fields.text('path_with_namespace')]
   const name = nameOf(fullName)
-  if (id === null || !fullName || !name) return nonsense(title, 'a project')
+  if (id === null || !fullName || !name) return invalidResponse(title, 'a project')
   return {
     id: String(id),
     name: name.repo,
@@ -33,7 +33,7 @@ export function repositoryFrom(value: unknown, title: string, webUrl: string): H
 export function branchFrom(value: unknown, title: string): HostBranch {
   const fields = new Fields(value)
   const [name, commit] = [fields.text('name'), fields.in('commit').text('id')]
-  if (!name || !commit) return nonsense(title, 'a branch')
+  if (!name || !commit) return invalidResponse(title, 'a branch')
   return { name, commit, protected: fields.yes('protected') }
 }
 
@@ -41,7 +41,7 @@ export function branchFrom(value: unknown, title: string): HostBranch {
 export function entryFrom(value: unknown, title: string): HostFileEntry {
   const fields = new Fields(value)
   const [name, path, type] = [fields.text('name'), fields.text('path'), fields.text('type')]
-  if (!name || !path) return nonsense(title, 'a folder')
+  if (!name || !path) return invalidResponse(title, 'a folder')
   const isLink = fields.text('mode') === '120000'
   return {
     name,
@@ -61,7 +61,7 @@ const eventNames = {
 export function hookFrom(value: unknown, title: string): HostHook {
   const fields = new Fields(value)
   const id = fields.whole('id')
-  if (id === null) return nonsense(title, 'a hook')
+  if (id === null) return invalidResponse(title, 'a hook')
   return {
     id,
     url: fields.text('url') ?? '',

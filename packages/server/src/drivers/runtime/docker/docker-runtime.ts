@@ -15,7 +15,6 @@ import { readIdentity } from './identity.ts'
 import { asBuildFailure, listImageArtifacts, removeImageArtifact } from './images.ts'
 import { Labels } from './labels.ts'
 import { PrivateRepositories } from './private-repositories.ts'
-import { AddressRoom, type AddressRoomSettings } from './run/address-room.ts'
 import { DiskLimits } from './run/disk-limits.ts'
 import { DiskMarks } from './run/disk-marks.ts'
 import { execIn } from './run/exec.ts'
@@ -25,6 +24,7 @@ import { endInstance, inspectInstance, listInstances, removeContainer, setRestar
 import { readLogs } from './run/logs.ts'
 import { Networks } from './run/networks.ts'
 import { mapsRoot, noteUserNamespaces } from './run/root-user.ts'
+import { SubnetAllocator, type SubnetAllocatorSettings } from './run/subnet-allocator.ts'
 import { readUsage } from './run/usage.ts'
 import { Volumes } from './run/volumes.ts'
 import { clearBuildCache, removeBuildsOf, storageOf } from './storage.ts'
@@ -44,7 +44,7 @@ export interface DockerRuntimeSettings {
   /** Firewall between projects and the machine's own network. Null: none. */
   fence?: Omit<FenceSettings, 'instance'> | null
   /** Address ranges for networks. */
-  addresses?: AddressRoomSettings
+  addresses?: SubnetAllocatorSettings
   /** Size limit of the BuildKit cache. Null: 10 GB, or a fifth of the disk if that is less. */
   buildCacheBytes?: number | null
   /** Whether containers may run as root. Default: true. */
@@ -67,7 +67,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   const engine = settings.engine ?? openEngine(socketPath)
   const labels = new Labels(instance)
   const fence = settings.fence ? new Fence({ ...settings.fence, instance }) : null
-  const networks = new Networks(engine, labels, fence, new AddressRoom(engine, settings.addresses))
+  const networks = new Networks(engine, labels, fence, new SubnetAllocator(engine, settings.addresses))
   const volumes = new Volumes(engine, labels, folder)
   const marks = new DiskMarks(folder)
   const changes = new Changes({ engine, labels, marks })

@@ -5,7 +5,7 @@ import { type Artifact, BuildFailed } from '../runtime.ts'
 import { ask, askFor, type Engine, statusOf } from './engine.ts'
 import { type Labels, labelIn } from './labels.ts'
 import type { PrivateRepositories } from './private-repositories.ts'
-import { NoAddresses } from './run/address-room.ts'
+import { NoAddresses } from './run/subnet-allocator.ts'
 
 export interface ImageParts {
   engine: Engine

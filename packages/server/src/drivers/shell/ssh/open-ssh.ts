@@ -112,7 +112,7 @@ function explain(target: SshTarget, error: unknown): ServerAway {
 }
 
 const unreachable = (target: SshTarget, error: unknown) =>
-  new ServerAway('unreachable', `${place(target)} cannot be reached over SSH: ${wordsOf(error)}`, { cause: error })
+  new ServerAway('unreachable', `${place(target)} cannot be reached over SSH: ${messageOf(error)}`, { cause: error })
 
 const place = ({ name, host, port }: SshTarget) => `${name} (${host}:${port})`
 
@@ -127,7 +127,7 @@ const codes: Record<string, string> = {
 }
 
 /** Text from the remote side is untrusted: truncated, and without control characters. */
-export function wordsOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   const known = codes[(error as NodeJS.ErrnoException)?.code ?? '']
   const message = errorMessage(error)
   return known ?? message.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').slice(0, 300)

@@ -1,11 +1,11 @@
-import { KeptLink } from './kept-link.ts'
 import { ServerAway } from './server-away.ts'
 import type { ServerLinks } from './server-link.ts'
+import { SshConnectionPool } from './ssh-connection-pool.ts'
 import type { SshTargets } from './ssh-target.ts'
 
 /** Creates the links: one per server, shared by all callers. */
 export function createServerLinks(): ServerLinks {
-  const links = new Map<string, KeptLink>()
+  const links = new Map<string, SshConnectionPool>()
   const listeners = new Set<(serverId: string) => void>()
   let targets: SshTargets | undefined
   let open = 0
@@ -24,7 +24,7 @@ export function createServerLinks(): ServerLinks {
   }
   return {
     for(serverId) {
-      const link = links.get(serverId) ?? new KeptLink(serverId, parts)
+      const link = links.get(serverId) ?? new SshConnectionPool(serverId, parts)
       links.set(serverId, link)
       return link
     },

@@ -13,7 +13,7 @@ import { checkCommand } from '../content/command.ts'
 import { knownContent } from '../content/known-content.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { findDestinationOf } from '../destinations/destination-store.ts'
-import { checkRhythm, nextRunAt, reschedule } from './policy-rhythm.ts'
+import { checkSchedule, nextRunAt, reschedule } from './policy-schedule.ts'
 import * as store from './policy-store.ts'
 import { retire } from './retire.ts'
 
@@ -24,7 +24,7 @@ const defaultPayload: BackupPayload = { volumes: 'all', databases: 'auto', exclu
 
 export async function createPolicy(project: ProjectRow, body: PolicyBody, caller: Caller, deps: BackupsDeps) {
   const timed = { cronExpression: body.cronExpression ?? null, timezone: body.timezone ?? 'UTC' }
-  checkRhythm(timed, deps.clock.now())
+  checkSchedule(timed, deps.clock.now())
   refuseCommands(body)
   await refuseUnknownContent(project, body, deps)
   const now = nowOf(deps)
@@ -74,7 +74,7 @@ export async function changePolicy(row: PolicyRow, changes: PolicyChanges, deps:
       cronExpression: fields.cronExpression === undefined ? current.cronExpression : fields.cronExpression,
       timezone: fields.timezone ?? current.timezone,
     }
-    if (fields.cronExpression !== undefined || fields.timezone !== undefined) checkRhythm(timed, deps.clock.now())
+    if (fields.cronExpression !== undefined || fields.timezone !== undefined) checkSchedule(timed, deps.clock.now())
     if (fields.destinationId !== undefined) await refuseDestination(bound.db, row.organizationId, fields.destinationId)
     const { encryption: _always, ...columns } = fields
     const webhook = webhookAfter(current, { enableWebhook, rotateWebhookToken })
@@ -91,7 +91,7 @@ export async function changePolicy(row: PolicyRow, changes: PolicyChanges, deps:
   })
 }
 
-interface WebhookWishes {
+interface WebhookOptions {
   enableWebhook: boolean | undefined
   rotateWebhookToken: boolean | undefined
 }
@@ -102,7 +102,7 @@ interface WebhookWishes {
  */
 function webhookAfter(
   { webhookEnabled, webhookTokenHash }: PolicyRow,
-  { enableWebhook, rotateWebhookToken }: WebhookWishes,
+  { enableWebhook, rotateWebhookToken }: WebhookOptions,
 ): { token?: string; columns: Partial<Pick<PolicyRow, 'webhookEnabled' | 'webhookTokenHash'>> } {
   const enabled = enableWebhook ?? webhookEnabled === 1
   if (!enabled && rotateWebhookToken)

@@ -1,14 +1,14 @@
 import type { PolicyRow } from '../../../platform/db/tables/backups.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { findAnyProject, lockProject } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { findDestination } from '../destinations/destination-store.ts'
 import { attachRuns } from '../runs/kept-run-store.ts'
-import { reschedule } from './policy-rhythm.ts'
+import { reschedule } from './policy-schedule.ts'
 import * as store from './policy-store.ts'
 
 /** Stores a policy of a project that is being deleted: a restore of the project creates the policy again. */
-export const keepPolicy = (policy: PolicyRow, { db }: Bound, deps: BackupsDeps) =>
+export const keepPolicy = (policy: PolicyRow, { db }: TransactionContext, deps: BackupsDeps) =>
   store.insertRetired(db, {
     id: policy.id,
     organizationId: policy.organizationId,

@@ -1,11 +1,11 @@
 import type { PolicyRow } from '../../../platform/db/tables/backups.ts'
 import { Failure } from '../../../platform/failure.ts'
 import { job } from '../../../platform/jobs/declare.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { findAnyProject } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { startOrJoin } from '../runs/start-run.ts'
-import { type SchedulePayload, scheduledRun } from './policy-rhythm.ts'
+import { type SchedulePayload, scheduledRun } from './policy-schedule.ts'
 import { findPolicy } from './policy-store.ts'
 
 /**
@@ -34,7 +34,7 @@ async function start(policyId: string, times: readonly Date[], wasMissed: boolea
     })
 }
 
-async function tell(policy: PolicyRow, times: readonly Date[], why: string, bound: Bound): Promise<void> {
+async function tell(policy: PolicyRow, times: readonly Date[], why: string, bound: TransactionContext): Promise<void> {
   const project = await findAnyProject(bound.db, policy.projectId)
   const [first] = times
   const name = project?.name ?? policy.projectId

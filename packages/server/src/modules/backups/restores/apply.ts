@@ -1,7 +1,7 @@
 import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import { constantTimeEqual, hashToken } from '../../../platform/secrets/token.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { beginOperation, endOperation, enterUndoing, findBySubject, lockProject } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { groupOf } from '../runs/clean-up-kind.ts'
@@ -37,7 +37,7 @@ export const applyWithToken = (
     return moved
   })
 
-export const enqueueApply = ({ id, projectId, organizationId }: RestoreRow, { enqueue }: Bound) =>
+export const enqueueApply = ({ id, projectId, organizationId }: RestoreRow, { enqueue }: TransactionContext) =>
   enqueue(
     applyRestore.of({ organizationId }),
     { restoreId: id },
@@ -77,5 +77,8 @@ export const cancelRestore = (
   })
 
 /** Enqueued in the group of the restore's own job, so that it begins after all writes have ended. */
-export const enqueueSettle = ({ projectId, organizationId }: RestoreRow, payload: SettlePayload, { enqueue }: Bound) =>
-  enqueue(settleRestore.of({ organizationId }), payload, { groupKey: groupOf(projectId), priority: 20 })
+export const enqueueSettle = (
+  { projectId, organizationId }: RestoreRow,
+  payload: SettlePayload,
+  { enqueue }: TransactionContext,
+) => enqueue(settleRestore.of({ organizationId }), payload, { groupKey: groupOf(projectId), priority: 20 })

@@ -2,7 +2,7 @@ import { type RestoreStatus, type RestoreTransition, terminalRestore } from '@be
 import type { Updateable } from 'kysely'
 import type { RowSignal } from '../../../http/row-stream.ts'
 import type { BackupRestoresTable, RestoreRow } from '../../../platform/db/tables/backups.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { endOperation, findAnyProject, lockProject } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { endSafetyRun } from '../runs/safety-run.ts'
@@ -23,7 +23,7 @@ export class RestoreIsOver extends Error {
 export async function moveRestore(
   id: string,
   to: RestoreStatus,
-  bound: Bound,
+  bound: TransactionContext,
   deps: BackupsDeps,
   changes: Updateable<BackupRestoresTable> = {},
 ): Promise<RestoreRow | undefined> {
@@ -43,7 +43,7 @@ export async function moveRestore(
   return restore
 }
 
-export const signalRestore = (restore: RestoreRow, { signal }: Pick<Bound, 'signal'>): void =>
+export const signalRestore = (restore: RestoreRow, { signal }: Pick<TransactionContext, 'signal'>): void =>
   signal(restoreTopic(restore.id), { transition: transitionOf(restore) } satisfies RowSignal<RestoreTransition>)
 
 export interface RestoreEnding {
@@ -75,7 +75,7 @@ export async function endRestore(id: string, ending: RestoreEnding, deps: Backup
 }
 
 /** Notification for a restore that was cancelled after it had begun to write. */
-export const tellCancelled = (restore: RestoreRow, bound: Bound): Promise<void> =>
+export const tellCancelled = (restore: RestoreRow, bound: TransactionContext): Promise<void> =>
   tell(restore, `${restore.errorMessage ?? 'It was cancelled'}.\n\n${truth[restore.dataState]}`, 'restore.failed', bound)
 
 const subjects = {
@@ -88,7 +88,7 @@ export async function tell(
   { id, organizationId, projectId, runId, preRestoreRunId, status }: RestoreRow,
   text: string,
   category: 'restore.completed' | 'restore.failed',
-  bound: Bound,
+  bound: TransactionContext,
 ): Promise<void> {
   const project = await findAnyProject(bound.db, projectId)
   const name = project?.name ?? projectId

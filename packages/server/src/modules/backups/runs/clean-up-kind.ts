@@ -1,6 +1,6 @@
 import type { RunRow } from '../../../platform/db/tables/backups.ts'
 import { sharedKind } from '../../../platform/jobs/declare.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 
 export interface CleanUpPayload {
   runId: string
@@ -14,7 +14,7 @@ export const groupOf = (projectId: string) => `backups:${projectId}`
 
 export const cleanUpAfter = (
   { id, projectId, organizationId }: Pick<RunRow, 'id' | 'projectId' | 'organizationId'>,
-  { enqueue }: Bound,
+  { enqueue }: TransactionContext,
 ) =>
   enqueue(
     cleanUp.of({ organizationId }),

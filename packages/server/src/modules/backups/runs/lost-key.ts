@@ -16,7 +16,7 @@ export const keySchedule: Schedule<unknown> = {
   key: lookAtKey.kind,
   job: lookAtKey,
   payload: {},
-  rhythm: { everySeconds: 86_400 },
+  recurrence: { everySeconds: 86_400 },
 }
 
 /** Notifies every day that runs are unreadable: users rely on backups that cannot be restored. */

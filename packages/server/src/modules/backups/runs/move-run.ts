@@ -3,7 +3,7 @@ import type { Updateable } from 'kysely'
 import type { RowSignal } from '../../../http/row-stream.ts'
 import { iso } from '../../../platform/db/columns.ts'
 import type { BackupRunsTable, RunRow } from '../../../platform/db/tables/backups.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { endOperation, lockProject } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { cleanUpAfter } from './clean-up-kind.ts'
@@ -20,7 +20,7 @@ export class RunIsOver extends Error {
 export async function moveRun(
   id: string,
   to: RunStatus,
-  bound: Bound,
+  bound: TransactionContext,
   deps: BackupsDeps,
   changes: Updateable<BackupRunsTable> = {},
 ): Promise<RunRow | undefined> {
@@ -58,7 +58,7 @@ export interface Ending {
 }
 
 /** Ends a failed or cancelled run; its objects are removed afterwards, and a failure is announced. */
-export async function endRun(id: string, { status, code, message }: Ending, bound: Bound, deps: BackupsDeps) {
+export async function endRun(id: string, { status, code, message }: Ending, bound: TransactionContext, deps: BackupsDeps) {
   const run = await moveRun(id, status, bound, deps, { errorCode: code, errorMessage: message })
   if (!run) return undefined
   await cleanUpAfter(run, bound)

@@ -8,11 +8,14 @@ export interface RunRequest {
   createdBy: string | null
 }
 
-type Bound = Pick<RunRow, 'organizationId' | 'policyId' | 'projectId' | 'projectName' | 'serviceId' | 'destinationId'>
+type TransactionContext = Pick<
+  RunRow,
+  'organizationId' | 'policyId' | 'projectId' | 'projectName' | 'serviceId' | 'destinationId'
+>
 
 /** The row of a queued run. */
 export function newRun(
-  { organizationId, policyId, projectId, projectName, serviceId, destinationId }: Bound,
+  { organizationId, policyId, projectId, projectName, serviceId, destinationId }: TransactionContext,
   { trigger, createdBy }: RunRequest,
   deps: BackupsDeps,
 ): RunRow {

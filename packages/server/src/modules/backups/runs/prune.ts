@@ -3,7 +3,7 @@ import type { RunRow } from '../../../platform/db/tables/backups.ts'
 import { deletionTime } from '../../../platform/jobs/clock-watch.ts'
 import { type JobKind, job } from '../../../platform/jobs/declare.ts'
 import type { Schedule } from '../../../platform/jobs/schedules.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { folderOf } from '../content/manifest.ts'
 import { removeAll, removeNames } from '../content/remove-objects.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
@@ -52,7 +52,7 @@ export const pruneSchedule: Schedule<unknown> = {
   key: everyDay.kind,
   job: everyDay,
   payload: {},
-  rhythm: { everySeconds: 86_400 },
+  recurrence: { everySeconds: 86_400 },
 }
 
 /**
@@ -69,7 +69,7 @@ export const pruneAllJob = (deps: BackupsDeps) =>
   })
 
 /** Cancels restores that were staged for a day and not applied: they would keep their run for ever. */
-async function dropOldStaged(projectId: string, bound: Bound, deps: BackupsDeps): Promise<void> {
+async function dropOldStaged(projectId: string, bound: TransactionContext, deps: BackupsDeps): Promise<void> {
   for (const { id, status, createdAt } of await listUnderWay(bound.db, projectId))
     if (status === 'staged' && createdAt < nowOf(deps) - stagedMs)
       await moveRestore(id, 'cancelled', bound, deps, { errorCode: 'expired', errorMessage: 'It was not applied within a day' })

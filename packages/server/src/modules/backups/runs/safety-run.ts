@@ -1,6 +1,6 @@
 import type { Db } from '../../../platform/db/schema.ts'
 import type { RestoreRow, RunRow } from '../../../platform/db/tables/backups.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { findAnyProject } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { findPolicy } from '../policies/policy-store.ts'
@@ -30,7 +30,7 @@ export async function safetyRun(
 }
 
 /** Ends a safety run that is still under way when its restore ends. */
-export async function endSafetyRun({ preRestoreRunId }: RestoreRow, bound: Bound, deps: BackupsDeps): Promise<void> {
+export async function endSafetyRun({ preRestoreRunId }: RestoreRow, bound: TransactionContext, deps: BackupsDeps): Promise<void> {
   const ending = { status: 'cancelled', code: 'cancelled', message: 'The restore that it belongs to has ended' } as const
   if (preRestoreRunId !== null) await endRun(preRestoreRunId, ending, bound, deps)
 }

@@ -2,7 +2,7 @@ import { iso, type Millis } from '../../../platform/db/columns.ts'
 import type { PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
 import { fail } from '../../../platform/failure.ts'
 import { sharedKind } from '../../../platform/jobs/declare.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { beginOperation, findAnyProject, lockProject, refuseOperation } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { findPolicy } from '../policies/policy-store.ts'
@@ -29,7 +29,7 @@ export const startRun = (policyId: string, request: RunRequest, deps: BackupsDep
 export async function startOrJoin(
   policyId: string,
   request: RunRequest,
-  bound: Bound,
+  bound: TransactionContext,
   deps: BackupsDeps,
 ): Promise<{ run: RunRow; isNew: boolean }> {
   const policy = (await findPolicy(bound.db, policyId)) ?? fail('not_found')
@@ -41,7 +41,12 @@ export async function startOrJoin(
 }
 
 /** The policy's queued run, if there is one; else a new one, behind the run that is under way. */
-export async function startOrQueue(policyId: string, request: RunRequest, bound: Bound, deps: BackupsDeps): Promise<RunRow> {
+export async function startOrQueue(
+  policyId: string,
+  request: RunRequest,
+  bound: TransactionContext,
+  deps: BackupsDeps,
+): Promise<RunRow> {
   const policy = (await findPolicy(bound.db, policyId)) ?? fail('not_found')
   await lockProject(bound, policy.projectId)
   const queued = await findUnderWay(bound.db, policyId, ['queued'])
@@ -51,7 +56,12 @@ export async function startOrQueue(policyId: string, request: RunRequest, bound:
 }
 
 /** Queues a run. Runs of one project wait for each other: they would read the same data, and their commands would conflict. */
-export async function queueRun(policy: PolicyRow, request: RunRequest, bound: Bound, deps: BackupsDeps): Promise<RunRow> {
+export async function queueRun(
+  policy: PolicyRow,
+  request: RunRequest,
+  bound: TransactionContext,
+  deps: BackupsDeps,
+): Promise<RunRow> {
   const project = (await findAnyProject(bound.db, policy.projectId)) ?? fail('not_found')
   if (project.presence !== 'here' && project.presence !== 'departing')
     fail('conflict', { words: 'The project does not live on this instance: its backups run where it lives' })
@@ -79,7 +89,7 @@ const operationOf = ({ projectId }: PolicyRow, { trigger }: RunRequest) => ({
 export function enqueue(
   { id, projectId, organizationId, createdAt }: RunRow,
   { trigger }: Pick<RunRequest, 'trigger'>,
-  bound: Bound,
+  bound: TransactionContext,
 ) {
   const isScheduled = trigger === 'schedule'
   return bound.enqueue(backUp.of({ organizationId }), isScheduled ? { runId: id, scheduledAt: createdAt } : { runId: id }, {

@@ -1,4 +1,4 @@
-import { wordsOf } from '@berth/contract'
+import { messageOf } from '@berth/contract'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { CloudTransferRow } from '../../../platform/db/tables/cloud.ts'
 import { isDiskFull } from '../../../platform/disk-full.ts'
@@ -114,7 +114,7 @@ async function turnAround(transfer: CloudTransferRow, error: unknown, deps: Clou
 }
 
 const diskFailure = (error: unknown): { code: string; message: string } | undefined =>
-  isDiskFull(error) ? { code: 'storage_full', message: wordsOf('storage_full') } : undefined
+  isDiskFull(error) ? { code: 'storage_full', message: messageOf('storage_full') } : undefined
 
 async function takeBack(context: TransferContext, attempt: number): Promise<void> {
   const { transfer, deps } = context

@@ -8,14 +8,14 @@ import { type HealthProgram, healthProgramWith } from '../../../drivers/runtime/
 export function healthProgramOf(healthcheck: Service['healthcheck']): HealthProgram | null | undefined {
   if (!healthcheck) return undefined
   if (isNone(healthcheck.test)) return null
-  const argv = wordsOf(healthcheck.test)
+  const argv = messageOf(healthcheck.test)
   return argv === null ? undefined : healthProgramWith(argv, (name) => healthcheck[name])
 }
 
 const isNone = (test: unknown): boolean =>
   Array.isArray(test) ? test[0] === 'NONE' : typeof test === 'object' && test !== null && 'kind' in test && test.kind === 'none'
 
-function wordsOf(test: unknown): string[] | null {
+function messageOf(test: unknown): string[] | null {
   if (typeof test === 'string') return ['/bin/sh', '-c', test]
   if (Array.isArray(test)) return wordsOfList(test.map(String))
   if (typeof test !== 'object' || test === null || !('kind' in test)) return null

@@ -1,7 +1,7 @@
 import type { LiveEnvironmentRow } from '../../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { job } from '../../../platform/jobs/declare.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { findAnyProject, holdOperation } from '../../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { listLive, transitionLive } from '../live-environments.ts'
@@ -77,7 +77,7 @@ const happenings = {
 
 /** Announces a health change within the transaction that records it. */
 export async function announceHealth(
-  { db, announce }: Bound,
+  { db, announce }: TransactionContext,
   category: keyof typeof happenings,
   projectId: string,
   text: string,

@@ -15,7 +15,7 @@ import { requestDeployment } from './request-deployment.ts'
 
 const kind = 'deployments.check-images'
 
-export const checkImagesSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, rhythm: { everySeconds: 60 } }
+export const checkImagesSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, recurrence: { everySeconds: 60 } }
 
 const atOnce = 4
 const projectsAtMost = 500

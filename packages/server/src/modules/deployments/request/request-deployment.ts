@@ -6,7 +6,7 @@ import type { EnvironmentRow, ProjectRow } from '../../../platform/db/tables/pro
 import { Failure, fail, refuse } from '../../../platform/failure.ts'
 import { sharedKind } from '../../../platform/jobs/declare.ts'
 import type { Enqueued } from '../../../platform/jobs/enqueue.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import {
   beginOperation,
   endOperation,
@@ -102,7 +102,7 @@ function queuedWords({ number, trigger, commitSha, branch, artifacts }: Deployme
 
 /** Queues a deployment within a transaction. It rejects before it writes anything, so the caller may continue the transaction. */
 export async function requestWithin(
-  bound: Bound,
+  bound: TransactionContext,
   projectId: string,
   options: DeploymentOptions,
   deps: DeploymentsDeps,
@@ -137,7 +137,7 @@ export async function requestWithin(
 export async function enqueueDeployment(
   { id, projectId, environment }: Pick<DeploymentRow, 'id' | 'projectId' | 'environment'>,
   { organizationId }: Pick<ProjectRow, 'organizationId'>,
-  bound: Bound,
+  bound: TransactionContext,
   deps: DeploymentsDeps,
 ): Promise<Enqueued> {
   const { builds } = await deps.projects.quotas.limitsOf(bound.db, organizationId)
@@ -176,7 +176,7 @@ export const goOn = (deploymentId: string, { database }: DeploymentsDeps): Promi
 async function replace(
   older: DeploymentRow,
   newer: { id: string; number: number },
-  bound: Bound,
+  bound: TransactionContext,
   deps: DeploymentsDeps,
 ): Promise<void> {
   const error = { errorCode: 'replaced', errorMessage: `Replaced by the newer deployment ${newer.number}` }
@@ -189,14 +189,14 @@ async function replace(
   bound.signal(deploymentTopic(older.id), { changed: true })
 }
 
-async function environmentOf({ db }: Bound, project: ProjectRow, slug = 'production') {
+async function environmentOf({ db }: TransactionContext, project: ProjectRow, slug = 'production') {
   const found = await findEnvironment(db, project.id, slug)
   if (found?.deletingSince != null) fail('conflict', { words: `The environment ${slug} is being deleted` })
   return found ?? refuse('environment', `there is no environment ${slug}`)
 }
 
 /** The live deployment, to be restarted from its artifacts. */
-async function restartable({ db }: Bound, projectId: string, environment: string) {
+async function restartable({ db }: TransactionContext, projectId: string, environment: string) {
   const [deployment] = await listLiveDeployments(db, projectId, environment)
   if (!deployment?.artifacts || !deployment.plan)
     fail('nothing_to_restart', { words: `No deployment of ${environment} is live. Deploy the project first.` })
@@ -285,7 +285,12 @@ function resealed(deployment: DeploymentRow, newOwner: string, { secretBox }: De
 }
 
 /** The requested source, which becomes the environment's; without one, the environment's current source. */
-async function takeSource(bound: Bound, at: At, options: DeploymentOptions, deps: DeploymentsDeps): Promise<DeployedSource> {
+async function takeSource(
+  bound: TransactionContext,
+  at: At,
+  options: DeploymentOptions,
+  deps: DeploymentsDeps,
+): Promise<DeployedSource> {
   const { project, environment } = at
   if (options.basedOn) return takeAgain(bound, project, options.basedOn, deps)
   const { uploadSessionId, branch, commit, ref, fromFork } = options
@@ -314,7 +319,7 @@ async function takeSource(bound: Bound, at: At, options: DeploymentOptions, deps
 
 /** The source of an earlier deployment. Its upload is required if it is built again. */
 async function takeAgain(
-  bound: Bound,
+  bound: TransactionContext,
   project: ProjectRow,
   { deployment, keepArtifacts }: NonNullable<DeploymentOptions['basedOn']>,
   deps: DeploymentsDeps,

@@ -1,10 +1,10 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { wordsOf } from '@berth/contract'
+import { messageOf } from '@berth/contract'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import { isDiskFull } from '../../../platform/disk-full.ts'
 import { JobAborted, job } from '../../../platform/jobs/declare.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { endOperation, enterDiscarding, findAnyProject, findBySubject, lockProject, proceed } from '../../projects/index.ts'
 import { beginDeploying, build } from '../build/build.ts'
 import { fetchSource } from '../build/fetch-source.ts'
@@ -141,7 +141,7 @@ async function end(deployment: DeploymentRow, error: unknown, deps: DeploymentsD
 function failureOf(error: unknown, { id, status }: DeploymentRow, deps: DeploymentsDeps): DeployFailed {
   if (error instanceof DeployFailed) return error
   if (status === 'cancelled') return new DeployFailed('cancelled', 'The deployment was cancelled')
-  if (isDiskFull(error)) return new DeployFailed('storage_full', wordsOf('storage_full'))
+  if (isDiskFull(error)) return new DeployFailed('storage_full', messageOf('storage_full'))
   deps.log.error({ err: error, deploymentId: id }, 'deployments: unexpected error')
   return new DeployFailed('internal', 'Internal error. The log of the instance has the details.')
 }
@@ -198,7 +198,7 @@ export async function discard(deployment: DeploymentRow, deps: DeploymentsDeps):
   })
 }
 
-const cleanUpSoon = (projectId: string, { enqueue }: Pick<Bound, 'enqueue'>) =>
+const cleanUpSoon = (projectId: string, { enqueue }: Pick<TransactionContext, 'enqueue'>) =>
   enqueue(cleanUpKind.of({ projectId }), { projectId }, { uniqueKey: `${cleanUpKind.kind}:${projectId}` })
 
 const folderOf = ({ id }: Pick<DeploymentRow, 'id'>, { workFolder }: DeploymentsDeps) => join(workFolder, id)

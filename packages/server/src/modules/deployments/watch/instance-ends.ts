@@ -1,6 +1,6 @@
 import type { Instance } from '../../../drivers/runtime/runtime.ts'
 import type { InstanceRow, LiveEnvironmentRow, ServiceState } from '../../../platform/db/tables/deployments.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { keepRestarts } from '../../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { afterEnd, exitText, isLooping, isNoted, loopText, newState, statesOf } from '../health/service-states.ts'
@@ -48,7 +48,7 @@ export const servicesLock = ({ projectId, environment }: Pick<InstanceRow, 'proj
   `services:${projectId}:${environment}`
 
 /** Service states; derived from the plan for an environment from before they were recorded. */
-async function knownStates(live: LiveEnvironmentRow, { db }: Bound): Promise<ServiceState[]> {
+async function knownStates(live: LiveEnvironmentRow, { db }: TransactionContext): Promise<ServiceState[]> {
   if (live.services !== null) return statesOf(live)
   const deployment = live.deploymentId ? await findDeployment(db, live.deploymentId) : undefined
   return deployment?.plan ? runningUnits(deployment).map(newState) : []
@@ -57,7 +57,7 @@ async function knownStates(live: LiveEnvironmentRow, { db }: Bound): Promise<Ser
 async function record(
   live: LiveEnvironmentRow,
   { states, before, state, count }: { states: ServiceState[]; before: ServiceState; state: ServiceState; count: number },
-  bound: Bound,
+  bound: TransactionContext,
   deps: DeploymentsDeps,
 ): Promise<void> {
   const { projectId, environment } = live

@@ -1,6 +1,6 @@
 import type { GitHostProvider } from '@berth/contract'
 import type { GitConnectionRow } from '../../../platform/db/tables/git-host.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
 import { deleteInstallation, setInstallationTrouble } from './connection-store.ts'
 import { hostTitles } from './host-titles.ts'
@@ -41,7 +41,11 @@ export function markInstallation(
 }
 
 /** Notifies the organisation that a connection has ended: pushes no longer arrive, and a user has to connect it again. */
-export function announceDisconnected({ announce }: Pick<Bound, 'announce'>, row: GitConnectionRow, why: string): Promise<void> {
+export function announceDisconnected(
+  { announce }: Pick<TransactionContext, 'announce'>,
+  row: GitConnectionRow,
+  why: string,
+): Promise<void> {
   const title = hostTitles[row.provider]
   return announce('git.disconnected', {
     organizationId: row.organizationId,

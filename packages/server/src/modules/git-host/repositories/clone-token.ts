@@ -26,7 +26,7 @@ export async function cloneToken(wanted: Wanted, caller: Caller, deps: GitHostDe
     if (expiresAt === null || expiresAt.getTime() - nowOf(deps) >= longestLifeMs)
       fail('conflict', { words: 'The git host gave a token that lives longer than an hour, which is not handed out' })
     const value = token.reveal()
-    if (!/^[\w.~+/=-]+$/.test(value)) throw new GitHostError('nonsense', 'The git host gave a token that is none')
+    if (!/^[\w.~+/=-]+$/.test(value)) throw new GitHostError('invalidResponse', 'The git host gave a token that is none')
     const cloneUrl = `${host.webUrl}/${name.owner}/${name.repo}.git`
     return { token: value, cloneUrl, command: commandFor(cloneUrl, username, value) }
   })

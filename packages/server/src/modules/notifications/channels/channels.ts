@@ -3,7 +3,7 @@ import { newId } from '../../../platform/db/ids.ts'
 import { sealedFor } from '../../../platform/db/sealed-columns.ts'
 import type { ChannelRow } from '../../../platform/db/tables/notifications.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { endQueuedOf } from '../delivery/delivery-store.ts'
 import { type NotificationsDeps, nowOf } from '../deps.ts'
 import * as store from '../store.ts'
@@ -89,7 +89,7 @@ export function verifiedAfter(
  * default one.
  */
 export function deleteChannel(channel: ChannelRow, deps: NotificationsDeps): Promise<void> {
-  return deps.database.transaction(async ({ db, lock }: Bound) => {
+  return deps.database.transaction(async ({ db, lock }: TransactionContext) => {
     await lock(store.channelsLock(channel))
     await endQueuedOf(db, channel.id, 'The channel was deleted')
     await store.deleteRow(db, 'notificationChannels', channel.id)

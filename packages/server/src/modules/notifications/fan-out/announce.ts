@@ -1,7 +1,7 @@
 import { type Announcement, announceKind } from '../../../platform/jobs/announce.ts'
 import { type Job, job } from '../../../platform/jobs/declare.ts'
 import { endWaiting, findWaiting, type WaitingJob } from '../../../platform/jobs/waiting.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import * as store from '../delivery/delivery-store.ts'
 import { type NotificationsDeps, nowOf } from '../deps.ts'
 import { type FeedSignal, feedTopic } from '../feed/feed-stream.ts'
@@ -53,7 +53,7 @@ const most = { announcements: 20, deliveries: 1_000 }
 
 /** Takes other waiting announcement jobs for the same recipients. Their end commits with this transaction. */
 async function coalesce(
-  bound: Bound,
+  bound: TransactionContext,
   { organizationId, category, userId }: Announcement,
   targetCount: number,
   deps: NotificationsDeps,

@@ -3,14 +3,14 @@ import type { Insertable } from 'kysely'
 import type { Database } from '../../../platform/database.ts'
 import type { DeliveriesTable } from '../../../platform/db/tables/notifications.ts'
 import { type BulkJob, enqueueAll } from '../../../platform/jobs/enqueue.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { deliverKind, groupOf } from '../delivery/deliver.ts'
 import * as store from '../delivery/delivery-store.ts'
 import type { Recent } from './burst.ts'
 import { type Announced, type ChannelPlan, type Fresh, type Joined, planFor, type Target } from './plan-deliveries.ts'
 
 interface Making {
-  bound: Bound
+  bound: TransactionContext
   kind: Database['kind']
   /** Announcements of one category, in chronological order. */
   announced: Pick<DeliveriesTable, 'organizationId' | 'category'> & { ids: readonly string[] }

@@ -1,7 +1,7 @@
 import { newId } from '../../../platform/db/ids.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { Announcement } from '../../../platform/jobs/announce.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import * as store from '../delivery/delivery-store.ts'
 import { type NotificationsDeps, nowOf } from '../deps.ts'
 import { channelsLock, findInAppChannel, insertChannel, isOptedOutOfFeed } from '../store.ts'
@@ -10,7 +10,7 @@ import type { Target } from './plan-deliveries.ts'
 
 /** The channels that get an announcement; two that agree in these three have the same. */
 export async function findTargets(
-  bound: Bound,
+  bound: TransactionContext,
   { organizationId, category, userId }: Pick<Announcement, 'organizationId' | 'category' | 'userId'>,
   deps: NotificationsDeps,
 ): Promise<Target[]> {
@@ -44,7 +44,7 @@ const asTarget = ({ userId, channelId, kind, enabled, verified, subscribed }: st
       ]
 
 /** The in-app channel of a user is made for the first alert. Another organisation's announcement may have made it just now. */
-async function makeFeed({ db, lock }: Bound, userId: string, deps: NotificationsDeps): Promise<Target[]> {
+async function makeFeed({ db, lock }: TransactionContext, userId: string, deps: NotificationsDeps): Promise<Target[]> {
   await lock(channelsLock({ userId }))
   if (await isOptedOutOfFeed(db, { userId })) return []
   const { id, enabled, verified } = (await findInAppChannel(db, { userId })) ?? (await insertFeed(db, userId, nowOf(deps)))

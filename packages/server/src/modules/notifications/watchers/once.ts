@@ -2,7 +2,7 @@ import type { CategoryId } from '@berth/contract'
 import type { Database } from '../../../platform/database.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { AnnouncementEvent } from '../../../platform/jobs/announce.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 
 /** An announcement that is made once, across restarts. */
 export interface Notice {
@@ -26,7 +26,7 @@ export async function announceNew({ db, transaction }: Database, notices: readon
 }
 
 /** Commits the mark and the announcement together. */
-async function announceOnce({ db, announce }: Bound, { keys, forgetAt, category, event }: Notice): Promise<void> {
+async function announceOnce({ db, announce }: TransactionContext, { keys, forgetAt, category, event }: Notice): Promise<void> {
   const marked = await db
     .insertInto('announcedOnce')
     .values(keys.map((key) => ({ key, forgetAt: forgetAt.getTime() })))

@@ -1,7 +1,7 @@
 import type { Database } from '../../../platform/database.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
 import { inTurns } from '../../../platform/in-turns.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import type { WatchedServer, WatchedServers } from './watched.ts'
 
 /** Consecutive failed checks after which a server counts as unreachable. */
@@ -26,13 +26,18 @@ interface Look {
 }
 
 async function look(server: WatchedServer, servers: WatchedServers, { database, now, abort }: Look): Promise<void> {
-  const silence = await servers.check(server.id, abort).then(() => null, wordsOf)
+  const silence = await servers.check(server.id, abort).then(() => null, messageOf)
   // A check that we aborted says nothing about the server.
   abort.throwIfAborted()
   await database.transaction((bound) => (silence === null ? noteAnswer(bound, server) : noteSilence(bound, server, silence, now)))
 }
 
-async function noteSilence({ db, announce }: Bound, server: WatchedServer, reason: string, now: Date): Promise<void> {
+async function noteSilence(
+  { db, announce }: TransactionContext,
+  server: WatchedServer,
+  reason: string,
+  now: Date,
+): Promise<void> {
   const { failures, announcedAt } = await db
     .insertInto('serverFailures')
     .values({ serverId: server.id, failures: 1, announcedAt: null })
@@ -52,7 +57,7 @@ async function noteSilence({ db, announce }: Bound, server: WatchedServer, reaso
 }
 
 /** Announces recovery in the same category, so the recipients of the failure get it too. */
-async function noteAnswer({ db, announce }: Bound, server: WatchedServer): Promise<void> {
+async function noteAnswer({ db, announce }: TransactionContext, server: WatchedServer): Promise<void> {
   const before = await db
     .deleteFrom('serverFailures')
     .where('serverId', '=', server.id)
@@ -76,4 +81,4 @@ async function forgetOthers({ db }: Database, listed: readonly WatchedServer[]):
   }
 }
 
-const wordsOf = (error: unknown) => errorMessage(error).slice(0, 500)
+const messageOf = (error: unknown) => errorMessage(error).slice(0, 500)

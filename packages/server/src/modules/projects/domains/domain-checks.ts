@@ -4,7 +4,7 @@ import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects
 import { inTurns } from '../../../platform/in-turns.ts'
 import { type JobKind, job } from '../../../platform/jobs/declare.ts'
 import type { Schedule } from '../../../platform/jobs/schedules.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { moveHookAt } from '../hostnames/delivery-address.ts'
 import { newHolder, proofRecord } from '../hostnames/domain-proofs.ts'
@@ -19,7 +19,7 @@ export const checkSchedule: Schedule<unknown> = {
   key: checkKind.kind,
   job: checkKind,
   payload: {},
-  rhythm: { everySeconds: 60 },
+  recurrence: { everySeconds: 60 },
 }
 
 const shortestPauseMs = 30_000
@@ -92,7 +92,8 @@ async function checkName(hostname: string, deps: ProjectsDeps, abort: AbortSigna
 }
 
 /** Locks the host name: until the transaction ends, no other transaction claims it or marks it as proven. */
-export const lockName = ({ lock }: Pick<Bound, 'lock'>, hostname: string): Promise<void> => lock(`domain:${hostname}`)
+export const lockName = ({ lock }: Pick<TransactionContext, 'lock'>, hostname: string): Promise<void> =>
+  lock(`domain:${hostname}`)
 
 const checkLater = ({ id, createdAt }: DomainRow, db: Db, deps: ProjectsDeps) => {
   const now = nowOf(deps)
@@ -107,7 +108,12 @@ const checkLater = ({ id, createdAt }: DomainRow, db: Db, deps: ProjectsDeps) =>
  * Moves the host name from its holder to `next` and notifies the previous holder. The previous claim stays: it is proven again
  * when its own record exists and that of `next` does not.
  */
-async function handOver(claims: readonly DomainRow[], next: DomainRow, bound: Bound, deps: ProjectsDeps): Promise<void> {
+async function handOver(
+  claims: readonly DomainRow[],
+  next: DomainRow,
+  bound: TransactionContext,
+  deps: ProjectsDeps,
+): Promise<void> {
   const { db, signal } = bound
   const now = nowOf(deps)
   const served = await servingAt(db, next.hostname, deps.settings)
@@ -134,7 +140,7 @@ async function handOver(claims: readonly DomainRow[], next: DomainRow, bound: Bo
   signal(projectsTopic, { projectId: next.projectId } satisfies ProjectSignal)
 }
 
-async function tellLost(claim: DomainRow, subject: string, words: string, bound: Bound): Promise<void> {
+async function tellLost(claim: DomainRow, subject: string, words: string, bound: TransactionContext): Promise<void> {
   const { db, announce } = bound
   const { organizationId, projectId, hostname } = claim
   const project = await db.selectFrom('projects').select('name').where('id', '=', projectId).executeTakeFirst()

@@ -4,7 +4,7 @@ import { iso } from '../../../platform/db/columns.ts'
 import { newId } from '../../../platform/db/ids.ts'
 import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { proofRecord } from '../hostnames/domain-proofs.ts'
 import { domainStatus, freeHostname, notTaken } from '../hostnames/hostnames.ts'
@@ -47,7 +47,12 @@ interface AddedDomain {
  * Any organisation may claim a name. Within one organisation, the unique host name decides between two projects that connect it
  * at once.
  */
-async function addDomain(project: ProjectRow, hostname: string, bound: Bound, deps: ProjectsDeps): Promise<AddedDomain> {
+async function addDomain(
+  project: ProjectRow,
+  hostname: string,
+  bound: TransactionContext,
+  deps: ProjectsDeps,
+): Promise<AddedDomain> {
   const { db, enqueue } = bound
   await lockName(bound, hostname)
   const row = newDomain(project, hostname, deps)

@@ -1,7 +1,7 @@
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { Failure } from '../../../platform/failure.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { type HookedRepository, hookGroup } from '../hostnames/delivery-address.ts'
 import { findAnyProject, listOfRepository } from '../store.ts'
@@ -37,7 +37,7 @@ const removeKind = sharedKind<HookedRepository>('projects.remove-webhook')
  * The project has moved away, or its import was cancelled: the webhook of its repository is removed, unless another project of
  * this instance needs it.
  */
-export async function removeHookOf(project: ProjectRow, { enqueue }: Pick<Bound, 'enqueue'>): Promise<void> {
+export async function removeHookOf(project: ProjectRow, { enqueue }: Pick<TransactionContext, 'enqueue'>): Promise<void> {
   const repository = hookedRepository(project)
   if (repository) await enqueue(removeKind.of(project), repository, { groupKey: hookGroup(repository) })
 }

@@ -1,6 +1,6 @@
 import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { sharedKind } from '../../../platform/jobs/declare.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { listOfRepository, type RepositoryName } from '../store.ts'
 import { freeHostname, urlOf, urlSettings } from './hostnames.ts'
@@ -45,7 +45,7 @@ async function addressAt(project: ProjectRow, hostname: string, deps: ProjectsDe
  * Called when a project's webhook domain is set, changed or removed, or the project is deleted: updates the webhook of its
  * repository.
  */
-export async function moveHookOf(project: ProjectRow, { enqueue }: Pick<Bound, 'enqueue'>): Promise<void> {
+export async function moveHookOf(project: ProjectRow, { enqueue }: Pick<TransactionContext, 'enqueue'>): Promise<void> {
   const { organizationId, gitProvider: provider, gitOwner: owner, gitRepo: repo } = project
   if (!provider || !owner || !repo) return
   const repository = { organizationId, provider, owner, repo }
@@ -55,7 +55,7 @@ export async function moveHookOf(project: ProjectRow, { enqueue }: Pick<Bound, '
 /** Called when a host name is served or no longer served: updates the webhook of a project that has it as webhook domain. */
 export async function moveHookAt(
   { projectId, hostname }: Pick<DomainRow, 'projectId' | 'hostname'>,
-  bound: Bound,
+  bound: TransactionContext,
 ): Promise<void> {
   const project = await bound.db
     .selectFrom('projects')

@@ -1,6 +1,6 @@
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { sharedKind } from '../../../platform/jobs/declare.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { type ProjectChanges, present } from '../store.ts'
 import { hookGroup } from './delivery-address.ts'
 
@@ -19,7 +19,7 @@ const hookFields = [
 export const concernsHook = (changes: ProjectChanges): boolean => hookFields.some((field) => changes[field] !== undefined)
 
 /** Enqueues a check of the push webhook, for a project with auto-deploy and a repository at a git host. */
-export async function requestHook(project: ProjectRow, { enqueue }: Pick<Bound, 'enqueue'>): Promise<void> {
+export async function requestHook(project: ProjectRow, { enqueue }: Pick<TransactionContext, 'enqueue'>): Promise<void> {
   const { id, organizationId, autoDeploy, gitProvider: provider, gitOwner: owner, gitRepo: repo } = project
   if (autoDeploy && provider && owner && repo)
     await enqueue(hookKind.of({ organizationId }), { projectId: id }, { groupKey: hookGroup({ provider, owner, repo }) })
@@ -29,7 +29,7 @@ export async function requestHook(project: ProjectRow, { enqueue }: Pick<Bound, 
 export async function requestHooks(
   organizationId: string,
   provider: string,
-  bound: Pick<Bound, 'db' | 'enqueue'>,
+  bound: Pick<TransactionContext, 'db' | 'enqueue'>,
 ): Promise<void> {
   const projects = await bound.db
     .selectFrom('projects')

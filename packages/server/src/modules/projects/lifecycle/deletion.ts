@@ -3,7 +3,7 @@ import { newId } from '../../../platform/db/ids.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { moveHookOf } from '../hostnames/delivery-address.ts'
 import { logsPart } from '../logs/logs.ts'
@@ -80,7 +80,7 @@ export async function removeSoon(
   projectId: string,
   options: DeletionOptions,
   now: number,
-  bound: Bound,
+  bound: TransactionContext,
   afterMs = 0,
 ): Promise<void> {
   await saveProject(bound.db, projectId, { deletingSince: now, updatedAt: now })

@@ -3,7 +3,7 @@ import { ServerAway } from '../../../drivers/shell/ssh/server-away.ts'
 import type { ProjectOperationRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { changeProject } from '../operations/change-project.ts'
 import { holdOperation, keepLease, leaseMs } from '../operations/held-operation.ts'
@@ -82,7 +82,7 @@ async function settlePowerOf(projectId: string, deps: ProjectsDeps): Promise<voi
 /** Records the state and begins the operation, in one transaction. */
 async function record(project: ProjectRow, kind: 'enable' | 'disable', deps: ProjectsDeps) {
   const recorded: { operation?: ProjectOperationRow; wasEnabled: boolean } = { wasEnabled: false }
-  const decide = async (current: ProjectRow, bound: Bound) => {
+  const decide = async (current: ProjectRow, bound: TransactionContext) => {
     recorded.wasEnabled = current.enabled === 1
     if (deps.projectPorts.power) await scheduleReconcile(current.id, bound, new Date(nowOf(deps) + netAfterMs))
     const begun = { projectId: current.id, environment: null, kind, heldUntil: nowOf(deps) + leaseMs }
@@ -109,14 +109,14 @@ const isArriving = ({ presence }: ProjectRow): boolean => presence === 'arriving
 const shouldRun = ({ enabled, presence }: ProjectRow): boolean => enabled === 1 && presence === 'here'
 
 /** Reconciles the running workload with the project's presence, at once and one job after the other. */
-export const settlePresence = (projectId: string, presence: ProjectRow['presence'], { enqueue }: Bound) =>
+export const settlePresence = (projectId: string, presence: ProjectRow['presence'], { enqueue }: TransactionContext) =>
   enqueue(
     settlePower.of({ projectId }),
     { projectId },
     { uniqueKey: `${uniqueKey(projectId)}:${presence}`, groupKey: uniqueKey(projectId) },
   )
 
-const scheduleReconcile = (projectId: string, { enqueue }: Bound, runAt: Date) =>
+const scheduleReconcile = (projectId: string, { enqueue }: TransactionContext, runAt: Date) =>
   enqueue(
     settlePower.of({ projectId }),
     { projectId },

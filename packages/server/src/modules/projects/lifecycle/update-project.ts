@@ -1,7 +1,7 @@
 import type { UpdateProject } from '@berth/contract'
 import type { Caller } from '../../../http/handler.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { automaticDeploy, configColumns, nameColumns, refuseUnstorable } from '../fields.ts'
 import { forgottenToken } from '../git/clone-token.ts'
@@ -80,7 +80,7 @@ const changedNames = ({ framework, packageManager }: UpdateProject, project: Pro
 })
 
 /** Updates the webhooks of the previous and the new repository. */
-async function followHook(current: ProjectRow, changes: ProjectChanges, bound: Bound): Promise<void> {
+async function followHook(current: ProjectRow, changes: ProjectChanges, bound: TransactionContext): Promise<void> {
   const next = { ...current, ...(changes as Partial<ProjectRow>) }
   const said = ({ gitProvider, gitOwner, gitRepo, webhookDomain }: ProjectRow) =>
     [gitProvider, gitOwner, gitRepo, webhookDomain].join(' ')

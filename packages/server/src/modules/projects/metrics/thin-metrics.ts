@@ -14,7 +14,7 @@ const environmentsAtOnce = 100
 export const minutesKeptMs = 2 * dayMs
 export const keptMs = limits.metricDays * dayMs
 
-export const thinSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, rhythm: { everySeconds: 3600 } }
+export const thinSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, recurrence: { everySeconds: 3600 } }
 
 /** Merges minutes older than two days into half hours, and deletes rows older than the retention period. */
 export const thinJob = (deps: ProjectsDeps) =>

@@ -1,7 +1,7 @@
 import type { OperationKind, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { isUniqueViolation } from '../../../platform/db/violations.ts'
 import { fail } from '../../../platform/failure.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { concernsHook, requestHook } from '../hostnames/hook-request.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
@@ -17,7 +17,7 @@ import { lockProject, refuseOperation } from './operation.ts'
 export async function changeProject(
   { id, organizationId }: Pick<ProjectRow, 'id' | 'organizationId'>,
   deps: ProjectsDeps,
-  decide: (current: ProjectRow, bound: Bound) => Promise<ProjectChanges | null> | ProjectChanges | null,
+  decide: (current: ProjectRow, bound: TransactionContext) => Promise<ProjectChanges | null> | ProjectChanges | null,
   { kind = 'change', isAutomatic = false }: { kind?: OperationKind; isAutomatic?: boolean } = {},
 ): Promise<ProjectRow> {
   try {
@@ -48,7 +48,7 @@ const sourceFields = [
 ]
 
 /** The newest choice applies: a chosen source replaces the upload that production was deployed from. */
-async function leaveUploads(before: ProjectRow, after: ProjectRow, bound: Bound, deps: ProjectsDeps): Promise<void> {
+async function leaveUploads(before: ProjectRow, after: ProjectRow, bound: TransactionContext, deps: ProjectsDeps): Promise<void> {
   await dropUpload(bound, await findEnvironment(bound.db, before.id, 'production'), deps)
   if (before.uploadSessionId && before.uploadSessionId !== after.uploadSessionId)
     await releaseUpload(bound, before.uploadSessionId, deps)

@@ -3,7 +3,7 @@ import { newId } from '../../../platform/db/ids.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { ProjectOperationRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { type RequestedOperation, shareQueue, thatMeet } from './meetings.ts'
@@ -12,7 +12,8 @@ import { operationsText } from './operation-text.ts'
 import { resumeKind } from './resume-kind.ts'
 
 /** Locks the project: until the transaction ends, no other one changes the project, deletes it, or begins an operation on it. */
-export const lockProject = ({ lock }: Pick<Bound, 'lock'>, projectId: string): Promise<void> => lock(`project:${projectId}`)
+export const lockProject = ({ lock }: Pick<TransactionContext, 'lock'>, projectId: string): Promise<void> =>
+  lock(`project:${projectId}`)
 
 export interface BeginOperation extends RequestedOperation {
   projectId: string
@@ -27,7 +28,7 @@ type Clocked = Pick<ProjectsDeps, 'clock'>
 /** Called under `lockProject`. 409 `work_in_progress` where the table refuses the operation; otherwise returns those under way. */
 export async function refuseOperation(
   requested: RequestedOperation & { projectId: string },
-  { db }: Pick<Bound, 'db'>,
+  { db }: Pick<TransactionContext, 'db'>,
   deps: Clocked,
 ): Promise<ProjectOperationRow[]> {
   const underWay = await listOperations(db, requested.projectId, nowOf(deps))
@@ -45,7 +46,7 @@ export interface BegunOperation {
 /** Called under `lockProject`. Refuses as `refuseOperation` does; where the table says `wait`, the operation begins in the phase `waiting`. */
 export async function beginOperation(
   requested: BeginOperation,
-  { db }: Pick<Bound, 'db'>,
+  { db }: Pick<TransactionContext, 'db'>,
   deps: Clocked,
 ): Promise<BegunOperation> {
   const underWay = await refuseOperation(requested, { db }, deps)
@@ -78,7 +79,7 @@ async function awaitedBy(operation: ProjectOperationRow, db: Db, deps: Clocked):
 }
 
 /** Called under `lockProject`. An operation that waits begins; false where it has to wait on. */
-export async function proceed(subjectId: string, { db }: Pick<Bound, 'db'>, deps: Clocked): Promise<boolean> {
+export async function proceed(subjectId: string, { db }: Pick<TransactionContext, 'db'>, deps: Clocked): Promise<boolean> {
   const row = await findBySubject(db, subjectId)
   if (row?.phase !== 'waiting') return true
   if ((await awaitedBy(row, db, deps)).some(isDurable)) return false
@@ -87,20 +88,20 @@ export async function proceed(subjectId: string, { db }: Pick<Bound, 'db'>, deps
 }
 
 /** Called under `lockProject`. From this commit on nothing of the project is started; false where the operation has ended. */
-export async function enterStopped(subjectId: string, { db }: Pick<Bound, 'db'>): Promise<boolean> {
+export async function enterStopped(subjectId: string, { db }: Pick<TransactionContext, 'db'>): Promise<boolean> {
   const row = await findBySubject(db, subjectId)
   if (row) await setPhase(db, row.id, 'stopped')
   return row !== undefined
 }
 
 /** The deployment has ended; its operation ends when the instances that it started are stopped. */
-export async function enterDiscarding(subjectId: string, { db }: Pick<Bound, 'db'>): Promise<void> {
+export async function enterDiscarding(subjectId: string, { db }: Pick<TransactionContext, 'db'>): Promise<void> {
   const row = await findBySubject(db, subjectId)
   if (row) await setPhase(db, row.id, 'discarding')
 }
 
 /** Called under `lockProject`. A restore that had begun was cancelled; it ends as an operation when the previous data is back. */
-export async function enterUndoing(subjectId: string, { db }: Pick<Bound, 'db'>): Promise<void> {
+export async function enterUndoing(subjectId: string, { db }: Pick<TransactionContext, 'db'>): Promise<void> {
   const row = await findBySubject(db, subjectId)
   if (row) await setPhase(db, row.id, row.phase === 'stopped' ? 'undoing' : 'cancelling')
 }
@@ -127,7 +128,10 @@ export async function untilNoneHeld(projectId: string, { database, clock }: Wait
 type Waiting = Pick<ProjectsDeps, 'clock' | 'database'>
 
 /** Ends the operation with its subject. After the commit, operations that waited for it go on, and the edge serves the project again. */
-export async function endOperation(subjectId: string, bound: Pick<Bound, 'db' | 'enqueue' | 'lock' | 'signal'>): Promise<void> {
+export async function endOperation(
+  subjectId: string,
+  bound: Pick<TransactionContext, 'db' | 'enqueue' | 'lock' | 'signal'>,
+): Promise<void> {
   const { db } = bound
   const row = await findBySubject(db, subjectId)
   if (!row) return

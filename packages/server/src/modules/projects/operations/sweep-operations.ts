@@ -5,7 +5,12 @@ import { deleteExpired } from './operation-store.ts'
 
 type Nothing = Record<string, never>
 const kind = 'projects.sweep-operations'
-export const sweepOperationsSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, rhythm: { everySeconds: 60 } }
+export const sweepOperationsSchedule: Schedule<unknown> = {
+  key: kind,
+  job: { kind },
+  payload: {},
+  recurrence: { everySeconds: 60 },
+}
 
 /** Removes operations whose process died. Their lease has expired, so that no other operation waits for them. */
 export const sweepOperationsJob = (deps: ProjectsDeps) =>

@@ -2,7 +2,7 @@ import type { QuotaName, Quotas } from '@berth/contract'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { Failure } from '../../../platform/failure.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { isSetupOrganization, quotaOverride } from '../../access/index.ts'
 import type { ProjectsDeps, QuotaLimits } from '../deps.ts'
 import { configuredClaim } from './claims.ts'
@@ -37,7 +37,7 @@ const hasLimit = (limits: QuotaLimits, names: readonly QuotaName[]) => names.som
  * the other. A quota that was exceeded before does not refuse an increase of another one.
  */
 export async function refuseOverQuota(
-  { db, lock }: Pick<Bound, 'db' | 'lock'>,
+  { db, lock }: Pick<TransactionContext, 'db' | 'lock'>,
   organizationId: string,
   more: readonly Counted[],
   deps: QuotaDeps,

@@ -1,7 +1,7 @@
 import { limits } from '@berth/contract'
 import type { ProjectRow, RouteRuleRow } from '../../../platform/db/tables/projects.ts'
 import { refuse } from '../../../platform/failure.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { rulesOf } from '../store.ts'
 
 /** Refuses rules of one project above the limits: one edge evaluates the requests of all projects, and holds the rules of all. */
@@ -18,7 +18,7 @@ export function refuseLargeRules(rules: readonly Pick<RouteRuleRow, 'kind' | 'co
 
 /** Limits the rules of all projects of the organisation. Called in the transaction that added some, after the insert. */
 export async function refuseManyRules(
-  { db, lock }: Pick<Bound, 'db' | 'lock'>,
+  { db, lock }: Pick<TransactionContext, 'db' | 'lock'>,
   { id, organizationId }: Pick<ProjectRow, 'id' | 'organizationId'>,
   field: string,
 ): Promise<void> {

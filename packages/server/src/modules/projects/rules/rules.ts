@@ -5,7 +5,7 @@ import { type Page, page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { ProjectRow, RouteRuleRow } from '../../../platform/db/tables/projects.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { ownHostnames } from '../domains/own-hostnames.ts'
 import { refuseUnstorable } from '../fields.ts'
@@ -188,7 +188,7 @@ function scopeColumns({ enabled, pathPrefix, hostname, dryRun, expiresAt }: Scop
 function changeRules<Result>(
   project: ProjectKey,
   deps: ProjectsDeps,
-  change: (bound: Bound) => Promise<Result>,
+  change: (bound: TransactionContext) => Promise<Result>,
 ): Promise<Result> {
   return deps.database.transaction(async (bound) => {
     await lockProject(bound, project.id)

@@ -1,6 +1,6 @@
 import type { Db } from '../../../platform/db/schema.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { checkKind, lockName } from '../domains/domain-checks.ts'
 import { newDomain } from '../domains/domains.ts'
@@ -36,7 +36,7 @@ export const domainTakenText = (hostname: string): string =>
 export async function claimSavedDomains(
   domains: readonly SavedDomain[],
   project: ProjectKey,
-  bound: Bound,
+  bound: TransactionContext,
   deps: ProjectsDeps,
 ): Promise<string[]> {
   const warnings: string[] = []

@@ -1,7 +1,7 @@
 import { newId } from '../../../platform/db/ids.ts'
 import type { EnvironmentRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { Failure } from '../../../platform/failure.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { changeProject } from '../operations/change-project.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
@@ -23,7 +23,7 @@ export async function ensurePreview(
 ): Promise<EnvironmentRow | string> {
   const slug = previewSlug(pullRequest)
   let answer: EnvironmentRow | string = ''
-  const decide = async (current: ProjectRow, bound: Bound) => {
+  const decide = async (current: ProjectRow, bound: TransactionContext) => {
     const { db } = bound
     const all = await allEnvironments(db, project.id)
     const known = all.find((row) => row.slug === slug)

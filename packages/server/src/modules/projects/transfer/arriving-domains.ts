@@ -1,7 +1,7 @@
 import type { ProjectBundle } from '@berth/contract'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { Failure } from '../../../platform/failure.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { lockName } from '../domains/domain-checks.ts'
 import { newDomain } from '../domains/domains.ts'
@@ -16,7 +16,7 @@ export async function replaceDomains(
   domains: ProjectBundle['domains'],
   project: ProjectRow,
   warnings: string[],
-  bound: Bound,
+  bound: TransactionContext,
   deps: ProjectsDeps,
 ): Promise<void> {
   const wanted = new Map<string, boolean>()

@@ -3,7 +3,7 @@ import { newId } from '../../../platform/db/ids.ts'
 import { sealedFor } from '../../../platform/db/sealed-columns.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import type { TravellingGrant } from '../../access/index.ts'
 import { carriedColumn } from '../carried-parts.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
@@ -104,7 +104,10 @@ export async function recordArriving(arriving: ArrivingProject, deps: ProjectsDe
 }
 
 /** Refuses to overwrite another organisation's project with that id, or a project that lives on this instance. */
-async function refuseTaken({ projectId, organizationId }: ArrivingProject, { db }: Bound): Promise<ProjectRow | undefined> {
+async function refuseTaken(
+  { projectId, organizationId }: ArrivingProject,
+  { db }: TransactionContext,
+): Promise<ProjectRow | undefined> {
   const row = await findAnyProject(db, projectId)
   if (!row) return undefined
   const isOurs = row.organizationId === organizationId && (row.presence === 'departed' || row.presence === 'arriving')
@@ -137,7 +140,7 @@ async function putRow(
   columns: Partial<NewProject>,
   { projectId, organizationId, bundle }: ArrivingProject,
   warnings: string[],
-  { db }: Bound,
+  { db }: TransactionContext,
   deps: ProjectsDeps,
 ): Promise<ProjectRow> {
   const now = nowOf(deps)
@@ -169,7 +172,7 @@ async function putGrants(
   { grants }: ProjectBundle,
   project: ProjectRow,
   warnings: string[],
-  { db }: Bound,
+  { db }: TransactionContext,
   deps: ProjectsDeps,
 ): Promise<TravellingGrant[]> {
   if (!grants) return []
@@ -184,7 +187,7 @@ async function webhookDomainOf(
   { webhookDomain }: ProjectBundle,
   project: ProjectRow,
   warnings: string[],
-  { db }: Bound,
+  { db }: TransactionContext,
   { settings }: ProjectsDeps,
 ): Promise<string | null> {
   if (!webhookDomain) return null
@@ -199,7 +202,7 @@ async function webhookDomainOf(
 async function exchangeUpload(
   before: ProjectRow | undefined,
   { uploadSessionId, projectId, organizationId }: ArrivingProject,
-  bound: Bound,
+  bound: TransactionContext,
   deps: ProjectsDeps,
 ): Promise<void> {
   if (uploadSessionId && uploadSessionId !== before?.uploadSessionId)
@@ -211,7 +214,7 @@ async function exchangeUpload(
 /** Files of a project with another kind of source are the upload that production was deployed from. */
 async function putProductionUpload(
   { bundle, uploadSessionId, projectId }: ArrivingProject,
-  bound: Bound,
+  bound: TransactionContext,
   deps: ProjectsDeps,
 ): Promise<void> {
   const production = await findEnvironment(bound.db, projectId, 'production')
@@ -221,7 +224,12 @@ async function putProductionUpload(
   await changeEnvironment(bound.db, production.id, { uploadSessionId: wanted })
 }
 
-async function putEnvironments(bundle: ProjectBundle, { id }: ProjectRow, { db }: Bound, deps: ProjectsDeps): Promise<void> {
+async function putEnvironments(
+  bundle: ProjectBundle,
+  { id }: ProjectRow,
+  { db }: TransactionContext,
+  deps: ProjectsDeps,
+): Promise<void> {
   const now = nowOf(deps)
   await deleteAllVariables(db, id)
   // Production is always first, regardless of the order in the bundle.

@@ -1,5 +1,5 @@
 import { type Presence, presenceMoves, sourcesOf } from '@berth/contract'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { removeHookOf } from '../git/hook-of-move.ts'
 import { moveHookOf } from '../hostnames/delivery-address.ts'
@@ -14,7 +14,7 @@ import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 export async function movePresence(
   projectId: string,
   to: Presence,
-  bound: Bound,
+  bound: TransactionContext,
   deps: Pick<ProjectsDeps, 'clock'>,
 ): Promise<boolean> {
   await lockProject(bound, projectId)

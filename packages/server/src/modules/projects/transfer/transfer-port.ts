@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import { packFolder } from '../../../drivers/tarball/pack-folder.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { putArrivingHook, removeHookOf } from '../git/hook-of-move.ts'
 import { type Deletion, removeSoon } from '../lifecycle/deletion.ts'
@@ -26,11 +26,11 @@ export interface ProjectTransfers {
   /** Stores the files with the same checks as an upload. Returns the session id. */
   storeFiles(tarball: AsyncIterable<Uint8Array>, owner: { organizationId: string; userId: string }): Promise<string>
   record(arriving: ArrivingProject): Promise<RecordedArrival>
-  move(projectId: string, to: ProjectRow['presence'], bound: Bound): Promise<boolean>
+  move(projectId: string, to: ProjectRow['presence'], bound: TransactionContext): Promise<boolean>
   /** Begins the move as an operation of the project, or refuses it, naming the conflicting operations. */
-  begin(projectId: string, transferId: string, bound: Bound): Promise<void>
+  begin(projectId: string, transferId: string, bound: TransactionContext): Promise<void>
   /** Removes everything of a project whose import did not complete. */
-  discard(projectId: string, bound: Bound): Promise<void>
+  discard(projectId: string, bound: TransactionContext): Promise<void>
   /** Creates the push webhook of an imported project; returns a warning where it cannot. */
   putHook(projectId: string): Promise<string | null>
   /** Makes the local folder the source again; returns a warning where it cannot, else null. */

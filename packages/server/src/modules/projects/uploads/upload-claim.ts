@@ -2,7 +2,7 @@ import type { Db } from '../../../platform/db/schema.ts'
 import type { EnvironmentRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import { sharedKind } from '../../../platform/jobs/declare.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { isMadeOfUploads } from '../source.ts'
 import { changeEnvironment, saveProject } from '../store.ts'
@@ -23,7 +23,7 @@ type ClaimDeps = Pick<ProjectsDeps, 'clock' | 'projectPorts'>
  * sees the reference once this transaction is committed.
  */
 export async function claimUpload(
-  bound: Bound,
+  bound: TransactionContext,
   sessionId: string,
   { organizationId, id }: Claimant,
   deps: Pick<ProjectsDeps, 'clock'>,
@@ -49,7 +49,7 @@ export async function claimUpload(
 
 /** Makes the upload of a deployment the source of its environment, replacing the previous upload. */
 export async function adoptUpload(
-  bound: Bound,
+  bound: TransactionContext,
   sessionId: string,
   { project, environment }: { project: ProjectRow; environment: EnvironmentRow },
   deps: ClaimDeps,
@@ -62,7 +62,11 @@ export async function adoptUpload(
 }
 
 /** Another source was chosen for the environment: its upload is released. */
-export async function dropUpload(bound: Bound, environment: EnvironmentRow | undefined, deps: ClaimDeps): Promise<void> {
+export async function dropUpload(
+  bound: TransactionContext,
+  environment: EnvironmentRow | undefined,
+  deps: ClaimDeps,
+): Promise<void> {
   if (!environment?.uploadSessionId) return
   await changeEnvironment(bound.db, environment.id, { uploadSessionId: null })
   await releaseUpload(bound, environment.uploadSessionId, deps)
@@ -75,7 +79,7 @@ export const removeUploadKind = sharedKind<{ sessionId: string }>('projects.remo
  * Called after a reference was removed: an unreferenced session expires now. Its tarball is removed at once and not by the
  * hourly sweep: the quota does not count it, so a client that claims one upload after the other would fill the disk.
  */
-export async function releaseUpload(bound: Bound, sessionId: string, deps: ClaimDeps): Promise<void> {
+export async function releaseUpload(bound: TransactionContext, sessionId: string, deps: ClaimDeps): Promise<void> {
   await bound.lock(`upload:${sessionId}`)
   if (await isNamed(bound.db, sessionId, deps)) return
   const released = await bound.db

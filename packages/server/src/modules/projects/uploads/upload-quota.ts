@@ -1,12 +1,12 @@
 import { fail } from '../../../platform/failure.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { isSetupOrganization } from '../../access/index.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { never } from './upload-claim.ts'
 
 /** Limits open upload sessions: each may take 300 MB of disk for an hour. Uploads that are in use do not count. */
 export async function refuseTooManyUploads(
-  { db, lock }: Pick<Bound, 'db' | 'lock'>,
+  { db, lock }: Pick<TransactionContext, 'db' | 'lock'>,
   organizationId: string,
   now: number,
   { settings }: Pick<ProjectsDeps, 'settings'>,

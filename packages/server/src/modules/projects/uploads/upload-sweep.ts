@@ -10,7 +10,7 @@ type Nothing = Record<string, never>
 const kind = 'projects.sweep-uploads'
 const deadlineMs = 10 * 60_000
 
-export const sweepSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, rhythm: { everySeconds: 3600 } }
+export const sweepSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, recurrence: { everySeconds: 3600 } }
 
 /** Removes expired and unreferenced sessions, their tarballs, and files that a killed process left. */
 export const sweepJob = (deps: ProjectsDeps) =>

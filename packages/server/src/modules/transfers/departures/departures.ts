@@ -2,7 +2,7 @@ import type { DepartureBody } from '@berth/contract'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
 import { fail } from '../../../platform/failure.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 import { endOperation, enterStopped, findAnyProject, lockProject } from '../../projects/index.ts'
 import { nowOf, type TransfersDeps } from '../deps.ts'
 import { removeFiles } from '../end-files.ts'
@@ -38,7 +38,7 @@ export async function startDeparture(
   })
 }
 
-async function refuseAbsent(projectId: string, { db }: Bound): Promise<void> {
+async function refuseAbsent(projectId: string, { db }: TransactionContext): Promise<void> {
   const row = await findAnyProject(db, projectId)
   if (row?.presence !== 'here' && row?.presence !== 'departing')
     fail('conflict', { words: 'The project does not live on this instance' })

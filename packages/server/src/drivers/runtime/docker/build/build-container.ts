@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Container } from 'dockerode'
 import { failedWords, outdatedLockfile } from '../../outdated-lockfile.ts'
 import { lineSplitter } from '../../process/build/build.ts'
-import { wordsOf } from '../../process/build/command-words.ts'
+import { messageOf } from '../../process/build/command-words.ts'
 import { type Allotment, BuildFailed, type OutputLine } from '../../runtime.ts'
 import { ask, askFor, type Engine, eventsOf, isElsewhere, statusOf, wordsOfEngine } from '../engine.ts'
 import type { LabelMap } from '../labels.ts'
@@ -129,7 +129,7 @@ export class BuildContainer {
     const exitCode = await this.guarded(() =>
       runIn(
         this.container.id,
-        { argv: wordsOf(command), ...options },
+        { argv: messageOf(command), ...options },
         ({ stream, content }) => splitters[stream].take(content),
         this.#engine,
         this.#abort,

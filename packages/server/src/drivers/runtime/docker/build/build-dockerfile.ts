@@ -2,7 +2,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { dirname, join, posix, relative, sep } from 'node:path'
 import type { ImageInspectInfo } from 'dockerode'
 import { errorMessage } from '../../../../platform/error-message.ts'
-import { instructionsOf, wordsOf } from '../../../../source/dockerfile/instructions.ts'
+import { instructionsOf, messageOf } from '../../../../source/dockerfile/instructions.ts'
 import { readInside } from '../../../../source/read-inside.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
 import { ask } from '../engine.ts'
@@ -231,7 +231,7 @@ const ofBuildKit = /^--(mount|link|chmod|parents|exclude|network|security)(=|$)/
 export function needsBuildKit(dockerfile: string): boolean {
   for (const { keyword, rest, hasHereDocuments } of instructionsOf(dockerfile)) {
     if (hasHereDocuments) return true
-    if (['RUN', 'COPY', 'ADD'].includes(keyword) && wordsOf(rest).options.some((option) => ofBuildKit.test(option))) return true
+    if (['RUN', 'COPY', 'ADD'].includes(keyword) && messageOf(rest).options.some((option) => ofBuildKit.test(option))) return true
   }
   return false
 }

@@ -1,4 +1,4 @@
-import { type Instruction, instructionsOf, wordsOf } from '../../../../source/dockerfile/instructions.ts'
+import { type Instruction, instructionsOf, messageOf } from '../../../../source/dockerfile/instructions.ts'
 import { substitute } from '../../../../source/dockerfile/substitute.ts'
 import { setVariables } from '../../../../source/dockerfile/variables.ts'
 import { BuildFailed } from '../../runtime.ts'
@@ -23,7 +23,7 @@ export async function withBasesHere(
     if (instruction.keyword === 'ARG' && count === 0) setVariables(instruction.rest, values, buildArguments)
     if (instruction.keyword !== 'FROM') continue
     if (++count > maxStages) throw new BuildFailed('bad_plan', `The Dockerfile has more than ${maxStages} stages`)
-    const { words } = wordsOf(instruction.rest)
+    const { words } = messageOf(instruction.rest)
     const image = nameOf(words[0] ?? '', values)
     const name = image === null || stages.has(image.toLowerCase()) ? image : await find(image)
     if (name !== null && name !== image) {
@@ -45,7 +45,7 @@ function nameOf(written: string, values: ReadonlyMap<string, string>): string | 
 function renamed(text: string, { start, end, rest }: Instruction, written: string, name: string): string {
   const line = text.slice(start, end)
   const whole = line.includes('\n') ? `FROM ${rest}` : line
-  const words = wordsOf(rest)
+  const words = messageOf(rest)
   let at = whole.search(/\S/) + 'FROM'.length
   for (const option of words.options) at = whole.indexOf(option, at) + option.length
   at = whole.indexOf(written, at)

@@ -1,7 +1,7 @@
 import { type ContainerSettings, mostProcesses, sysctlPattern } from '@berth/contract'
 import type { ContainerCreateOptions } from 'dockerode'
 import { buildCores } from '../../build-cores.ts'
-import { wordsOf } from '../../process/build/command-words.ts'
+import { messageOf } from '../../process/build/command-words.ts'
 import { volumeVariable } from '../../process/run/project-environment.ts'
 import type { Allotment, StartRequest } from '../../runtime.ts'
 import { type Engine, isElsewhere } from '../engine.ts'
@@ -165,7 +165,7 @@ function environmentOf({ env, port, volumes, network }: StartRequest): string[] 
 
 /** Command line of a start command. `exec` replaces the shell by the program, so that the program gets the stop signal. */
 export function startWords(command: string): string[] {
-  const words = wordsOf(command)
+  const words = messageOf(command)
   if (words[0] !== '/bin/sh' || words[1] !== '-c' || words[2] !== command) return words
   const isPlain = !/[;&|<>()`\n]/.test(command) && !/^\s*([A-Za-z_]\w*=|exec\s|cd\s|export\s|\.\s)/.test(command)
   return isPlain ? ['/bin/sh', '-c', `exec ${command}`] : words

@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs'
 import type { NetworkRequest } from '../../runtime.ts'
 import { ask, askFor, type Engine, statusOf, wordsOfEngine } from '../engine.ts'
 import { type LabelMap, type Labels, labelIn } from '../labels.ts'
-import { AddressRoom, type NetworkSize, SubnetTaken } from './address-room.ts'
 import { ClosedMetadata } from './closed-metadata.ts'
 import { bridgePrefix, type Fence, internalMark } from './fence.ts'
+import { type NetworkSize, SubnetAllocator, SubnetTaken } from './subnet-allocator.ts'
 import { bitsFor } from './subnets.ts'
 
 /** Owner of networks. Projects without services have none and share a network. */
@@ -64,12 +64,12 @@ export class Networks {
   readonly #engine: Engine
   readonly #labels: Labels
   readonly #fence: Fence | null
-  readonly #room: AddressRoom
+  readonly #room: SubnetAllocator
   readonly #building = new Set<number>()
   #metadata: ClosedMetadata | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(engine: Engine, labels: Labels, fence: Fence | null = null, room = new AddressRoom(engine)) {
+  constructor(engine: Engine, labels: Labels, fence: Fence | null = null, room = new SubnetAllocator(engine)) {
     this.#engine = engine
     this.#labels = labels
     this.#fence = fence

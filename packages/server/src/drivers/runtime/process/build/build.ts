@@ -17,7 +17,7 @@ import type { Launched, Sandbox } from '../sandbox/sandbox.ts'
 import { missingTool } from '../tools/missing-tool.ts'
 import { ToolUnavailable } from '../tools/tool-unavailable.ts'
 import { noTools, type Toolbox, type ToolSet } from '../tools/toolbox.ts'
-import { wordsOf } from './command-words.ts'
+import { messageOf } from './command-words.ts'
 
 export interface BuildParts {
   places: Places
@@ -150,7 +150,7 @@ function launchFor(
   const app = join(target, 'app')
   const cwd = sandbox.seen(join(app, plan.rootDirectory))
   return sandbox.launch({
-    argv: wordsOf(command),
+    argv: messageOf(command),
     cwd,
     env: {
       ...baseEnv,

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { HeldFolder } from '../../../folder/held-folder.ts'
+import { DirectoryHandle } from '../../../folder/directory-handle.ts'
 import { measureFolder } from '../../../folder/measure-folder.ts'
 import { emptyTrash, removeTree, throwAway } from './remove-tree.ts'
 
@@ -80,9 +80,9 @@ async function startSwapper(folder: string): Promise<ChildProcess> {
 
 test('no depth is too deep and no name is too strange', async () => {
   fill(tree)
-  let folder = await HeldFolder.open(tree)
+  let folder = await DirectoryHandle.open(tree)
   for (let depth = 0; depth < 600 && folder; depth++) {
-    const next: HeldFolder = await folder.make('a-folder-with-a-long-name')
+    const next: DirectoryHandle = await folder.make('a-folder-with-a-long-name')
     await folder[Symbol.asyncDispose]()
     folder = next
   }

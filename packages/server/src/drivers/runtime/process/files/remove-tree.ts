@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, renameSync } from 'node:fs'
 import { chmod, rename, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { HeldFolder } from '../../../folder/held-folder.ts'
+import { DirectoryHandle } from '../../../folder/directory-handle.ts'
 
 /** Hook for tests, called between each check and the step that relies on it. */
 export type Pause = (name: Buffer) => void | Promise<void>
@@ -39,7 +39,7 @@ export async function removeTree(path: string, trash: string, pause?: Pause): Pr
 
 /** Removes everything in the trash, including what a killed control plane left there. */
 export async function emptyTrash(trash: string): Promise<void> {
-  const held = await HeldFolder.open(trash)
+  const held = await DirectoryHandle.open(trash)
   if (!held) return
   const names = await held.names()
   await held[Symbol.asyncDispose]()
@@ -47,7 +47,7 @@ export async function emptyTrash(trash: string): Promise<void> {
 }
 
 async function removeNames(trash: string, names: Buffer[], pause?: Pause): Promise<void> {
-  await using top = await HeldFolder.open(trash)
+  await using top = await DirectoryHandle.open(trash)
   if (!top) return
   for (let name = names.pop(); name; name = names.pop()) {
     await pause?.(name)
@@ -59,7 +59,7 @@ async function removeNames(trash: string, names: Buffer[], pause?: Pause): Promi
 }
 
 /** Empties a folder. Moves its subfolders to the top and returns their new names. */
-async function emptied(top: HeldFolder, name: Buffer, pause?: Pause): Promise<Buffer[]> {
+async function emptied(top: DirectoryHandle, name: Buffer, pause?: Pause): Promise<Buffer[]> {
   const moved: Buffer[] = []
   await using folder = await top.enter(name)
   if (!folder) return moved
@@ -75,11 +75,11 @@ async function emptied(top: HeldFolder, name: Buffer, pause?: Pause): Promise<Bu
 }
 
 /** Makes a folder writable. Only root can empty or move a folder without that. */
-async function openUp(folder: HeldFolder): Promise<void> {
+async function openUp(folder: DirectoryHandle): Promise<void> {
   if (!isRoot) await chmod(folder.path, 0o700)
 }
 
-async function openUpNamed(folder: HeldFolder, child: Buffer): Promise<void> {
+async function openUpNamed(folder: DirectoryHandle, child: Buffer): Promise<void> {
   await using inner = await folder.enter(child)
   if (inner) await openUp(inner)
 }

@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs'
 import { chmod, type FileHandle, lchown, lstat, mkdir, readlink, rename } from 'node:fs/promises'
-import { HeldFolder } from '../../../folder/held-folder.ts'
+import { DirectoryHandle } from '../../../folder/directory-handle.ts'
 import { unpackTar } from '../../../folder/unpack-tar.ts'
 import { asBytes, asText, encodeHeader, fillAfter, type TarHeader, tarEnd } from '../../../tar/tar-header.ts'
 import { VolumeUnreadable } from '../../runtime.ts'
@@ -13,14 +13,14 @@ const deepest = 400
 
 /** Writes a folder as a tar stream, with owners and modes, in a stable order. Links placed meanwhile cannot lead out of the folder. */
 export async function* tarOf(path: string, reading: VolumeReading): AsyncGenerator<Uint8Array> {
-  await using folder = await HeldFolder.open(path)
+  await using folder = await DirectoryHandle.open(path)
   if (!folder) throw new Error(`${path} is not a folder`)
   yield* contentOf(folder, '', reading)
   yield tarEnd
 }
 
 /** Reads names as bytes, one per character: a name need not be valid text, and none may be skipped. */
-async function* contentOf(folder: HeldFolder, prefix: string, reading: VolumeReading): AsyncGenerator<Uint8Array> {
+async function* contentOf(folder: DirectoryHandle, prefix: string, reading: VolumeReading): AsyncGenerator<Uint8Array> {
   const names = (await folder.names()).map((name) => name.toString('latin1')).sort()
   for (const name of names) {
     reading.abort.throwIfAborted()
@@ -29,7 +29,7 @@ async function* contentOf(folder: HeldFolder, prefix: string, reading: VolumeRea
   }
 }
 
-async function* entryOf(folder: HeldFolder, name: Buffer, stat: Stats, path: string, reading: VolumeReading) {
+async function* entryOf(folder: DirectoryHandle, name: Buffer, stat: Stats, path: string, reading: VolumeReading) {
   if (path.split('/').length > deepest)
     throw new VolumeUnreadable(
       `A volume has folders more than ${deepest} deep, which cannot be read: ${asText(path).slice(0, 80)}…`,
@@ -103,7 +103,7 @@ export async function untarInPlaceOf(places: VolumePlaces, tar: AsyncIterable<Ui
   const { mode, uid, gid } = await lstat(folder)
   await mkdir(staging, { recursive: true, mode: 0o700 })
   try {
-    await using root = await HeldFolder.open(staging)
+    await using root = await DirectoryHandle.open(staging)
     if (!root) throw new Error(`${staging} is not a folder`)
     // Everything in a volume belongs to its project, whatever owner the archive says.
     await unpackTar(tar, root, { owner: { uid, gid }, abort })

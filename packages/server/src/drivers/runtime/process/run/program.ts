@@ -2,7 +2,7 @@ import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ArtifactGone, StartFailed, type StartRequest } from '../../runtime.ts'
 import { type BuildParts, searchPath } from '../build/build.ts'
-import { wordsOf } from '../build/command-words.ts'
+import { messageOf } from '../build/command-words.ts'
 import { type ArtifactNote, readArtifactNote } from '../files/artifact.ts'
 import { normalMountPath, refuseReserved } from '../files/mount-path.ts'
 import type { Places } from '../files/places.ts'
@@ -24,7 +24,7 @@ export async function programFor(
   const folder = places.artifactOf(artifact.reference)
   const note = folder && (await readArtifactNote(folder))
   if (!folder || !note) throw new ArtifactGone('The artifact of this deployment does not exist any more')
-  const argv = request.command ?? (artifact.startCommand ? wordsOf(artifact.startCommand) : null)
+  const argv = request.command ?? (artifact.startCommand ? messageOf(artifact.startCommand) : null)
   if (!argv) throw new StartFailed('Nothing says how to start it: set a start command')
   const app = join(folder, 'app')
   const home = places.home(owner, folder)

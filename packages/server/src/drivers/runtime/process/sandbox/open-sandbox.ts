@@ -5,9 +5,9 @@ import { insideNode, insideRoot, machineView, reservedPaths, View, visibleIn } f
 import { encodeHandover, lastStage } from './handover.ts'
 import { firstStage } from './launch-script.ts'
 import { copyOfNode } from './node-copy.ts'
-import { isOpenToAll, openPassage } from './passage.ts'
 import { dropRights, type IsolationKind, type Launch, type Launched, rootTools, type Sandbox } from './sandbox.ts'
 import { fixedEnvironment, systemProgram } from './system-programs.ts'
+import { allowTraversal, isOpenToAll } from './traversal.ts'
 
 export interface SandboxSettings {
   /** Folder of the process runtime. */
@@ -114,7 +114,7 @@ function ownUsers({ folder, dataDir }: SandboxSettings): Sandbox[] {
     const prepare = () => {
       if (isPrepared) return
       if (way.mount) mkdirSync(insideRoot, { recursive: true, mode: 0o711 })
-      else openPassage(dataDir, folder)
+      else allowTraversal(dataDir, folder)
       isPrepared = true
     }
     return [true, false].map((canDropBounds): Sandbox => {

@@ -151,7 +151,7 @@ export class Toolbox {
     places.make()
     this.#swept ??= this.#sweep()
     await this.#swept
-    await this.#makeRoom()
+    await this.#evict()
     const draft = join(places.of('tools'), `fetching-${process.pid}-${this.#count++}`)
     try {
       // Shared by all callers, so no caller's signal applies. The fetch has its own time limit.
@@ -173,7 +173,7 @@ export class Toolbox {
       await removeTree(join(places.of('tools'), name), places.of('trash'))
   }
 
-  async #makeRoom(): Promise<void> {
+  async #evict(): Promise<void> {
     const { places } = this.#parts
     const kept = await this.#list()
     let bytes = kept.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
-import { DockerDoor } from './docker-door.ts'
-import { openSsh, wordsOf } from './open-ssh.ts'
+import { DockerSocketTunnel } from './docker-socket-tunnel.ts'
+import { messageOf, openSsh } from './open-ssh.ts'
 import { ServerAway } from './server-away.ts'
 import { createServerFiles, type ServerFiles } from './server-files.ts'
 import type { ServerLink } from './server-link.ts'
@@ -18,7 +18,7 @@ interface LinkParts {
 }
 
 /** Implements `ServerLink`. */
-export class KeptLink implements ServerLink {
+export class SshConnectionPool implements ServerLink {
   readonly files: ServerFiles
   readonly #serverId: string
   readonly #parts: LinkParts
@@ -26,7 +26,7 @@ export class KeptLink implements ServerLink {
   #current: Promise<SshConnection> | undefined
   /** The same connection, once it is established. */
   #connected: SshConnection | undefined
-  #door: DockerDoor | undefined
+  #door: DockerSocketTunnel | undefined
   #losses = 0
   #failure: { error: unknown; pauseMs: number; until: number } | undefined
   #usedAt = performance.now()
@@ -42,7 +42,7 @@ export class KeptLink implements ServerLink {
   async toDocker(abort: AbortSignal): Promise<Duplex> {
     return this.#asked(abort, async () => {
       await this.#connection(abort)
-      return (this.#door as DockerDoor).open(abort)
+      return (this.#door as DockerSocketTunnel).open(abort)
     })
   }
 
@@ -75,7 +75,7 @@ export class KeptLink implements ServerLink {
     } catch (error) {
       abort.throwIfAborted()
       if (error instanceof ServerAway || this.#losses === before) throw error
-      throw new ServerAway('unreachable', `The connection to the server was lost: ${wordsOf(error)}`, { cause: error })
+      throw new ServerAway('unreachable', `The connection to the server was lost: ${messageOf(error)}`, { cause: error })
     }
   }
 
@@ -112,7 +112,7 @@ export class KeptLink implements ServerLink {
       const connection: SshConnection = await this.#openOne(target, () => this.#lost(connection))
       if (this.#current !== made) return connection
       this.#connected = connection
-      this.#door = new DockerDoor({
+      this.#door = new DockerSocketTunnel({
         name: target.name,
         socket: target.dockerSocket,
         files: this.files,

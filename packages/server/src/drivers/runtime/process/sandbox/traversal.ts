@@ -14,7 +14,7 @@ export function isOpenToAll(folder: string): boolean {
  * Lets users pass through the data folder to their own folders, where mounting is impossible. They cannot list it, and all
  * other entries stay closed to them, including future ones.
  */
-export function openPassage(dataDir: string, folder: string): void {
+export function allowTraversal(dataDir: string, folder: string): void {
   chmodSync(folder, 0o711)
   if (folder === dataDir) return
   process.umask(0o077)

@@ -4,7 +4,7 @@ import type { NetworkInspectInfo } from 'dockerode'
 import { ask, type Engine, isElsewhere, wordsOfEngine } from '../engine.ts'
 import { freeSubnets, isOverlapping, readSubnet, routesIn, type Subnet, showSubnet } from './subnets.ts'
 
-export interface AddressRoomSettings {
+export interface SubnetAllocatorSettings {
   /** Ranges for networks. Null: the engine's own address pools, else ranges that are rarely used. */
   ranges?: readonly string[] | null
   /** Reads the kernel's routing table on the engine's machine. */
@@ -38,12 +38,12 @@ export class SubnetTaken extends Error {
  * networks fill it. Subnets of the engine's other networks and of the machine's routes are never used. If another program
  * takes a subnet first, the next one is tried.
  */
-export class AddressRoom {
+export class SubnetAllocator {
   readonly #engine: Engine
-  readonly #settings: AddressRoomSettings
+  readonly #settings: SubnetAllocatorSettings
   #pools: Promise<Subnet[]> | undefined
 
-  constructor(engine: Engine, settings: AddressRoomSettings = {}) {
+  constructor(engine: Engine, settings: SubnetAllocatorSettings = {}) {
     this.#engine = engine
     this.#settings = settings
   }

@@ -14,7 +14,7 @@ export const heldPath = (fd: number, path: Buffer): Buffer => (hasHandles ? Buff
  * A folder that is held open. All operations use names in this very folder: a process that can write to it may swap a name for
  * a symlink meanwhile, but cannot lead an operation outside. Names are bytes, since not every name is valid text.
  */
-export class HeldFolder implements AsyncDisposable {
+export class DirectoryHandle implements AsyncDisposable {
   readonly path: Buffer
   readonly #handle: FileHandle
 
@@ -24,10 +24,10 @@ export class HeldFolder implements AsyncDisposable {
   }
 
   /** Opens a trusted path whose last part is untrusted: null when that is not a folder. */
-  static async open(path: string | Buffer): Promise<HeldFolder | null> {
+  static async open(path: string | Buffer): Promise<DirectoryHandle | null> {
     const bytes = Buffer.from(path)
     try {
-      return new HeldFolder(await open(bytes, folderFlags), bytes)
+      return new DirectoryHandle(await open(bytes, folderFlags), bytes)
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP') return null
@@ -47,12 +47,12 @@ export class HeldFolder implements AsyncDisposable {
     return lstat(this.at(name))
   }
 
-  enter(name: string | Buffer): Promise<HeldFolder | null> {
-    return HeldFolder.open(this.at(name))
+  enter(name: string | Buffer): Promise<DirectoryHandle | null> {
+    return DirectoryHandle.open(this.at(name))
   }
 
   /** Creates the folder if it does not exist, and opens it. */
-  async make(name: string | Buffer): Promise<HeldFolder> {
+  async make(name: string | Buffer): Promise<DirectoryHandle> {
     await mkdir(this.at(name), { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error
     })

@@ -4,8 +4,8 @@ import { describeNeeding, partOf } from '../../../../../../../tests/kit/machine.
 import { type Engine, openEngine } from '../engine.ts'
 import { Labels } from '../labels.ts'
 import { removeEverythingOf } from '../remove-everything.ts'
-import { AddressRoom, type AddressRoomSettings } from './address-room.ts'
 import { Networks } from './networks.ts'
+import { SubnetAllocator, type SubnetAllocatorSettings } from './subnet-allocator.ts'
 import { isOverlapping, readSubnet, type Subnet } from './subnets.ts'
 
 describeNeeding(['docker'], 'Networks of projects on Docker', () => {
@@ -13,10 +13,10 @@ describeNeeding(['docker'], 'Networks of projects on Docker', () => {
   const labels: Labels[] = []
   /** Room for four of the smallest, which nothing else on the machine uses. */
   const newRange = () => `198.18.${randomInt(256)}.${randomInt(4) * 64}/26`
-  const networksIn = (addresses: AddressRoomSettings) => {
+  const networksIn = (addresses: SubnetAllocatorSettings) => {
     const mine = new Labels(randomBytes(8).toString('hex'))
     labels.push(mine)
-    return new Networks(engine, mine, null, new AddressRoom(engine, addresses))
+    return new Networks(engine, mine, null, new SubnetAllocator(engine, addresses))
   }
   const part = { name: '', internal: false, aliases: [] }
   const make = (networks: Networks, name: string, containers = 3) =>

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { ClientChannel } from 'ssh2'
-import { wordsOf } from './open-ssh.ts'
+import { messageOf } from './open-ssh.ts'
 import { ServerAway } from './server-away.ts'
 import { call, FileUnreadable, type ServerFiles } from './server-files.ts'
 import type { SshConnection } from './ssh-connection.ts'
@@ -25,7 +25,7 @@ interface DoorParts {
  * Connection to a server's Docker engine: its socket, forwarded by the SSH server, or, where forwarding is not allowed, `docker
  * system dial-stdio`, which needs one session per stream.
  */
-export class DockerDoor {
+export class DockerSocketTunnel {
   readonly #parts: DoorParts
   #usesCommand = false
   #others: SshConnection[] = []
@@ -100,7 +100,7 @@ export class DockerDoor {
       channel = await this.#byCommand(limit)
       return await answerOf(channel, limit)
     } catch (error) {
-      return wordsOf(error)
+      return messageOf(error)
     } finally {
       channel?.destroy()
     }
@@ -160,5 +160,5 @@ async function answerOf(channel: ClientChannel, abort: AbortSignal): Promise<str
     channel.once('close', () => done(null, undefined))
     channel.write(greeting)
   }, abort)
-  return /^HTTP\/1\.\d 200/.test(said) ? null : wordsOf(new Error(complaint || said || 'it gave no answer'))
+  return /^HTTP\/1\.\d 200/.test(said) ? null : messageOf(new Error(complaint || said || 'it gave no answer'))
 }

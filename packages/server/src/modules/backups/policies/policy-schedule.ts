@@ -1,8 +1,8 @@
 import type { PolicyRow } from '../../../platform/db/tables/backups.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import type { JobKind } from '../../../platform/jobs/declare.ts'
-import { BadRhythm, nextOccurrence } from '../../../platform/jobs/occurrences.ts'
-import type { Bound } from '../../../platform/transaction.ts'
+import { InvalidRecurrence, nextOccurrence } from '../../../platform/jobs/occurrences.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
 
 export interface SchedulePayload {
   policyId: string
@@ -19,12 +19,12 @@ export const trialScheduleKey = (policyId: string) => `backup-proof:${policyId}`
 type Timed = Pick<PolicyRow, 'cronExpression' | 'timezone' | 'enabled'>
 
 /** Responds 400 and names the field when the expression or the time zone is invalid, or the expression never matches. */
-export function checkRhythm({ cronExpression, timezone }: Omit<Timed, 'enabled'>, now: Date): void {
+export function checkSchedule({ cronExpression, timezone }: Omit<Timed, 'enabled'>, now: Date): void {
   try {
     const next = nextOccurrence({ cron: cronExpression ?? '@daily', timezone }, now)
     if (!next) fail('cron_invalid', { field: 'cronExpression', words: 'The cron expression names no time that will ever come' })
   } catch (error) {
-    if (!(error instanceof BadRhythm)) throw error
+    if (!(error instanceof InvalidRecurrence)) throw error
     if (error.field === 'timezone') refuse('timezone', 'is not a known time zone, such as Europe/Vienna or UTC')
     fail('cron_invalid', {
       field: 'cronExpression',
@@ -46,18 +46,23 @@ export function nextRunAt({ cronExpression, timezone, enabled }: Timed, now: Dat
 }
 
 /** Updates the stored schedules to the policy, in the transaction that writes it. */
-export async function reschedule(policy: PolicyRow, { schedule, unschedule }: Bound): Promise<void> {
+export async function reschedule(policy: PolicyRow, { schedule, unschedule }: TransactionContext): Promise<void> {
   const { id, enabled, cronExpression, timezone, proveEveryDays } = policy
   const payload = { policyId: id }
   if (enabled && cronExpression)
-    await schedule({ key: runScheduleKey(id), job: scheduledRun, payload, rhythm: { cron: cronExpression, timezone } })
+    await schedule({ key: runScheduleKey(id), job: scheduledRun, payload, recurrence: { cron: cronExpression, timezone } })
   else await unschedule(runScheduleKey(id))
   if (enabled && proveEveryDays)
-    await schedule({ key: trialScheduleKey(id), job: trialRestore, payload, rhythm: { everySeconds: proveEveryDays * 86_400 } })
+    await schedule({
+      key: trialScheduleKey(id),
+      job: trialRestore,
+      payload,
+      recurrence: { everySeconds: proveEveryDays * 86_400 },
+    })
   else await unschedule(trialScheduleKey(id))
 }
 
-export async function unscheduleAll(policyId: string, { unschedule }: Bound): Promise<void> {
+export async function unscheduleAll(policyId: string, { unschedule }: TransactionContext): Promise<void> {
   await unschedule(runScheduleKey(policyId))
   await unschedule(trialScheduleKey(policyId))
 }
