@@ -85,7 +85,7 @@ export class ConnectionShares {
 
   /** Closes idle connections of the client with the most, up to half of them, then of the next client. */
   #evict(connections: number, now: number): boolean {
-    // `now` advances only every few milliseconds: if all connections were busy at this time, do not search again before it
+    // `now` advances only a few times per second: if all connections were busy at this time, do not search again before it
     // advances.
     if (now === this.#allBusyAt) return false
     let wanted = victims(connections)
