@@ -23,12 +23,12 @@ const tallies = []
 let interrupted
 
 /**
- * The tests that compute run beside those that wait for programs, containers and timers, and take what these leave of the
- * processor. Each is a run of Vitest, since one run has one number of workers at a time. With a filter there is one run.
+ * The tests that compute run first, beside the build and the start of the containers; then those that wait for programs,
+ * containers and timers. Both at once on two cores made tests with deadlines fail. With a filter there is one run.
  */
 const runs = isWhole
   ? {
-      computing: { projects: ['unit', 'api-sqlite', 'api-postgres'], nice: 5 },
+      computing: { projects: ['unit', 'api-sqlite', 'api-postgres'], nice: 0 },
       waiting: { projects: ['unit-programs', 'e2e-process', 'e2e-docker'], nice: 0 },
     }
   : { all: { projects: quick ? ['unit', 'api-sqlite'] : [], nice: 0 } }
@@ -57,8 +57,9 @@ async function runEverything(early) {
     quick ? early : step('test machine, containers', () => startMachine(['docker'])),
     quick || program('build', bundledNode(), ['scripts/build.mjs']),
   ])
+  await computing
   if (built && early && settings) await runVitest(isWhole ? 'waiting' : 'all', settings)
-  await Promise.all([computing, ...checks])
+  await Promise.all(checks)
 }
 
 async function step(name, work) {

@@ -188,7 +188,7 @@ describeOnDocker('adopting what runs on a server', () => {
     const plan = await hosting.cli(['migrate', 'adopt', 'named box', inStack('worker'), '--name', 'Work', '--plan'])
     expect(plan.stdout).toMatch(/Would record worker\.[\s\S]*A deployment will:\n\s+1\. /)
     const adopted = await hosting.cli(['migrate', 'adopt', 'named box', inStack('worker'), '--name', 'Work'])
-    expect([adopted.code, adopted.stdout]).toEqual([0, expect.stringContaining('Recorded worker as the project work')])
+    expect([adopted.code, adopted.stdout]).toEqual([0, expect.stringMatching(/^Created project work \(prj_\w+\) from worker\./)])
   })
 
   test('a hostile server: the scan ends, runs nothing and shows nothing that a terminal acts on', async () => {

@@ -127,7 +127,10 @@ describe('berth, command by command', () => {
     expect(stdout).not.toContain('canary')
     expect(await berth('env', 'unset', 'PLAIN')).toMatchObject({ code: 0, stdout: expect.stringContaining('removed PLAIN') })
     expect((await berth('env', 'list')).stdout).not.toContain('PLAIN')
-    expect(await berth('env', 'unset', 'PLAIN')).toMatchObject({ code: 5, stderr: expect.stringContaining('no variable PLAIN') })
+    expect(await berth('env', 'unset', 'PLAIN')).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('Variable PLAIN does not exist'),
+    })
     expect(await berth('env', 'set', 'no-pair')).toMatchObject({ code: 2 })
   })
 
@@ -211,7 +214,7 @@ describe('berth, command by command', () => {
 
   test('berth sleep says whether the project may sleep', async () => {
     const sleepMode = async () => JSON.parse((await berth('status', '--json')).stdout).config.sleepMode
-    expect(await berth('sleep', 'auto')).toMatchObject({ code: 0, stdout: expect.stringContaining('the next one wakes it') })
+    expect(await berth('sleep', 'auto')).toMatchObject({ code: 0, stdout: expect.stringContaining('the next request wakes it') })
     expect(await sleepMode()).toBe('auto_sleep')
     expect(await berth('sleep', 'never')).toMatchObject({ code: 0, stdout: 'the project never sleeps\n' })
     expect(await sleepMode()).toBe('always_on')
@@ -258,7 +261,7 @@ describe('berth, command by command', () => {
     })
     expect(await berth('deploy', '--port', '99999')).toMatchObject({ code: 2, stderr: expect.stringContaining('--port') })
     await writeFile(join(folder, 'berth.json'), JSON.stringify({ prot: 3000 }))
-    expect(await berth('deploy')).toMatchObject({ code: 2, stderr: expect.stringContaining('no setting prot') })
+    expect(await berth('deploy')).toMatchObject({ code: 2, stderr: expect.stringContaining('unknown setting prot') })
     await rm(join(folder, 'berth.json'))
     const schema = await (await fetch(`${hosting.berth.url}/api/berth.schema.json`)).json()
     expect(schema).toMatchObject({ title: 'berth.json', properties: { port: { maximum: 65_535 } }, additionalProperties: false })

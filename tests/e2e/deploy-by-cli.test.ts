@@ -56,7 +56,7 @@ describeOnRuntimes('berth from a second terminal', (runtime) => {
     expect(failed.code).not.toBe(0)
     expect(failed.stderr).toContain('deployment 4 failed: ')
     expect(failed.stderr).toContain('/nowhere.js')
-    expect(failed.stderr).toContain('deployment 3 goes on serving')
+    expect(failed.stderr).toContain('deployment 3 still serves requests')
     expect(await page((await hosting.cli(['open'], { cwd: folder })).stdout.trim())).toBe('Hello from Berth\n')
   })
 })

@@ -94,7 +94,7 @@ describeOnDocker('a project on a server over SSH', () => {
     expect(await hosting.cli(['servers', 'check', 'second'])).toMatchObject({ code: 0 })
     expect(await hosting.cli(['servers', 'remove', 'second'])).toMatchObject({ code: 0 })
     const gone = await hosting.cli(['servers', 'check', 'second'])
-    expect([gone.code, gone.stderr]).toEqual([2, expect.stringContaining('There is no server second')])
+    expect([gone.code, gone.stderr]).toEqual([2, expect.stringContaining('Server second does not exist')])
     const refused = await hosting.cli(['servers', 'add', 'third', ...place])
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--key')])
   })
