@@ -1,7 +1,6 @@
 // Plain JavaScript for the machine's own Node, before anything is installed.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { setPriority } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -28,17 +27,14 @@ export const tool = (name) => join(root, 'node_modules', '.bin', name)
 
 /**
  * Runs a program to its end in the root of the clone. A signal that would end us goes to the program instead, and `interrupted`
- * names it afterwards. With `quiet` its output is returned and not shown; with `byLine` it is shown by whole lines, for
- * programs that run beside each other. `nice` above 0 leaves the processor to the others.
+ * names it afterwards. With `quiet` its output is returned and not shown.
  */
-export function runProgram(program, args, { env = toolEnvironment(), quiet = false, byLine = false, nice = 0 } = {}) {
+export function runProgram(program, args, { env = toolEnvironment(), quiet = false } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd: root, env, stdio: quiet || byLine ? ['ignore', 'pipe', 'pipe'] : 'inherit' })
-    if (nice > 0 && child.pid) setPriority(child.pid, nice)
+    const child = spawn(program, args, { cwd: root, env, stdio: quiet ? ['ignore', 'pipe', 'pipe'] : 'inherit' })
     let interrupted
     let output = ''
-    const keep = (text) => (output += text)
-    for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', byLine ? showLines(stream) : keep)
+    for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text) => (output += text))
     const pass = (signal) => {
       interrupted = signal
       child.kill(signal)
@@ -51,17 +47,6 @@ export function runProgram(program, args, { env = toolEnvironment(), quiet = fal
     child.on('error', (error) => settle(() => reject(error)))
     child.on('close', (code, signal) => settle(() => resolve({ code: code ?? 1, interrupted: interrupted ?? signal, output })))
   })
-}
-
-function showLines(stream) {
-  let rest = ''
-  stream.on('end', () => process.stdout.write(rest))
-  return (text) => {
-    const end = (rest + text).lastIndexOf('\n') + 1
-    const whole = (rest + text).slice(0, end)
-    rest = (rest + text).slice(end)
-    process.stdout.write(whole)
-  }
 }
 
 /** Ends this process by the same signal that ended its work, so that the caller sees the true reason. */

@@ -28,10 +28,10 @@ let interrupted
  */
 const runs = isWhole
   ? {
-      computing: { projects: ['unit', 'api-sqlite', 'api-postgres'], nice: 0 },
-      waiting: { projects: ['unit-programs', 'e2e-process', 'e2e-docker'], nice: 0 },
+      computing: ['unit', 'api-sqlite', 'api-postgres'],
+      waiting: ['unit-programs', 'e2e-process', 'e2e-docker'],
     }
-  : { all: { projects: quick ? ['unit', 'api-sqlite'] : [], nice: 0 } }
+  : { all: quick ? ['unit', 'api-sqlite'] : [] }
 
 // A signal from here on ends the current work and then this process, after the test machine was stopped.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => (interrupted = signal))
@@ -88,19 +88,14 @@ function program(name, path, args) {
 
 /** Runs Vitest on the projects of one of the runs, and adds its figures to the tallies. */
 function runVitest(run, settings) {
-  const { projects, nice } = runs[run]
   return step(run === 'all' ? 'tests' : `tests, ${run}`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'berth-tally-'))
     const file = join(folder, 'tally.json')
     try {
       const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts', 'test', 'tally.mjs')}`]
-      const named = projects.flatMap((name) => ['--project', name])
+      const named = runs[run].flatMap((name) => ['--project', name])
       const env = toolEnvironment({ ...settings, ...selection(), BERTH_TEST_TALLY: file })
-      const { code } = await runProgram(tool('vitest'), ['run', ...reporters, ...named, ...filters], {
-        env,
-        nice,
-        byLine: isWhole,
-      })
+      const { code } = await runProgram(tool('vitest'), ['run', ...reporters, ...named, ...filters], { env })
       if (interrupted) return
       if (code !== 0) troubles.push('tests')
       tallies.push(JSON.parse(readFileSync(file, 'utf8')))

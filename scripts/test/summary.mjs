@@ -2,7 +2,7 @@
 
 const slowest = 20
 
-/** The tallies of runs beside each other as one. */
+/** Adds up the tallies of several runs of Vitest. */
 export function addTallies(tallies) {
   const all = (key) => tallies.flatMap((tally) => tally[key])
   return {

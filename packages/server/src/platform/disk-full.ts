@@ -1,5 +1,11 @@
+import { messageOf } from '@berth/contract'
+
 /** Whether a write failed because the disk, or the quota of its user, has no room left. */
 export const isDiskFull = (error: unknown): boolean => isFull(error, 5)
+
+/** Code and message for work that failed because of a full disk; undefined: it failed for another reason. */
+export const diskFullFailure = (error: unknown): { code: string; message: string } | undefined =>
+  isDiskFull(error) ? { code: 'storage_full', message: messageOf('storage_full') } : undefined
 
 function isFull(error: unknown, depth: number): boolean {
   if (!(error instanceof Error) || depth === 0) return false

@@ -1,8 +1,7 @@
-import { messageOf } from '@berth/contract'
 import { KeyUnusable } from '../../drivers/archive/instance-key.ts'
 import { StoreFailure } from '../../drivers/archive-store/store-failure.ts'
 import { StartFailed, VolumeUnreadable } from '../../drivers/runtime/runtime.ts'
-import { isDiskFull } from '../../platform/disk-full.ts'
+import { diskFullFailure } from '../../platform/disk-full.ts'
 import { errorMessage } from '../../platform/error-message.ts'
 
 /** A failure of a run or restore that a user can act on; the message says what happened. */
@@ -23,8 +22,7 @@ export function failureOf(error: unknown): { code: string; message: string } | u
   if (error instanceof KeyUnusable) return { code: 'key_unusable', message: error.message }
   if (error instanceof VolumeUnreadable) return { code: 'volume_unreadable', message: error.message }
   if (error instanceof StartFailed) return { code: 'not_running', message: error.message }
-  if (isDiskFull(error)) return { code: 'storage_full', message: messageOf('storage_full') }
-  return undefined
+  return diskFullFailure(error)
 }
 
 export const wordsOfError = (error: unknown): string => errorMessage(error).slice(0, 2_000)

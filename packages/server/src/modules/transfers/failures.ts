@@ -1,6 +1,5 @@
-import { messageOf } from '@berth/contract'
 import { StoreFailure } from '../../drivers/archive-store/store-failure.ts'
-import { isDiskFull } from '../../platform/disk-full.ts'
+import { diskFullFailure } from '../../platform/disk-full.ts'
 import { Failure } from '../../platform/failure.ts'
 
 /** A failed move, for a reason that the project's owner can act on. */
@@ -19,6 +18,5 @@ export function failureOf(error: unknown): { code: string; message: string } | u
   if (error instanceof TransferFailed) return { code: error.code, message: error.message }
   if (error instanceof Failure) return { code: error.code, message: error.message }
   if (error instanceof StoreFailure && error.reason === 'corrupt') return { code: 'bundle_damaged', message: error.message }
-  if (isDiskFull(error)) return { code: 'storage_full', message: messageOf('storage_full') }
-  return undefined
+  return diskFullFailure(error)
 }

@@ -17,7 +17,6 @@ test('answers that end together are parsed and reduced one in a turn of the even
   })
   const allowance = new Allowance({ kept: 8e6, received: 8e6 })
   let turn = 0
-  const turning = setInterval(() => {}, 1_000)
   const next = () => {
     turn += 1
     ticking = setImmediate(next)
@@ -32,7 +31,6 @@ test('answers that end together are parsed and reduced one in a turn of the even
   const never = new AbortController().signal
   const answers = await Promise.all(Array.from({ length: count }, (_, at) => boundedGet(`/${at}`, agent, bounds, never)))
   clearImmediate(ticking)
-  clearInterval(turning)
   await engine.close()
   expect(answers).toEqual(Array.from({ length: count }, (_, at) => `/${at}`))
   expect(new Set(turns).size).toBe(count)

@@ -1,5 +1,6 @@
 import { type Agent, request } from 'node:http'
 import { setImmediate as letOthers } from 'node:timers/promises'
+import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import { parseInSlices } from '../../../platform/sliced-json.ts'
 import { collectingYoung } from '../../../platform/steady-memory.ts'
 
@@ -115,11 +116,7 @@ export function boundedGet<T>(
   })
 }
 
-let lastParsed: Promise<unknown> = Promise.resolve()
+const parsing = new KeyedMutex()
 
 /** Parses one answer in a turn of the event loop. Sixteen answers that end together would else be parsed at once, and their values held together. */
-function inTurn<T>(parse: () => Promise<T>): Promise<T> {
-  const parsed = lastParsed.then(() => letOthers()).then(parse)
-  lastParsed = parsed.catch(() => undefined)
-  return parsed
-}
+const inTurn = <T>(parse: () => Promise<T>): Promise<T> => parsing.run('answer', () => letOthers().then(parse))

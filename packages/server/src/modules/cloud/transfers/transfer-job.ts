@@ -1,7 +1,6 @@
-import { messageOf } from '@berth/contract'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { CloudTransferRow } from '../../../platform/db/tables/cloud.ts'
-import { isDiskFull } from '../../../platform/disk-full.ts'
+import { diskFullFailure } from '../../../platform/disk-full.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
 import { Failure } from '../../../platform/failure.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'
@@ -104,7 +103,7 @@ async function turnAround(transfer: CloudTransferRow, error: unknown, deps: Clou
   const current = await findTransfer(deps.database.db, transfer.id)
   // The move was cancelled: the reason is recorded already.
   if (current?.phase === 'undoing') return void Object.assign(transfer, current)
-  const said = error instanceof Failure || error instanceof SideFailed ? error : diskFailure(error)
+  const said = error instanceof Failure || error instanceof SideFailed ? error : diskFullFailure(error)
   if (!said) deps.log.error({ err: error, transfer: transfer.id }, 'transfers: unexpected error')
   const errorCode = said?.code ?? 'internal'
   const message = said?.message ?? 'Internal error. The log of the instance has the details.'
@@ -112,9 +111,6 @@ async function turnAround(transfer: CloudTransferRow, error: unknown, deps: Clou
   Object.assign(transfer, { phase: 'undoing', errorCode, errorMessage: message })
   await updateTransfer(deps.database.db, transfer.id, { phase: 'undoing', errorCode, errorMessage: message })
 }
-
-const diskFailure = (error: unknown): { code: string; message: string } | undefined =>
-  isDiskFull(error) ? { code: 'storage_full', message: messageOf('storage_full') } : undefined
 
 async function takeBack(context: TransferContext, attempt: number): Promise<void> {
   const { transfer, deps } = context
