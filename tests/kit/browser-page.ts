@@ -1,4 +1,4 @@
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core'
 
 /** A page of the dashboard that records its errors. */
 export interface WatchedPage extends AsyncDisposable {
@@ -17,6 +17,7 @@ export async function openPage(browser: Browser, { url, isExpected = () => false
   const opened = await browser.newContext({ baseURL: url, ...context })
   // A step that takes a second on an idle machine may take half a minute beside other tests that build and start.
   opened.setDefaultTimeout(90_000)
+  await sendWritesFromHere(opened)
   const page = await opened.newPage()
   const problems: string[] = []
   const note = (problem: string) => {
@@ -29,8 +30,7 @@ export async function openPage(browser: Browser, { url, isExpected = () => false
   })
   page.on('pageerror', (error) => note(`page: ${error.message}`))
   page.on('requestfailed', (request) => {
-    // Leaving a page aborts its streams and reads. Containers of other tests add and remove network interfaces, which aborts a
-    // browser's requests; the dashboard repeats them.
+    // Leaving a page aborts its streams and reads. A change of the network's interfaces aborts reads; the dashboard repeats them.
     if (!/ERR_ABORTED|ERR_NETWORK_CHANGED/.test(request.failure()?.errorText ?? ''))
       note(`failed: ${request.url()} ${request.failure()?.errorText}`)
   })
@@ -42,6 +42,28 @@ export async function openPage(browser: Browser, { url, isExpected = () => false
     if (response.status() >= 400) note(`${response.status()} ${new URL(response.url()).pathname}`)
   })
   return { page, problems, [Symbol.asyncDispose]: () => opened.close() }
+}
+
+/**
+ * Sends the pages' JSON writes from this process. Containers of other tests add and remove network interfaces; Chromium then fails
+ * every request that waits for a connection (`ERR_NETWORK_CHANGED`), and the dashboard leaves it to its user to repeat a write.
+ */
+async function sendWritesFromHere(context: BrowserContext): Promise<void> {
+  await context.route(
+    (url) => url.pathname.startsWith('/api/'),
+    async (route, request) => {
+      if (!isJsonWrite(request)) return route.fallback()
+      const response = await route.fetch({ timeout: 0, maxRedirects: 0 }).catch(() => undefined)
+      // The page, or the server that it wrote to, may be gone by now.
+      await (response ? route.fulfill({ response }) : route.abort()).catch(() => {})
+    },
+  )
+}
+
+/** Leaves uploads to the browser: interception does not see their bytes. */
+function isJsonWrite(request: Request): boolean {
+  const { 'content-type': type = 'application/json', accept = '' } = request.headers()
+  return !['GET', 'HEAD'].includes(request.method()) && type.startsWith('application/json') && !accept.includes('event-stream')
 }
 
 /** Signs in with the form, as a user does: if the server is reported as unreachable, presses the button again. */

@@ -2,7 +2,8 @@ import { type BackupRun, contract, type Progress } from '@berth/contract'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { isUnderWay } from '../rules/backup-actions.ts'
-import { keyOf, useRead } from './read.ts'
+import { useRead } from './read.ts'
+import { refresh } from './refresh.ts'
 import { useStream } from './stream.ts'
 
 /** A run as it proceeds; one that is over is as it was read. */
@@ -21,9 +22,7 @@ export function useLiveRun(read: BackupRun) {
         if (event === 'progress') return setProgress(data)
         if (event === 'transition') return setLive((now) => now && { ...now, status: data.status })
         setLive(data)
-        if (event === 'complete')
-          for (const row of [contract.backups.listRuns, contract.backups.listPolicies])
-            void queries.invalidateQueries({ queryKey: keyOf(row) })
+        if (event === 'complete') void refresh(queries, contract.backups.listRuns, contract.backups.listPolicies)
       },
     },
   )
@@ -46,8 +45,8 @@ export function useLiveRestore(restoreId: string | undefined) {
       onEvent({ event, data }) {
         if (event === 'progress') return setProgress(data)
         setProgress(undefined)
-        void queries.invalidateQueries({ queryKey: keyOf(contract.backups.getRestore) })
-        if (event === 'complete') void queries.invalidateQueries({ queryKey: keyOf(contract.backups.listRuns) })
+        void refresh(queries, contract.backups.getRestore)
+        if (event === 'complete') void refresh(queries, contract.backups.listRuns)
       },
     },
   )

@@ -3,7 +3,7 @@ import type { CallInput } from '@berth/contract/client'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { call } from '../client.ts'
 import { say, sayError } from './notices.tsx'
-import { keyOf } from './read.ts'
+import { refresh } from './refresh.ts'
 
 interface Options<T extends AnyRoute> {
   /** Routes whose reads are repeated after success. */
@@ -21,7 +21,7 @@ export function useChange<T extends AnyRoute>(row: T, { refreshes = [], says, is
     mutationFn: (input) => call(row as AnyRoute, input) as Promise<ReplyOf<T>>,
     onSuccess: async (reply) => {
       if (says) say(typeof says === 'string' ? says : says(reply))
-      await Promise.all(refreshes.map((one) => queries.invalidateQueries({ queryKey: keyOf(one) })))
+      await refresh(queries, ...refreshes)
     },
     onError: (error) => {
       if (!isQuiet) sayError(error)

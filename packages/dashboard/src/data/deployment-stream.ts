@@ -1,7 +1,7 @@
 import { contract, type Deployment, type DeploymentLogLine } from '@berth/contract'
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { keyOf } from './read.ts'
+import { refresh } from './refresh.ts'
 import { type StreamState, useStream } from './stream.ts'
 
 interface Live {
@@ -28,13 +28,8 @@ export function useDeploymentStream(id: string): Live {
           )
         setDeployment(data)
         if (event !== 'complete') return
-        for (const row of [
-          contract.projects.get,
-          contract.projects.listDeployments,
-          contract.deployments.list,
-          contract.deployments.get,
-        ])
-          void queries.invalidateQueries({ queryKey: keyOf(row) })
+        const { projects, deployments } = contract
+        void refresh(queries, projects.get, projects.listDeployments, deployments.list, deployments.get)
       },
     },
   )

@@ -2,7 +2,7 @@ import { contract } from '@berth/contract'
 import { ApiError } from '@berth/contract/client'
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { lostConnections } from './lost-connections.ts'
-import { keyOf } from './read.ts'
+import { keyOf } from './query-key.ts'
 
 const asking = Symbol('reads')
 

@@ -2,12 +2,10 @@ import type { AnyRoute, ReplyOf } from '@berth/contract'
 import type { CallInput } from '@berth/contract/client'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { call } from '../client.ts'
+import { keyOf } from './query-key.ts'
 
 /** The content of a reply: the value of `data`, or the whole body if the spec defines it without `data`. */
 export type Content<T extends AnyRoute> = ReplyOf<T> extends { data: infer D } ? D : ReplyOf<T>
-
-/** The query key of all reads of a route; with an input, the key of one read. */
-export const keyOf = (row: AnyRoute, input?: unknown) => (input === undefined ? [row.at] : [row.at, input])
 
 export interface ReadOptions<Data> {
   isWanted?: boolean

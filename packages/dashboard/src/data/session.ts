@@ -3,7 +3,7 @@ import { ApiError } from '@berth/contract/client'
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { call } from '../client.ts'
 import { activeOrganization } from './active-organization.ts'
-import { keyOf } from './read.ts'
+import { keyOf } from './query-key.ts'
 import { wasSignedIn } from './was-signed-in.ts'
 
 /** The session, or null without a signed-in user. */

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'react'
 import { stream } from '../client.ts'
 import { lostConnections } from './lost-connections.ts'
 import { queries } from './query-client.ts'
-import { keyOf } from './read.ts'
+import { keyOf } from './query-key.ts'
 
 export type StreamState = 'connecting' | 'open' | 'lost' | 'ended' | 'refused'
 

@@ -5,7 +5,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { show } from '../data/notices.tsx'
-import { keyOf } from '../data/read.ts'
+import { refresh } from '../data/refresh.ts'
 import { useStream } from '../data/stream.ts'
 import { plural } from '../words/sizes.ts'
 
@@ -21,7 +21,7 @@ export function Bell() {
       pausesHidden: true,
       onEvent({ event, data }) {
         if (event === 'snapshot') return setCount(data.count)
-        void queries.invalidateQueries({ queryKey: keyOf(contract.notifications.listDeliveries) })
+        void refresh(queries, contract.notifications.listDeliveries)
         if (event === 'seen') return setCount(data.count)
         setCount((before) => before + 1)
         show({ title: data.subject, message: data.text, forMs: 8000 })

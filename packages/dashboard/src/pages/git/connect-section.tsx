@@ -9,7 +9,8 @@ import { ExternalLink } from '../../components/external-link.tsx'
 import { Section } from '../../components/section.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRefusal } from '../../data/may.ts'
-import { keyOf, useRead } from '../../data/read.ts'
+import { useRead } from '../../data/read.ts'
+import { refresh } from '../../data/refresh.ts'
 
 interface Props {
   status: GitHostStatus
@@ -83,7 +84,7 @@ function DeviceCode({ reply, provider, onOver }: DeviceProps) {
   useEffect(() => {
     if (!data?.connected) return
     onOver()
-    for (const row of [contract.gitHost.status, contract.gitHost.home]) void queries.invalidateQueries({ queryKey: keyOf(row) })
+    void refresh(queries, contract.gitHost.status, contract.gitHost.home)
   }, [data, onOver, queries])
   return (
     <Alert mt="md" title="Enter this code at the git host">

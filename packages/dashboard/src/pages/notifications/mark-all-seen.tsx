@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { call } from '../../client.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { sayError } from '../../data/notices.tsx'
-import { keyOf } from '../../data/read.ts'
+import { refresh } from '../../data/refresh.ts'
 
 /** Marks the deliveries one after another, since the API has no bulk call. */
 export function MarkAllSeen({ deliveries }: { deliveries: readonly Delivery[] }) {
@@ -14,7 +14,7 @@ export function MarkAllSeen({ deliveries }: { deliveries: readonly Delivery[] })
       for (const { id } of unseen) await call(contract.notifications.markSeen, { params: { id } })
     },
     onError: sayError,
-    onSettled: () => queries.invalidateQueries({ queryKey: keyOf(contract.notifications.listDeliveries) }),
+    onSettled: () => refresh(queries, contract.notifications.listDeliveries),
   })
   return (
     <ActionButton
