@@ -3,20 +3,21 @@ import { backupsOf } from '../../tests/kit/backups.ts'
 import { writeApp } from '../../tests/kit/hosting.ts'
 import type { Scenario } from './scenario.ts'
 
-const [patterns, depth] = [20, 1400]
+/** A process runtime ends instances with deeper folders. */
+const [patterns, depth, name] = [20, 500, 'aaaaa']
 
 /** A volume with a deep folder, and patterns that could match it in many ways. */
 const digger = `
 import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:http'
 process.chdir(process.env.BERTH_VOLUME_DATA)
-for (let at = 0; at < ${depth}; at++) { mkdirSync('a', { recursive: true }); process.chdir('a') }
+for (let at = 0; at < ${depth}; at++) { mkdirSync('${name}', { recursive: true }); process.chdir('${name}') }
 createServer((_, response) => response.end('dug')).listen(process.env.PORT, process.env.HOST)
 `
 
 /** A member's backup policy whose `exclude` patterns are dear to compare. */
 export const excludePatterns: Scenario = {
-  name: `${patterns} exclude patterns and a path of ${(depth * 2) / 1000} kB`,
+  name: `${patterns} exclude patterns and a path of ${(depth * (name.length + 1)) / 1000} kB`,
   async run({ hosting, watch }) {
     const folder = join(hosting.folder, 'dug')
     await writeApp(folder, digger)
@@ -25,7 +26,7 @@ export const excludePatterns: Scenario = {
     const { error } = await hosting.settled(await hosting.deploy(project.id))
     if (error) throw new Error(JSON.stringify(error))
     const backups = backupsOf(hosting)
-    const exclude = Array.from({ length: patterns }, () => `${'**/a/'.repeat(55)}[b]`)
+    const exclude = Array.from({ length: patterns }, () => `${`**/${name}/`.repeat(33)}[b]`)
     const payload = { volumes: 'all', databases: 'off', exclude }
     const destinationId = await backups.destination('local', { path: 'dug' })
     const policyId = await backups.policy(project.id, { destinationId, retainCount: 5, payload })

@@ -8,7 +8,7 @@ const large = JSON.stringify({
   Version: '99.1',
   Components: Array.from({ length: 40_000 }, (_, at) => ({ Name: `part ${at}`, Details: { at: 'x'.repeat(60) } })),
 })
-const labels = Object.fromEntries(Array.from({ length: 2_800 }, (_, at) => [`label ${at}`, 'x'.repeat(60)]))
+const labels = Object.fromEntries(Array.from({ length: 1_200 }, (_, at) => [`label ${at}`, 'x'.repeat(60)]))
 
 const sends =
   (text: string): Lie =>
@@ -33,7 +33,7 @@ export const serverAnswers: Scenario = {
       '/containers/json': sends(JSON.stringify(Array.from({ length: 40 }, (_, at) => ({ Id: idOf(at) })))),
       '/containers/:id/json': sends(JSON.stringify({ Id: idOf(1), Name: '/large', Config: { Labels: labels } })),
       '/volumes': sends(
-        JSON.stringify({ Volumes: Array.from({ length: 40_000 }, (_, at) => ({ Name: `volume ${at}`, Driver: 'local' })) }),
+        JSON.stringify({ Volumes: Array.from({ length: 22_000 }, (_, at) => ({ Name: `volume ${at}`, Driver: 'local' })) }),
       ),
     })
     // The first scan compiles its schemas, once for the life of the process.

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { ConnectionsFirst } from './connections-first.ts'
 
 /** Requests of one connection that wait for the answer before them. */
-export const pipelinedAtMost = 16
+export const pipelinedAtMost = 4
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -30,10 +30,7 @@ export function createServerInTurn(answer: Answer, options: object): Server {
     // Node gives the connection to one answer at a time.
     if (response.socket !== null) return begin(request, response)
     const count = (waiting.get(socket) ?? 0) + 1
-    if (count > pipelinedAtMost) {
-      socket.destroy()
-      return
-    }
+    if (count > pipelinedAtMost) return refuse(socket)
     waiting.set(socket, count)
     response.once('socket', () => {
       waiting.set(socket, (waiting.get(socket) ?? 1) - 1)
@@ -47,6 +44,17 @@ export function createServerInTurn(answer: Answer, options: object): Server {
   server.keepAliveTimeout = keepAliveTimeout
   server.requestTimeout = requestTimeout
   return server.setTimeout(connectionTimeout)
+}
+
+/** The part of Node's parser that is used here; it is not documented. */
+interface Parsed extends Socket {
+  parser?: { onIncoming?: () => number }
+}
+
+/** Closes a connection and fails its parser: Node would otherwise parse every request that it has already read, and abort each. */
+function refuse(socket: Parsed): void {
+  socket.destroy()
+  if (socket.parser?.onIncoming) socket.parser.onIncoming = () => -1
 }
 
 /** Node makes an error for each unanswered request of a connection that closes. Recording their stacks takes five times as long as parsing the requests. */

@@ -1,20 +1,25 @@
 import fastJson from 'fast-json-stringify'
 import type { FastifyInstance } from 'fastify'
 
+const shortText = 16_384
+
 /** Serializers also strip undeclared fields, so that no secret leaks. They compile at their first use. */
 export function serializeLazily(app: FastifyInstance): void {
   app.setSerializerCompiler(({ schema }) => {
     let serialize: ((value: unknown) => string) | undefined
-    const known = new WeakMap<object, string>()
-    return (value) => {
+    const known = new WeakMap<object, string | Buffer>()
+    // Fastify also sends bytes; its type of a serializer says text only.
+    return (value): string => {
       serialize ??= fastJson(withoutChoice(schema) as never)
       // A frozen response is a cached one (see `memoizeByRows`): cache its text too.
       if (!Object.isFrozen(value)) return serialize(value)
       const before = known.get(value)
-      if (before !== undefined) return before
+      if (before !== undefined) return before as string
       const text = serialize(value)
-      known.set(value, text)
-      return text
+      // Bytes are sent as they are; text is encoded for each client. Node sends a short text together with the headers.
+      const body = text.length < shortText ? text : Buffer.from(text)
+      known.set(value, body)
+      return body as string
     }
   })
 }

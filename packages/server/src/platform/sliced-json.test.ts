@@ -57,3 +57,12 @@ test('other work has its turn while a large text is parsed', async () => {
   // At least one for each 256 KB.
   expect(turns).toBeGreaterThan(records.length / 256 / 1024)
 })
+
+test('of a long list, no more is parsed than is asked for; short lists and records are whole', async () => {
+  const value = { long: large({ text }), short: [1, 2, 3], record: Object.fromEntries(large(text).map((one, key) => [key, one])) }
+  const parsed = (await parseInSlices(JSON.stringify(value), 2)) as typeof value
+  expect(parsed.long.length).toBeGreaterThanOrEqual(2)
+  expect(parsed.long.length).toBeLessThan(1_000)
+  expect(parsed.long).toEqual(value.long.slice(0, parsed.long.length))
+  expect(parsed).toMatchObject({ short: value.short, record: value.record })
+})

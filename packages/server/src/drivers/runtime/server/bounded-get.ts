@@ -32,6 +32,8 @@ export class AskRefused extends Error {
 }
 
 const askMs = 20_000
+/** Items of a list that are parsed. A caller that keeps fewer sees that there are more. */
+export const itemsAtMost = 2_001
 const headBytes = 256
 const wordsBytes = 300
 
@@ -106,7 +108,11 @@ export function boundedGet<T>(
         isWhole = true
         const said = () => Buffer.concat(chunks.splice(0)).toString('utf8')
         if (response.statusCode !== 200) return fail(new AskRefused(path, response.statusCode ?? 0, said().slice(0, wordsBytes)))
-        inTurn(async () => read(await parseInSlices(said()))).then(resolve, fail)
+        inTurn(async () => {
+          const kept = read(await parseInSlices(said(), itemsAtMost))
+          allowance.drop(length - JSON.stringify(kept ?? null).length)
+          return kept
+        }).then(resolve, fail)
       })
       response.once('close', () => {
         if (!isWhole) fail(new Error('the connection was closed before the answer had ended'))

@@ -1,18 +1,17 @@
 import { ServerAway } from '../../shell/ssh/server-away.ts'
 import type { ServerLink } from '../../shell/ssh/server-link.ts'
-import { Allowance, AnswerTooLong, AskRefused, boundedGet, SaidTooMuch } from './bounded-get.ts'
+import { Allowance, AnswerTooLong, AskRefused, boundedGet, itemsAtMost, SaidTooMuch } from './bounded-get.ts'
 import { linkAgent } from './link-agent.ts'
 import { flag, list, record, text, words } from './plain-values.ts'
 import { readContainer, readImage } from './read-container.ts'
 import type { ReadDocker, ReadNetwork, ReadVolume, ServerReader } from './server-reader.ts'
 
-const answerBytes = 4 * 1024 * 1024
 /** Limit per container or image, which usually has about 10 KB. Small because a record is processed in one go. */
-const recordBytes = 256 * 1024
+const recordBytes = 96 * 1024
 const pageBytes = 1024 * 1024
 const versionBytes = 64 * 1024
 /** Limit of all responses together: a server with a thousand large containers must not exhaust memory. */
-const wholeBytes = 8 * 1024 * 1024
+const wholeBytes = 4 * 1024 * 1024
 /** Limit of received bytes, including discarded responses. */
 const receivedBytes = 256 * 1024 * 1024
 const wholeMs = 60_000
@@ -53,7 +52,7 @@ async function readAll(get: Get): Promise<ReadDocker> {
   const version = await versionOf(get)
   const ids = await listContainers(get, warnings)
   const listOf = <T>(what: 'volumes' | 'networks', read: (answer: unknown) => T[]) =>
-    unlessTooLong(what, () => get(`/${what}`, read, answerBytes), warnings)
+    unlessTooLong(what, () => get(`/${what}`, read, pageBytes), warnings)
   const [containers, volumes, networks] = await Promise.all([
     each(ids, (id) => get(`/containers/${id}/json`, readContainer), 'container', warnings),
     listOf('volumes', (answer) => atMost(record(answer).Volumes, 'volumes', warnings).map(readVolume)),
@@ -112,7 +111,7 @@ async function listContainers(get: Get, warnings: string[]): Promise<string[]> {
   return ids.slice(0, containersAtMost)
 }
 
-const listedAtMost = 5_000
+const listedAtMost = itemsAtMost - 1
 
 function atMost(value: unknown, what: string, warnings: string[]): unknown[] {
   const items = list(value)

@@ -14,8 +14,8 @@ export interface ServerReader {
   ping(abort: AbortSignal): Promise<{ version: string }>
   /**
    * Reads all containers, running or not, with volumes, networks, and the images of the containers. Lists the containers, then
-   * reads each container and image, sixteen at a time. Limits: 2,000 containers, 256 KB for each, 4 MB for a list, 8 MB and
-   * 60 s in all. The result is not a snapshot: a container that is removed meanwhile is left out.
+   * reads each container and image, sixteen at a time. Limits: 2,000 containers, 96 KB for each, 1 MB for a list, 4 MB
+   * kept and 60 s in all. The result is not a snapshot: a container that is removed meanwhile is left out.
    */
   readDocker(abort: AbortSignal): Promise<ReadDocker>
   /** See `ServerFiles` (drivers/shell/ssh/server-files.ts): `read(path, maxBytes, abort)`, `stat`, `list`. */
