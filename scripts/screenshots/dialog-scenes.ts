@@ -73,7 +73,7 @@ export const dialogScenes = ({ projectId, deploymentId, serverId, brokenId, long
       name: 'token-scopes',
       isWhole: true,
       address: '/organization/tokens',
-      act: (page) => page.getByLabel('Only some of what I may do').check(),
+      act: (page) => page.getByLabel('Limit permissions').check(),
     },
     { name: 'token-made', address: '/organization/tokens', act: makeToken },
     { name: 'member-remove', address: '/organization/members', act: (page) => press(page, 'Remove viewer@example.test') },
@@ -96,8 +96,8 @@ async function searchLog(page: Page): Promise<void> {
 async function stageRestore(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Restore…' }).first().click()
   await press(page, 'Check it')
-  await page.getByText('What would change').waitFor()
-  await page.getByText('every byte was read and matched').waitFor()
+  await page.getByText('Changes by this restore').waitFor()
+  await page.getByText('all data was read and verified').waitFor()
 }
 
 async function makeToken(page: Page): Promise<void> {

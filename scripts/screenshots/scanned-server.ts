@@ -30,7 +30,7 @@ export async function shootScan(shoot: ReturnType<typeof cameraOf>): Promise<voi
         await page.getByRole('button', { name: 'Scan', exact: true }).click()
         const found = page.getByRole('region', { name: stack.name })
         await found.getByRole('button', { name: 'Pick all' }).click()
-        await page.getByLabel('Name of the project').fill('Old shop')
+        await page.getByLabel('Project name').fill('Old shop')
         await page.getByRole('button', { name: 'What would a deployment do?' }).click()
         await page.getByText('The plan').waitFor()
       },

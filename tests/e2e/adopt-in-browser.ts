@@ -45,7 +45,7 @@ interface Adoption {
 /** Selects a service of the scan and reads the plan first; until the deployment nothing on the server changes. */
 export async function adoptInBrowser(page: Page, { service, projectName, isUntouched }: Adoption): Promise<string> {
   await page.getByRole('checkbox', { name: service }).check()
-  await page.getByLabel('Name of the project').fill(projectName)
+  await page.getByLabel('Project name').fill(projectName)
   await page.getByRole('button', { name: 'What would a deployment do?' }).click()
   await page.getByText('The plan').waitFor()
   await page.getByRole('button', { name: 'Adopt', exact: true }).click()

@@ -93,7 +93,7 @@ describeOnDocker('a Compose project', () => {
     const before = await visits()
     const third = await deploy()
     expect(third).toMatchObject({ status: 'live', error: null })
-    expect(await logOf(third)).toContain('Handing the data of counter over: counter stops first')
+    expect(await logOf(third)).toContain('Handing over the data of counter: stopping counter first')
     expect(await visits()).toBeGreaterThan(before)
     const linesOf = async (service: string) =>
       (await hosting.api('GET', `/projects/${project.id}/logs?service=${service}&tail=500`)).body.data.map(

@@ -16,7 +16,7 @@ describeOnRuntimes('a build that wants the whole machine', (runtime) => {
   afterAll(() => hosting?.[Symbol.asyncDispose]())
 
   test.for<[BuildName, string, string]>([
-    ['allocates memory without end', 'build_out_of_memory', '`node greedy.js` used more than the 256 MB that a build may use'],
+    ['allocates memory without end', 'build_out_of_memory', '`node greedy.js` exceeded the build memory limit of 256 MB'],
     ['forks without end', 'build_too_many_processes', '`node greedy.js` started more than 512 processes'],
   ])('one that %s is stopped and says so; a running app answers all the while', async ([name, code, message], { skip }) => {
     if (runtime === 'process' && !hasControlGroups()) skip('no control groups for this user')

@@ -66,7 +66,7 @@ describeOnDocker('taking over what ran on a server', () => {
       return (await hosting.api('POST', '/migration/adopt', body)).body
     })
     await engine.getImage(tag).remove()
-    expect(warnings.join()).toContain('means another image on the server by now')
+    expect(warnings.join()).toContain('now refers to another image on the server')
     expect(await hosting.settled(await hosting.deploy(project.id))).toMatchObject(isLive)
     expect(await rowsOf(project)).toBe('start\nstart\n')
   })

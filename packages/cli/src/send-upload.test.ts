@@ -47,7 +47,7 @@ test('any other address gets the method and headers that the session says, and n
 })
 
 test('what storage answers instead of success is told like any answer of the API', async () => {
-  answer = { status: 409, body: { error: 'This session has its upload already', code: 'conflict' } }
+  answer = { status: 409, body: { error: 'This session already has its upload', code: 'conflict' } }
   const refused = sendUpload(client(), { sessionId: 'upl_1', upload: storage() }, bytes())
   await expect(refused).rejects.toThrow(ApiError)
   await expect(refused).rejects.toMatchObject({ status: 409, code: 'conflict' })

@@ -16,7 +16,7 @@ export function addInstanceBackup(program: Command): void {
       const server = await loadServer()
       const config = readSettings(server, { BERTH_LOG_LEVEL: 'warn', ...environment.all() })
       const done = await server.backupInstance(config, file, { withEngine: !withoutDocker }).catch(refused(server))
-      const volumes = done.volumes > 0 ? `, ${counted(done.volumes)}of Docker included` : ''
+      const volumes = done.volumes > 0 ? `, ${counted(done.volumes)} of Docker included` : ''
       output(command).result(
         done,
         () =>

@@ -10,9 +10,9 @@ const fields = [
   ['outputDirectory', 'Output directory', 'detected'],
   ['dockerfilePath', 'Dockerfile', 'detected'],
   ['composePath', 'Compose file', 'detected'],
-  ['composeProfiles', 'Compose profiles', 'none, separated by commas'],
+  ['composeProfiles', 'Compose profiles', 'none; comma-separated'],
   ['buildTarget', 'Dockerfile stage', 'the last one'],
-  ['image', 'Image instead of a build', 'none'],
+  ['image', 'Image (instead of building)', 'none'],
 ] as const
 
 export type BuildValues = { [K in (typeof fields)[number][0]]?: string } & { port?: number }
@@ -46,7 +46,7 @@ export function BuildFields({ values, onChange, detected, isReadOnly, hasImage, 
       ))}
       <NumberInput
         label="Port"
-        description="Given to the app as PORT"
+        description="Passed to the app as PORT"
         min={1}
         max={65535}
         placeholder={detected?.port ? String(detected.port) : '3000'}

@@ -20,11 +20,11 @@ export function CronInput({ value, timezone, onChange, error }: Props) {
         <NativeSelect
           label="How often"
           value={known ? value : value ? 'own' : ''}
-          data={[{ value: '', label: 'By hand only' }, ...schedules, { value: 'own', label: 'A schedule of my own' }]}
+          data={[{ value: '', label: 'Manual only' }, ...schedules, { value: 'own', label: 'Custom schedule' }]}
           onChange={(event) => onChange(event.currentTarget.value === 'own' ? '30 2 * * 1-5' : event.currentTarget.value)}
         />
         <TextInput
-          label="As a cron expression"
+          label="Cron expression"
           placeholder="minute hour day month weekday"
           classNames={{ input: 'mono' }}
           value={value}

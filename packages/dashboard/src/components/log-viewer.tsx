@@ -91,7 +91,7 @@ export function LogViewer({ label, lines, empty, fileName, height = '28rem', too
         tabIndex={0}
         onWheel={(event) => event.deltaY < 0 && setFollowing(false)}
       >
-        {shown.length === 0 && <p className={classes.empty}>{wanted ? 'No line holds that.' : empty}</p>}
+        {shown.length === 0 && <p className={classes.empty}>{wanted ? 'No matching lines.' : empty}</p>}
         <div style={{ height: rows.getTotalSize(), position: 'relative' }}>
           {rows.getVirtualItems().map(({ index, key, start }) => (
             <Line key={key} line={shown[index]!} at={start} index={index} measure={rows.measureElement} />

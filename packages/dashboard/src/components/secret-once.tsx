@@ -21,7 +21,7 @@ export function SecretOnce({ title, secret, use, onClose }: Props) {
     >
       {secret !== undefined && (
         <Stack>
-          <Text size="sm">Copy it now: only its hash is stored, and it is not shown again.</Text>
+          <Text size="sm">Copy it now. Only its hash is stored; it is not shown again.</Text>
           <Group wrap="nowrap" gap="xs">
             <Code className="wrap-anywhere">{secret}</Code>
             <CopyText value={secret} label="Copy" />

@@ -19,8 +19,8 @@ export function useProjectRefusal(projectId: Project['id'], need: Level): string
   if (reaches(level, need)) return undefined
   return granted
     ? `Your access to this project is limited to "${granted}"; this needs "${need}". An owner or admin can change it.`
-    : `As ${session.role} you can look but not change this; it needs "${need}" access to the project. Ask an owner or admin.`
+    : `As ${session.role} you can view this but not change it. It needs "${need}" access to the project. Ask an owner or admin.`
 }
 
 const refusalWords = (role: Role, permission: Permission) =>
-  `As ${role} you may not do this (it needs "${permission}"). Ask an owner or admin of the organisation.`
+  `As ${role} you cannot do this (it needs "${permission}"). Ask an owner or admin of the organisation.`

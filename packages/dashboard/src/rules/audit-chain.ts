@@ -16,10 +16,9 @@ export async function checkChain(entries: readonly AuditEntry[], organizationId:
   const isFromTheStart = oldestFirst[0]?.previousHash === firstHash
   let previousHash = oldestFirst[0]?.previousHash
   for (const [at, entry] of oldestFirst.entries()) {
-    if (entry.previousHash !== previousHash)
-      return { state: 'broken', at: entry, why: 'it does not follow from the entry before it' }
+    if (entry.previousHash !== previousHash) return { state: 'broken', at: entry, why: 'it does not match the previous entry' }
     if (isFromTheStart && (await hashOf(entry, organizationId, at + 1)) !== entry.hash)
-      return { state: 'broken', at: entry, why: 'its content does not fit its hash' }
+      return { state: 'broken', at: entry, why: 'its content does not match its hash' }
     previousHash = entry.hash
   }
   return { state: 'whole', entries: entries.length, isFromTheStart }

@@ -4,8 +4,8 @@ import { applyRefusal, restoreRefusal, runCancelRefusal, share } from './backup-
 test('only a run that succeeded and still has its bytes can be restored', () => {
   expect(restoreRefusal({ status: 'succeeded', prunedAt: null })).toBeUndefined()
   expect(restoreRefusal({ status: 'succeeded', prunedAt: '2026-01-01T00:00:00Z' })).toContain('pruned')
-  expect(restoreRefusal({ status: 'uploading', prunedAt: null })).toContain('under way')
-  expect(restoreRefusal({ status: 'failed', prunedAt: null })).toContain('did not succeed')
+  expect(restoreRefusal({ status: 'uploading', prunedAt: null })).toContain('still running')
+  expect(restoreRefusal({ status: 'failed', prunedAt: null })).toContain('Only a successful run')
   expect(runCancelRefusal({ status: 'uploading' })).toBeUndefined()
   expect(runCancelRefusal({ status: 'succeeded' })).toBeTruthy()
 })

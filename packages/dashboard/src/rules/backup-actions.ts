@@ -3,12 +3,12 @@ import { type BackupRestore, type BackupRun, canMove, restoreMoves, runMoves, te
 type Refusal = string | undefined
 
 export const runCancelRefusal = ({ status }: Pick<BackupRun, 'status'>): Refusal =>
-  canMove(runMoves, status, 'cancelled') ? undefined : `It is ${status}: there is nothing left to cancel.`
+  canMove(runMoves, status, 'cancelled') ? undefined : `It is ${status} and cannot be cancelled.`
 
 export function restoreRefusal({ status, prunedAt }: Pick<BackupRun, 'status' | 'prunedAt'>): Refusal {
-  if (!terminalRun.has(status)) return 'It is still under way.'
-  if (status !== 'succeeded') return 'It did not succeed, so there is nothing to restore.'
-  return prunedAt ? 'Its bytes were pruned by the retention rule.' : undefined
+  if (!terminalRun.has(status)) return 'It is still running.'
+  if (status !== 'succeeded') return 'Only a successful run can be restored.'
+  return prunedAt ? 'Its data was pruned by the retention rule.' : undefined
 }
 
 /** A user may request applying at any time while staged, but the data is written only after the verification has passed. */

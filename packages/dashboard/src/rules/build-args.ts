@@ -13,7 +13,7 @@ export function readBuildArgs(text: string): { buildArgs: BuildArgs | null; prob
   for (const line of text.split('\n').filter((one) => one.trim() !== '')) {
     const [, name, value = ''] = /^\s*([A-Za-z_][A-Za-z0-9_]{0,255})=(.*)$/.exec(line) ?? []
     if (name === undefined) problems.push(`${line.trim().slice(0, 40)} is not NAME=value`)
-    else if (Object.hasOwn(args, name)) problems.push(`${name} is there twice`)
+    else if (Object.hasOwn(args, name)) problems.push(`${name} is a duplicate`)
     else args[name] = value.replace(/\\(\\|n)/g, (_, letter: string) => (letter === 'n' ? '\n' : '\\'))
   }
   return { buildArgs: Object.keys(args).length > 0 ? args : null, problems }

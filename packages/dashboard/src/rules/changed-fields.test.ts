@@ -15,6 +15,6 @@ test('nothing of something that exists has to be filled in again', () => {
   ])
   expect(fields.map(({ isOptional, placeholder }) => [isOptional, placeholder])).toEqual([
     [true, 'acme'],
-    [true, 'stays as it is'],
+    [true, 'unchanged'],
   ])
 })

@@ -5,7 +5,7 @@ export const asOptional = (fields: readonly DestinationField[]): DestinationFiel
   fields.map((field) => ({
     ...field,
     isOptional: true,
-    ...(field.isSecret || field.isLong ? { placeholder: 'stays as it is' } : {}),
+    ...(field.isSecret || field.isLong ? { placeholder: 'unchanged' } : {}),
   }))
 
 /** The fields that were changed; an untouched or emptied field keeps its stored value. */

@@ -21,5 +21,5 @@ test('what is no schedule says why', () => {
   expect(readCron('61 * * * *', 'UTC', from).problem).toBeTruthy()
   expect(readCron('', 'UTC', from)).toEqual({ next: [], problem: null })
   expect(scheduleWords('0 3 * * *')).toBe('every night at 03:00')
-  expect(scheduleWords(null)).toBe('by hand only')
+  expect(scheduleWords(null)).toBe('manual only')
 })

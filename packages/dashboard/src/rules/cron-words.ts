@@ -39,4 +39,4 @@ export const schedules = [
 
 /** A schedule in words where it is one of the usual ones. */
 export const scheduleWords = (expression: string | null): string =>
-  expression === null ? 'by hand only' : (schedules.find(({ value }) => value === expression)?.label.toLowerCase() ?? expression)
+  expression === null ? 'manual only' : (schedules.find(({ value }) => value === expression)?.label.toLowerCase() ?? expression)

@@ -3,13 +3,13 @@ import { cancelRefusal, redeployRefusal, rollbackRefusal } from './deployment-ac
 
 test('what is under way can be cancelled and nothing else', () => {
   expect(cancelRefusal({ status: 'building' })).toBeUndefined()
-  expect(cancelRefusal({ status: 'live' })).toContain('nothing left to cancel')
+  expect(cancelRefusal({ status: 'live' })).toContain('cannot be cancelled')
   expect(redeployRefusal({ status: 'building' })).toContain('still building')
   expect(redeployRefusal({ status: 'failed' })).toBeUndefined()
 })
 
 test('only a version that was live before can be rolled back to', () => {
   expect(rollbackRefusal({ status: 'superseded' })).toBeUndefined()
-  expect(rollbackRefusal({ status: 'live' })).toContain('serves now')
+  expect(rollbackRefusal({ status: 'live' })).toContain('is live')
   expect(rollbackRefusal({ status: 'failed' })).toContain('failed')
 })

@@ -12,7 +12,7 @@ export interface DestinationField {
 
 /** The form fields of each kind of destination. */
 export const destinationFields: Record<DestinationKind, readonly DestinationField[]> = {
-  local: [{ name: 'path', label: 'Folder, below the backup roots of this instance', placeholder: 'nightly' }],
+  local: [{ name: 'path', label: 'Folder, inside the backup roots of this instance', placeholder: 'nightly' }],
   s3: [
     { name: 'bucket', label: 'Bucket' },
     { name: 'prefix', label: 'Prefix', isOptional: true },

@@ -19,7 +19,7 @@ test('what people paste is read: comments, export, quotes, empty values', () => 
 test('what cannot be a variable is named', () => {
   const { variables, problems } = parseDotenv('A=1\n1B=2\nA=3\nno value here\n')
   expect(variables).toEqual([{ key: 'A', value: '1' }])
-  expect(problems).toEqual([expect.stringContaining('1B'), 'A is there twice', 'Line 4 is no NAME=value'])
+  expect(problems).toEqual([expect.stringContaining('1B'), 'A is a duplicate', 'Line 4 is not NAME=value'])
 })
 
 test('values are written so that they are read back byte for byte', () => {

@@ -21,8 +21,9 @@ export function parseDotenv(text: string): Parsed {
   for (const match of withoutValues.matchAll(pattern)) {
     const [line, key = '', raw = ''] = match
     seen.push([match.index, match.index + line.length])
-    if (!keyPattern.test(key)) problems.push(`"${key}" cannot be a name: letters, digits and _ only, and no digit first`)
-    else if (variables.has(key)) problems.push(`${key} is there twice`)
+    if (!keyPattern.test(key))
+      problems.push(`"${key}" is not a valid name: use letters, digits and _, and do not start with a digit`)
+    else if (variables.has(key)) problems.push(`${key} is a duplicate`)
     else variables.set(key, unquoted(raw))
   }
   problems.push(...strayLines(withoutValues, seen))
@@ -44,7 +45,7 @@ function strayLines(text: string, seen: readonly [number, number][]): string[] {
     at += line.length + 1
     const isRead = seen.some(([from, to]) => start < to && start + line.length >= from)
     if (isRead || line.trim() === '' || line.trim().startsWith('#')) return []
-    return [`Line ${index + 1} is no NAME=value`]
+    return [`Line ${index + 1} is not NAME=value`]
   })
 }
 

@@ -4,6 +4,6 @@ export function environmentRemovalRefusal({
   slug,
   deletingSince,
 }: Pick<Environment, 'slug' | 'deletingSince'>): string | undefined {
-  if (slug === 'production') return 'Production stays as long as the project does.'
+  if (slug === 'production') return 'Production cannot be deleted.'
   return deletingSince ? 'It is being removed.' : undefined
 }

@@ -23,7 +23,7 @@ export function sourceWords({ source, config }: Pick<Project, 'source'> & { conf
       source.owner && source.repo ? `${source.owner}/${source.repo}` : (source.url ?? 'a repository').replace(/^\w+:\/\//, '')
     return source.branch ? `${name} · ${source.branch}` : name
   }
-  if (source.kind === 'local') return source.path ?? 'A folder of the server'
+  if (source.kind === 'local') return source.path ?? 'A folder on the server'
   if (source.kind === 'upload') return 'An uploaded folder'
   return source.kind === 'image' ? (config?.image ?? 'Images') : 'No source yet'
 }

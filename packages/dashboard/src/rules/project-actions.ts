@@ -7,7 +7,7 @@ export function deployRefusal(project: Pick<Project, 'enabled' | 'status' | 'sta
   const { enabled, status, source } = project
   if (status === 'deleting') return 'It is being deleted.'
   const operation = operationUnderWay(project)
-  if (operation) return `It is being ${operation}: deploy it when that has ended.`
-  if (!enabled) return 'The project is disabled: enable it in its settings first.'
-  return source.kind === 'none' ? 'It has no source yet: link a repository, upload a folder or set an image.' : undefined
+  if (operation) return `The project is being ${operation}. Deploy it when that ends.`
+  if (!enabled) return 'The project is disabled. Enable it in its settings first.'
+  return source.kind === 'none' ? 'The project has no source. Link a repository, upload a folder or set an image.' : undefined
 }

@@ -8,7 +8,7 @@ test('a rule is told in a sentence', () => {
     'At most 20 requests per address in 60 seconds below /login',
   )
   expect(ruleWords({ ...base, kind: 'ban', config: { ips: ['203.0.113.0/24'] } })).toBe('Block 203.0.113.0/24')
-  expect(ruleWords({ ...base, kind: 'allow-deny', config: { allow: ['10.0.0.0/8'] } })).toBe('Let in only 10.0.0.0/8')
+  expect(ruleWords({ ...base, kind: 'allow-deny', config: { allow: ['10.0.0.0/8'] } })).toBe('Allow only 10.0.0.0/8')
 })
 
 test('a dry run has blocked no requests', () => {

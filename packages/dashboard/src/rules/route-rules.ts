@@ -25,8 +25,8 @@ export function ruleWords({
   }
   const parts = [
     list(config.deny).length > 0 && `refuse ${list(config.deny).join(', ')}`,
-    list(config.allow).length > 0 && `let in only ${list(config.allow).join(', ')}`,
-    list(config.methods).length > 0 && `let in only the methods ${list(config.methods).join(', ')}`,
+    list(config.allow).length > 0 && `allow only ${list(config.allow).join(', ')}`,
+    list(config.methods).length > 0 && `allow only the methods ${list(config.methods).join(', ')}`,
   ].filter(Boolean)
   const words = parts.join('; ')
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}${where}`

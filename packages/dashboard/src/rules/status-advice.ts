@@ -9,7 +9,7 @@ interface Advice {
 /** Explains a status and what the user can do; undefined if there is nothing to do. */
 export function statusAdvice({ status, statusReason }: Pick<Project, 'status' | 'statusReason'>): Advice | undefined {
   const operation = operationUnderWay({ statusReason })
-  if (operation) return { title: `It is being ${operation}`, text: asSentence(statusReason as string), isBad: false }
+  if (operation) return { title: `Being ${operation}`, text: asSentence(statusReason as string), isBad: false }
   const known = advice[status]
   if (!known) return undefined
   // The title says this already.
@@ -24,27 +24,27 @@ export const operationUnderWay = ({ statusReason }: Pick<Project, 'statusReason'
 const asSentence = (words: string) => (/[.!?…]$/.test(words) ? words : `${words}.`)
 
 const advice: Partial<Record<Project['status'], Advice>> = {
-  created: { title: 'Not deployed yet', text: 'Deploy it to give it an address that answers.', isBad: false },
+  created: { title: 'Not deployed yet', text: 'Deploy it to put it online.', isBad: false },
   failed: {
     title: 'The last deployment failed',
-    text: 'Open it below to see the step and the lines that say why. What served before still serves.',
+    text: 'Open it below to see the failed step and its log. The previous version stays live.',
     isBad: true,
   },
   unhealthy: {
-    title: 'It is not healthy',
-    text: 'Look at the logs, or roll back to a version that worked.',
+    title: 'Unhealthy',
+    text: 'Check the logs, or roll back to an earlier version.',
     isBad: true,
   },
   disabled: {
-    title: 'It is disabled',
-    text: 'Deploys are paused and its addresses answer 503. Enable it in the settings.',
+    title: 'Disabled',
+    text: 'The project is offline (503) and deployments are paused. Enable it in the settings.',
     isBad: false,
   },
   sleeping: {
     title: 'It sleeps',
-    text: 'It had no requests for a while. The next request wakes it, and none is lost.',
+    text: 'The project received no requests for a while. The next request wakes it.',
     isBad: false,
   },
-  stopped: { title: 'It is stopped', text: 'Deploy it again to bring it back.', isBad: false },
-  deleting: { title: 'It is being deleted', text: '', isBad: false },
+  stopped: { title: 'Stopped', text: 'Deploy it to start it again.', isBad: false },
+  deleting: { title: 'Being deleted', text: '', isBad: false },
 }

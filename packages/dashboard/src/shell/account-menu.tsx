@@ -10,7 +10,7 @@ import { useSession, useSignOut } from '../data/session.ts'
 import classes from './account-menu.module.css'
 
 const schemes = [
-  ['auto', 'Colours of the system', IconDeviceDesktop],
+  ['auto', 'System theme', IconDeviceDesktop],
   ['light', 'Light', IconSun],
   ['dark', 'Dark', IconMoon],
 ] as const

@@ -45,7 +45,7 @@ export function CommandPalette() {
     <Spotlight
       actions={groups}
       onSpotlightClose={closeCommands}
-      nothingFound="Nothing is called that"
+      nothingFound="No results"
       limit={20}
       scrollable
       maxHeight={400}

@@ -6,12 +6,8 @@ import { ButtonLink } from '../components/router-link.tsx'
 export function NotFound() {
   return (
     <main>
-      <Page title="Nothing is here">
-        <EmptyState
-          icon={IconMapOff}
-          title="This address leads nowhere"
-          actions={<ButtonLink to="/">To the projects</ButtonLink>}
-        >
+      <Page title="Not found">
+        <EmptyState icon={IconMapOff} title="This page does not exist" actions={<ButtonLink to="/">Go to projects</ButtonLink>}>
           It may have been deleted, or the link is not complete.
         </EmptyState>
       </Page>

@@ -14,7 +14,7 @@ interface Props {
   projectId?: string
 }
 
-const steps = { packing: 'Packing', sending: 'Sending', looking: 'Looking at what it is' }
+const steps = { packing: 'Packing', sending: 'Sending', looking: 'Detecting the project' }
 
 /** A place to drop a folder on, and its way to the server. */
 export function FolderDrop({ onSent, projectId }: Props) {

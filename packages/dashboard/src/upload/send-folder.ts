@@ -26,7 +26,7 @@ export async function sendFolder(
   onProgress: (now: UploadProgress) => void,
   projectId?: string,
 ): Promise<SentFolder> {
-  if (folder.files.length === 0) throw new Error('The folder is empty, or holds only what is never sent (node_modules, .git).')
+  if (folder.files.length === 0) throw new Error('The folder is empty, or contains only ignored files (node_modules, .git).')
   const total = folder.files.reduce((sum, { file }) => sum + file.size, 0)
   let done = 0
   const tarball = await packTarball(folder.files, (bytes) => {
@@ -35,7 +35,7 @@ export async function sendFolder(
   })
   if (tarball.size > limits.tarballBytes)
     throw new Error(
-      `Packed it is ${sizeWords(tarball.size)}; the limit is ${sizeWords(limits.tarballBytes)}. Leave out what the build does not need.`,
+      `The packed folder is ${sizeWords(tarball.size)}, and the limit is ${sizeWords(limits.tarballBytes)}. Exclude files that the build does not need.`,
     )
   const { data: session } = await call(contract.projects.openUpload, {
     body: { name: folder.name.slice(0, 100), sizeBytes: tarball.size, ...(projectId ? { projectId } : {}) },
@@ -61,7 +61,7 @@ function put({ url, method, headers }: Target, body: Blob, onSent: (bytes: numbe
     const organization = activeOrganization.get()
     if (isHere && organization) request.setRequestHeader('x-organization-id', organization)
     request.upload.onprogress = ({ loaded }) => onSent(loaded)
-    request.onerror = () => reject(new TypeError('The upload broke off'))
+    request.onerror = () => reject(new TypeError('The upload was interrupted'))
     request.onload = () => (request.status < 300 ? resolve() : reject(new Error(messageOf(request))))
     request.send(body)
   })

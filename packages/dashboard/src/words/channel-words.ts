@@ -8,4 +8,4 @@ export const kindWords: Record<ChannelKind, string> = {
 }
 
 export const channelPlace = ({ kind, config }: Pick<Channel, 'kind' | 'config'>): string =>
-  kind === 'in_app' ? 'the bell of this dashboard' : (config.address ?? config.url ?? config.webhookUrl ?? '')
+  kind === 'in_app' ? 'in-app notifications' : (config.address ?? config.url ?? config.webhookUrl ?? '')

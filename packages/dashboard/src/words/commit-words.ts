@@ -5,8 +5,8 @@ type Status = ReplyOf<typeof contract.projects.commitStatus>['data']
 
 /** A lookup that failed never claims "behind". */
 export function commitWords({ deployedCommit, remoteCommit, upToDate, behindBy, reason }: Status): string {
-  if (upToDate === null || !remoteCommit) return reason ?? 'the remote could not be reached'
+  if (upToDate === null || !remoteCommit) return reason ?? 'the remote is unreachable'
   if (!deployedCommit) return 'nothing is deployed yet'
   if (upToDate) return 'up to date'
-  return behindBy === null ? 'the branch has moved since' : `${plural(behindBy, 'commit')} behind`
+  return behindBy === null ? 'the branch has newer commits' : `${plural(behindBy, 'commit')} behind`
 }

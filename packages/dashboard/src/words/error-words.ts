@@ -4,22 +4,24 @@ import { ApiError } from '@berth/contract/client'
 export function errorWords(error: unknown): { title: string; message: string } {
   if (!(error instanceof ApiError)) {
     return error instanceof TypeError
-      ? { title: 'The server is unreachable', message: 'Check your connection; this page tries again by itself.' }
+      ? { title: 'The server is unreachable', message: 'Check your connection. This page retries automatically.' }
       : { title: 'Something went wrong', message: error instanceof Error ? error.message : String(error) }
   }
-  const title = titles[error.status] ?? (error.status >= 500 ? 'The server could not do this' : 'This was refused')
+  const title = titles[error.status] ?? (error.status >= 500 ? 'Server error' : 'Request rejected')
   const id = error.status >= 500 && error.requestId ? ` Request ${error.requestId}.` : ''
-  return { title, message: `${error.message}${next[error.status] ? ` ${next[error.status]}` : ''}${id}` }
+  const advice = next[error.status]
+  const sentence = /[.!?]$/.test(error.message) || !(advice || id) ? error.message : `${error.message}.`
+  return { title, message: `${sentence}${advice ? ` ${advice}` : ''}${id}` }
 }
 
 const titles: Record<number, string> = {
   401: 'You are signed out',
-  403: 'You may not do this',
+  403: 'Permission denied',
   404: 'Not found',
   409: 'Not possible right now',
   413: 'Too large',
   429: 'Too many requests',
-  501: 'Not built yet',
+  501: 'Not implemented',
 }
 
 const next: Record<number, string> = {

@@ -4,7 +4,7 @@ import { plural, sizeWords } from './sizes.ts'
 type Change = RestoreReport['changes'][number]
 
 export function changeWords({ action, currentBytes, newBytes, filesAdded, filesChanged, filesRemoved }: Change): string {
-  if (action === 'keep') return 'stays as it is'
+  if (action === 'keep') return 'unchanged'
   const sizes = currentBytes === null ? sizeWords(newBytes) : `${sizeWords(currentBytes)} → ${sizeWords(newBytes)}`
   const files = [
     filesAdded !== null && `${plural(filesAdded, 'file')} added`,
@@ -16,8 +16,8 @@ export function changeWords({ action, currentBytes, newBytes, filesAdded, filesC
 
 /** The state of the data after a restore, successful or not. */
 export const dataStateWords: Record<BackupRestore['dataState'], string> = {
-  untouched: 'The data was not touched.',
-  partly_written: 'Some of the data was written: restore again, or undo.',
-  restored: 'The data is as it was in the backup.',
-  undone: 'The data is as it was before.',
+  untouched: 'The data was not changed.',
+  partly_written: 'The data was partly replaced. Restore again, or undo.',
+  restored: 'The data was restored from the backup.',
+  undone: 'The previous data was put back.',
 }

@@ -1,8 +1,8 @@
 import type { Role } from '@berth/contract'
 
 export const roleWords: Record<Role, string> = {
-  owner: 'may do everything, deleting the organisation and naming owners included.',
-  admin: 'may do everything but delete the organisation and change owners.',
-  member: 'sees everything, deploys and changes projects; does not manage servers or people.',
-  viewer: 'sees everything and changes nothing but their own notifications and tokens.',
+  owner: 'can do everything, including deleting the organisation and adding owners.',
+  admin: 'can do everything except delete the organisation and change owners.',
+  member: 'can view everything, deploy and change projects; cannot manage servers or members.',
+  viewer: 'can view everything; can change only their own notifications and tokens.',
 }

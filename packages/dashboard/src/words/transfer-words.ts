@@ -2,20 +2,20 @@ import { type Transfer, transferPhases } from '@berth/contract'
 
 /** The steps of a move to the cloud or back, in order. */
 const steps: readonly (readonly [Transfer['phase'], string])[] = [
-  ['packing', 'Packing it while it serves'],
+  ['packing', 'Exporting (the project stays live)'],
   ['sending', 'Sending'],
-  ['staging', 'Building it on the other side'],
-  ['releasing', 'Stopping it here'],
-  ['catching_up', 'Sending what changed since'],
-  ['landing', 'Starting it on the other side'],
+  ['staging', 'Building at the target'],
+  ['releasing', 'Stopping at the source'],
+  ['catching_up', 'Sending recent changes'],
+  ['landing', 'Starting at the target'],
   ['committing', 'Switching over'],
   ['settling', 'Switching over'],
 ]
 
 const others: Partial<Record<Transfer['phase'], string>> = {
   done: 'Moved',
-  undoing: 'Taking it back: it goes on where it was',
-  failed: 'The move failed; it serves where it was',
+  undoing: 'Rolling back: the project stays at its source',
+  failed: 'The transfer failed; the project is live at its source',
 }
 
 export const transferWords = (phase: Transfer['phase']): string =>

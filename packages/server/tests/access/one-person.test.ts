@@ -58,7 +58,7 @@ describe('where nothing keeps projects apart', () => {
   })
 
   test('with several who may deploy already, the start says why it stops', async () => {
-    expect(await instance.access.tooManyPeople()).toContain('3 people in 1 organisations may deploy')
+    expect(await instance.access.tooManyPeople()).toContain('3 users in 1 organisations can deploy')
   })
 })
 

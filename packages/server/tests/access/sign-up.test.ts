@@ -98,7 +98,7 @@ describe('open sign-up', () => {
     mails.length = 0
     expect(await signUp(open, email.toUpperCase())).toMatchObject({ status: 202, body: { data: { email } } })
     await expect.poll(() => mails.length).toBe(1)
-    expect(mails[0]?.text).toContain('account already')
+    expect(mails[0]?.text).toContain('already has an account')
     expect(mails[0]?.text).not.toContain('code=')
   })
 })

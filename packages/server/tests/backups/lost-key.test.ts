@@ -66,7 +66,7 @@ test('a key that was lost is told of at the next start, in the log and to people
   expect(lines.join('')).toContain('The key that opens 1 of the stored backups is not here')
   expect(await told()).toEqual([
     {
-      subject: 'Stored backups cannot be opened: their key is gone',
+      subject: 'Stored backups cannot be decrypted: their key is missing',
       text: expect.stringContaining('backup.key'),
       organizationId: scene.people.organizationId,
     },

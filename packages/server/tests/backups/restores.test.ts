@@ -298,7 +298,7 @@ describe('POST /backup-restores/:restoreId/apply', () => {
       .where('category', '=', 'restore.completed')
       .execute()
     const own = told.find(({ data }) => data.includes(id))
-    expect(own?.text).toContain('Left as they were: settings, environment variables')
+    expect(own?.text).toContain('Not changed: settings, environment variables')
   })
 })
 
@@ -538,7 +538,7 @@ describe('POST /backup-restores/:restoreId/cancel', () => {
       'work_in_progress',
       expect.stringContaining(restoreId),
     ])
-    expect(deploy.body.error).toContain('the previous data is being put back. Wait until it has ended')
+    expect(deploy.body.error).toContain('the previous data is being put back. Wait until it ends')
     expect(deploy.body.error).not.toMatch(/or cancel/)
     expect(await scene.restore(restoreId)).toMatchObject({ status: 'applying', dataState: 'partly_written', finishedAt: null })
     going.resolve()

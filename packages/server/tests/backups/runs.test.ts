@@ -182,12 +182,12 @@ describe('a run', () => {
     }
     broken()
     const first = await scene.backUp(policyId)
-    expect(await textOf(first.id)).toContain('There is no good backup')
+    expect(await textOf(first.id)).toContain('There is no earlier successful backup')
     scene.instance.drivers.aroundStores.wrap = (store) => store
     const good = await scene.backUp(policyId)
     broken()
     const second = await scene.backUp(policyId)
-    expect(await textOf(second.id)).toContain(`The last good backup is still there: the run ${good.id}`)
+    expect(await textOf(second.id)).toContain(`The last good backup is still available: run ${good.id}`)
   })
 })
 

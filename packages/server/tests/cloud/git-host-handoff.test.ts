@@ -141,7 +141,7 @@ describe('attacks', () => {
     now += 1_000
     await sides.link()
     const { status, text } = await visit(back)
-    expect([status, text]).toEqual([400, expect.stringContaining('The link to the cloud has changed')])
+    expect([status, text]).toEqual([400, expect.stringContaining('The cloud link has changed')])
     expect(await stateHere()).toBe('disconnected')
   })
 

@@ -112,5 +112,5 @@ test('a side that cannot put its hook says so in a warning; the hook that stays 
       'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(payload).digest('hex')}`,
     },
   })
-  expect([answer.status, answer.body.error]).toEqual([409, expect.stringContaining('moved to another instance')])
+  expect([answer.status, answer.body.error]).toEqual([409, expect.stringContaining('transferred to another instance')])
 })

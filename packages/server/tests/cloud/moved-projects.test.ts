@@ -49,8 +49,8 @@ describe('runs and restores of a project that lives in the cloud', () => {
       await call(scene.cloud, scene.cloudPeople.owner.token, 'POST /backup-runs/:runId/restore/prepare', prepare),
     ]
     expect(refused.map(({ status }) => status)).toEqual([409, 409, 409])
-    expect(refused[0]?.body.error).toContain('move it back')
-    expect(refused[2]?.body.error).toContain('move the project back')
+    expect(refused[0]?.body.error).toContain('Transfer it back')
+    expect(refused[2]?.body.error).toContain('Transfer the project back')
     const inTheCloud = await call(scene.cloud, scene.cloudPeople.owner.token, 'GET /backup-restores/:restoreId', {
       params: { restoreId: ended.id },
     })

@@ -72,7 +72,7 @@ describe('an artifact that is gone', () => {
     await expect.poll(async () => (await scene.ask('GET /projects/:id', id)).body.data.status).toBe('live')
     expect(requests.map(({ owner }) => owner.deploymentId)).toEqual([deploymentId])
     const { body } = await scene.ask('GET /deployments/:id/logs', deploymentId)
-    expect(JSON.stringify(body)).toMatch(/does not exist any more: it is built again from its source/)
+    expect(JSON.stringify(body)).toMatch(/does not exist any more: building it again from source/)
   })
 
   test('is built again for a rollback', async () => {

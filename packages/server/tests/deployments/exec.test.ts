@@ -200,12 +200,12 @@ test('409 where nothing is live, 400 for a service that is not there', async () 
   const fresh = await makeProject(scene.instance, owner().token, {})
   expect(await refused({ argv: ['true'] }, fresh.id)).toMatchObject({
     status: 409,
-    body: { error: expect.stringContaining('deploy it first') },
+    body: { error: expect.stringContaining('Deploy it first') },
   })
   expect(await refused({ argv: ['true'], environment: 'nowhere' })).toMatchObject({ status: 400, body: { field: 'environment' } })
   expect(await refused({ argv: ['true'], service: 'db' })).toMatchObject({
     status: 400,
-    body: { field: 'service', error: expect.stringMatching(/; there is \w|is one program/) },
+    body: { field: 'service', error: expect.stringMatching(/the services are \w|a single service/) },
   })
   expect(await refused({ argv: [] })).toMatchObject({ status: 400, body: { field: 'argv' } })
 })

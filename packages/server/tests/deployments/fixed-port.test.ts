@@ -69,7 +69,7 @@ describe('a project whose program has a port of its own', () => {
     const { table } = scene.instance.drivers.edge
     const [host] = Object.entries(table.hosts).flatMap(([name, one]) => (name.startsWith(`${app.slug}.`) ? [one] : []))
     expect(host?.target).toMatchObject({ kind: 'upstreams', deploymentId: second.id })
-    expect(await linesOf(second.id)).toContain(`it listens on port ${fixed} whatever PORT says`)
+    expect(await linesOf(second.id)).toContain(`ignores PORT and listens on port ${fixed}`)
   })
 
   test('goes back to the version before when the new one does not come up', async () => {

@@ -74,7 +74,7 @@ describe('a project of one image', () => {
     try {
       const deployment = await deployed((await make({ image: 'nginx:1.27' })).id)
       expect(deployment).toMatchObject({ status: 'failed', error: { code: 'plan_failed' } })
-      expect(deployment.error?.message).toMatch(/^A project of an image needs Docker/)
+      expect(deployment.error?.message).toMatch(/^A project from an image needs Docker/)
     } finally {
       runtime().kind = 'docker'
     }

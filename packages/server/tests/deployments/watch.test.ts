@@ -88,7 +88,7 @@ test.concurrent('one that is gone and cannot be started again is told as unhealt
   runtime.artifacts.delete(request.artifact.reference)
   await runtime.stop(instance.instanceId)
   const healthReason = expect.stringMatching(
-    /it is gone.*does not exist any more, and could not be built again: The build failed/,
+    /the container was removed.*does not exist any more, and could not be built again: The build failed/,
   )
   await expect.poll(() => healthOf(instance)).toEqual({ health: 'unhealthy', healthReason })
   runtime.artifacts.set(request.artifact.reference, artifact)

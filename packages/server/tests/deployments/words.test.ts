@@ -16,7 +16,7 @@ const app = { 'package.json': JSON.stringify({ scripts: { start: 'node server.js
 test('a Dockerfile without Docker: what to install, or what to set instead', async () => {
   const { error } = await scene.deployFiles('dockerfile', { Dockerfile: 'FROM scratch\nCMD ["/serve"]\n' })
   expect(error).toMatchObject({ code: 'plan_failed' })
-  for (const words of ['Dockerfile', 'install Docker', 'serverId', 'startCommand']) expect(error?.message).toContain(words)
+  for (const words of ['Dockerfile', 'Install Docker', 'serverId', 'startCommand']) expect(error?.message).toContain(words)
 })
 
 test('a Dockerfile that was asked for is told of in the same words, before anything is built', async () => {
@@ -25,7 +25,7 @@ test('a Dockerfile that was asked for is told of in the same words, before anyth
     { ...app, 'Dockerfile.prod': 'FROM scratch\n' },
     { dockerfilePath: 'Dockerfile.prod' },
   )
-  expect(error).toMatchObject({ code: 'plan_failed', message: expect.stringContaining('install Docker') })
+  expect(error).toMatchObject({ code: 'plan_failed', message: expect.stringContaining('Install Docker') })
   expect(steps.map(({ name }) => name)).not.toContain('build')
 })
 

@@ -139,7 +139,7 @@ describe('PATCH /notifications/channels/:id (States)', () => {
   test.each(outside)('channel verified, config changed: verified=false, the destination may have moved (%s)', async (kind) => {
     const id = await verified(kind)
     const { body } = await me.change(id, { config: moved[kind] })
-    expect([body.data.verified, body.warnings]).toEqual([false, [expect.stringContaining('not verified any more')]])
+    expect([body.data.verified, body.warnings]).toEqual([false, [expect.stringContaining('must be verified again')]])
     expect((await me.change(id, { config: moved[kind], label: 'Moved' })).body.warnings).toBeUndefined()
     expect(await me.channel(id)).toMatchObject({ verified: false })
   })
@@ -298,8 +298,8 @@ describe('POST /notifications/channels/:id/test', () => {
     const { id } = await me.create({ ...bodies.email, config: { address: 'proof@example.test' } })
     expect((await me.test(id)).body.data).toMatchObject({ verified: true })
     const mail = smtp.mails.find(({ to }) => to.includes('proof@example.test'))
-    expect(mail?.parsed.subject).toBe('Test message from Berth')
-    expect(mail?.parsed.text).toContain('If you do not know of it')
+    expect(mail?.parsed.subject).toBe('Test notification from Berth')
+    expect(mail?.parsed.text).toContain('If you did not expect this')
   })
   test('an in_app channel is verified as it is', async () => {
     const { id } = await me.create(bodies.in_app)

@@ -266,7 +266,7 @@ describe('never lost', () => {
     expect(await delivery()).toMatchObject({
       status: 'failed',
       attempts: 8,
-      lastError: 'Berth ended in the middle of the last try',
+      lastError: 'Berth stopped during the last attempt',
     })
     expect(receiver.received).toHaveLength(1)
   })

@@ -183,7 +183,7 @@ describe('who gets what', () => {
     ])
     expect(reasons.sort()).toEqual([
       ['failed', 'The channel is disabled'],
-      ['failed', 'The channel is not verified any more: test it again'],
+      ['failed', 'The channel is no longer verified. Test it again.'],
     ])
     expect(receiver.received).toEqual([])
   })

@@ -132,7 +132,7 @@ describe('GET /projects/:id and /info of a project that was deployed', () => {
     await runtime.bringOnline(project.id)
     expect((await on('GET', '')).body.data).toMatchObject({
       status: 'live',
-      statusReason: 'Deployment 4 failed: exit code 1; deployment 3 still serves',
+      statusReason: 'Deployment 4 failed: exit code 1; deployment 3 is still live',
     })
   })
 })

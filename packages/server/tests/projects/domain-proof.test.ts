@@ -162,7 +162,7 @@ describe('a claim of two organisations', () => {
     publish(proofOf(await theirs.connect()))
     await theirs.retry()
     await expect.poll(() => servedAt()).toBe(theirs.project.id)
-    expect(await ours.told()).toEqual([`${name} does not serve any more`])
+    expect(await ours.told()).toEqual([`${name} is no longer served`])
     expect(await ours.route()).toMatchObject({ state: 'pending', tls: 'none' })
   })
 
@@ -176,7 +176,7 @@ describe('a claim of two organisations', () => {
     await scene.pass(2 * minutes)
     await expect.poll(() => servedAt()).toBe(theirs.project.id)
     expect(await theirs.route()).toMatchObject({ state: 'synced' })
-    expect(await ours.route()).toMatchObject({ state: 'pending', reason: expect.stringMatching(/has proven/) })
+    expect(await ours.route()).toMatchObject({ state: 'pending', reason: expect.stringMatching(/has verified/) })
   })
 
   test('stays with the owner of the proof while the record exists, and while DNS is unreachable', async () => {
@@ -208,7 +208,7 @@ describe('a claim of two organisations', () => {
     publish(proofOf(second))
     await theirs.retry()
     await expect.poll(() => servedAt()).toBe(theirs.project.id)
-    expect(await ours.told()).toEqual([`${name} does not serve any more`])
+    expect(await ours.told()).toEqual([`${name} is no longer served`])
     expect(await ours.route()).toMatchObject({ state: 'pending', tls: 'none' })
     publish(proofOf(mine))
     await ours.retry()

@@ -132,7 +132,7 @@ test.each([...spelled, ...named, 'http://127.0.0.1:PORT/a/b.git'])(
       (await call(cloud, people.member.token, 'POST /deployments/build/access', { body: { projectId: project.id } })).body.data
         .deploymentId,
     )
-    expect(deployment).toMatchObject({ status: 'failed', error: { message: expect.stringMatching(/no public network/) } })
+    expect(deployment).toMatchObject({ status: 'failed', error: { message: expect.stringMatching(/not a public address/) } })
     expect(connections).toBe(0)
   },
 )
@@ -140,7 +140,7 @@ test.each([...spelled, ...named, 'http://127.0.0.1:PORT/a/b.git'])(
 test('a name that does not resolve is reported as unknown', async () => {
   const project = await makeProject(cloud, people.admin.token, { gitUrl: 'https://nowhere.example/a/b.git' })
   const answer = await callsOn(cloud, people.admin.token)(project)('GET', '/branches')
-  expect(answer.body).toMatchObject({ code: 'remote_unreachable', error: expect.stringContaining('not a known name') })
+  expect(answer.body).toMatchObject({ code: 'remote_unreachable', error: expect.stringContaining('unknown host name') })
 })
 
 async function settled(id: string) {

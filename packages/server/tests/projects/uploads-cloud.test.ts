@@ -72,7 +72,7 @@ async function put(url: string | URL, payload: Buffer, headers: Record<string, s
 const rowOf = (id: string) =>
   cloud.database.db.selectFrom('uploadSessions').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 const files = () => (existsSync(join(base, 'uploads')) ? readdirSync(join(base, 'uploads')) : [])
-const notGood = { status: 404, body: { code: 'not_found', error: 'This upload address is not a good one, or has run out' } }
+const notGood = { status: 404, body: { code: 'not_found', error: 'This upload URL is invalid or has expired' } }
 const nothingCame = async (id: string) => {
   expect((await rowOf(id)).status).toBe('open')
   expect(files().filter((name) => name.startsWith(id))).toEqual([])

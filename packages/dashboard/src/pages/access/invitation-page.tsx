@@ -20,7 +20,7 @@ export function InvitationPage() {
             label: 'Password',
             kind: 'password',
             autoComplete: 'current-password',
-            description: 'Yours, if you have an account here; else choose one with at least 8 characters',
+            description: 'Your password if you already have an account; otherwise choose one with at least 8 characters',
           },
         ]}
         submit="Join"

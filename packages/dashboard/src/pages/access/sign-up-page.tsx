@@ -9,7 +9,7 @@ export function SignUpPage() {
   const complete = useCompleteSignUp()
   const navigate = useNavigate()
   return (
-    <FrontPage title="Make your account">
+    <FrontPage title="Create your account">
       <AccessForm
         fields={[
           { name: 'email', label: 'E-mail address', kind: 'email', autoComplete: 'username', initial: mailed },

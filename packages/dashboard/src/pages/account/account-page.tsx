@@ -13,7 +13,7 @@ import { useHealth, useSession, useSignOut } from '../../data/session.ts'
 import { roleWords } from '../../words/role-words.ts'
 
 const schemes = [
-  { value: 'auto', label: 'As the system' },
+  { value: 'auto', label: 'System' },
   { value: 'light', label: 'Light' },
   { value: 'dark', label: 'Dark' },
 ]
@@ -43,7 +43,7 @@ export function AccountPage() {
                 ['Name', user.name],
                 ['Here since', <TimeAgo key="since" time={user.createdAt} />],
                 [`In ${organization.name}`, role],
-                ['This session ends', expiresAt && <TimeAgo time={expiresAt} />],
+                ['Session expires', expiresAt && <TimeAgo time={expiresAt} />],
               ]}
             />
             <Text size="sm" c="dimmed" mt="md">

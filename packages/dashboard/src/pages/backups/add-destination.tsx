@@ -14,7 +14,7 @@ import { destinationConfig, destinationFields } from '../../rules/destination-fo
 const kinds = [
   { value: 's3', label: 'S3 bucket' },
   { value: 'sftp', label: 'SFTP server' },
-  { value: 'local', label: 'Folder of this machine' },
+  { value: 'local', label: 'Folder on this machine' },
 ]
 
 export function AddDestination({ isFirst }: { isFirst: boolean }) {
@@ -26,7 +26,7 @@ export function AddDestination({ isFirst }: { isFirst: boolean }) {
   const create = useChange(contract.backups.createDestination, {
     refreshes: [contract.backups.listDestinations],
     isQuiet: true,
-    says: 'Added; it is being checked.',
+    says: 'Added. Checking it now.',
   })
   const add = () =>
     create.mutate(
@@ -46,7 +46,7 @@ export function AddDestination({ isFirst }: { isFirst: boolean }) {
       isFirst={isFirst}
       refusal={refusal}
       title="Add a destination"
-      description="It is checked at once: a small object is written, read back and removed. Secrets are never shown again."
+      description="Berth tests it by writing, reading and deleting a small object. Secrets are never shown again."
     >
       <form onSubmit={submitting(add)}>
         <Stack>

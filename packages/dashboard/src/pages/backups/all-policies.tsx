@@ -44,7 +44,7 @@ export function AllPolicies() {
         <SkeletonRows rows={2} />
       ) : rows.length === 0 ? (
         <Text c="dimmed" size="sm" px={{ base: 'md', sm: 'lg' }} pb="lg">
-          {refusal ?? 'No project is backed up yet. Open a project and choose Backups.'}
+          {refusal ?? 'No backup policies. Open a project and choose Backups.'}
         </Text>
       ) : (
         <DataTable

@@ -22,12 +22,12 @@ export function DestinationTable({ destinations }: { destinations: readonly Back
   const refreshes = [contract.backups.listDestinations]
   const check = useChange(contract.backups.checkDestination, {
     refreshes,
-    says: ({ data }) => (data.ok ? 'Written, read back and removed: it works.' : `It does not work: ${data.reason}`),
+    says: ({ data }) => (data.ok ? 'The destination works.' : `The check failed: ${data.reason}`),
   })
   const remove = useChange(contract.backups.deleteDestination, { refreshes, says: 'Deleted.' })
   if (destinations.length === 0)
     return (
-      <EmptyState icon={IconDatabase} title="No destination yet">
+      <EmptyState icon={IconDatabase} title="No destinations">
         A folder of this machine, an S3 bucket or an SFTP server. Best is one that does not burn down with this machine.
       </EmptyState>
     )
@@ -105,10 +105,10 @@ export function DestinationTable({ destinations }: { destinations: readonly Back
         }
         onClose={() => setAsked(undefined)}
       >
-        <Text size="sm">Berth forgets it and its credentials. What is stored there stays there.</Text>
+        <Text size="sm">Removes the destination and its credentials from Berth. The stored backups are not deleted.</Text>
         <Checkbox
           mt="sm"
-          label="Delete it even if it stores backups; they can no longer be restored"
+          label="Delete it even if it stores backups. They can no longer be restored."
           checked={isForced}
           onChange={(event) => setIsForced(event.currentTarget.checked)}
         />

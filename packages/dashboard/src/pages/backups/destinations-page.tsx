@@ -12,7 +12,7 @@ import { DestinationTable } from './destination-table.tsx'
 export function DestinationsPage() {
   const destinations = useRead(contract.backups.listDestinations, { query: {} })
   return (
-    <Page title="Backups" description="Where backups are kept. What is backed up, and how often, is said on each project's page.">
+    <Page title="Backups" description="Backup destinations and policies. Set schedules on the Backups page of each project.">
       <Section title="Destinations" isFlush>
         <Loaded query={destinations}>{(rows) => <DestinationTable destinations={rows} />}</Loaded>
       </Section>

@@ -16,7 +16,7 @@ export function EditDestination({ destination, onClose }: Props) {
   const check = useChange(contract.backups.checkDestination, { refreshes })
   const update = useChange(contract.backups.updateDestination, {
     refreshes,
-    says: 'Changed; it is being checked.',
+    says: 'Changed. Checking it now.',
     isQuiet: true,
   })
   const save = ({ name: newName, ...changed }: Record<string, string>) =>

@@ -12,7 +12,7 @@ export function CloudPage() {
   return (
     <Page
       title="Cloud"
-      description="Linked, projects move between this instance and the cloud, with their data, and are managed here wherever they live."
+      description="Link this instance to a cloud to transfer projects with their data, and manage projects in both places."
     >
       <Loaded query={link}>
         {(now) => (

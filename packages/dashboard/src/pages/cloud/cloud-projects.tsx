@@ -33,7 +33,7 @@ export function CloudProjects({ isLinked }: { isLinked: boolean }) {
         </RouterLink>
       ),
     },
-    { title: 'Lives', cell: ({ location }) => (location === 'cloud' ? 'in the cloud' : 'here') },
+    { title: 'Location', cell: ({ location }) => (location === 'cloud' ? 'in the cloud' : 'here') },
     { title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
     {
       title: '',
@@ -46,7 +46,7 @@ export function CloudProjects({ isLinked }: { isLinked: boolean }) {
     },
   ]
   return (
-    <Section title="What lives where" isFlush>
+    <Section title="Projects by location" isFlush>
       <Loaded query={projects}>
         {(rows) => (
           <>
@@ -68,8 +68,8 @@ export function CloudProjects({ isLinked }: { isLinked: boolean }) {
         {moved && (
           <>
             <Text size="sm" mb="md">
-              It lives {moved.location === 'cloud' ? 'in the cloud' : 'here'}, and stays live there until the other side has
-              everything and has checked it.
+              It is {moved.location === 'cloud' ? 'in the cloud' : 'here'}, and stays live there until the target has everything
+              and has checked it.
             </Text>
             <MoveProject project={moved} />
           </>

@@ -20,12 +20,12 @@ export function LinkForm() {
   return (
     <Section
       title="Link this instance"
-      description="Make an access token in the cloud's dashboard, under Access tokens, and paste it here."
+      description="Create an access token in the dashboard of the cloud, under Access tokens, and paste it here."
     >
       <form onSubmit={submitting(() => link.mutate({ body: { url, token } }))}>
         <Stack>
           <TextInput
-            label="Address of the cloud"
+            label="URL of the cloud"
             type="url"
             placeholder="https://cloud.example.com"
             required

@@ -15,7 +15,7 @@ export function LinkState({ link }: { link: CloudLink }) {
   const refusal = useRefusal('cloud:admin')
   const unlink = useChange(contract.cloud.unlink, {
     refreshes: [contract.cloud.getLink, contract.projects.home],
-    says: 'The link is forgotten.',
+    says: 'Unlinked.',
   })
   return (
     <Section
@@ -31,7 +31,7 @@ export function LinkState({ link }: { link: CloudLink }) {
           ['Cloud', link.url && <ExternalLink url={link.url} />],
           ['State', <StatusBadge key="state" status={link.reachable ? 'reachable' : 'unreachable'} />],
           ['Linked', link.linkedAt && <TimeAgo time={link.linkedAt} />],
-          ['The token ends', link.tokenExpiresAt ? <TimeAgo time={link.tokenExpiresAt} /> : 'never'],
+          ['Token expires', link.tokenExpiresAt ? <TimeAgo time={link.tokenExpiresAt} /> : 'never'],
         ]}
       />
       <ConfirmDialog

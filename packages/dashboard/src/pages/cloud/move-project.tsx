@@ -16,26 +16,22 @@ export function MoveProject({ project }: { project: Project }) {
   const isHere = project.location === 'local'
   const move = useChange(isHere ? contract.projects.transferToCloud : contract.projects.transferToSelfHosted, {
     refreshes: [...projectReads, contract.cloud.transfer],
-    says: ({ data }) => (data.location === 'cloud' ? 'It lives in the cloud now.' : 'It lives here now.'),
+    says: ({ data }) => (data.location === 'cloud' ? 'Transferred to the cloud.' : 'Transferred to this instance.'),
   })
   const isLinked = link.data?.linked === true
   const refusal =
-    noAdmin ?? (link.data && !isLinked ? 'This instance is not linked to a cloud: link it on the Cloud page.' : undefined)
+    noAdmin ?? (link.data && !isLinked ? 'This instance is not linked to a cloud. Link it on the Cloud page.' : undefined)
   return (
     <>
       <Group justify="space-between" gap="sm">
-        <Checkbox
-          label="With the data of its volumes"
-          checked={withData}
-          onChange={(event) => setWithData(event.currentTarget.checked)}
-        />
+        <Checkbox label="Include volume data" checked={withData} onChange={(event) => setWithData(event.currentTarget.checked)} />
         <ActionButton
           variant="default"
           refusal={refusal}
           loading={move.isPending}
           onClick={() => move.mutate({ params: { id: project.id }, body: { withData } })}
         >
-          {isHere ? 'Move it' : 'Bring it back'}
+          {isHere ? 'Transfer to the cloud' : 'Transfer to this instance'}
         </ActionButton>
       </Group>
       {isLinked && <TransferProgress projectId={project.id} isMoving={move.isPending} refusal={noAdmin} />}

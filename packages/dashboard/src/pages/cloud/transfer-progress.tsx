@@ -23,9 +23,9 @@ export function TransferProgress({ projectId, isMoving, refusal }: Props) {
   )
   const callOff = useChange(contract.transfers.callOff, {
     refreshes: [contract.cloud.transfer],
-    says: 'It is being taken back: the project serves where it was.',
+    says: 'Rolling back. The project stays at its source.',
   })
-  if (!transfer) return isMoving ? <Bar value={0} words="Asking the other side…" /> : null
+  if (!transfer) return isMoving ? <Bar value={0} words="Contacting the target…" /> : null
   const { phase, finishedAt, bytesDone, bytesTotal, warnings, error } = transfer
   if (finishedAt === null || isMoving) {
     const bytes = isSending(phase) && bytesTotal ? `, ${sizeWords(bytesDone)} of ${sizeWords(bytesTotal)}` : ''
@@ -49,7 +49,7 @@ export function TransferProgress({ projectId, isMoving, refusal }: Props) {
   const notes = [error?.message, ...warnings].filter(Boolean)
   if (notes.length === 0) return null
   return (
-    <Alert mt="md" color={error ? 'red' : 'yellow'} title={error ? 'The last move failed' : 'The last move left something out'}>
+    <Alert mt="md" color={error ? 'red' : 'yellow'} title={error ? 'The last transfer failed' : 'The last transfer has warnings'}>
       {notes.join(' · ')}
     </Alert>
   )

@@ -17,7 +17,7 @@ export function AllDeploymentsPage() {
   const names = new Map((projects.data ?? []).map(({ id, name }) => [id, name]))
   const nameOf = (id: string) => names.get(id) ?? (projects.data ? 'Deleted project' : '…')
   return (
-    <Page title="Deployments" description="Of every project, newest first.">
+    <Page title="Deployments" description="All projects, newest first.">
       <Section
         isFlush
         actions={

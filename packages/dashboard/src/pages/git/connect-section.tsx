@@ -40,8 +40,8 @@ export function ConnectSection({ status, provider }: Props) {
     refusal ?? (local.data && !local.data.available ? (local.data.reason ?? 'This machine has no login.') : undefined)
   return (
     <Section
-      title={status.state === 'connected' ? 'Connect another way' : 'Not connected yet'}
-      description="You are sent to the git host to allow it, or get a code to enter there. Berth asks for no password."
+      title={status.state === 'connected' ? 'Connect another way' : 'Not connected'}
+      description="Approve the connection at the git host, or enter a code there. Berth does not need your password."
     >
       <Group>
         <ActionButton refusal={refusal} loading={connect.isPending} onClick={() => start()}>
@@ -96,7 +96,7 @@ function DeviceCode({ reply, provider, onOver }: DeviceProps) {
       </Group>
       <ExternalLink url={reply.verificationUri} />
       <Text size="sm" mt="xs" role="status">
-        {data?.message ?? (data && data.status !== 'pending' ? data.status : 'Waiting until you have done so…')}
+        {data?.message ?? (data && data.status !== 'pending' ? data.status : 'Waiting for approval…')}
       </Text>
     </Alert>
   )

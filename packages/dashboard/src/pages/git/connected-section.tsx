@@ -46,7 +46,7 @@ export function ConnectedSection({ status, provider }: Props) {
       ))}
       {status.installUrl && (
         <Text size="sm" mt="xs">
-          <ExternalLink url={status.installUrl}>Choose which repositories the app may see</ExternalLink>
+          <ExternalLink url={status.installUrl}>Choose repositories for the app</ExternalLink>
         </Text>
       )}
       {status.cloudUnreachable && (

@@ -21,7 +21,7 @@ export function GitHostPage() {
   return (
     <Page
       title="Git host"
-      description="Connected, Berth lists your repositories, deploys every push and gives pull requests a preview."
+      description="Connect a git host to list repositories, deploy every push and get previews of pull requests."
     >
       <SegmentedControl
         aria-label="Git host"

@@ -75,7 +75,7 @@ export function RepositoryBrowser({ provider }: { provider: GitHostProvider }) {
           if (found.length === 0)
             return (
               <Text c="dimmed" size="sm" px={{ base: 'md', sm: 'lg' }} pb="lg">
-                {search ? `No repository matches “${search}”.` : 'The git host lists none that this connection may see.'}
+                {search ? `No repository matches “${search}”.` : 'This connection has access to no repositories.'}
               </Text>
             )
           return (

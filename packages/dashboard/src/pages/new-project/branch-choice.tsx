@@ -35,7 +35,7 @@ export function BranchChoice({ repository, provider, onBack, onChosen }: Props) 
         <Text size="sm" fw={500}>
           What the build will go by
         </Text>
-        {files.isPending && <Text size="sm">Looking at the files…</Text>}
+        {files.isPending && <Text size="sm">Reading files…</Text>}
         {files.error && <Text size="sm">{files.error.message}</Text>}
         {files.data && found.length === 0 && (
           <Text size="sm" c="dimmed">

@@ -85,7 +85,7 @@ export function ConfigureProject({ source, onBack }: Props) {
             description={variables.length > 0 ? plural(variables.length, 'variable') : undefined}
           />
           {problems.length > 0 && (
-            <Alert color="yellow" mt="sm" title="Not all of it can be read">
+            <Alert color="yellow" mt="sm" title="Some lines are invalid">
               {problems.join(' · ')}
             </Alert>
           )}
@@ -110,6 +110,6 @@ async function askForPushes({ provider, owner, repo }: NonNullable<ChosenSource[
     await call(contract.gitHost.registerWebhook, { params: { owner, repo }, query: { provider } })
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    show({ title: 'Pushes will not deploy by themselves', message, tone: 'bad', forMs: 12_000 })
+    show({ title: 'Pushes are not deployed automatically', message, tone: 'bad', forMs: 12_000 })
   }
 }

@@ -14,7 +14,7 @@ export function ExampleSource({ onChosen, onError }: ChooserProps) {
       onChosen({
         fields: { gitProvider: 'upload', uploadSessionId: sessionId },
         name: 'hello',
-        words: 'A page of two files',
+        words: 'A small example site',
         detection,
       })
     } catch (error) {
@@ -24,7 +24,7 @@ export function ExampleSource({ onChosen, onError }: ChooserProps) {
   }
   return (
     <>
-      <Text mb="md">A page of two files, uploaded from your browser as a folder of yours would be. It is live in seconds.</Text>
+      <Text mb="md">An example site of two files, uploaded from your browser. It is live in seconds.</Text>
       <Button onClick={() => void take()} loading={isBusy}>
         Use the example
       </Button>

@@ -20,7 +20,7 @@ export function GitAddress({ onChosen }: Pick<ChooserProps, 'onChosen'>) {
       <Group align="flex-end" gap="sm">
         <TextInput
           flex="3 1 14rem"
-          label="Address of a repository"
+          label="Repository URL"
           placeholder="https://example.com/shop.git"
           required
           value={url}

@@ -42,16 +42,16 @@ export function NewProjectPage() {
   const isNarrow = useMediaQuery('(max-width: 36em)')
   const Chooser = choosers[from] ?? FolderSource
   return (
-    <Page title="New project" description="Berth looks at the source and fills in the rest. You can change all of it later.">
+    <Page title="New project" description="Berth detects the build settings from the source. You can change them later.">
       {refusal && (
-        <Alert color="yellow" title="You can look, but not create">
+        <Alert color="yellow" title="You cannot create projects">
           {refusal}
         </Alert>
       )}
       {refusal ? null : source ? (
         <ConfigureProject source={source} onBack={() => setSource(undefined)} />
       ) : (
-        <Section title="Where does it come from?">
+        <Section title="Source">
           <SegmentedControl
             fullWidth
             // Six words do not fit beside each other on a phone.

@@ -29,7 +29,7 @@ export function PathSource({ onChosen, onError }: ChooserProps) {
         <TextInput
           flex="1 1 16rem"
           label="Path on the server"
-          description="Below one of the project roots of this instance (BERTH_PROJECT_ROOTS)"
+          description="Must be inside a project root of this instance (BERTH_PROJECT_ROOTS)"
           placeholder="/srv/projects/shop"
           required
           value={path}

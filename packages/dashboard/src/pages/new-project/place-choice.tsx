@@ -15,10 +15,10 @@ export function PlaceChoice({ value, onChange }: Props) {
   if (servers.length === 0) return null
   return (
     <NativeSelect
-      label="Where it runs"
+      label="Server"
       value={value}
       data={[
-        { value: '', label: 'On this machine' },
+        { value: '', label: 'This machine' },
         ...servers.map(({ id, name, host }) => ({ value: id, label: `On ${name} (${host})` })),
       ]}
       onChange={(event) => onChange(event.currentTarget.value)}

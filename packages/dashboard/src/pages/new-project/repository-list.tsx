@@ -13,7 +13,7 @@ const shownAtMost = 50
 
 export function RepositoryList({ repositories, search, onPick }: Props) {
   const found = repositories.filter(({ fullName }) => fullName.toLowerCase().includes(search.toLowerCase()))
-  if (found.length === 0) return <Text c="dimmed">No repository matches.</Text>
+  if (found.length === 0) return <Text c="dimmed">No matching repositories.</Text>
   return (
     <ul className={classes.list} aria-label="Repositories">
       {found.slice(0, shownAtMost).map((repository) => (

@@ -39,7 +39,7 @@ export function RepositorySource({ onChosen }: ChooserProps) {
         ]}
         onChange={(event) => setProvider(event.currentTarget.value as GitHostProvider)}
       />
-      {home.isPending && <Loader size="sm" aria-label="Asking the git host" />}
+      {home.isPending && <Loader size="sm" aria-label="Loading repositories" />}
       {home.data?.state === 'connected' ? (
         <>
           <TextInput

@@ -11,7 +11,7 @@ const places = {
   email: { label: 'E-mail address', field: 'address', type: 'email', placeholder: 'you@example.com' },
   webhook: { label: 'Address', field: 'url', type: 'url', placeholder: 'https://example.com/hook' },
   slack: {
-    label: 'Incoming-webhook address',
+    label: 'Incoming webhook URL',
     field: 'webhookUrl',
     type: 'url',
     placeholder: 'https://hooks.slack.com/services/…',
@@ -23,7 +23,7 @@ const kinds = [
   { value: 'email', label: 'E-mail' },
   { value: 'webhook', label: 'Webhook' },
   { value: 'slack', label: 'Slack' },
-  { value: 'in_app', label: 'The bell of this dashboard' },
+  { value: 'in_app', label: 'In-app notifications' },
 ]
 
 export function AddChannel() {
@@ -33,7 +33,7 @@ export function AddChannel() {
   const [secret, setSecret] = useState<string>()
   const create = useChange(contract.notifications.createChannel, {
     refreshes: [contract.notifications.listChannels],
-    says: ({ data }) => (data.verified ? 'Added.' : 'Added. Test it, so that it is used.'),
+    says: ({ data }) => (data.verified ? 'Added.' : 'Added. Test it to verify it.'),
   })
   const asked = places[kind]
   const add = () =>
@@ -82,7 +82,7 @@ export function AddChannel() {
           </ActionButton>
         </Group>
       </form>
-      <SecretOnce title="The signing secret of the webhook" secret={secret} onClose={() => setSecret(undefined)} />
+      <SecretOnce title="Webhook signing secret" secret={secret} onClose={() => setSecret(undefined)} />
     </Section>
   )
 }

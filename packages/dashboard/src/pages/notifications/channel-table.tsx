@@ -12,7 +12,7 @@ export function ChannelTable({ channels }: { channels: readonly Channel[] }) {
   const [asked, setAsked] = useState<Channel>()
   const refreshes = [contract.notifications.listChannels]
   const update = useChange(contract.notifications.updateChannel, { refreshes })
-  const test = useChange(contract.notifications.testChannel, { refreshes, says: 'It arrived; the channel is verified.' })
+  const test = useChange(contract.notifications.testChannel, { refreshes, says: 'Delivered. The channel is verified.' })
   const remove = useChange(contract.notifications.deleteChannel, { refreshes, says: 'Deleted.' })
   if (channels.length === 0)
     return (

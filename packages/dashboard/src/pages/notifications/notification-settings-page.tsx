@@ -12,14 +12,14 @@ export function NotificationSettingsPage() {
   const channels = useRead(contract.notifications.listChannels, { query: {} })
   return (
     <Page
-      title="Channels and choices"
-      description="Your own: everybody chooses for themselves. The organisation's defaults hold for those who have not chosen."
+      title="Notification settings"
+      description="These settings are yours. Without a choice of your own, the defaults of the organisation apply."
     >
-      <Section title="Channels" isFlush description="A channel has to pass a test before it is used.">
+      <Section title="Channels" isFlush description="A channel must pass a test before it is used.">
         <Loaded query={channels}>{(rows) => <ChannelTable channels={rows} />}</Loaded>
       </Section>
       <AddChannel />
-      <Section title="What you are told of" isFlush description="An explicit choice beats the default, in both directions.">
+      <Section title="Notifications" isFlush description="Your choice overrides the default.">
         <Loaded query={channels}>{(rows) => <ChoiceMatrix channels={rows} />}</Loaded>
       </Section>
     </Page>

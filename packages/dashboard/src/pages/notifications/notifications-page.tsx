@@ -46,7 +46,7 @@ export function NotificationsPage() {
         <Loaded query={list}>
           {(rows) =>
             rows.length === 0 ? (
-              <EmptyState icon={IconBellCheck} title="Nothing to tell">
+              <EmptyState icon={IconBellCheck} title="No notifications">
                 Failed deployments, missed backups and the like show here as they happen.
               </EmptyState>
             ) : (

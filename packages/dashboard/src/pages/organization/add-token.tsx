@@ -13,7 +13,7 @@ const spans = [
   { value: '30', label: '30 days' },
   { value: '90', label: '90 days' },
   { value: '365', label: 'a year' },
-  { value: '', label: 'without an end' },
+  { value: '', label: 'never' },
 ]
 
 /** Scopes are picked from the tags that the person has. */
@@ -68,11 +68,7 @@ export function AddToken() {
               onChange={(event) => setProjectId(event.currentTarget.value)}
             />
           </SimpleGrid>
-          <Checkbox
-            label="Only some of what I may do"
-            checked={isNarrow}
-            onChange={(event) => setNarrow(event.currentTarget.checked)}
-          />
+          <Checkbox label="Limit permissions" checked={isNarrow} onChange={(event) => setNarrow(event.currentTarget.checked)} />
           {isNarrow && (
             <Checkbox.Group label="It may" value={scopes} onChange={setScopes}>
               <SimpleGrid cols={{ base: 1, sm: 2 }} spacing={6} mt="xs">
@@ -89,7 +85,7 @@ export function AddToken() {
             <ActionButton
               type="submit"
               loading={create.isPending}
-              refusal={isNarrow && scopes.length === 0 ? 'Pick at least one tag.' : undefined}
+              refusal={isNarrow && scopes.length === 0 ? 'Select at least one permission.' : undefined}
             >
               Make the token
             </ActionButton>

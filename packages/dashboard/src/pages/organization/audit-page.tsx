@@ -48,7 +48,7 @@ export function AuditPage() {
   return (
     <Page
       title="Audit log"
-      description="Every write, by whom and from where. Nothing in it can be changed unnoticed: each entry carries the hash of the one before."
+      description="Every change with its user and address. Entries are chained by hashes, so tampering is detected."
     >
       <ChainCheck />
       <Section
@@ -66,7 +66,7 @@ export function AuditPage() {
         <Loaded query={list}>
           {(rows) =>
             rows.length === 0 ? (
-              <EmptyState icon={IconListSearch} title="No entry matches">
+              <EmptyState icon={IconListSearch} title="No matching entries">
                 An action is named by its method and path, as in POST /projects.
               </EmptyState>
             ) : (

@@ -17,14 +17,14 @@ export function ChainCheck() {
   const check = useMutation({
     mutationFn: async () => {
       if (!crypto.subtle)
-        throw new Error('A browser computes hashes only over https or on this machine. Open the dashboard that way.')
+        throw new Error('The browser can verify hashes only over https or on localhost. Open the dashboard that way.')
       return checkChain(await wholeLog(), organizationId)
     },
   })
   return (
     <Section
-      title="Is it whole?"
-      description="This page fetches the log and computes every hash itself."
+      title="Verify the log"
+      description="Loads the log and computes every hash in the browser."
       actions={
         <ActionButton variant="default" loading={check.isPending} onClick={() => check.mutate()}>
           Check the chain
@@ -51,12 +51,12 @@ async function wholeLog(): Promise<AuditEntry[]> {
 
 const Outcome = ({ report }: { report: ChainReport }) =>
   report.state === 'whole' ? (
-    <Alert color="teal" title="The chain is whole">
+    <Alert color="teal" title="The log is intact">
       {plural(report.entries, 'entry', 'entries')},{' '}
-      {report.isFromTheStart ? 'from the very first one: every hash was computed anew and fits.' : 'compared by their links.'}
+      {report.isFromTheStart ? 'from the first entry on: every hash matches.' : 'checked by their links.'}
     </Alert>
   ) : (
-    <Alert color="red" title="The chain is broken" role="alert">
+    <Alert color="red" title="The log was changed" role="alert">
       At {report.at.action} of {report.at.at}: {report.why}.
     </Alert>
   )

@@ -26,7 +26,7 @@ export function InvitationsPage() {
   const refusal = useRefusal('invitation:admin')
   const refreshes = [contract.access.listInvitations]
   const invite = useChange(contract.access.createInvitation, { refreshes })
-  const revoke = useChange(contract.access.revokeInvitation, { refreshes, says: 'Withdrawn; its link no longer works.' })
+  const revoke = useChange(contract.access.revokeInvitation, { refreshes, says: 'Revoked. The link no longer works.' })
   const send = () =>
     invite.mutate(
       { body: { email, role } },
@@ -49,7 +49,7 @@ export function InvitationsPage() {
       cell: (one) => (
         <RowButton
           refusal={refusal}
-          aria-label={`Withdraw the invitation of ${one.email}`}
+          aria-label={`Revoke the invitation of ${one.email}`}
           onClick={() => revoke.mutate({ params: { id: one.id } })}
         >
           Withdraw
@@ -58,7 +58,7 @@ export function InvitationsPage() {
     },
   ]
   return (
-    <Page title="Invitations" description="A link works once, for the address that it was made for.">
+    <Page title="Invitations" description="Each link works once, for its e-mail address only.">
       <Section title="Invite a member">
         <form onSubmit={submitting(send)}>
           <Group align="flex-end" gap="sm">
@@ -87,14 +87,14 @@ export function InvitationsPage() {
         <Loaded query={invitations}>
           {(rows) =>
             rows.length === 0 ? (
-              <EmptyState icon={IconMail} title="No invitation is open" />
+              <EmptyState icon={IconMail} title="No open invitations" />
             ) : (
               <DataTable label="Invitations" columns={columns} rows={rows} keyOf={({ id }) => id} />
             )
           }
         </Loaded>
       </Section>
-      <SecretOnce title="The link to join" secret={link} onClose={() => setLink(undefined)} />
+      <SecretOnce title="Invitation link" secret={link} onClose={() => setLink(undefined)} />
     </Page>
   )
 }

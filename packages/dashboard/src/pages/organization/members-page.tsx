@@ -82,7 +82,7 @@ export function MembersPage() {
   return (
     <Page
       title="Members"
-      description="A role says what a person may do everywhere; a grant raises or lowers it on one project."
+      description="A role applies to all projects. A grant changes the access of a member to one project."
       actions={
         <RefusableLink to="/organization/invitations" refusal={noInvite} leftSection={<IconUserPlus size={16} />}>
           Invite

@@ -79,8 +79,8 @@ function RepositoryForm({ id, patterns }: { id: string; patterns: readonly strin
       onSubmit={submitting(() => save.mutate({ params: { id }, body: { memberRepositories: lines.length > 0 ? lines : null } }))}
     >
       <Section
-        title="Repositories that members see"
-        description="One a line: owner/* or owner/repository. Left empty, members see all that the connection can see."
+        title="Repositories visible to members"
+        description="One per line: owner/* or owner/repository. Empty: members see all repositories of the connection."
         footer={
           <SaveFooter refusal={refusal} isPending={save.isPending}>
             Owners and admins always see all.
@@ -106,7 +106,7 @@ function AnotherOrganization() {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const refusal = useRefusal('organization:write')
-  const create = useChange(contract.access.createOrganization, { refreshes, says: 'Created; you are its owner.' })
+  const create = useChange(contract.access.createOrganization, { refreshes, says: 'Created. You are its owner.' })
   const add = () =>
     create.mutate(
       { body: { name } },
@@ -122,7 +122,7 @@ function AnotherOrganization() {
     <form onSubmit={submitting(add)}>
       <Section
         title="Another organisation"
-        description="With its own projects, people and audit log. You switch between them in the account menu."
+        description="It has its own projects, members and audit log. Switch organisations in the account menu."
         footer={<SaveFooter refusal={refusal} isPending={create.isPending} label="Create" />}
       >
         <TextInput
@@ -145,7 +145,7 @@ function DeleteOrganization({ id, name }: { id: string; name: string }) {
     <Section
       isDanger
       title="Delete"
-      description="Only one without projects can be deleted."
+      description="An organisation with projects cannot be deleted."
       actions={
         <ActionButton color="red" variant="outline" refusal={refusal} onClick={() => setAsking(true)}>
           Delete this organisation
@@ -156,7 +156,7 @@ function DeleteOrganization({ id, name }: { id: string; name: string }) {
         isOpen={isAsking}
         title={`Delete ${name}?`}
         typed={name}
-        action="Delete for good"
+        action="Delete permanently"
         isPending={remove.isPending}
         onConfirm={() =>
           remove.mutate(

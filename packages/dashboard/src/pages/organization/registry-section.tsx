@@ -24,7 +24,7 @@ function Registries() {
   const [removed, setRemoved] = useState<RegistryLogin>()
   const logins = useRead(contract.registries.list, {})
   const refreshes = [contract.registries.list]
-  const save = useChange(contract.registries.save, { refreshes, says: ({ data }) => `The login for ${data.host} is saved.` })
+  const save = useChange(contract.registries.save, { refreshes, says: ({ data }) => `Saved the login for ${data.host}.` })
   const remove = useChange(contract.registries.remove, { refreshes, says: 'Removed.' })
   const rows = logins.data ?? []
   const columns: Column<RegistryLogin>[] = [
@@ -48,7 +48,7 @@ function Registries() {
     <form onSubmit={submitting(() => save.mutate({ body: login }, { onSuccess: () => setLogin(empty) }))}>
       <Section
         title="Registries"
-        description="Logins for private images, in projects of an image, Compose files and Dockerfiles. A password is sent to its own registry alone."
+        description="Logins to pull private images for image projects, Compose files and Dockerfiles. A password is sent only to its registry."
         footer={
           <SaveFooter refusal={undefined} isPending={save.isPending} label="Save login">
             A login for the same registry replaces the one there is.

@@ -37,7 +37,7 @@ export function TokensPage() {
     },
     {
       title: 'May',
-      cell: ({ scopes }) => (scopes ? <span title={scopes.join(', ')}>{plural(scopes.length, 'tag')}</span> : 'all that you may'),
+      cell: ({ scopes }) => (scopes ? <span title={scopes.join(', ')}>{plural(scopes.length, 'tag')}</span> : 'all of your role'),
     },
     { title: 'Projects', isWide: true, cell: ({ projectIds }) => (projectIds ? plural(projectIds.length, 'project') : 'all') },
     { title: 'Last used', cell: ({ lastUsedAt }) => (lastUsedAt ? <TimeAgo time={lastUsedAt} /> : 'never') },
@@ -53,12 +53,12 @@ export function TokensPage() {
     },
   ]
   return (
-    <Page title="Access tokens" description="For the command line and for programs. Yours, in this organisation.">
+    <Page title="Access tokens" description="Your tokens in this organisation, for the CLI and the API.">
       <Section title="Your tokens" isFlush>
         <Loaded query={tokens}>
           {(rows) =>
             rows.length === 0 ? (
-              <EmptyState icon={IconKey} title="No token yet">
+              <EmptyState icon={IconKey} title="No tokens">
                 The command line and other programs sign in with one. Make it below.
               </EmptyState>
             ) : (

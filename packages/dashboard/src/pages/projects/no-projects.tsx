@@ -8,25 +8,25 @@ const ways = [
     from: 'folder',
     icon: IconFolderUp,
     title: 'Drop a folder',
-    text: 'Upload what is on your computer. Berth finds out how to build it.',
+    text: 'Upload a folder from your computer. Berth detects how to build it.',
   },
   {
     from: 'repository',
     icon: IconBrandGit,
     title: 'Take a repository',
-    text: 'Deploy a branch, and every push to it from then on.',
+    text: 'Deploy a branch and every push to it.',
   },
   {
     from: 'example',
     icon: IconSparkles,
     title: 'Try an example',
-    text: 'A small page that is live in seconds, to see how it feels.',
+    text: 'A small site that is live in seconds.',
   },
   {
     from: 'server',
     icon: IconServer,
     title: 'Adopt a server',
-    text: 'Take over what already runs in Docker on a server of yours.',
+    text: 'Adopt services that already run in Docker on your server.',
   },
 ] as const
 

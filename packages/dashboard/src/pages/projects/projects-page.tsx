@@ -37,7 +37,7 @@ export function ProjectsPage() {
       }
     >
       {home.data?.cloud.linked && !home.data.cloud.reachable && (
-        <Alert color="yellow" title="The cloud cannot be reached">
+        <Alert color="yellow" title="The cloud is unreachable">
           Projects that live there are missing from this list until it answers again.
         </Alert>
       )}

@@ -28,7 +28,7 @@ export function AddServer({ isFirst }: { isFirst: boolean }) {
       isFirst={isFirst}
       refusal={refusal}
       title="Add a server"
-      description="Its key or password is stored sealed and never shown again. The host key is pinned at the first contact."
+      description="The key or password is stored encrypted and never shown again. The host key is pinned at the first connection."
     >
       <form onSubmit={submitting(add)}>
         <Stack>

@@ -33,14 +33,14 @@ export function AdoptForm({ serverId, serviceNames }: Props) {
   return (
     <Section
       title={`Adopt ${plural(serviceNames.length, 'service')}`}
-      description="Records a project with these services, their variables and their volumes. Nothing on the server changes."
+      description="Creates a project with these services, their variables and volumes. Nothing on the server changes."
     >
       <form onSubmit={submitting(take)}>
         <Stack>
           <Group align="flex-end" gap="sm">
             <TextInput
               flex="1 1 14rem"
-              label="Name of the project"
+              label="Project name"
               required
               maxLength={100}
               value={projectName}
@@ -48,7 +48,7 @@ export function AdoptForm({ serverId, serviceNames }: Props) {
             />
             <ActionButton
               variant="default"
-              refusal={refusal ?? (projectName ? undefined : 'Give it a name first.')}
+              refusal={refusal ?? (projectName ? undefined : 'Enter a name first.')}
               loading={plan.isPending}
               onClick={() => plan.mutate({ query: { plan: true }, body })}
             >

@@ -12,7 +12,7 @@ export function EditServer({ server, onClose }: Props) {
   const { id, name, host, port, user, dockerSocket } = server
   const update = useChange(contract.servers.update, {
     refreshes: [contract.servers.get, contract.servers.list],
-    says: 'Changed. Check it, to see that it is reached.',
+    says: 'Changed. Check the connection.',
     isQuiet: true,
   })
   return (

@@ -34,8 +34,8 @@ export function ScanSection({ serverId }: { serverId: string }) {
   return (
     <>
       <Section
-        title="What runs there"
-        description="Looks at Compose stacks and containers over SSH, and sets them against the Compose files on disk. Changes nothing."
+        title="Running services"
+        description="Scans Compose stacks and containers over SSH and compares them with the Compose files on disk. Changes nothing."
         actions={
           <ActionButton refusal={refusal} loading={scan.isPending} onClick={look}>
             {stack ? 'Scan again' : 'Scan'}

@@ -31,10 +31,10 @@ export function ServerPage() {
   const check = useChange(contract.servers.check, {
     refreshes,
     says: ({ data }) =>
-      `It answers in ${data.latencyMs} ms${data.docker ? `, Docker ${data.docker.version}` : ', but has no Docker'}.`,
+      `Reachable in ${data.latencyMs} ms${data.docker ? `, Docker ${data.docker.version}` : ', but has no Docker'}.`,
   })
-  const update = useChange(contract.servers.update, { refreshes, says: 'The next contact pins the new key.' })
-  const remove = useChange(contract.servers.remove, { refreshes, says: 'Forgotten; nothing on it changed.' })
+  const update = useChange(contract.servers.update, { refreshes, says: 'The new host key is pinned at the next connection.' })
+  const remove = useChange(contract.servers.remove, { refreshes, says: 'Removed. Nothing on the server was changed.' })
   return (
     <Loaded query={server} skeleton={<PageSkeleton />}>
       {(one) => (
@@ -56,7 +56,7 @@ export function ServerPage() {
           }
         >
           {one.statusReason && (
-            <Alert color="yellow" title="The last contact failed">
+            <Alert color="yellow" title="The last check failed">
               {one.statusReason}
             </Alert>
           )}

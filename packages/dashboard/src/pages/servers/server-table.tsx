@@ -15,11 +15,11 @@ export function ServerTable({ servers }: { servers: readonly Server[] }) {
   const check = useChange(contract.servers.check, {
     refreshes: [contract.servers.list, contract.servers.get],
     says: ({ data }) =>
-      `It answers in ${data.latencyMs} ms${data.docker ? `, Docker ${data.docker.version}` : ', but has no Docker'}.`,
+      `Reachable in ${data.latencyMs} ms${data.docker ? `, Docker ${data.docker.version}` : ', but has no Docker'}.`,
   })
   if (servers.length === 0)
     return (
-      <EmptyState icon={IconServer} title="No server yet">
+      <EmptyState icon={IconServer} title="No servers">
         Add one below. Nothing is contacted until you check it.
       </EmptyState>
     )

@@ -12,7 +12,7 @@ export function ServersPage() {
   return (
     <Page
       title="Servers"
-      description="Machines with Docker that Berth reaches over SSH, to run projects on or to adopt what runs there."
+      description="Servers with Docker, connected over SSH. Run projects there, or adopt their running services."
     >
       <Section isFlush>
         <Loaded query={servers}>{(rows) => <ServerTable servers={rows} />}</Loaded>

@@ -11,10 +11,10 @@ interface Props {
 }
 
 const fileWords = {
-  read: 'its file matches',
-  missing: 'its file is gone',
-  unreadable: 'its file cannot be read',
-  drifted: 'its file says otherwise',
+  read: 'file matches',
+  missing: 'file is missing',
+  unreadable: 'file is unreadable',
+  drifted: 'differs from its file',
 }
 
 /** Stacks as boxes, services as cards in them, volumes below their services; drift is marked. */

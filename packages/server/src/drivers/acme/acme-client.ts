@@ -50,7 +50,7 @@ async function place(
     return { certificate, privateKey: new Secret(key.toString()), expiresAt: notAfter, accountUrl: client.getAccountUrl() }
   } catch (error) {
     // The library throws a TypeError when a response is missing; every other message is the authority's own.
-    if (error instanceof TypeError) throw new Error('the certificate authority stopped answering', { cause: error })
+    if (error instanceof TypeError) throw new Error('the certificate authority closed the connection', { cause: error })
     throw new OrderRefused(messageOf(error), { cause: error })
   }
 }

@@ -21,7 +21,7 @@ export async function checkByRoundTrip(store: Unchecked, abort: AbortSignal): Pr
   try {
     await store.put(name, inMemoryContent(content), abort)
     if (!(await readAll(store, name, abort)).equals(content))
-      throw new StoreFailure('corrupt', 'What was read back is not what was written: this place does not keep what it is given')
+      throw new StoreFailure('corrupt', 'The data read back differs from the data written: this destination is not reliable')
   } catch (error) {
     // A put without a response may have been stored.
     await store.remove(name, abort).catch(() => undefined)

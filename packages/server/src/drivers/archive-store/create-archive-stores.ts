@@ -40,7 +40,7 @@ export function createArchiveStores(settings: ArchiveStoreSettings): ArchiveStor
     async open(config) {
       const place = placeOf(config)
       const onRetry = (failure: StoreFailure, attempt: number) =>
-        log.warn({ place, err: failure, attempt }, 'a destination is asked again')
+        log.warn({ place, err: failure, attempt }, 'backups: destination request failed, retrying')
       const limited = withTimeLimit(
         withListingBounds(around(await bareStore(config, guardOf(config), listing)), listing),
         silentMs,

@@ -17,7 +17,7 @@ export const listingBounds = {
 export type ListingBounds = typeof listingBounds
 
 export const endlessListing = (bound: string) =>
-  new StoreFailure('other', `The destination's listing has more than ${bound}: check which endpoint and folder it is`)
+  new StoreFailure('other', `The destination's listing has more than ${bound}. Check its endpoint and folder.`)
 
 /** Counts the calls of one listing. */
 export class CallCount {

@@ -5,13 +5,13 @@ export function localFailure(error: unknown, doing: string): unknown {
   if (error instanceof StoreFailure || !(error instanceof Error) || !('code' in error)) return error
   const code = String(error.code)
   const say = (reason: StoreFailure['reason'], words: string) => new StoreFailure(reason, words, { cause: error })
-  if (code === 'ENOSPC' || code === 'EDQUOT') return say('full', `The disk is full: ${doing} needs more room`)
+  if (code === 'ENOSPC' || code === 'EDQUOT') return say('full', `The disk is full: ${doing} failed`)
   if (code === 'EDQUOT' || code === 'EFBIG')
-    return say('full', `The quota or file size limit of the disk is reached: ${doing} was refused`)
+    return say('full', `The quota or file size limit of the disk is reached: ${doing} failed`)
   if (code === 'EACCES' || code === 'EPERM')
     return say('denied', `${doing} was refused: let the user that Berth runs as read and write this folder`)
-  if (code === 'EROFS') return say('denied', `${doing} was refused: the file system is mounted read-only`)
-  if (code === 'ENOENT') return say('missing', `${doing}: it is not there`)
+  if (code === 'EROFS') return say('denied', `${doing} failed: the file system is mounted read-only`)
+  if (code === 'ENOENT') return say('missing', `${doing}: the path does not exist`)
   if (code === 'ENOTDIR' || code === 'ELOOP') return say('denied', `${doing}: a link or a file is where a folder should be`)
   return say('other', `${doing} failed: ${code}`)
 }

@@ -19,7 +19,7 @@ function waysBelow(path: string, root: string): string[] | undefined {
 /** Opens the folder of a destination part by part from the root: no symlink on the way is followed. */
 export async function enterDestination({ path, root }: { path: string; root: string }): Promise<DirectoryHandle> {
   const parts = isAbsolute(path) ? waysBelow(path, root) : undefined
-  if (!parts) throw new StoreFailure('denied', `${path} is not below ${root}, where backups may be kept`)
+  if (!parts) throw new StoreFailure('denied', `${path} is not inside ${root}, the folder for backups`)
   // Symlinks of the root itself are the operator's own.
   const top = (await DirectoryHandle.open(`${root}/.`)) ?? (await made(root))
   if (!top) throw new StoreFailure('denied', `${root} is not a folder`)

@@ -7,7 +7,7 @@ const longestName = 900
 export function partsOf(name: string): string[] {
   const parts = name.split('/')
   if (name.length > longestName || !parts.every((one) => part.test(one)))
-    throw new StoreFailure('other', `${JSON.stringify(name.slice(0, 100))} is not a name of an archive`)
+    throw new StoreFailure('other', `${JSON.stringify(name.slice(0, 100))} is not a valid archive name`)
   return parts
 }
 

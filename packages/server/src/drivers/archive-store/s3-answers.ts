@@ -40,7 +40,7 @@ function cutOff(body: Readable): Readable {
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length
       if (bytes <= mostBytes) return done(null, chunk)
-      done(new StoreFailure('other', `S3 answered with more than ${mostBytes / 1024} KB where some lines were due`))
+      done(new StoreFailure('other', `S3 answered with more than ${mostBytes / 1024} KB where a short response was expected`))
     },
   })
   bounded.once('close', () => body.destroy())

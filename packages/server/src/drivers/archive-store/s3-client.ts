@@ -42,8 +42,8 @@ export async function s3Client(config: S3Config, guard: AddressGuard): Promise<S
 function checkedEndpoint(text: string): URL {
   const url = URL.parse(text)
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    throw new StoreFailure('denied', 'The endpoint is not a web address: it starts with https:// or http://')
-  if (url.username || url.password) throw new StoreFailure('denied', 'The endpoint may not hold a user name or password')
+    throw new StoreFailure('denied', 'The endpoint is not a URL. It must start with https:// or http://.')
+  if (url.username || url.password) throw new StoreFailure('denied', 'The endpoint must not contain a user name or password')
   return url
 }
 

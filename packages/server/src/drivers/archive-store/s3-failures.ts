@@ -18,13 +18,13 @@ export function s3Failure(error: unknown, operation: S3Operation, bucket: string
   if (known) return say(known.reason, known.words(bucket, operation))
   if (status === 403 || status === 401)
     return say('denied', `The bucket ${bucket} refused it: allow the access key s3:${operation} there`)
-  if (status === 404) return say('missing', 'There is no such object')
-  if (status === 507 || status === 413) return say('full', `The bucket ${bucket} takes no more: make room or raise its quota`)
+  if (status === 404) return say('missing', 'The object does not exist')
+  if (status === 507 || status === 413) return say('full', `The bucket ${bucket} is full. Free space or raise its quota.`)
   if (status === 429 || (status !== undefined && status >= 500))
-    return say('unreachable', `S3 is in trouble (${status} ${name}); it is asked again later`)
-  if (name === 'TimeoutError' || code === 'ETIMEDOUT') return say('timeout', 'S3 did not answer in time')
+    return say('unreachable', `S3 failed (${status} ${name}), will retry`)
+  if (name === 'TimeoutError' || code === 'ETIMEDOUT') return say('timeout', 'The S3 request timed out')
   if (networkCodes.test(code)) return say('unreachable', `S3 cannot be reached (${code}): check the endpoint and the network`)
-  if (tlsCodes.test(code)) return say('denied', `S3 shows a certificate that is not trusted (${code})`)
+  if (tlsCodes.test(code)) return say('denied', `The TLS certificate of S3 is not trusted (${code})`)
   // Without a status there was no response of S3; an unknown error is returned unchanged.
   return status === undefined ? error : say('other', `S3 refused it: ${error.message || name}`)
 }
@@ -35,7 +35,7 @@ const tlsCodes = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|
 type Words = (bucket: string, operation: S3Operation) => string
 const refusedKey: { reason: StoreFailure['reason']; words: Words } = {
   reason: 'denied',
-  words: () => 'S3 does not know the access key or its secret does not fit: enter both again',
+  words: () => 'S3 rejected the access key or its secret. Enter both again.',
 }
 const full: { reason: StoreFailure['reason']; words: Words } = {
   reason: 'full',
@@ -43,9 +43,9 @@ const full: { reason: StoreFailure['reason']; words: Words } = {
 }
 
 const messageOf: Record<string, { reason: StoreFailure['reason']; words: Words }> = {
-  NoSuchBucket: { reason: 'denied', words: (bucket) => `There is no bucket ${bucket} there: create it, or correct its name` },
-  NoSuchKey: { reason: 'missing', words: () => 'There is no such object' },
-  NotFound: { reason: 'missing', words: () => 'There is no such object' },
+  NoSuchBucket: { reason: 'denied', words: (bucket) => `The bucket ${bucket} does not exist. Create it, or correct its name.` },
+  NoSuchKey: { reason: 'missing', words: () => 'The object does not exist' },
+  NotFound: { reason: 'missing', words: () => 'The object does not exist' },
   InvalidAccessKeyId: refusedKey,
   SignatureDoesNotMatch: refusedKey,
   RequestTimeTooSkewed: {

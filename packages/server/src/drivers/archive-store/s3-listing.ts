@@ -63,7 +63,7 @@ export async function readS3Page(
 
 const pageFields = ['IsTruncated', 'NextContinuationToken', 'NextKeyMarker', 'NextUploadIdMarker']
 
-const unreadable = () => new StoreFailure('other', 'S3 answered with a listing that cannot be read')
+const unreadable = () => new StoreFailure('other', 'S3 returned an invalid listing')
 
 function fieldsIn(text: string, wanted: readonly string[]): S3Fields {
   const fields = new Map<string, string>()

@@ -51,9 +51,9 @@ export class SftpLink {
   async #open(abort: AbortSignal): Promise<SshConnection> {
     const pinned = this.#config.hostKey && fingerprintOf(this.#config.hostKey)
     const accept = async (fingerprint: string) => {
-      if (!pinned) return `The key of ${this.#config.host} is not pinned yet: check the destination once`
+      if (!pinned) return `The key of ${this.#config.host} is not pinned yet. Check the destination first.`
       if (fingerprint === pinned) return null
-      return `${this.#config.host} shows the key ${fingerprint}, not ${pinned}: if it was set up anew, enter its new key, else an attacker may be intercepting the connection`
+      return `${this.#config.host} has the host key ${fingerprint} instead of ${pinned}. If the server was reinstalled, enter its new key. Otherwise the connection may be intercepted.`
     }
     const { password, privateKey } = this.#config
     const credential = privateKey ? { privateKey } : password ? { password } : null

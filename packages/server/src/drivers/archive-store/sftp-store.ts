@@ -163,6 +163,6 @@ async function sftpFailure(error: unknown, files: SftpFiles, base: string): Prom
   if (error.trouble === 'silent') return say('timeout', error.message)
   if (error.trouble === 'lost') return say('unreachable', error.message)
   const free = await files.freeBytes(base === '' ? '/' : base)
-  if (free !== undefined && free < 1024 * 1024) return say('full', `The disk of the server is full: ${base} needs more room`)
+  if (free !== undefined && free < 1024 * 1024) return say('full', `The disk of the server is full: ${base}`)
   return say('other', `The server refused it: ${error.message}`)
 }

@@ -22,4 +22,4 @@ export class StoreFailure extends Error {
 
 export const isMissing = (error: unknown): boolean => error instanceof StoreFailure && error.reason === 'missing'
 
-export const missing = (name: string): StoreFailure => new StoreFailure('missing', `${name} is not there`)
+export const missing = (name: string): StoreFailure => new StoreFailure('missing', `${name} does not exist`)

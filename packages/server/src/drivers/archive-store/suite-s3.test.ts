@@ -63,12 +63,14 @@ describeNeeding(['s3'], 'an S3 destination', () => {
   })
 
   test('a failed check says what to do', async () => {
-    expect(await failureOf({ secretAccessKey: new Secret('wrong') })).toContain('denied: S3 does not know the access key')
-    expect(await failureOf({ accessKeyId: 'unknown' })).toContain('denied: S3 does not know the access key')
-    expect(await failureOf({ bucket: 'berth-no-such-bucket' })).toContain('denied: There is no bucket berth-no-such-bucket')
+    expect(await failureOf({ secretAccessKey: new Secret('wrong') })).toContain('denied: S3 rejected the access key')
+    expect(await failureOf({ accessKeyId: 'unknown' })).toContain('denied: S3 rejected the access key')
+    expect(await failureOf({ bucket: 'berth-no-such-bucket' })).toContain(
+      'denied: The bucket berth-no-such-bucket does not exist',
+    )
     expect(await failureOf({ endpoint: 'http://127.0.0.1:9' })).toContain('unreachable: S3 cannot be reached (ECONNREFUSED)')
     expect(await failureOf({ endpoint: 'http://no-such-host.invalid' })).toContain('unreachable: No address is known')
-    await expect(failureOf({ endpoint: 'file:///etc' })).rejects.toThrow('not a web address')
+    await expect(failureOf({ endpoint: 'file:///etc' })).rejects.toThrow('not a URL')
   })
 
   test('uploads that a killed put left behind are ended once they are old', async () => {

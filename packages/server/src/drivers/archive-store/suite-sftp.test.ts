@@ -58,7 +58,7 @@ describeNeeding(['sshd'], 'an sftp destination', () => {
   })
 
   test('a failed check says what to do', async () => {
-    expect(await failureOf({ hostKey: 'SHA256:other' })).toMatch(/^denied: .* shows the key SHA256:.*, not SHA256:other/)
+    expect(await failureOf({ hostKey: 'SHA256:other' })).toMatch(/^denied: .* has the host key SHA256:.* instead of SHA256:other/)
     expect(await failureOf({ user: 'no-such-user' })).toMatch(/^denied: .* refused the login of no-such-user/)
     expect(await failureOf({ port: 9 })).toMatch(/^unreachable: .*nothing listens there/)
     expect(await failureOf({ path: '/proc/berth' })).toMatch(/^(denied|other|missing): /)
@@ -75,7 +75,7 @@ describeNeeding(['sshd'], 'an sftp destination', () => {
     await store.close()
     const before = await sshd.fingerprint()
     await sshd.swapHostKey()
-    expect(await failureOf({})).toContain(`not ${before}`)
+    expect(await failureOf({})).toContain(`instead of ${before}`)
     config = { ...config, hostKey: await sshd.fingerprint() }
   })
 

@@ -25,7 +25,7 @@ export function withLog(store: ArchiveStore, log: Log, place: string): ArchiveSt
     size: (name, abort) => told(`asked for the size of ${name}`, store.size(name, abort), true),
     list: (prefix, abort) => store.list(prefix, abort),
     remove: (name, abort) => told(`removed ${name}`, store.remove(name, abort)),
-    removeUnfinished: (olderThan, abort) => told('cleared up what was left unfinished', store.removeUnfinished(olderThan, abort)),
+    removeUnfinished: (olderThan, abort) => told('removed unfinished uploads', store.removeUnfinished(olderThan, abort)),
     close: () => store.close(),
   }
 }

@@ -86,7 +86,7 @@ class Watch {
       this.#fail(
         new StoreFailure(
           'timeout',
-          `The destination made no progress for ${seconds} seconds; see whether it is overloaded or cut off`,
+          `The destination made no progress for ${seconds} seconds. Check whether it is overloaded or unreachable.`,
         ),
       )
     }, this.#leftMs)

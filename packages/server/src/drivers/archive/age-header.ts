@@ -47,7 +47,7 @@ export async function openHeader(header: Uint8Array, identities: readonly string
   try {
     return await decrypter.decryptHeader(header)
   } catch (cause) {
-    throw new NotAge('was encrypted to another key than the one given, or its header was changed', { cause })
+    throw new NotAge('was encrypted with another key, or its header was changed', { cause })
   }
 }
 

@@ -50,7 +50,7 @@ export function openChunk(key: Uint8Array, counter: number, isLast: boolean, sea
     decipher.final()
     return content
   } catch (cause) {
-    throw new NotAge('was changed or cut off: its encryption does not fit', { cause })
+    throw new NotAge('is damaged or incomplete: decryption failed', { cause })
   }
 }
 

@@ -24,6 +24,6 @@ export async function* openAgeStream(source: AsyncIterable<Uint8Array>, identiti
       counter += 1
     }
   }
-  if (!key) throw new NotAge('is cut off, or is not an age file')
+  if (!key) throw new NotAge('is incomplete, or is not an age file')
   yield openChunk(key, counter, true, rest)
 }

@@ -30,7 +30,7 @@ export const writeIdentities = (file: string, identities: readonly Secret[]): Pr
   writeNew(
     file,
     [
-      '# The key of all backups of this Berth. Keep a copy elsewhere: without it they cannot be opened.',
+      '# The key of all backups of this Berth instance. Keep a copy on another machine: without it they cannot be restored.',
       ...identities.map((identity) => identity.reveal()),
       '',
     ].join('\n'),
@@ -55,7 +55,7 @@ export function identitiesIn(text: string, file: string): [Secret, ...Secret[]] 
   const lines = text.split('\n').map((line) => line.trim())
   const [first, ...others] = lines.filter((line) => identityLine.test(line)).map((line) => new Secret(line))
   if (first) return [first, ...others]
-  throw new KeyUnusable(`${file} holds no age key: a line that begins with AGE-SECRET-KEY-1 is needed`)
+  throw new KeyUnusable(`${file} contains no age key. Add a line that starts with AGE-SECRET-KEY-1.`)
 }
 
 export async function recipientOf(identity: Secret): Promise<string> {

@@ -110,7 +110,7 @@ export async function verifyArchive(index: ArchiveIndex, reading: ArchiveReading
 
 async function checkSize({ name, sizeBytes }: ArchivePart, { store, abort }: ArchiveReading): Promise<void> {
   const size = await store.size(name, abort)
-  if (size === undefined) throw new StoreFailure('missing', `${name} is not at the destination any more`)
+  if (size === undefined) throw new StoreFailure('missing', `${name} is missing at the destination`)
   if (size !== sizeBytes) throw corrupt(name, `has ${size} bytes at the destination, not ${sizeBytes}`)
 }
 
@@ -123,7 +123,7 @@ async function checkBytes({ name, sizeBytes, sha256 }: ArchivePart, { store, abo
     hash.update(chunk)
     if (chunk.length === chunk.buffer.byteLength) letGo(chunk)
   }
-  if (bytes !== sizeBytes || hash.digest('hex') !== sha256) throw corrupt(name, 'is not what was stored')
+  if (bytes !== sizeBytes || hash.digest('hex') !== sha256) throw corrupt(name, 'differs from the stored data')
 }
 
 const corrupt = (name: string, words: string, cause?: unknown) => new StoreFailure('corrupt', `${name} ${words}`, { cause })

@@ -82,7 +82,7 @@ test('a run is restored from its manifest, with parts of earlier runs and dumps;
   const manifest = await archives.seal(Buffer.from(JSON.stringify({ artifacts })))
   await store.put('prj/two/manifest.json.zst.age', inMemoryContent(manifest), never)
 
-  await expect(restore(join(destination, 'prj/two/data.0000.tar.zst.age'))).rejects.toThrow('name the manifest.json.zst.age')
+  await expect(restore(join(destination, 'prj/two/data.0000.tar.zst.age'))).rejects.toThrow('Use the manifest.json.zst.age')
   // As a run has it that was begun again after a crash.
   await store.put('prj/two/manifest-1f2e3d4c.json.zst.age', inMemoryContent(manifest), never)
   expect((await restore(join(destination, 'prj/two/manifest-1f2e3d4c.json.zst.age'))).made).toContain('volume-data')
@@ -100,11 +100,11 @@ test('a wrong key, a cut-off file, a changed one and a folder that is in use are
   await writeFile(file, sealed)
   await readOrMakeIdentity(join(base.path, 'other.key'))
   const wrong = restoreFile({ file, keyFile: join(base.path, 'other.key'), to: place(), abort: never })
-  await expect(wrong).rejects.toThrow('encrypted to another key')
+  await expect(wrong).rejects.toThrow('encrypted with another key')
   await writeFile(file, sealed.subarray(0, -100))
-  await expect(restore(file)).rejects.toThrow('changed or cut off')
+  await expect(restore(file)).rejects.toThrow('damaged or incomplete')
   await writeFile(file, Buffer.from(sealed).fill(7, 200_000, 200_001))
-  await expect(restore(file)).rejects.toThrow('changed or cut off')
+  await expect(restore(file)).rejects.toThrow('damaged or incomplete')
   await writeFile(file, 'something else')
   await expect(restore(file)).rejects.toThrow('not an age file')
   await expect(restore(file, join(base.path, 'volume'))).rejects.toThrow('not empty')

@@ -36,7 +36,7 @@ const longestManifest = 256 * 1024 * 1024
 export async function restoreFile({ file, keyFile, to, onProgress, abort }: FileRestore): Promise<RestoredFile> {
   const identities = identitiesIn(await readFile(keyFile, 'utf8'), keyFile)
   await mkdir(to, { recursive: true })
-  if ((await readdir(to)).length > 0) throw new Error(`${to} is not empty: name a new folder`)
+  if ((await readdir(to)).length > 0) throw new Error(`${to} is not empty. Choose a new folder.`)
   const { bavail, bsize } = await statfs(to)
   const bounds = { maxBytes: Math.floor(bavail * bsize * shareOfDisk), maxEntries: mostEntries, owner: null, abort }
   // The manifest of a repeated run has a suffix.
@@ -115,7 +115,7 @@ async function partsFrom(file: string): Promise<string[]> {
     .sort((one, other) => one - other)
   const gap = numbers.findIndex((number, at) => number !== Number(first) + at)
   if (Number(first) !== 0 || gap !== -1)
-    throw new Error('Some parts of this archive lie with earlier runs: name the manifest.json.zst.age of the run instead')
+    throw new Error('Some parts of this archive belong to earlier runs. Use the manifest.json.zst.age of the run instead.')
   return numbers.map((number) => join(dirname(file), `${start}${String(number).padStart(4, '0')}${end}`))
 }
 

@@ -78,6 +78,6 @@ function decompress(bytes: Uint8Array, { compression, maxBytes, expectedBytes }:
     return compression === 'zstd' ? zlib.zstdDecompressSync(bytes, options) : zlib.gunzipSync(bytes, options)
   } catch (cause) {
     const isTooMuch = cause instanceof Error && 'code' in cause && cause.code === 'ERR_BUFFER_TOO_LARGE'
-    throw new NotAge(isTooMuch ? 'holds more than it may' : 'cannot be decompressed', { cause })
+    throw new NotAge(isTooMuch ? 'is larger than allowed' : 'cannot be decompressed', { cause })
   }
 }

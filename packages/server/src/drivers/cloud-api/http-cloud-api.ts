@@ -141,7 +141,7 @@ function checkedAnswer(response: http.IncomingMessage, hostname: string): CloudA
   const headers = Object.fromEntries(Object.entries(response.headers).filter(([, value]) => value !== undefined))
   if (!headers['x-request-id']) {
     response.destroy()
-    throw new CloudUnreachable(`${hostname} answered with something that is not Berth`)
+    throw new CloudUnreachable(`${hostname} is not a Berth instance`)
   }
   // A reader of the body gets the error through its own listener; without a reader it can be ignored.
   response.on('error', () => {})

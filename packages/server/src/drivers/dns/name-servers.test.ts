@@ -41,7 +41,7 @@ test('an abort ends the question, and no more than so many are under way', async
   const stop = new AbortController()
   const dns = open({ mostAtOnce: 2, timeoutMs: 60_000 })
   const asked = ['a.test', 'b.test', 'c.test'].map((name) => dns.txt(name, stop.signal).catch((error: Error) => error))
-  expect(await asked[2]).toMatchObject({ message: 'Too many names are being asked for' })
+  expect(await asked[2]).toMatchObject({ message: 'Too many DNS lookups are running' })
   stop.abort()
   expect(await Promise.all(asked)).toEqual(asked.map(() => expect.any(DnsUnanswered)))
 })

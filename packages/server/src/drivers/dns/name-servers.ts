@@ -27,7 +27,7 @@ export function createNameServers({ servers, keptMs = 2_000, timeoutMs = 2_000, 
   const asked = new Map<string, Asked>()
   let underWay = 0
   const ask = async (name: string, abort: AbortSignal): Promise<readonly string[]> => {
-    if (underWay >= mostAtOnce) throw new DnsUnanswered('Too many names are being asked for')
+    if (underWay >= mostAtOnce) throw new DnsUnanswered('Too many DNS lookups are running')
     underWay++
     try {
       return await askNow(name, servers, timeoutMs, abort)

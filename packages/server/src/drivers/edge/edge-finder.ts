@@ -36,7 +36,7 @@ export class EdgeFinder {
         await running.ask('handOver', [this.#settings])
         return await this.#untilOpen(() => undefined)
       } catch (cause) {
-        this.#events.onTrouble(`the running edge did not hand over, it is restarted: ${String(cause)}`)
+        this.#events.onTrouble(`the running edge did not hand over and is restarted: ${String(cause)}`)
       }
     }
     await endEdge(running, defaultGraceMs)

@@ -192,7 +192,7 @@ export class EmbeddedEdge implements EdgeDriver {
   async #ping(): Promise<void> {
     const link = this.#link
     if (!link || (await answers(link)) || (await answers(link)) || this.#link !== link || this.#stopped) return
-    this.#onTrouble('the edge does not answer and is restarted')
+    this.#onTrouble('the edge does not respond and is restarted')
     killEdge(link)
   }
 

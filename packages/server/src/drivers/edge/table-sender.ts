@@ -47,7 +47,7 @@ export class TableSender {
   async #sendPieces(link: EdgeLink, pieces: Generator<TablePiece>): Promise<SendResult> {
     let result: SendResult | null = null
     for (const piece of pieces) result = await link.ask<SendResult | null>('take', [piece])
-    if (!result) throw new Error('the edge did not put the table in force')
+    if (!result) throw new Error('the edge did not apply the routing table')
     return result
   }
 }

@@ -7,7 +7,7 @@ export class FolderOutside extends Error {
   readonly path: string
 
   constructor(path: string) {
-    super(`${path} is not below one of the folders that Berth may read`)
+    super(`${path} is not inside a folder that Berth may read`)
     this.path = path
   }
 }

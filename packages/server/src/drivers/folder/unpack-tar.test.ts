@@ -64,9 +64,9 @@ test('an absolute name lands below the folder', async () => {
 test('nothing is written or linked through a link of the archive', async () => {
   const way = { name: 'way', type: '2', linkname: join(base.path, 'canary') }
   await expect(unpack(bytes(way, { name: 'way/planted', content: 'mine' }))).rejects.toThrow()
-  await expect(unpack(bytes({ name: 'stolen', type: '1', linkname: 'way/secret' }))).rejects.toThrow('no file of the archive')
+  await expect(unpack(bytes({ name: 'stolen', type: '1', linkname: 'way/secret' }))).rejects.toThrow('not a file in the archive')
   await expect(unpack(bytes({ name: 'stolen', type: '1', linkname: '../canary/secret' }))).rejects.toThrow('leads out')
-  await expect(unpack(bytes({ name: 'stolen', type: '1', linkname: 'way' }))).rejects.toThrow('no file of the archive')
+  await expect(unpack(bytes({ name: 'stolen', type: '1', linkname: 'way' }))).rejects.toThrow('not a file in the archive')
   await expect(unpack(bytes({ name: 'way', content: 'over the link' }))).rejects.toThrow()
   await untouched()
 })
@@ -86,7 +86,7 @@ test('more than there is room for ends it, as do too many entries and an archive
     tar.finalize()
     yield* tar as unknown as AsyncIterable<Uint8Array>
   }
-  await expect(unpack(large(), { maxBytes: 1_000_000 })).rejects.toThrow('more than there is room for')
+  await expect(unpack(large(), { maxBytes: 1_000_000 })).rejects.toThrow('exceeds the disk limit')
   expect((await lstat(join(into, 'bomb'))).size).toBeLessThanOrEqual(1_000_000)
   const many = Array.from({ length: 20 }, (_, at) => ({ name: `file-${at}` }))
   await expect(unpack(bytes(...many), { maxEntries: 10 })).rejects.toThrow('more than 10 entries')
@@ -94,5 +94,5 @@ test('more than there is room for ends it, as do too many entries and an archive
     yield tarEntry({ name: 'half', content: 'x'.repeat(2000) }).subarray(0, 1000)
   }
   await expect(unpack(cut())).rejects.toThrow()
-  await expect(unpack(bytes({ name: 'folder', type: '5', size: 100 }))).rejects.toThrow('says it has content')
+  await expect(unpack(bytes({ name: 'folder', type: '5', size: 100 }))).rejects.toThrow('non-zero size')
 })

@@ -60,7 +60,7 @@ class Work implements AsyncDisposable {
     if (this.#entries > (this.#unpacking.maxEntries ?? Number.POSITIVE_INFINITY))
       throw new TarRefused(`The archive holds more than ${this.#unpacking.maxEntries} entries`)
     // Tar readers disagree on whether content follows.
-    if (type === 'directory' && size > 0) throw new TarRefused(`${asText(name)} is a folder that says it has content`)
+    if (type === 'directory' && size > 0) throw new TarRefused(`${asText(name)} is a folder with a non-zero size`)
     const parts = partsOf(name)
     const last = parts.pop()
     if (last === undefined) return
@@ -90,7 +90,7 @@ class Work implements AsyncDisposable {
     for await (const { at, bytes } of sparse ? piecesOf(content, sparse.realSize) : inOrder(content)) {
       this.done.bytes += bytes.length
       if (this.done.bytes > (this.#unpacking.maxBytes ?? Number.POSITIVE_INFINITY))
-        throw new TarRefused('The archive holds more than there is room for')
+        throw new TarRefused('The archive exceeds the disk limit')
       for (let done = 0; done < bytes.length; )
         done += (await file.write(bytes, done, bytes.length - done, at + done)).bytesWritten
     }
@@ -105,7 +105,7 @@ class Work implements AsyncDisposable {
   async #hardLink(folder: DirectoryHandle, name: Buffer, target: string): Promise<void> {
     const parts = partsOf(target)
     const last = parts.pop()
-    const refused = new TarRefused(`${name} is a link to ${asText(target)}, which is no file of the archive`)
+    const refused = new TarRefused(`${name} is a link to ${asText(target)}, which is not a file in the archive`)
     if (last === undefined) throw refused
     let place: DirectoryHandle | null = await this.#root.enter('.')
     for (const part of parts) {
@@ -150,6 +150,6 @@ class Work implements AsyncDisposable {
 
 function partsOf(name: string): string[] {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.')
-  if (parts.includes('..')) throw new TarRefused(`${asText(name)} leads out of the volume`)
+  if (parts.includes('..')) throw new TarRefused(`${asText(name)} points outside the volume`)
   return parts
 }

@@ -12,6 +12,6 @@ export const emptyInsteadOfMissing =
   (isEmpty: () => Promise<boolean>) =>
   async (error: unknown): Promise<never> => {
     if (error instanceof GitHostError && (error.trouble === 'not_found' || error.trouble === 'conflict') && (await isEmpty()))
-      throw new GitHostError('empty', 'The repository is empty, push a first commit')
+      throw new GitHostError('empty', 'The repository is empty. Push a first commit.')
     throw error
   }

@@ -23,7 +23,7 @@ export function createHostFetch({ title, bases }: HostAddresses): HostFetch {
     let url = new URL(address)
     for (let hops = 0; hops <= mostRedirects; hops += 1) {
       if (!isOurs(url))
-        throw new GitHostError('invalidResponse', `${title} sends on to another host, which gets no credential of ours`)
+        throw new GitHostError('invalidResponse', `${title} redirects to another host, which does not receive the credentials`)
       const response = await fetch(url, { ...init, redirect: 'manual' }).catch((cause: unknown) => {
         throw unreachable(title, cause, init.signal ?? null)
       })
@@ -33,10 +33,10 @@ export function createHostFetch({ title, bases }: HostAddresses): HostFetch {
       await response.body?.cancel()
       // 303 asks for a GET of another URL: the write itself is done.
       if (response.status === 303 && (init.method ?? 'GET') !== 'GET')
-        throw new GitHostError('invalidResponse', `${title} answers a write with a redirect to another page`)
+        throw new GitHostError('invalidResponse', `${title} redirected a write request`)
       url = URL.parse(location, url) ?? url
     }
-    throw new GitHostError('invalidResponse', `${title} sends from one address to the next without end`)
+    throw new GitHostError('invalidResponse', `${title} redirects too often`)
   }
 }
 
@@ -52,7 +52,7 @@ async function whole(response: Response, title: string, signal: AbortSignal | nu
     for await (const chunk of response.body ?? []) {
       bytes += chunk.length
       if (bytes > mostBytes)
-        throw new GitHostError('invalidResponse', `${title} answers with more than ${mostBytes / 1024 / 1024} MB`)
+        throw new GitHostError('invalidResponse', `${title} returned more than ${mostBytes / 1024 / 1024} MB`)
       chunks.push(chunk)
     }
   } catch (cause) {
@@ -72,9 +72,9 @@ function unreachable(title: string, cause: unknown, signal: AbortSignal | null):
     code === 'ECONNREFUSED'
       ? 'refuses the connection'
       : code === 'ENOTFOUND' || code === 'EAI_AGAIN'
-        ? 'has a name that cannot be looked up'
+        ? 'has a host name that cannot be resolved'
         : /CERT|TLS|SSL|SIGNED/.test(code)
-          ? `shows a certificate that is not trusted (${code})`
+          ? `has an untrusted TLS certificate (${code})`
           : 'cannot be reached'
   return new GitHostError('away', `${title} ${words}`)
 }

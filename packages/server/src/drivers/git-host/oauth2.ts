@@ -83,9 +83,9 @@ async function postForm(
 
 function tokensIn(fields: Fields, title: string): AccountTokens {
   const error = fields.text('error')
-  if (error) throw new GitHostError('unauthorized', `${title} refuses the login: ${messageOf(fields, error)}`)
+  if (error) throw new GitHostError('unauthorized', `${title} rejected the login: ${messageOf(fields, error)}`)
   const accessToken = fields.text('access_token')
-  if (!isToken(accessToken)) throw new GitHostError('invalidResponse', `${title} answers a login without a token`)
+  if (!isToken(accessToken)) throw new GitHostError('invalidResponse', `${title} returned a login without a token`)
   const refreshToken = fields.text('refresh_token')
   const seconds = fields.whole('expires_in')
   return {
@@ -102,13 +102,13 @@ const messageOf = (fields: Fields, error: string): string => (fields.text('error
 
 function deviceIn(fields: Fields, title: string): DeviceLogin {
   const error = fields.text('error')
-  if (error) throw new GitHostError('refused', `${title} refuses a device login: ${messageOf(fields, error)}`)
+  if (error) throw new GitHostError('refused', `${title} rejected the device login: ${messageOf(fields, error)}`)
   const [deviceCode, userCode, verificationUri] = ['device_code', 'user_code', 'verification_uri'].map((name) =>
     fields.text(name),
   )
   const isPage = /^https?:$/.test(URL.parse(verificationUri ?? '')?.protocol ?? '')
   if (!isToken(deviceCode ?? null) || !userCode || !isPage)
-    throw new GitHostError('invalidResponse', `${title} answers a device login with something else`)
+    throw new GitHostError('invalidResponse', `${title} returned an invalid device login`)
   return {
     deviceCode: new Secret(deviceCode!),
     userCode: userCode.slice(0, 50),

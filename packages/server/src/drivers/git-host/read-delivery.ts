@@ -26,7 +26,7 @@ export function pushOf(about: About, { ref, isDeleted, after, head, ...said }: S
   const { repository } = about
   const branch = branchOf(ref)
   if (!repository) return null
-  if (!branch) return { ...about, kind: 'ignored', reason: 'Not a branch was pushed' }
+  if (!branch) return { ...about, kind: 'ignored', reason: 'The push is not to a branch' }
   if (isDeleted) return { ...about, kind: 'ignored', reason: 'The branch was deleted' }
   const commit = commitOf(after)
   if (!commit) return null

@@ -55,7 +55,7 @@ export class RestCall {
   async list<Item>(list: RestList<Item>): Promise<Item[]> {
     const first = await this.#page(list, 1)
     if (first.lastPage > mostPages)
-      throw new GitHostError('refused', `${this.#client.title} has too many of these to list: ask for one owner's`)
+      throw new GitHostError('refused', `${this.#client.title} has too many results to list. Filter by owner.`)
     const others = Array.from({ length: first.lastPage - 1 }, (_, at) => this.#page(list, at + 2))
     return [first, ...(await Promise.all(others))].flatMap(({ items }) => items)
   }
@@ -67,7 +67,7 @@ export class RestCall {
     const kept = pages.get<Item>(key)
     const { status, data, headers } = await this.#send('GET', path, asked, undefined, kept?.etag ?? null)
     if (status === 304 && kept) return kept
-    if (!Array.isArray(data)) throw new GitHostError('invalidResponse', `${title} answers with something that is not a list`)
+    if (!Array.isArray(data)) throw new GitHostError('invalidResponse', `${title} returned a response that is not a list`)
     const lastPage = Math.max(settings.lastPage(headers), page)
     const read = { etag: headers.get('etag'), items: data.map((value) => from(value)), lastPage }
     if (read.etag) pages.set(key, read)
@@ -127,7 +127,7 @@ function parsed(text: string, title: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new GitHostError('invalidResponse', `${title} answers with something that is not JSON: is its address right?`)
+    throw new GitHostError('invalidResponse', `${title} returned a response that is not JSON. Check its URL.`)
   }
 }
 
@@ -137,11 +137,12 @@ function failureOf({ status, headers }: Response, text: string, title: string): 
   if (status === 401) return new GitHostError('unauthorized', `${title} no longer accepts the stored login`, more)
   if (status === 403) return new GitHostError('forbidden', `${title} does not allow this${says}`, more)
   if ((status === 404 || status === 409) && /\brepository is empty\b/i.test(says))
-    return new GitHostError('empty', `${title}: the repository is empty, push a first commit`, more)
-  if (status === 404) return new GitHostError('not_found', `${title} has no such thing, or does not show it`, more)
+    return new GitHostError('empty', `${title}: the repository is empty. Push a first commit.`, more)
+  if (status === 404)
+    return new GitHostError('not_found', `${title} returned not found: it does not exist, or the login has no access`, more)
   if (status === 429) {
     const resetAt = resetIn(headers)
-    const words = `${title} takes no more calls until ${resetAt.toISOString()}: its rate limit is used up`
+    const words = `${title} rate limit reached. Try again after ${resetAt.toISOString()}`
     return new GitHostError('limited', words, { status, resetAt })
   }
   if (status === 409 || /already (been taken|exists)/i.test(says))

@@ -11,12 +11,12 @@ export function explainFailure(words: string, remote: RemoteAddress, hasCredenti
   if (commitMissing.test(output)) return new GitNotFound('commit', `${shown} has no such commit`, detail)
   if (authFailed.test(output)) return new GitAuthFailed(authWords(remote, hasCredential), detail)
   if (repositoryMissing.test(output)) {
-    const perhaps = hasCredential ? ' that the credential may see' : ', or it is private and needs a credential'
-    return new GitNotFound('repository', `There is no repository ${shown}${perhaps}`, detail)
+    const perhaps = hasCredential ? ', or the credential has no access to it' : ', or it is private and needs a credential'
+    return new GitNotFound('repository', `Repository ${shown} does not exist${perhaps}`, detail)
   }
   const [, status] = /returned error: ([35]\d\d)/.exec(output) ?? []
   if (status?.startsWith('3')) {
-    return new GitUnreachable(`${shown} has moved (${status}): enter the address that it leads to; often it ends in .git`, detail)
+    return new GitUnreachable(`${shown} redirects (${status}). Enter the URL that it redirects to; it often ends in .git`, detail)
   }
   if (status) return new GitUnreachable(`${host} answered with the error ${status}`, detail)
   for (const [pattern, words] of unreachable) if (pattern.test(output)) return new GitUnreachable(`${host} ${words}`, detail)
@@ -33,22 +33,22 @@ const repositoryMissing =
 const unreachable: readonly (readonly [RegExp, string])[] = [
   [
     /could not resolve host|name or service not known|temporary failure in name resolution|no address associated/i,
-    'is not a known name',
+    'is an unknown host name',
   ],
-  [/timed out|operation too slow/i, 'did not answer in time'],
+  [/timed out|operation too slow/i, 'timed out'],
   [/connection refused|couldn't connect|failed to connect/i, 'refused the connection: nothing listens on that port'],
-  [/certificate|SSL|TLS|gnutls/i, 'shows a certificate that is not trusted, or does not speak TLS'],
-  [/no route to host|network is unreachable/i, 'could not be reached'],
+  [/certificate|SSL|TLS|gnutls/i, 'has an untrusted TLS certificate, or does not support TLS'],
+  [/no route to host|network is unreachable/i, 'is unreachable'],
   [
     /unable to access|connection (reset|closed)|early eof|hung up|unexpected disconnect|rpc failed|empty reply|could not read from remote/i,
-    'could not be reached, or closed the connection',
+    'is unreachable, or closed the connection',
   ],
 ]
 
 function authWords({ scheme, shown }: RemoteAddress, hasCredential: boolean): string {
   const what = scheme === 'ssh' ? 'SSH key' : 'token'
   return hasCredential
-    ? `${shown} refused the ${what}: it is wrong, has expired, or may not read the repository`
+    ? `${shown} rejected the ${what}: it is wrong, has expired, or has no read access to the repository`
     : `${shown} needs a ${what}: it is private, or it does not exist`
 }
 

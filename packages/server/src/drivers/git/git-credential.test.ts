@@ -205,7 +205,7 @@ describe('where addresses are permitted one by one', () => {
       .git.listRefs(remote())
       .catch((failure) => failure)
     expect(error).toBeInstanceOf(GitUnreachable)
-    expect(error.message).toContain('has moved')
+    expect(error.message).toContain('redirects')
     expect(other.requests).toEqual([])
   })
 

@@ -52,7 +52,7 @@ export class GitHostKeyChanged extends GitError {
   constructor(host: string, pinned: readonly string[], offered: string | null, detail: string) {
     super(
       `${host} shows another SSH host key than before: pinned ${pinned.join(', ') || 'unknown'}, offered ${offered ?? 'unknown'}. ` +
-        'If the change is genuine, forget the old key and try again.',
+        'If the change is expected, remove the old key and try again.',
       detail,
     )
     this.host = host

@@ -20,11 +20,11 @@ export async function fetchLargeFiles(tree: Tree): Promise<string[]> {
   if (pointers.length === 0) return []
   if (tree.git.parse(tree.url).scheme === 'ssh')
     return [
-      `${pointers.length} files in Git LFS are not fetched: that works over https alone, and their pointers are there instead`,
+      `${pointers.length} Git LFS files are not fetched, because that needs https; the folder contains their pointers instead`,
     ]
   const objects = [...new Map(pointers.map(({ object }) => [object.oid, object])).values()]
   tree.left.bytes -= objects.reduce((sum, { size }) => sum + size, 0)
-  if (tree.left.bytes < 0) throw new GitTooLarge('The files in Git LFS are larger than what is fetched')
+  if (tree.left.bytes < 0) throw new GitTooLarge('The Git LFS files exceed the size limit')
   tree.options.onProgress?.(`Fetching ${objects.length} files from Git LFS`)
   const folder = join(tree.gitFolder, 'berth-lfs')
   await mkdir(folder, { recursive: true })
@@ -90,7 +90,7 @@ async function receive(tree: Tree, answer: LargeObject & { href: string; headers
 /** Overwrites the pointer itself: no symlink is followed, in the name or on the path. */
 async function replace({ workTree }: Tree, path: string, file: string): Promise<void> {
   const target = join(await realpath(workTree), path)
-  if ((await realpath(target).catch(() => '')) !== target) throw new GitError(`${path} is a link, and no file of Git LFS`)
+  if ((await realpath(target).catch(() => '')) !== target) throw new GitError(`${path} is a link, not a Git LFS file`)
   const handle = await openFile(target, constants.O_WRONLY | constants.O_TRUNC | constants.O_NOFOLLOW)
   await pipeline(createReadStream(file), handle.createWriteStream())
 }

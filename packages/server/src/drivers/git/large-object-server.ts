@@ -27,7 +27,7 @@ export async function askForObjects(tree: Tree, objects: readonly LargeObject[])
   try {
     if (response.statusCode === 401 || response.statusCode === 403 || response.statusCode === 404)
       throw new GitAuthFailed(
-        `${hostOf(url)} does not give the files in Git LFS (${response.statusCode}): set a clone token that may read them`,
+        `${hostOf(url)} rejected access to the Git LFS files (${response.statusCode}). Set a clone token with access to them.`,
       )
     if (response.statusCode !== 200)
       throw new GitError(`${hostOf(url)} answered ${response.statusCode} when it was asked for files in Git LFS`)
@@ -35,7 +35,7 @@ export async function askForObjects(tree: Tree, objects: readonly LargeObject[])
     let bytes = 0
     for await (const chunk of response as AsyncIterable<Uint8Array>) {
       bytes += chunk.length
-      if (bytes > longestAnswer) throw new GitError(`${hostOf(url)} says more about files in Git LFS than is read`)
+      if (bytes > longestAnswer) throw new GitError(`${hostOf(url)} returned too much data about Git LFS files`)
       chunks.push(chunk)
     }
     return placesIn(Buffer.concat(chunks).toString('utf8'), objects, hostOf(url))
@@ -45,7 +45,7 @@ export async function askForObjects(tree: Tree, objects: readonly LargeObject[])
 }
 
 function placesIn(text: string, asked: readonly LargeObject[], host: string) {
-  const invalidResponse = () => new GitError(`${host} gives no answer about files in Git LFS that can be read`)
+  const invalidResponse = () => new GitError(`${host} returned an invalid response about Git LFS files`)
   let answer: { objects?: unknown }
   try {
     answer = JSON.parse(text)
@@ -80,7 +80,7 @@ export async function openObject(
     url = new URL(answered.location, url).href
     sent = {}
   }
-  throw new GitError(`${hostOf(url)} sends from one address to the next for a file in Git LFS`)
+  throw new GitError(`${hostOf(url)} redirects too often for a Git LFS file`)
 }
 
 /** The token is sent to the repository's own host only. */
@@ -99,7 +99,7 @@ async function send(
   const url = URL.parse(request.url)
   if (!url) throw new RemoteRefused('cannot be read')
   // A query may carry the storage's own signature, which a git address never has.
-  if (git.parse(`${url.protocol}//${url.host}${url.pathname}`).scheme === 'ssh') throw new RemoteRefused('is no web address')
+  if (git.parse(`${url.protocol}//${url.host}${url.pathname}`).scheme === 'ssh') throw new RemoteRefused('is not a web URL')
   const host = url.hostname.replace(/^\[|\]$/g, '')
   try {
     const addresses = (await git.permitted(host, signal)) ?? (await lookUp(host, signal))

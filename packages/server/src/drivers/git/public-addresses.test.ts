@@ -34,7 +34,7 @@ test.each([
   '0x7f.1',
   '127.1',
 ])('refused: %s', async (host) => {
-  await expect(permitted(host)).rejects.toThrow(/no public network/)
+  await expect(permitted(host)).rejects.toThrow(/not a public address/)
 })
 
 test('a name server that fails is a host that is not reached, not a failure of ours', async () => {

@@ -4,7 +4,7 @@ import { reachOf } from '../web-request/address-reach.ts'
 import type { Resolve } from '../web-request/resolve.ts'
 import { GitUnreachable, RemoteRefused } from './git-errors.ts'
 
-const inside = 'leads to no public network'
+const inside = 'is not a public address'
 
 /** Resolver for a service with untrusted users: git may connect to a host only when every address of its name is public. */
 export const publicAddresses =
@@ -39,6 +39,6 @@ async function lookUp(host: string, resolve: Resolve, abort: AbortSignal): Promi
     return await resolve(host, abort)
   } catch (error) {
     abort.throwIfAborted()
-    throw new GitUnreachable(`${host} is not a known name`, errorMessage(error))
+    throw new GitUnreachable(`${host} is an unknown host name`, errorMessage(error))
   }
 }

@@ -34,9 +34,9 @@ describe('a remote is refused', () => {
     ['ext::sh -c id', 'a space'],
     ['ext::id', 'transport program'],
     ['file:///etc', 'file'],
-    ['/srv/repo', 'not an address'],
-    ['../repo', 'not an address'],
-    ['C:/repo', 'not an address'],
+    ['/srv/repo', 'not a git repository URL'],
+    ['../repo', 'not a git repository URL'],
+    ['C:/repo', 'not a git repository URL'],
     ['-oProxyCommand=id', 'dash'],
     ['--upload-pack=id', 'dash'],
     ['git://github.com/a/b', 'git'],
@@ -62,11 +62,11 @@ describe('a remote is refused', () => {
     ['ssh://host/', 'cannot be read'],
     ['ssh://host:99999/r', 'port'],
     ['-x@host:path', 'dash'],
-    ['git@-host:path', 'not an address'],
+    ['git@-host:path', 'not a git repository URL'],
     ['git@host:-path', 'dash'],
-    ['git@host.example', 'not an address'],
+    ['git@host.example', 'not a git repository URL'],
     [`https://github.com/${'a'.repeat(3000)}`, 'too long'],
-    ['', 'not an address'],
+    ['', 'not a git repository URL'],
   ])('%j', (url, reason) => {
     expect(() => parseRemote(url, ['git.lan'])).toThrow(RemoteRefused)
     expect(() => parseRemote(url, ['git.lan'])).toThrow(reason)

@@ -25,8 +25,8 @@ const longestUrl = 2_048
 export function parseRemote(url: string, allowedHttpHosts: readonly string[] = []): RemoteAddress {
   if (url.length > longestUrl) throw new RemoteRefused('is too long')
   if (/[\0-\x20\x7f-\x9f\\"'`]|\p{Cf}/u.test(url))
-    throw new RemoteRefused('holds a space, a quote, a backslash or an invisible character')
-  if (url.startsWith('-')) throw new RemoteRefused('begins with a dash')
+    throw new RemoteRefused('contains a space, a quote, a backslash or an invisible character')
+  if (url.startsWith('-')) throw new RemoteRefused('starts with a dash')
   if (/^[a-z0-9+.-]*::/i.test(url)) throw new RemoteRefused('names a transport program')
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase()
   if (scheme === 'https' || scheme === 'http') return parseWeb(url, scheme, allowedHttpHosts)
@@ -39,7 +39,7 @@ function parseWeb(url: string, scheme: 'https' | 'http', allowedHttpHosts: reado
   const parsed = URL.canParse(url) ? new URL(url) : null
   if (!parsed) throw new RemoteRefused('cannot be read')
   if (parsed.username || parsed.password || parsed.host === '' || /^[^/]*\/\/[^/]*@/.test(url)) {
-    throw new RemoteRefused('holds a user name or a password; give the token beside it')
+    throw new RemoteRefused('contains a user name or password; set the token separately')
   }
   if (parsed.search || parsed.hash || url.includes('?') || url.includes('#')) throw new RemoteRefused('holds ? or #')
   if (parsed.pathname === '/') throw new RemoteRefused('names no repository')
@@ -59,7 +59,7 @@ const scpLike = new RegExp(`^(?:(${name})@)?(${host}):(.+)$`)
 function parseSsh(url: string): RemoteAddress {
   const [, user, givenHost, givenPort, path] = sshUrl.exec(url) ?? []
   if (givenHost === undefined || path === undefined) {
-    if (/^ssh:\/\/[^/]*:[^/]*@/i.test(url)) throw new RemoteRefused('holds a password; give the key beside it')
+    if (/^ssh:\/\/[^/]*:[^/]*@/i.test(url)) throw new RemoteRefused('contains a password; set the key separately')
     throw new RemoteRefused('cannot be read')
   }
   const port = givenPort === undefined ? 22 : Number(givenPort)
@@ -74,9 +74,9 @@ function parseSsh(url: string): RemoteAddress {
 function parseScpLike(url: string): RemoteAddress {
   const [, user, givenHost, path] = scpLike.exec(url) ?? []
   if (givenHost === undefined || path === undefined || (user === undefined && !givenHost.includes('.'))) {
-    throw new RemoteRefused('is not an address of a git repository; https://host/path and git@host:path are')
+    throw new RemoteRefused('is not a git repository URL; use https://host/path or git@host:path')
   }
-  if (path.startsWith('-')) throw new RemoteRefused('has a path that begins with a dash')
+  if (path.startsWith('-')) throw new RemoteRefused('has a path that starts with a dash')
   const host = givenHost.toLowerCase()
   return {
     scheme: 'ssh',

@@ -65,7 +65,7 @@ export class SafeGit {
     const { username = defaultUsername, token } = remote.credential ?? {}
     const values = [username, ...(token ? [token.reveal()] : [])]
     if (values.some((value) => value === '' || /[\0-\x1f\x7f]/.test(value))) {
-      throw new RemoteRefused('has a credential that is empty or holds a line break')
+      throw new RemoteRefused('has a credential that is empty or contains a line break')
     }
     return address
   }
@@ -73,7 +73,7 @@ export class SafeGit {
   /** Allowed addresses of a host; undefined: all addresses of its name. */
   async permitted(host: string, abort?: AbortSignal): Promise<readonly string[] | undefined> {
     const addresses = await this.#options.permittedAddresses?.(host.replace(/^\[|\]$/g, ''), abort)
-    if (addresses?.length === 0) throw new RemoteRefused('may not be reached from here')
+    if (addresses?.length === 0) throw new RemoteRefused('is not allowed from this instance')
     return addresses
   }
 

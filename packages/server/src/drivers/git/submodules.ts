@@ -26,7 +26,7 @@ export async function fetchSubmodules(
   const urls = await readUrls(tree)
   const filled: Omit<FilledTree, 'commit'>[] = []
   for (const submodule of submodules) {
-    if (--tree.left.submodules < 0) throw new GitTooLarge('The repository has more submodules than are fetched')
+    if (--tree.left.submodules < 0) throw new GitTooLarge('The repository has too many submodules')
     const { path } = submodule
     const written = urls.get(path)
     if (written === undefined) {
@@ -54,7 +54,7 @@ async function fetchOne(
   options.onProgress?.(`Fetching the submodule ${path} from ${address.shown}`)
   const workTree = join(await realpath(tree.workTree), path)
   // git creates the empty folder; a symlink in its place or on its path would lead outside.
-  if ((await realpath(workTree).catch(() => '')) !== workTree) throw new GitError('its place in the folder is taken by a link')
+  if ((await realpath(workTree).catch(() => '')) !== workTree) throw new GitError('its folder is a link')
   const credential = await options.credentialFor?.(address.url)
   const settings: Settings = {
     ...tree,

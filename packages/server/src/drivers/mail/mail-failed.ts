@@ -32,17 +32,18 @@ export function mailFailure(error: NodemailerError, secrets: readonly string[]):
   if (error.code === 'EAUTH' || error.responseCode === 530 || error.responseCode === 535) {
     return new MailFailed('login', `The mail server does not accept the configured user name and password${said}`)
   }
-  if (error.responseCode && !error.permanent) return new MailFailed('deferred', `The mail server cannot take the mail now${said}`)
+  if (error.responseCode && !error.permanent)
+    return new MailFailed('deferred', `The mail server temporarily rejected the mail${said}`)
   if (aboutTheMail.test(error.command ?? '') || error.code === 'EENVELOPE' || error.code === 'EMESSAGE') {
-    return new MailFailed('rejected', `The mail server does not take the mail${said}`)
+    return new MailFailed('rejected', `The mail server rejected the mail${said}`)
   }
   if (error.code === 'ETLS' || certificateCodes.test(error.originalCode ?? '')) {
     const code = certificateCodes.test(error.originalCode ?? '') ? ` (${error.originalCode})` : ''
     return new MailFailed('tls', `No trusted encrypted connection to the mail server could be made${code}${said}`)
   }
-  if (error.code === 'ETIMEDOUT') return new MailFailed('timed_out', 'The mail server did not answer in time')
+  if (error.code === 'ETIMEDOUT') return new MailFailed('timed_out', 'The mail server timed out')
   const code = error.originalCode ?? error.code
-  return new MailFailed('unreachable', `The mail server could not be reached${code ? ` (${code})` : ''}${said}`)
+  return new MailFailed('unreachable', `The mail server is unreachable${code ? ` (${code})` : ''}${said}`)
 }
 
 const aboutTheMail = /^(MAIL FROM|RCPT TO|DATA)/

@@ -44,7 +44,8 @@ export function createMailer({ smtpUrl, from, timeoutMs = 30_000, ca }: MailerOp
   }
 }
 
-const notConfigured = () => new MailFailed('not_configured', 'This instance has no mail server: its operator sets BERTH_SMTP_URL')
+const notConfigured = () =>
+  new MailFailed('not_configured', 'This instance has no mail server. Its operator can set BERTH_SMTP_URL.')
 
 /**
  * Composes the mail. Addresses are passed as values, not as text to parse, and header values contain no line breaks, so nothing
@@ -53,7 +54,7 @@ const notConfigured = () => new MailFailed('not_configured', 'This instance has 
 async function compose(mail: Mail, { from }: SmtpSettings) {
   const recipient = mail.to.trim()
   if (/[\s\p{Cc}<>,;"]/u.test(recipient) || !recipient.includes('@')) {
-    throw new MailFailed('invalid_mail', 'That is not an e-mail address')
+    throw new MailFailed('invalid_mail', 'Invalid e-mail address')
   }
   const composer = new MailComposer({
     from,
@@ -87,7 +88,7 @@ async function handOver(envelope: SMTPEnvelope, bytes: Buffer, conversation: Con
   const { promise: broken, reject } = Promise.withResolvers<never>()
   const secrets = settings.login ? secretForms(settings.login) : []
   const stop = () => reject(abort?.reason)
-  const timer = setTimeout(() => reject(new MailFailed('timed_out', 'The mail server did not answer in time')), timeoutMs)
+  const timer = setTimeout(() => reject(new MailFailed('timed_out', 'The mail server timed out')), timeoutMs)
   const step = <T>(start: (done: (error?: NodemailerError | null, result?: T) => void) => void) =>
     Promise.race([new Promise<void>((resolve, fail) => start((error) => (error ? fail(error) : resolve()))), broken])
   connection.on('error', reject)

@@ -99,10 +99,10 @@ const escaped = (path: string) => path.toWellFormed().replace(/[^!-~]+/g, encode
 const isOtherProtocol = (error: unknown) => String((error as NodeJS.ErrnoException).code).startsWith('HPE_')
 
 function wordsFor(error: unknown, limit: AbortSignal, timeoutMs: number): string {
-  if (limit.aborted) return `it did not answer within ${Math.round(timeoutMs / 1000)} s`
+  if (limit.aborted) return `no response within ${Math.round(timeoutMs / 1000)} s`
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ECONNREFUSED') return 'nothing listens on its port'
-  if (isOtherProtocol(error)) return 'it answered something that is not HTTP'
+  if (isOtherProtocol(error)) return 'the response is not HTTP'
   if (code === 'ECONNRESET') return 'it closed the connection'
-  return code ?? 'it cannot be reached'
+  return code ?? 'unreachable'
 }

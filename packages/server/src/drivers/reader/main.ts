@@ -19,7 +19,7 @@ tell({ says: 'ready' })
 async function answer({ task, asked }: Question): Promise<void> {
   try {
     const found = await tasks[task](asked as never)
-    if (JSON.stringify(found).length > maxAnswer) throw new RangeError('it says more than can be told')
+    if (JSON.stringify(found).length > maxAnswer) throw new RangeError('the result is too large')
     tell({ says: 'done', answer: found })
   } catch (error) {
     const { name, message } = error instanceof Error ? error : new Error('unknown')

@@ -67,7 +67,7 @@ export class ReaderTurns {
   #wait(holder: string, abort?: AbortSignal): Promise<void> {
     const queue = this.#queues.get(holder) ?? new Set<Waiting>()
     if (queue.size >= this.#settings.waitingAtMost)
-      throw new TooManyWaiting(`${queue.size} folders of yours wait to be looked at already: try again when they are done`)
+      throw new TooManyWaiting(`${queue.size} of your folders are already waiting to be read. Try again when they are done.`)
     this.#queues.set(holder, queue)
     return new Promise((resolve, reject) => {
       const leave = () => {

@@ -54,7 +54,7 @@ export function createImageRegistry(settings: ImageRegistrySettings): ImageRegis
       const hasLogin = logins.some(({ host }) => host === registryOf(image))
       const fromMirror = imageMirror !== null && !hasLogin
       if (!fromMirror && registries !== null && !registries.includes(registryOf(image)))
-        throw new RegistryFailure('not_allowed', `Images are not fetched from ${registryOf(image)} on this instance`)
+        throw new RegistryFailure('not_allowed', `This instance does not pull images from ${registryOf(image)}`)
       const names = fromMirror ? mirrored(image, imageMirror) : [image]
       let failure: unknown
       for (const name of names) {
@@ -118,7 +118,10 @@ class ManifestRequest {
     if (status === 200) return
     if (status === 404) throw this.#failure('not_found', `has no image ${this.#path} with that tag`)
     if (status === 401 || status === 403)
-      throw this.#failure('denied', this.#login ? 'refused the login, or it may not read this image' : 'asks for a login')
+      throw this.#failure(
+        'denied',
+        this.#login ? 'rejected the login, or the login has no access to this image' : 'requires a login',
+      )
     throw this.#failure(status >= 500 || status === 429 ? 'unreachable' : 'invalid', `answered ${status}`)
   }
 
@@ -132,7 +135,7 @@ class ManifestRequest {
       const next = answer.outcome === 'redirected' ? URL.parse(answer.headers.location ?? '', url.href) : null
       if (!next) return answer
       if (next.protocol !== 'https:' && next.origin !== this.#origin.origin)
-        throw this.#failure('invalid', 'sends to an address that is not https')
+        throw this.#failure('invalid', 'redirects to a URL that is not https')
       url = next
     }
     throw this.#failure('invalid', 'sends from one address to the next without end')
@@ -153,10 +156,10 @@ class ManifestRequest {
   /** Requests a token for this image only, whatever scope the registry names. */
   async #token(realm: URL, service: string | null): Promise<string> {
     if (realm.protocol !== 'https:' && realm.origin !== this.#origin.origin)
-      throw this.#failure('invalid', 'names an address for tokens that is not https')
+      throw this.#failure('invalid', 'names a token URL that is not https')
     const isTrusted = mayGetPassword(realm, { name: this.#name, origin: this.#origin })
     if (this.#login && !isTrusted)
-      throw this.#failure('denied', `names ${realm.hostname} for tokens, and its password is not sent to another host`)
+      throw this.#failure('denied', `names ${realm.hostname} for tokens, but its password is not sent to another host`)
     const url = new URL(realm)
     if (service !== null) url.searchParams.set('service', service)
     url.searchParams.set('scope', `repository:${this.#path}:pull`)
@@ -164,7 +167,7 @@ class ManifestRequest {
     const answer = await this.#send({ url: url.href, method: 'GET', headers, maxResponseBytes: tokenAtMost })
     if (answer.status === 401 || answer.status === 403) this.#check(answer)
     const token = answer.status === 200 && !answer.truncated ? tokenIn(answer.body) : null
-    if (token === null) throw this.#failure('invalid', 'gave no token')
+    if (token === null) throw this.#failure('invalid', 'returned no token')
     return token
   }
 

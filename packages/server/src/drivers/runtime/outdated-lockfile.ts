@@ -12,7 +12,7 @@ export function outdatedLockfile(line: string): string | null {
   const repair = sayings.find(([said]) => said.test(line.slice(0, 1000)))?.[1]
   return repair === undefined
     ? null
-    : `the lockfile does not fit package.json. Run \`${repair}\` and deploy the lockfile that it writes`
+    : `the lockfile does not match package.json. Run \`${repair}\` and deploy the lockfile that it writes`
 }
 
 export const failedWords = (command: string, exitCode: number | 'unknown', reason: string | null) =>

@@ -44,7 +44,7 @@ export class CommandAborted extends Error {
   override readonly name = 'AbortError'
 
   constructor(program: string, abort: AbortSignal) {
-    super(`${program} was stopped before it had ended`, { cause: abort.reason })
+    super(`${program} was stopped before it finished`, { cause: abort.reason })
   }
 }
 

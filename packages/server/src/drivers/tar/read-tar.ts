@@ -2,7 +2,7 @@ import { block, decodeHeader, decodeRecords, type TarHeader } from './tar-header
 
 /** Limit of an extended header. Names have at most some KiB; a longer one is an attack on memory. */
 const longestExtension = 1024 * 1024
-const cutOff = 'The tar archive is cut off'
+const cutOff = 'The tar archive is incomplete'
 
 export interface TarEntry {
   header: TarHeader

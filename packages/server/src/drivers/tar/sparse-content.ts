@@ -44,7 +44,7 @@ async function mapIn(reader: Reader): Promise<[place: number, length: number][]>
   return map
 }
 
-const damaged = () => new Error('The tar archive has a file with holes whose list of pieces is damaged')
+const damaged = () => new Error('The tar archive has a sparse file with a damaged map')
 
 class Reader {
   readonly #source: AsyncIterator<Uint8Array>

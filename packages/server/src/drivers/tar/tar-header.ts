@@ -36,7 +36,8 @@ export const asBytes = (name: string): Buffer => Buffer.from(name, 'latin1')
 export function decodeHeader(bytes: Buffer): (TarHeader & { flag: string }) | null {
   const sum = checksum(bytes)
   if (sum === 8 * 32) return null
-  if (sum !== numberAt(bytes, 148, 8)) throw new Error('This is no tar archive, or a damaged one: a header does not fit its sum')
+  if (sum !== numberAt(bytes, 148, 8))
+    throw new Error('This is not a tar archive, or it is damaged: a header checksum does not match')
   const magic = bytes.toString('latin1', 257, 265)
   if (!magic.startsWith('ustar\0') && magic !== 'ustar  \0') throw new Error('This tar archive is of an unknown format')
   const flag = bytes[156] === 0 ? '0' : String.fromCharCode(bytes[156]!)

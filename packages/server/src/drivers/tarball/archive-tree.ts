@@ -130,7 +130,8 @@ export class ArchiveTree {
 
   #addHardlink(place: { path: string; newFolders: string[] }, header: EntryHeader): CheckedEntry {
     const target = safePath(header.linkname ?? '', header.name)
-    if (this.#made.get(target) !== 'file') throw new BadEntry(header.name, `links to ${target}, which is no file of the archive`)
+    if (this.#made.get(target) !== 'file')
+      throw new BadEntry(header.name, `links to ${target}, which is not a file in the archive`)
     this.#refuseSecond(place.path)
     this.#made.set(place.path, 'file')
     return { ...place, kind: 'hardlink', target }

@@ -125,7 +125,7 @@ class Reading {
   async finish(): Promise<TarballSummary> {
     if (this.#end.length < endMarkBytes || this.#end.some((byte) => byte !== 0))
       throw new BadArchive(`is cut off${this.#where()}`)
-    if (this.#tree.isEmpty) throw new BadArchive('holds no files')
+    if (this.#tree.isEmpty) throw new BadArchive('contains no files')
     await this.#tree.checkLinks()
     return { ...this.#summary, commonRoot: this.#tree.commonRoot }
   }
@@ -137,7 +137,7 @@ class Reading {
       throw new BadArchive(`holds more than ${this.#limits.maxEntries} entries`)
     if (header.size > this.#limits.maxDecompressedBytes) throw this.#tooMuch()
     // tar-stream never ends the content of such an entry: its reader would wait for ever.
-    if (header.type === 'directory' && header.size > 0) throw new BadEntry(header.name, 'is a folder that says it has content')
+    if (header.type === 'directory' && header.size > 0) throw new BadEntry(header.name, 'is a folder with a non-zero size')
     const shown = await withoutAppleDouble(header, content)
     const entry = shown && this.#tree.add(header)
     if (!shown || !entry) return drain(shown ?? content)
@@ -171,7 +171,7 @@ class Reading {
       return new BadArchive(`is cut off${this.#where()}`, error)
     if (code.startsWith('Z_')) {
       return new BadArchive(
-        this.#bytes === 0 ? 'is not compressed with gzip' : `is damaged, or goes on after its end${this.#where()}`,
+        this.#bytes === 0 ? 'is not compressed with gzip' : `is damaged, or has data after its end${this.#where()}`,
         error,
       )
     }

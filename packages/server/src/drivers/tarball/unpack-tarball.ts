@@ -51,6 +51,6 @@ function explain(entry: CheckedEntry, error: unknown): unknown {
   if (code === 'EEXIST')
     return new BadEntry(entry.path, 'has the name of another entry on this file system, which takes both for one')
   if (code === 'ENAMETOOLONG') return new BadEntry(entry.path, 'has a name that is too long')
-  if (code === 'EILSEQ' || code === 'EINVAL') return new BadEntry(entry.path, 'has a name that this file system does not take')
+  if (code === 'EILSEQ' || code === 'EINVAL') return new BadEntry(entry.path, 'has a name that this file system does not support')
   return error
 }

@@ -35,7 +35,7 @@ export function createDownload({
         if ('sha256' in answer) return answer
         url = checkedUrl(new URL(answer.location, url).href)
       }
-      throw new WebRequestFailed('bad_answer', `${url.hostname} sends from one address to the next without end`)
+      throw new WebRequestFailed('bad_answer', `${url.hostname} redirects too often`)
     } catch (failure) {
       abort.throwIfAborted()
       if (limit.signal.aborted) throw timedOut(url.hostname, timeoutMs)

@@ -46,8 +46,8 @@ export class WebRequestFailed extends Error {
 export function lookupFailed(host: string, cause: unknown): WebRequestFailed {
   const code = codeOf(cause)
   return code === 'ENOTFOUND' || code === 'ENODATA' || code === 'EAI_NONAME'
-    ? new WebRequestFailed('name_not_found', `No address is known for the name ${host}`, code)
-    : new WebRequestFailed('name_lookup_failed', `The name ${host} could not be looked up`, code)
+    ? new WebRequestFailed('name_not_found', `No address was found for the host name ${host}`, code)
+    : new WebRequestFailed('name_lookup_failed', `The host name ${host} could not be resolved`, code)
 }
 
 export function timedOut(host: string, timeoutMs: number): WebRequestFailed {
@@ -62,12 +62,12 @@ export function exchangeFailed(host: string, cause: unknown): WebRequestFailed {
 
 const failureWords = {
   connection_refused: () => 'refused the connection: nothing listens on that port',
-  unreachable: () => 'could not be reached',
-  connection_lost: () => 'closed the connection before it answered',
+  unreachable: () => 'is unreachable',
+  connection_lost: () => 'closed the connection without a response',
   tls: (code: string) =>
-    /^(ERR_SSL_|EPROTO)/.test(code) ? 'does not speak TLS on that port' : `shows a certificate that is not trusted (${code})`,
-  bad_answer: () => 'answered with something that is not HTTP',
-  failed: () => 'could not be asked',
+    /^(ERR_SSL_|EPROTO)/.test(code) ? 'does not support TLS on that port' : `has an untrusted TLS certificate (${code})`,
+  bad_answer: () => 'returned a response that is not HTTP',
+  failed: () => 'could not be requested',
 } satisfies Partial<Record<FailureReason, (code: string) => string>>
 
 function reasonOf(code = ''): keyof typeof failureWords {

@@ -37,7 +37,7 @@ describe('TLS is verified by name', () => {
     await using receiver = await startReceiver()
     const request = createWebRequest({ allowPrivate: true, resolve: onLoopback })
     const failure = await failureOf(request.send(post(`https://hooks.berth.test:${receiver.port}/`)))
-    expect(failure).toMatchObject({ reason: 'tls', message: expect.stringContaining('does not speak TLS') })
+    expect(failure).toMatchObject({ reason: 'tls', message: expect.stringContaining('does not support TLS') })
   })
 })
 
@@ -172,7 +172,7 @@ describe('a failure says what happened, in words, without the secret of the URL'
     await using nameServer = await startNameServer(() => 'unknown')
     const names = createWebRequest({ allowPrivate: false, resolve: publicNames([nameServer.address]) })
     const failure = await failureOf(names.send(post(`http://nowhere.test/${canary}`)))
-    expect(failure).toMatchObject({ reason: 'name_not_found', message: 'No address is known for the name nowhere.test' })
+    expect(failure).toMatchObject({ reason: 'name_not_found', message: 'No address was found for the host name nowhere.test' })
     expect(everythingIn(failure)).not.toContain(canary)
   })
 

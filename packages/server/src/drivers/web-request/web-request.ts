@@ -71,12 +71,12 @@ export function createWebRequest(options: WebRequestOptions): WebRequest {
 
 export function checkedUrl(text: string): URL {
   const url = URL.parse(text)
-  if (!url) throw new WebRequestRefused('invalid_url', 'That is not a complete web address')
+  if (!url) throw new WebRequestRefused('invalid_url', 'This is not a complete URL')
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new WebRequestRefused('scheme', 'A web address starts with http:// or https://')
+    throw new WebRequestRefused('scheme', 'A URL must start with http:// or https://')
   }
   if (url.username || url.password) {
-    throw new WebRequestRefused('credentials', 'A user name or password inside the web address is not allowed')
+    throw new WebRequestRefused('credentials', 'A user name or password in the URL is not allowed')
   }
   return url
 }
@@ -134,7 +134,7 @@ async function lookUp(name: string, resolve: Resolve, signal: AbortSignal): Prom
   } finally {
     signal.removeEventListener('abort', stop)
   }
-  throw new WebRequestFailed('name_not_found', `No address is known for the name ${name}`)
+  throw new WebRequestFailed('name_not_found', `No address was found for the host name ${name}`)
 }
 
 interface Pinned {

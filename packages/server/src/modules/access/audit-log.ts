@@ -83,7 +83,7 @@ async function append(
     const ids = inserted.map(({ id }) => id)
     if (ids.length > 0) await db.deleteFrom('auditLog').where('id', 'in', ids).execute()
   }
-  throw new Error(`the audit log of ${organizationId || 'the instance'} could not be appended to`)
+  throw new Error(`writing the audit log of ${organizationId || 'the instance'} failed`)
 }
 
 async function emailsOf(db: Db, userIds: readonly (string | null)[]): Promise<ReadonlyMap<string, string>> {

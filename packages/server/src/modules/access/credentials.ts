@@ -181,7 +181,7 @@ function createUseNoter(db: Db, log: AccessDeps['log']) {
       .set({ lastUsedAt: now })
       .where('id', '=', tokenId)
       .execute()
-      .catch((error: unknown) => log.warn({ err: error }, 'lastUsedAt of a token was not noted'))
+      .catch((error: unknown) => log.warn({ err: error }, 'access: lastUsedAt of a token not updated'))
   }
 }
 

@@ -48,7 +48,7 @@ export function createReadiness({ database: { db } }: AccessDeps): () => Awaitab
   return () => isReady || look()
 }
 
-const wrongCode = 'The set-up code is wrong: restart the instance to get a new link'
+const wrongCode = 'The set-up code is invalid. Restart the instance to get a new link.'
 
 const isSetupCode = async (db: Db, code: string) =>
   !!(await db

@@ -37,7 +37,7 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
     logout: async (_, context) => {
       // A project's page may be same-site with the dashboard: it must not be able to sign users out.
       if (context.isFromElsewhere)
-        fail('forbidden', { words: 'Only the dashboard itself signs out: the Origin header names another site' })
+        fail('forbidden', { words: 'Sign-out was blocked: the Origin header does not match this instance' })
       const cookie = sessionCookie.read(context.headers.cookie as string | undefined, context.secure)
       if (cookie) await endSession(db, cookie)
       context.setHeader('set-cookie', sessionCookie.clear(context.secure))

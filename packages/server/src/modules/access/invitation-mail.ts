@@ -52,7 +52,7 @@ export async function mailInvitation(
         words: `${whom} ${count} invitations within ${withinMs / hour} h. Try again later.`,
       })
   }
-  await refuseMore(since(mostOfMailbox.withinMs).where('email', '=', email), mostOfMailbox, 'This address was sent')
+  await refuseMore(since(mostOfMailbox.withinMs).where('email', '=', email), mostOfMailbox, 'This e-mail address was sent')
   const ofOrganization = since(mostOfOrganization.withinMs).where('organizationId', '=', organizationId)
   await refuseMore(ofOrganization, mostOfOrganization, 'This organisation has sent')
   await db.insertInto('invitationMails').values({ invitationId: id, organizationId, email, createdAt: now }).execute()
@@ -72,7 +72,7 @@ export const invitationMailJob = (deps: AccessDeps) =>
       const inviter = row.invitedBy ? await findUser(db, row.invitedBy) : undefined
       // Without the organisation's name: its owner could put arbitrary text into a mail to a stranger.
       const lines = [
-        `${inviter?.email ?? 'A user'} invites you to join an organisation. The link works once, for a week, for this address alone:`,
+        `${inviter?.email ?? 'A user'} invites you to join an organisation. The link works once, within one week, for this address only:`,
       ]
       const mail = mailOf({ subject: 'You are invited to join an organisation', lines, link: invitationLink(row, deps) })
       await deps.mailer.send({ ...mail, to: row.email, messageId: row.id }, abort)

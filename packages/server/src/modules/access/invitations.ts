@@ -22,11 +22,11 @@ const goodForMs = 7 * 86_400_000
  */
 export async function invite({ email, role }: { email: string; role: Role }, caller: Caller, deps: AccessDeps) {
   const { database, clock, mailer } = deps
-  if (role === 'owner' && caller.role !== 'owner') fail('forbidden', { words: 'Only an owner makes owners' })
+  if (role === 'owner' && caller.role !== 'owner') fail('forbidden', { words: 'Only an owner can invite owners' })
   refuseSecondPerson(role, deps)
   const known = await findUserByEmail(database.db, email)
   if (known && (await findMembership(database.db, known.id, caller.organizationId)))
-    fail('conflict', { words: 'This person is already a member', field: 'email' })
+    fail('conflict', { words: 'This user is already a member', field: 'email' })
   const now = clock.now().getTime()
   const invited = { id: newId('inv'), organizationId: caller.organizationId, email: email.toLowerCase() }
   const code = codeOf(invited, 'invitation', deps)
@@ -91,7 +91,8 @@ export async function acceptInvitation({ code, email, password, name, device }: 
   })
 }
 
-const notGood = 'This invitation is not good: it was used, withdrawn, ran out, or is for another address'
+const notGood =
+  'The invitation is invalid: it was already used, withdrawn or expired, or it is for another address. Ask for a new one.'
 
 /**
  * Finds the invitation of a code and verifies the signature, which older keys may have made. Codes of older versions are found by

@@ -7,12 +7,12 @@ import type { AccessDeps } from './deps.ts'
 const mayDeploy = (role: Role) => role !== 'viewer'
 
 const howTo =
-  'install bubblewrap, use Docker or run Berth as root; or set BERTH_TRUST_EVERYONE=true if everybody is trusted with everything'
+  'Install bubblewrap, use Docker or run Berth as root. If all users trust each other, set BERTH_TRUST_EVERYONE=true instead.'
 
 export function refuseSecondPerson(role: Role, { onlyOnePerson }: Pick<AccessDeps, 'onlyOnePerson'>): void {
   if (onlyOnePerson && mayDeploy(role))
     fail('no_isolation', {
-      words: `A second person who may deploy could read every project and the instance's own keys, as nothing keeps projects apart on this machine: ${howTo}`,
+      words: `This machine does not isolate projects: a second user who can deploy could read every project and the keys of the instance. ${howTo}`,
       field: 'role',
     })
 }
@@ -25,7 +25,7 @@ export function refuseSecondDeployer(level: Level, role: Role, deps: Pick<Access
 export function refuseSecondOrganization({ onlyOnePerson }: AccessDeps): void {
   if (onlyOnePerson)
     fail('no_isolation', {
-      words: `A second organisation could read the first one's projects, as nothing keeps projects apart on this machine: ${howTo}`,
+      words: `This machine does not isolate projects: a second organisation could read the projects of the first. ${howTo}`,
     })
 }
 
@@ -41,5 +41,5 @@ export async function tooManyPeople(db: Db): Promise<string | null> {
     .select(({ fn }) => fn.countAll<number>().as('organizations'))
     .executeTakeFirstOrThrow()
   if (Number(people) <= 1 && Number(organizations) <= 1) return null
-  return `${people} people in ${organizations} organisations may deploy here, and nothing keeps their projects apart on this machine: ${howTo}`
+  return `${people} users in ${organizations} organisations can deploy here, but this machine does not isolate their projects. ${howTo}`
 }

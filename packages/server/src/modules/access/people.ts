@@ -31,7 +31,7 @@ export async function insertOrganization(db: Db, name: string, now: number): Pro
       .executeTakeFirst()
     if (inserted) return row
   }
-  throw new Error(`no slug like ${wanted} is free`)
+  throw new Error(`every slug derived from ${wanted} is already used`)
 }
 
 /** Adds a member; an existing membership keeps its role. */

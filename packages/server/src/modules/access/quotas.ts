@@ -35,6 +35,6 @@ export async function refuseTooManyOrganizations(
   if (owned >= organizationsEach)
     fail('quota_exceeded', {
       field: 'organizations',
-      words: `Quota organizations: a person may own ${organizationsEach}, and you own ${owned}: delete one, or ask the operator of this service for more`,
+      words: `Quota organizations: a user can own ${organizationsEach}, and you own ${owned}. Delete one, or ask the operator of this instance for more.`,
     })
 }

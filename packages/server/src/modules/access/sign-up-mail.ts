@@ -27,8 +27,8 @@ export const signUpMailJob = (deps: AccessDeps) =>
   })
 
 const known = ({ publicUrl }: AccessDeps) => ({
-  subject: 'You have an account already',
-  lines: ['This address was used to sign up, perhaps by you. It has an account already. Sign in here:'],
+  subject: 'You already have an account',
+  lines: ['A sign-up was requested for this address, which already has an account. If it was you, sign in here:'],
   link: publicUrl(),
 })
 
@@ -36,8 +36,8 @@ const unknown = (link: string, isInvited: boolean) => ({
   subject: isInvited ? 'You are invited to sign up' : 'Finish signing up',
   lines: [
     isInvited
-      ? 'You are invited to make an account and an organisation of your own. The link works once, for a week:'
-      : 'Make your account and your organisation with this link, which works once, for a day. If you did not ask for it, do nothing:',
+      ? 'You are invited to create an account and an organisation. The link works once, within one week:'
+      : 'Create your account and your organisation with this link. It works once, within one day. If you did not request it, ignore this message:',
   ],
   link,
 })

@@ -50,7 +50,7 @@ export async function requestSignUp({ email, client }: { email: string; client: 
 export async function inviteToSignUp(email: string, caller: Caller, deps: AccessDeps) {
   await openTo(['open', 'invitation'], deps)
   if (await findUserByEmail(deps.database.db, email))
-    fail('email_taken', { field: 'email', words: 'This person has an account here' })
+    fail('email_taken', { field: 'email', words: 'This user already has an account' })
   const row = newRow(email, deps.clock.now().getTime(), invitationGoodForMs, { invitedBy: caller.userId })
   await deps.database.transaction((bound) => record(bound, row, deps.mailer?.configured))
   return {
@@ -98,8 +98,8 @@ export async function completeSignUp({ code, email, password, organization, name
   })
 }
 
-const notGood = 'This code is not good: it was used, ran out, or is for another address'
-const taken = () => fail('email_taken', { field: 'email', words: 'This address has an account already: sign in' })
+const notGood = 'The code is invalid: it was already used or expired, or it is for another address. Sign up again.'
+const taken = () => fail('email_taken', { field: 'email', words: 'This address already has an account. Sign in.' })
 
 /**
  * Rejects sign-up where the mode does not allow it. A self-hosted instance has no such route, and a cloud that is not set up has
@@ -108,7 +108,7 @@ const taken = () => fail('email_taken', { field: 'email', words: 'This address h
 async function openTo(modes: readonly SignUpSettings['mode'][], { signUp, database }: AccessDeps): Promise<SignUpSettings> {
   if (!signUp || signUp.mode === 'closed') return fail('not_found', { words: 'This route does not exist' })
   if (!modes.includes(signUp.mode))
-    fail('forbidden', { words: 'Signing up here takes an invitation: ask the operator of this cloud for one' })
+    fail('forbidden', { words: 'Sign-up requires an invitation. Ask the operator of this cloud for one.' })
   if (!(await findSetupOrganization.first(database.db, {}))) fail('starting')
   return signUp
 }
@@ -156,7 +156,7 @@ async function refuseTooMany(
   const tooMany = async (query: ReturnType<typeof since>, { count, withinMs }: { count: number; withinMs: number }) => {
     const { count: found } = await query.executeTakeFirstOrThrow()
     if (Number(found) >= count)
-      fail('rate_limited', { retryAfterSeconds: withinMs / 1000, words: 'Too many have asked to sign up: try again later' })
+      fail('rate_limited', { retryAfterSeconds: withinMs / 1000, words: 'Too many sign-up requests. Try again later.' })
   }
   await tooMany(since(mostOfEmail.withinMs).where('email', '=', email), mostOfEmail)
   await tooMany(since(mostOfClient.withinMs).where('client', '=', client), mostOfClient)

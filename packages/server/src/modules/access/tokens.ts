@@ -56,12 +56,12 @@ export async function expiringTokens(now: Date, until: Date, { database }: Acces
 }
 
 function checkScope(scope: Permission, caller: Caller): void {
-  if (!holds(caller, scope)) refuse('scopes', `you do not have ${scope} yourself`)
+  if (!holds(caller, scope)) refuse('scopes', `you do not have the permission ${scope}`)
 }
 
 async function checkProjects(projectIds: string[] | null, caller: Caller, { ownedProjects }: AccessDeps): Promise<void> {
   if (!projectIds) return
   const known = await ownedProjects?.(caller.organizationId, projectIds)
   const stranger = projectIds.find((id) => !known?.has(id) || (caller.projectIds && !caller.projectIds.has(id)))
-  if (stranger) refuse('projectIds', `there is no project ${stranger}`)
+  if (stranger) refuse('projectIds', `project ${stranger} does not exist`)
 }

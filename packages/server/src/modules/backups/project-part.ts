@@ -32,7 +32,7 @@ export const backupsPart = (deps: BackupsDeps): ProjectPart => ({
         name: new Date(run.createdAt).toISOString(),
         sizeBytes: run.sizeBytes,
         kept: true,
-        reason: 'what was saved stays at its destination: restoring it brings the project back',
+        reason: 'the backups stay at their destination; a restore brings the project back',
       }))
     return [...policies, ...saved]
   },
@@ -63,7 +63,7 @@ const longestWaitMs = 60_000
 async function untilRestoresEnded(projectId: string, { database: { db } }: BackupsDeps): Promise<void> {
   for (const end = performance.now() + longestWaitMs; performance.now() < end; await pause(pollMs))
     if ((await listOperations(db, projectId, 0)).every(({ kind }) => kind !== 'restore')) return
-  throw new Error('a restore is still being undone')
+  throw new Error('a restore is still being rolled back')
 }
 
 /** Continues runs and restores that waited for another operation; where the project has moved away, runs are cancelled. */
@@ -74,9 +74,11 @@ async function resumeWaiting(projectId: string, deps: BackupsDeps): Promise<void
   for (const run of await runs.listUnderWay(db, projectId)) {
     if (!(await isWaiting(run.id))) continue
     if (project?.presence !== 'here' && project?.presence !== 'departing')
-      await cancelRun(run, 'The project was moved while this run waited: its backups run where it lives now', deps).catch(
-        () => undefined,
-      )
+      await cancelRun(
+        run,
+        'The project was transferred while this run was queued. Its backups now run at the target.',
+        deps,
+      ).catch(() => undefined)
     else await resumed((bound) => enqueue(run, run, bound), deps)
   }
   for (const restore of await restores.listUnderWay(db, projectId))

@@ -58,7 +58,7 @@ async function textOf(body: Readable, mostBytes: number, withinMs: number): Prom
   try {
     for await (const chunk of body as AsyncIterable<Uint8Array>) {
       size += chunk.length
-      if (size > mostBytes) throw new CloudAnswerTooLong(`its answer is larger than ${mostBytes / 1024 / 1024} MB`)
+      if (size > mostBytes) throw new CloudAnswerTooLong(`its response is larger than ${mostBytes / 1024 / 1024} MB`)
       chunks.push(chunk)
     }
     return Buffer.concat(chunks).toString('utf8')

@@ -53,7 +53,7 @@ async function refuseArriving(
     await pause(retryLimits.pollMs, undefined, { signal: abort })
   }
   fail('work_in_progress', {
-    words: `The project is being moved to this instance (${move.id}). Try again when the move has ended.`,
+    words: `The project is being transferred to this instance (${move.id}). Try again when the transfer has ended.`,
   })
 }
 

@@ -25,7 +25,7 @@ export function gitHostLinks({ api }: Pick<CloudDeps, 'api'>, links: Links): Clo
     if (status === 200 && body?.data) return body.data
     // 400 concerns the login itself; any other status is a problem of the link.
     const code = status === 400 ? 'no_source' : 'cloud_unreachable'
-    return fail(code, { words: `The cloud gives no login: ${body?.error ?? `it answered ${status}`}` })
+    return fail(code, { words: `The cloud did not provide a login: ${body?.error ?? `it answered ${status}`}` })
   }
   return {
     async linkOf(organizationId) {
@@ -50,7 +50,7 @@ export function gitHostLinks({ api }: Pick<CloudDeps, 'api'>, links: Links): Clo
       })
       const url: unknown = body?.url ?? (await installUrl(organizationId))
       if (typeof url === 'string' && /^https?:\/\//.test(url)) return url
-      return fail('no_source', { words: `The cloud has no way to ${provider}: ${body?.error ?? `it answered ${status}`}` })
+      return fail('no_source', { words: `The cloud cannot connect to ${provider}: ${body?.error ?? `it answered ${status}`}` })
     },
   }
 }

@@ -15,7 +15,7 @@ export async function passUploadOn(
   // An unknown session may be the cloud's own.
   if (!upload) return undefined
   if (upload.status !== 'received')
-    fail('conflict', { field: 'uploadSessionId', words: 'Nothing was uploaded in this session yet' })
+    fail('conflict', { field: 'uploadSessionId', words: 'This session has no upload yet. Upload the tarball first.' })
   if (upload.cloudSessionId) return upload.cloudSessionId
   const opened = answered(
     await ask(api, address, {

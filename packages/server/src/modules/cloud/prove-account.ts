@@ -11,13 +11,12 @@ export interface Account {
 export async function proveAccount(api: CloudApi, address: CloudAddress): Promise<Account> {
   const health = await askWithAny(api, { ...address, token: 'none' }, { method: 'GET', path: '/api/health' })
   if (health.body?.data?.mode !== 'cloud')
-    refuse('url', 'this is a Berth instance, but not a cloud: give the address of a cloud (one that runs with BERTH_MODE=cloud)')
+    refuse('url', 'is a Berth instance, but not a cloud. Use the URL of an instance with BERTH_MODE=cloud.')
   const session = await askWithAny(api, address, { method: 'GET', path: '/api/auth/session' })
   if (session.status === 401)
-    refuse('token', 'the cloud does not know this token: make one there, in its dashboard or by POST /tokens')
+    refuse('token', 'is unknown to the cloud. Create a token there, in its dashboard or with POST /tokens.')
   const { organization, expiresAt } = session.body?.data ?? {}
-  if (session.status !== 200 || typeof organization?.id !== 'string')
-    refuse('token', 'the cloud does not say whose this token is')
+  if (session.status !== 200 || typeof organization?.id !== 'string') refuse('token', 'has no user at the cloud')
   return { organizationId: organization.id, expiresAt: expiresAt ? Date.parse(expiresAt) : null }
 }
 

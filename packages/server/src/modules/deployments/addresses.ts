@@ -35,7 +35,9 @@ export function followAddresses(deps: DeploymentsDeps): () => void {
     }
     deps.turns
       .run(`address:${instanceId}`, look)
-      .catch((error: unknown) => deps.log.warn({ err: error, instanceId }, 'the edge does not know yet where an instance is'))
+      .catch((error: unknown) =>
+        deps.log.warn({ err: error, instanceId }, 'deployments: edge not updated with the address of an instance'),
+      )
   })
 }
 

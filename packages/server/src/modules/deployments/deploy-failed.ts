@@ -16,8 +16,8 @@ export class PortTaken extends DeployFailed {
   readonly port: number
 
   constructor(port: number, who: string, logTail: string[]) {
-    const what = `${who} wants port ${port}, and another program on this machine has it`
-    const how = 'let it listen on the port in the variable PORT, or use Docker, where every project has ports of its own'
+    const what = `${who} wants port ${port}, which is already used by another program on this machine`
+    const how = 'let it listen on the port in the variable PORT, or use Docker, where every project has its own ports'
     super('port_taken', `${what}: ${how}`, logTail)
     this.port = port
   }

@@ -44,9 +44,7 @@ export async function openDeploymentLog(deployment: DeploymentRow, deps: Deploym
       if (recent.length > 200) recent.shift()
       written = deps.logStore
         .append(deployment.projectId, 'deployments', [{ deploymentId: deployment.id, step: current, stream, message }])
-        .catch((error: unknown) =>
-          deps.log.warn({ err: error, deploymentId: deployment.id }, 'a line of a deployment was not kept'),
-        )
+        .catch((error: unknown) => deps.log.warn({ err: error, deploymentId: deployment.id }, 'deployments: log line not saved'))
     },
     async step(name, status) {
       await written

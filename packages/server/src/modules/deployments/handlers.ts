@@ -88,7 +88,7 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
     cancel: async (_, { deployment }) => ({ data: showDeployment(await cancelDeployment(deployment, deps)) }),
     redeploy: async (_, { deployment, caller }) => {
       if (deployment.importedAt !== null)
-        fail('conflict', { words: 'This deployment was made on another instance: deploy the project instead' })
+        fail('conflict', { words: 'This deployment was made on another instance. Deploy the project instead.' })
       return started(await again(deployment, { trigger: 'redeploy', keepArtifacts: false, createdBy: caller.userId }, deps))
     },
     restart: async ({ body }, { project, caller }) => {
@@ -99,7 +99,9 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
     },
     rollback: async (_, { deployment, caller }) => {
       if (!deployment.artifacts || (deployment.status !== 'live' && deployment.status !== 'superseded'))
-        fail('nothing_to_roll_back_to', { words: 'What this deployment built is not kept, or it was never live' })
+        fail('nothing_to_roll_back_to', {
+          words: 'The artifact of this deployment was deleted, or the deployment was never live',
+        })
       return started(await again(deployment, { trigger: 'rollback', keepArtifacts: true, createdBy: caller.userId }, deps))
     },
   }

@@ -107,7 +107,7 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
       }
       const tidy = await recover(deps, abort)
       const tidied = tidy().catch((error: unknown) => {
-        if (!abort.aborted) deps.log.warn({ err: error }, 'what a crash left could not be taken away')
+        if (!abort.aborted) deps.log.warn({ err: error }, 'deployments: cleanup after a crash failed')
       })
       const onServers = (await serversInUse(deps)).map((serverId) => recoverServer(serverId, deps, abort))
       reviving = Promise.all([restartWaking(deps, abort), tidied, ...onServers])

@@ -48,7 +48,9 @@ export class ProjectScrubbers {
     deps.database.signals.subscribe<ProjectSignal>(projectsTopic, (event) => {
       const changed = isReread(event) ? [...this.#alive.keys()] : [event.projectId]
       for (const projectId of changed)
-        this.refresh(projectId).catch((error: unknown) => deps.log.warn({ err: error, projectId }, 'secrets were not read again'))
+        this.refresh(projectId).catch((error: unknown) =>
+          deps.log.warn({ err: error, projectId }, 'deployments: secrets for log masking not refreshed'),
+        )
     })
   }
 

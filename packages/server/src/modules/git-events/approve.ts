@@ -18,10 +18,11 @@ export async function approve(
   return deps.database.transaction(async ({ db, enqueue, lock }) => {
     await lock(lockOf(project.id, number))
     const row =
-      (await findPullRequest(db, project.id, number)) ?? fail('not_found', { words: 'No such pull request was reported' })
-    if (row.state !== 'waiting') fail('conflict', { words: `The pull request does not wait for approval: it is ${row.state}` })
+      (await findPullRequest(db, project.id, number)) ??
+      fail('not_found', { words: 'This pull request does not exist or was not reported by the git host' })
+    if (row.state !== 'waiting') fail('conflict', { words: `The pull request is not waiting for approval: it is ${row.state}` })
     if (commit && commit !== row.commit)
-      fail('conflict', { words: `The pull request has moved on to ${row.commit}: look at that one first` })
+      fail('conflict', { words: `The pull request has a newer commit, ${row.commit}. Review that commit first.` })
     const changes = { state: 'active' as const, reason: null, approvedBy: by, approvedCommit: row.commit }
     await changePullRequest(db, row, changes)
     // In the repository's job group: otherwise a pull request that closes meanwhile would get a preview after its removal.

@@ -29,7 +29,7 @@ export const handleJob = (deps: GitEventsDeps) =>
       await markHandled(db, key, nowOf(deps))
     },
     onFailed: async ({ key }, { message }) => {
-      deps.log.error({ key, message }, 'what a git host reported could not be acted on')
+      deps.log.error({ key, message }, 'git-events: webhook event not processed')
       await markHandled(deps.database.db, key, nowOf(deps))
     },
   })
@@ -49,7 +49,7 @@ async function act(row: GitDeliveryRow, delivery: Delivery, attempt: number, dep
     const { repository } = delivery
     const ids = organizations === 'all' ? await gitHost.organizationsWith(provider, repository.owner) : organizations
     if (await deps.projects.isMoving({ provider, ...repository }, ids))
-      throw new Error('a project of this repository is being moved: the push waits until the move has ended')
+      throw new Error('a project of this repository is being transferred; the push waits until the transfer has ended')
     const haveNewer = attempt > 1 ? await whoHasNewer(row, organizations, deps) : () => false
     const projects = await deps.projects.listOfRepository(
       { provider, ...repository },

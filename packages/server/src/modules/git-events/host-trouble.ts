@@ -9,6 +9,6 @@ export async function triedAgain({ log }: Pick<GitEventsDeps, 'log'>, tell: () =
     await tell()
   } catch (error) {
     if (!(error instanceof GitHostError) || passing.has(error.trouble)) throw error
-    log.info({ words: error.message, trouble: error.trouble }, 'the git host was not told what became of a commit')
+    log.info({ words: error.message, trouble: error.trouble }, 'git-events: commit status not reported')
   }
 }

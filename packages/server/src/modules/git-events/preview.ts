@@ -34,7 +34,7 @@ export async function removePreview({ projectId, number, environment }: PullRequ
     .catch((error: unknown) => {
       // The environment is marked for deletion and its removal is retried.
       if (!(error instanceof Failure)) throw error
-      deps.log.warn({ err: error, projectId, environment }, 'a preview is not removed whole yet')
+      deps.log.warn({ err: error, projectId, environment }, 'git-events: preview not removed yet')
     })
 }
 

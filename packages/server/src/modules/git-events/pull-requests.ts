@@ -7,7 +7,8 @@ import { lockOf, removePreview, startPreview } from './preview.ts'
 import { changePullRequest, findPullRequest, nextBlocked, putPullRequest } from './store.ts'
 import { tellKey, tellKind } from './tell-pull-request.ts'
 
-export const waitingReason = 'It comes from a fork: a user with project:admin has to approve this commit before it is built'
+export const waitingReason =
+  'The pull request comes from a fork. A user with project:admin must approve this commit before it is built.'
 
 /**
  * Follows a pull request in each project with previews: creates its environment, redeploys on each push, and removes it on close.

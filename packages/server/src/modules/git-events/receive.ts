@@ -21,11 +21,11 @@ export async function receive(
   deps: GitEventsDeps,
 ): Promise<WebhookReceipt> {
   if (!isGitHostProvider(provider))
-    fail('not_found', { words: `There is no git host ${provider}: github, gitlab and gitea are known` })
+    fail('not_found', { words: `Git host ${provider} is not supported. Use github, gitlab or gitea.` })
   const verified = await deps.gitHost.verifyDelivery({ provider, ...inbound })
-  if (!verified) fail('unauthorized', { words: 'The signature fits no secret that is known here' })
+  if (!verified) fail('unauthorized', { words: 'Invalid webhook signature' })
   const { delivery, webhookIds } = verified
-  if (!delivery) fail('invalid_json', { words: 'The signature is good, but this is not what this host sends' })
+  if (!delivery) fail('invalid_json', { words: 'The webhook body is not a valid event of this git host' })
   await deps.gitHost.noteDelivery(webhookIds)
   if (delivery.kind === 'ping') return { outcome: 'pong', reason: null }
   if (delivery.kind === 'ignored') return { outcome: 'ignored', reason: delivery.reason }
@@ -33,7 +33,7 @@ export async function receive(
   if (!isWanted) await refuseMoved(provider, { ...verified, delivery }, deps)
   const incoming = incomingOf(provider, { ...verified, delivery }, inbound.rawBody, nowOf(deps))
   const isNew = await record(isWanted ? incoming : atRest(incoming))
-  return isNew ? { outcome: 'accepted', reason: null } : { outcome: 'duplicate', reason: 'It was acted on before' }
+  return isNew ? { outcome: 'accepted', reason: null } : { outcome: 'duplicate', reason: 'This event was already processed' }
 }
 
 /**
@@ -61,7 +61,7 @@ async function refuseMoved(
   if (delivery.kind !== 'push' || organizationIds === 'all') return
   if (await projects.wasFollowed({ provider, ...delivery.repository }, organizationIds, delivery))
     fail('conflict', {
-      words: 'The project of this repository was moved to another instance, which has a webhook of its own: remove this one',
+      words: 'The project of this repository was transferred to another instance with its own webhook. Remove this webhook.',
     })
 }
 

@@ -47,9 +47,9 @@ function commitOf({ commitSha, source }: DeploymentRow): string | null {
 }
 
 const states: Record<DeploymentStatus, [CommitState['state'], string]> = {
-  queued: ['pending', 'Waits for its build'],
-  building: ['pending', 'Is being built'],
-  deploying: ['pending', 'Is being started'],
+  queued: ['pending', 'Waiting for the build'],
+  building: ['pending', 'Building'],
+  deploying: ['pending', 'Deploying'],
   live: ['success', 'Is live'],
   superseded: ['success', 'Was live'],
   failed: ['failure', 'Failed'],

@@ -44,9 +44,9 @@ export const tellJob = (deps: GitEventsDeps) =>
   })
 
 const words: Record<DeploymentStatus, string> = {
-  queued: 'waits for its build',
+  queued: 'is waiting for the build',
   building: 'is being built',
-  deploying: 'is being started',
+  deploying: 'is being deployed',
   live: 'is live',
   superseded: 'is live',
   failed: 'failed',

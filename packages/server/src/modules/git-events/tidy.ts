@@ -48,7 +48,7 @@ export const expireJob = (deps: GitEventsDeps) =>
       if (!project || expired.length === 0) return
       const row = expired[0]!
       await removePreview(row, deps)
-      const reason = `No push for ${project.previewsMaxAgeDays} days, and its preview was removed: push again, or close and reopen it, to get it back`
+      const reason = `The preview was removed because the pull request had no pushes for ${project.previewsMaxAgeDays} days. Push again, or close and reopen it, to get a new preview.`
       await deps.database.transaction(async (bound) => {
         await changePullRequest(bound.db, row, { state: 'expired', reason })
         await bound.enqueue(tellKind.of({ projectId }), { projectId, number }, { groupKey: tellKey(row) })

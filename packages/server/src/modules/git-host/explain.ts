@@ -8,7 +8,7 @@ export function explained(error: unknown): unknown {
   const more = { words: message, cause: error }
   switch (trouble) {
     case 'unauthorized':
-      return new Failure('no_source', { ...more, words: `${message}: connect it again` })
+      return new Failure('no_source', { ...more, words: `${message}. Connect it again.` })
     case 'forbidden':
       return new Failure('forbidden', more)
     case 'not_found':

@@ -130,8 +130,8 @@ function webhookHandlers(deps: GitHostDeps): Pick<GitHostHandlers, 'listWebhooks
 /** State of the machine's login, shown only to the organisation that may use it. */
 async function localStatus({ organizationId }: Caller, { localLogin, people }: GitHostDeps): Promise<LocalLogin> {
   const none = { available: false, login: null, host: localLogin?.host ?? null }
-  if (!localLogin) return { ...none, reason: 'There is no command-line login on the cloud service' }
+  if (!localLogin) return { ...none, reason: 'A cloud cannot use a command-line login' }
   if (!(await people.isOperatorsOrganization(organizationId)))
-    return { ...none, reason: "This machine's login belongs to the organisation made at set-up alone" }
+    return { ...none, reason: 'Only the organisation created at set-up can use the login of this machine' }
   return localLogin.state()
 }

@@ -9,11 +9,11 @@ const fits = (schema: object, text: string) =>
 /** Validates names from the path: they become part of a URL at the host and must not change its target. */
 export function checkedName({ owner, repo }: { owner: string; repo: string }): RepositoryName {
   checkedOwner(owner, 'owner')
-  if (!fits(GitName, repo) || repo.endsWith('.git')) refuse('repo', 'is not the name of a repository')
+  if (!fits(GitName, repo) || repo.endsWith('.git')) refuse('repo', 'is not a valid repository name')
   return { owner, repo }
 }
 
 export function checkedOwner(owner: string, field: 'owner' | 'org'): string {
-  if (!fits(GitOwner, owner)) refuse(field, 'is not the name of an account or an organisation')
+  if (!fits(GitOwner, owner)) refuse(field, 'is not a valid account or organisation name')
   return owner
 }

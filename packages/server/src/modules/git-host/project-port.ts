@@ -112,7 +112,7 @@ export function createProjectPort(deps: GitHostDeps) {
       const names = new Set<string>()
       await through(organizationId, at, deps, async (name, access, host) => {
         for (const branch of await host.branches(access, name, { timeoutMs: 5_000 })) if (branch.protected) names.add(branch.name)
-      }).catch((error: unknown) => deps.log.info({ err: error }, 'the git host did not say which branches are protected'))
+      }).catch((error: unknown) => deps.log.info({ err: error }, 'git-host: protected branches unknown'))
       return names
     },
     async webhookOf(organizationId: string, { provider, owner, repo }: RepositoryAt) {

@@ -40,7 +40,7 @@ export async function showStatus(
     const installUrl = await installUrlFor(caller, browser, provider ?? 'github', deps)
     return { ...common, installUrl, cloudUnreachable: false }
   } catch (error) {
-    deps.log.info({ err: error }, 'the install link could not be had')
+    deps.log.info({ err: error }, 'git-host: install link not available')
     return { ...common, installUrl: null, cloudUnreachable: !deps.hosts[provider ?? 'github'].app }
   }
 }
@@ -73,7 +73,7 @@ export async function showHome(caller: Caller, provider: GitHostProvider | undef
   try {
     return { ...common, repos: (await listRepositories(caller, provider ? { provider } : {}, deps)).data }
   } catch (error) {
-    deps.log.info({ err: error, organizationId: caller.organizationId }, 'the repositories could not be listed')
+    deps.log.info({ err: error, organizationId: caller.organizationId }, 'git-host: listing repositories failed')
     return { ...common, state: 'error', repos: [] }
   }
 }

@@ -52,7 +52,7 @@ function systemPlacesIn({ parts }: Adoption, { docker }: Discovery): string[] {
 }
 
 const systemWarning = (place: string): string =>
-  `${plainText(place)} is a part of the server's system: a member who may change the project reads or changes the server there`
+  `${plainText(place)} is a system folder of the server: every member who can change the project can read or change the server through it`
 
 const shownVolume = (what: AdoptedVolume | undefined) => (what ? plainText('volume' in what ? what.volume : what.path) : '')
 
@@ -60,8 +60,7 @@ const shownVolume = (what: AdoptedVolume | undefined) => (what ? plainText('volu
 function answerFailed(error: unknown): never {
   if (isDiskFull(error)) throw error
   if (error instanceof Failure && (error.code !== 'validation_failed' || isOfRequest(error.particulars.field))) throw error
-  const reason =
-    error instanceof Failure ? error.message : 'an unexpected error occurred. The log of the instance has the details'
+  const reason = error instanceof Failure ? error.message : 'internal error. The log of the instance has the details.'
   return fail('adoption_failed', { words: `The server rejected the adoption of the services: ${reason}`, cause: error })
 }
 

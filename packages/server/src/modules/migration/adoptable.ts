@@ -68,29 +68,28 @@ type Rule = (container: ReadContainer, facts: AdoptionFacts) => string | false |
  * is not adopted in part.
  */
 const rules: Rule[] = [
-  (container) => isOurs(container) && 'It was started by Berth and belongs to a project already',
-  (_, { adoptedBy }) => adoptedBy && `It was adopted already, into the project ${adoptedBy}`,
-  (container) => composeMarks(container)?.isOneOff && 'It is a single run of a command (docker compose run), not a service',
+  (container) => isOurs(container) && 'It was started by Berth and already belongs to a project',
+  (_, { adoptedBy }) => adoptedBy && `It was already adopted into project ${adoptedBy}`,
+  (container) => composeMarks(container)?.isOneOff && 'It is a one-off command (docker compose run), not a service',
   ({ state }) => state === 'removing' && 'It is being removed',
   ({ removedAtEnd }) =>
     removedAtEnd &&
-    'It was started with --rm: once stopped it could not be given back, and volumes without a name would go with it. Start it without --rm, then scan again',
-  ({ rights }) => rights.privileged && 'It runs privileged, which is as much as being root on the server; Berth runs nothing so',
-  ({ networkMode }) =>
-    networkMode === 'host' && 'It uses the network of the server itself, and Berth gives each project one of its own',
-  ({ networkMode }) => networkMode.startsWith('container:') && 'It lives in the network of another container',
+    'It was started with --rm: once stopped, it and its anonymous volumes are deleted. Start it without --rm, then scan again',
+  ({ rights }) => rights.privileged && 'It runs privileged, which is equivalent to root on the server. Berth does not support it',
+  ({ networkMode }) => networkMode === 'host' && 'It uses the host network. Berth gives each project its own network',
+  ({ networkMode }) => networkMode.startsWith('container:') && 'It shares the network of another container',
   ({ rights }) =>
     rights.pidMode !== '' && rights.pidMode !== 'private' && 'It sees the processes of the server or of another container',
   ({ rights }) => rights.devices.length > 0 && 'It uses devices of the server',
   ({ mounts }) =>
     mounts.some(
       ({ type, source }) => type === 'bind' && source !== null && /(^|\/)(docker|containerd|podman)\.sock$/.test(source),
-    ) && 'It holds the socket of the engine, which is as much as being root on the server',
+    ) && 'It mounts the Docker socket, which is equivalent to root on the server',
   ({ mounts }, { places }) =>
     mounts.some(({ type, source }) => {
       const place = type === 'volume' ? places?.get(source ?? '') : source
       return (type === 'bind' || type === 'volume') && typeof place === 'string' && isOfTheSystem(place)
-    }) && 'It mounts a folder of the system: a user who may change the project could read or change the server itself',
+    }) && 'It mounts a system folder: every user who can change the project could read or change the server',
   (container, { places, isOperator = true }) => {
     const mounted = isOperator ? [] : systemPlacesOf(container, places)
     return mounted.length > 0 && operatorsOnly(mounted)
@@ -99,7 +98,7 @@ const rules: Rule[] = [
 
 /** The message names the paths. */
 export const operatorsOnly = (places: readonly string[]): string =>
-  `It mounts ${places.map(plainText).join(', ')} of the server's system: only an operator of this instance may adopt it`
+  `It mounts ${places.map(plainText).join(', ')} of the server's system. Only an operator of this instance can adopt it`
 
 export function whyNotAdoptable(container: ReadContainer, facts: AdoptionFacts): string | null {
   for (const rule of rules) {

@@ -38,14 +38,14 @@ export function adoptMounts(
   return mounts.flatMap(({ type, source, target, readOnly }) => {
     const shown = plainText(target)
     if (type === 'tmpfs' || !source) {
-      warn(`what is mounted at ${shown} is kept in memory and is not adopted`)
+      warn(`the tmpfs mount at ${shown} is not adopted`)
       return []
     }
     if (type !== 'volume' && type !== 'bind') {
       warn(`the mount of type ${plainText(type)} at ${shown} is not adopted`)
       return []
     }
-    if (type === 'bind') warn(`${plainText(source)} of the server is mounted at ${shown} as it is`)
+    if (type === 'bind') warn(`${plainText(source)} of the server is mounted at ${shown} unchanged`)
     const name = volumes.nameOf(type === 'volume' ? { volume: source } : { path: source })
     return [{ type: 'volume' as const, source: name, target, readOnly }]
   })

@@ -48,7 +48,7 @@ export function adoptService(named: NamedService, { image, dependsOn, volumes, t
     cpuCores: bounded(container.limits.nanoCpus / 1e9, 0.1, limits.cpuCoresMaximum),
     memoryMb: bounded(Math.round(container.limits.memoryBytes / 1024 ** 2), 16, 65536),
   }
-  if (replicas.length > 0) warn(`it ran ${replicas.length + 1} times; here it runs once`)
+  if (replicas.length > 0) warn(`it had ${replicas.length + 1} replicas; the project runs one`)
   warnOfPorts(container, warn)
   warnUnsupported(container, image, warn)
   warnOfNetworks(named, closed, warn)
@@ -62,7 +62,7 @@ const isWebPort = ({ hostPort, protocol }: Port) => protocol === 'tcp' && (hostP
 function imageOf({ image, imageId }: ReadContainer, found: ReadImage | undefined, warn: (words: string) => void): string {
   if (!found || found.tags.map(familiarName).includes(familiarName(image)) || image === imageId || image.includes('@'))
     return image
-  warn(`the name ${plainText(image)} means another image on the server by now; the one that runs is kept by its id`)
+  warn(`the name ${plainText(image)} now refers to another image on the server; the running image is kept by its id`)
   return imageId
 }
 
@@ -96,22 +96,24 @@ function warnOfPorts({ ports }: ReadContainer, warn: (words: string) => void): v
     const { hostPort, containerPort, protocol } = port
     if (hostPort !== null && !isWebPort(port))
       warn(
-        `port ${hostPort} of the server (to ${containerPort}/${plainText(protocol)}) is not published again: ${protocol === 'tcp' ? 'requests come through the edge' : 'only TCP is routed'}`,
+        `port ${hostPort} of the server (to ${containerPort}/${plainText(protocol)}) is not published again: ${protocol === 'tcp' ? 'requests go through the edge' : 'only TCP is routed'}`,
       )
   }
 }
 
 function warnUnsupported(container: ReadContainer, image: ReadImage | undefined, warn: (words: string) => void): void {
   const { rights, user, workingDir, stopSignal, stopGraceSeconds, unusual, limits: given } = container
-  if (rights.capAdd.length > 0) warn(`the rights ${rights.capAdd.map(plainText).join(', ')} are not given`)
-  if (user !== (image?.user ?? '')) warn(`it ran as the user ${plainText(user) || 'root'}; it runs as its image says`)
-  if (image && workingDir !== image.workingDir) warn(`it ran in the folder ${plainText(workingDir)}; it runs in its image's`)
-  if (rights.readOnly) warn('its file system was read-only; it is not here')
-  if (given.memoryBytes === 0) warn('it had no memory limit; it gets the one of the project')
-  if (image && stopSignal !== image.stopSignal) warn(`it was stopped by ${plainText(stopSignal)}; it is by what its image says`)
-  if (stopGraceSeconds !== null) warn(`it had ${stopGraceSeconds} s to stop; it has 10 s`)
-  if (given.pids > 0) warn(`it could have ${given.pids} processes at most; it gets the number of every project`)
-  if (unusual.length > 0) warn(`it is not given: ${unusual.join(', ')}`)
+  if (rights.capAdd.length > 0) warn(`the capabilities ${rights.capAdd.map(plainText).join(', ')} are not granted`)
+  if (user !== (image?.user ?? '')) warn(`it ran as user ${plainText(user) || 'root'}; it will run as the user of its image`)
+  if (image && workingDir !== image.workingDir)
+    warn(`its working directory was ${plainText(workingDir)}; it will use the one of its image`)
+  if (rights.readOnly) warn('its file system was read-only; it will be writable')
+  if (given.memoryBytes === 0) warn('it had no memory limit; it gets the limit of the project')
+  if (image && stopSignal !== image.stopSignal)
+    warn(`its stop signal was ${plainText(stopSignal)}; it will use the one of its image`)
+  if (stopGraceSeconds !== null) warn(`its stop timeout was ${stopGraceSeconds} s; it will be 10 s`)
+  if (given.pids > 0) warn(`its process limit was ${given.pids}; it gets the limit of every project`)
+  if (unusual.length > 0) warn(`these settings are not adopted: ${unusual.join(', ')}`)
 }
 
 /** Services of a project find each other by service name only. */
@@ -121,13 +123,14 @@ function warnOfNetworks(
   warn: (words: string) => void,
 ): void {
   const all = Object.keys(container.networks)
-  if (all.length > 1) warn('of several networks one is made: all services of the project find each other')
-  if (all.length > 0 && all.every((one) => closed.has(one)))
-    warn('its network led nowhere else; from here it reaches the internet')
+  if (all.length > 1) warn('its networks are merged into one: all services of the project can reach each other')
+  if (all.length > 0 && all.every((one) => closed.has(one))) warn('its network was internal; it will have internet access')
   const isByCompose =
     marks && container.name.replaceAll('_', '-') === `${marks.project}-${marks.service}-${marks.number}`.replaceAll('_', '-')
   const found = new Set([...(isByCompose ? [] : [container.name]), ...Object.values(container.networks).flat()])
   const lost = [...found].filter((one) => one !== name && one !== '' && !container.id.startsWith(one))
   if (lost.length > 0)
-    warn(`others found it as ${lost.slice(0, 5).map(plainText).join(', ')} too; here they find it as ${name} alone`)
+    warn(
+      `its network aliases ${lost.slice(0, 5).map(plainText).join(', ')} are not adopted; other services reach it as ${name} only`,
+    )
 }

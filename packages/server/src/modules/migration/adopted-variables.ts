@@ -34,7 +34,9 @@ export function adoptVariables(
     .replace(/^(?=\d)/, '_')
   for (const [key, value] of ownEnv(container, image)) {
     if (!isStorable(key, value, prefix)) {
-      warn(`the variable ${plainText(key).slice(0, 80)} cannot be kept: its name or its value is out of bounds`)
+      warn(
+        `the variable ${plainText(key).slice(0, 80)} cannot be adopted: its name or value is too long or contains invalid characters`,
+      )
       continue
     }
     const stored = unusedName(`${prefix}_${key.replace(/[^A-Za-z0-9_]/g, '_')}`, taken, '_')

@@ -68,5 +68,5 @@ function sharedWithOthers(
     .filter(
       ({ id, state, mounts }) => !taken.has(id) && state === 'running' && mounts.some((one) => sources.has(one.source ?? '')),
     )
-    .map(({ name }) => `the container ${plainText(name)} uses the same data, is not adopted and goes on running`)
+    .map(({ name }) => `the container ${plainText(name)} uses the same data, is not adopted and keeps running`)
 }

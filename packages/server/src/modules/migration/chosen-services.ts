@@ -28,7 +28,7 @@ export function chooseServices(
     const found = matches(asked, all)
     const field = `serviceNames.${at}`
     const shown = plainText(asked)
-    if (found.length === 0) return refuse(field, `there is no service ${shown} on the server`)
+    if (found.length === 0) return refuse(field, `service ${shown} does not exist on the server`)
     const named = [...new Set(found.map(({ exactName }) => exactName))]
     if (named.length > 1) return refuse(field, `${shown} is ambiguous: name it as ${named.map(plainText).join(' or ')}`)
     // The first of several replicas defines the service.

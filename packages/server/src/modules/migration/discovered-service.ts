@@ -83,8 +83,8 @@ export function serviceWithoutContainer(service: ComposeService): DiscoveredServ
     managed: false,
     adoptable: false,
     reason: isLeftOut
-      ? `It has the profile ${service.profiles.join(', ')} and was not started: start it, then scan again`
-      : 'It is in the file and has no container: start it with docker compose up, then scan again',
+      ? `It has the profile ${service.profiles.join(', ')} and is not started. Start it, then scan again`
+      : 'It has no container. Start it with docker compose up, then scan again',
     drift: [],
   }
 }

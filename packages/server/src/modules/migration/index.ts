@@ -23,6 +23,6 @@ export function createMigration(given: Omit<MigrationDeps, 'turns'>) {
     usesOf: async (db: Db, serverId: string) =>
       (await listUnsettled(db))
         .filter((one) => one.serverId === serverId)
-        .map(({ projectId }) => `containers there that ${projectId} was adopted from and has not replaced`),
+        .map(({ projectId }) => `adopted containers of ${projectId} that are not replaced yet`),
   }
 }

@@ -78,7 +78,7 @@ describe('a scan', () => {
     const labels = ofStack('shop', 'web', { 'com.docker.compose.project.config_files': '/srv/../proc/kmsg' })
     const stack = await scanned([aContainer('shop-web-1', { labels })], { '/srv/../proc/kmsg': 'services: {}' })
     expect(stack.composeProjects).toMatchObject([{ fileState: 'unreadable', services: [{ adoptable: true }] }])
-    expect(stack.warnings.join()).toContain('not a file on a disk')
+    expect(stack.warnings.join()).toContain('not a regular file')
   })
 
   test('masks every value of a variable, and leaves out those of the image', async () => {
@@ -96,13 +96,13 @@ describe('a scan', () => {
   test.each<[string, Partial<ReadContainer>]>([
     ['Berth', { labels: { 'berth.instance': 'x' } }],
     ['privileged', { rights: { ...aContainer('a').rights, privileged: true } }],
-    ['network of the server', { networkMode: 'host' }],
-    ['socket of the engine', { mounts: [{ type: 'bind', source: '/var/run/docker.sock', target: '/s', readOnly: false }] }],
-    ['folder of the system', { mounts: [{ type: 'bind', source: '/', target: '/host', readOnly: true }] }],
-    ['folder of the system', { mounts: [{ type: 'bind', source: '/var/lib/docker/x', target: '/d', readOnly: true }] }],
+    ['host network', { networkMode: 'host' }],
+    ['Docker socket', { mounts: [{ type: 'bind', source: '/var/run/docker.sock', target: '/s', readOnly: false }] }],
+    ['system folder', { mounts: [{ type: 'bind', source: '/', target: '/host', readOnly: true }] }],
+    ['system folder', { mounts: [{ type: 'bind', source: '/var/lib/docker/x', target: '/d', readOnly: true }] }],
     ['--rm', { removedAtEnd: true }],
     ['devices', { rights: { ...aContainer('a').rights, devices: ['/dev/kmsg'] } }],
-    ['single run', { labels: ofStack('shop', 'web', { 'com.docker.compose.oneoff': 'True' }) }],
+    ['one-off command', { labels: ofStack('shop', 'web', { 'com.docker.compose.oneoff': 'True' }) }],
   ])('says why something is not adoptable: %s', async (words, more) => {
     const stack = await scanned([aContainer('a', more)])
     const [service] = [...stack.containers, ...stack.composeProjects.flatMap(({ services }) => services)]
@@ -154,7 +154,7 @@ describe('a mount of the server’s system', () => {
   }
   test.each(system)('$type $source: adoptable for operators alone, and the reason names it', async (mount) => {
     expect(await shown(mount, true)).toMatchObject({ adoptable: true })
-    const reason = expect.stringMatching(/mounts \/(etc|root|usr|var|run|home)\/\S+ of the server's system: only an operator/)
+    const reason = expect.stringMatching(/mounts \/(etc|root|usr|var|run|home)\/\S+ of the server's system\. Only an operator/)
     expect(await shown(mount, false)).toMatchObject({ adoptable: false, reason })
   })
   test.each(plain)('$type $source: adoptable for all who may adopt', async (mount) => {
@@ -263,7 +263,7 @@ describe('adopting', () => {
     expect(parts.map(({ named }) => [named.container.name, named.replicas.map(({ name }) => name)])).toEqual([
       ['shop-web-1', ['shop-web-2']],
     ])
-    expect(warnings.join()).toContain('it ran 2 times')
+    expect(warnings.join()).toContain('it had 2 replicas')
   })
 
   test('what a container will not have is told: limits, names, a network that led nowhere, the way it was stopped', async () => {
@@ -277,7 +277,7 @@ describe('adopting', () => {
     const discovery = await found([odd])
     discovery.docker.networks.push({ name: 'inner', driver: 'bridge', labels: {}, internal: true })
     const said = adoptionOf(body(['db']), discovery, new Map()).warnings.join('\n')
-    for (const words of ['256 MB of shared memory', 'SIGINT', '60 s to stop', 'led nowhere else', 'as db_old, primary too'])
+    for (const words of ['256 MB of shared memory', 'SIGINT', 'stop timeout was 60 s', 'was internal', 'aliases db_old, primary'])
       expect(said).toContain(words)
   })
 
@@ -292,7 +292,7 @@ describe('adopting', () => {
       'discovery-type': '${ES_discovery_type_2}',
     })
     expect(parts[0]?.adopted.service.image).toBe('docker.io/library/web:1')
-    expect(warnings.join()).toContain('the variable __proto__ cannot be kept')
+    expect(warnings.join()).toContain('the variable __proto__ cannot be adopted')
   })
 
   test('a container that stays and uses the same data is told of', async () => {
@@ -308,10 +308,10 @@ describe('adopting', () => {
       (names: string[], adopted = new Map<string, string>()) =>
       () =>
         adoptionOf(body(names), discovery, adopted)
-    expect(refusal(['other', 'nothing'])).toThrow(/serviceNames.1: there is no service nothing/)
+    expect(refusal(['other', 'nothing'])).toThrow(/serviceNames.1: service nothing does not exist/)
     expect(refusal(['web'])).toThrow(/web is ambiguous: name it as shop\/web or blog\/web/)
     expect(refusal(['host'])).toThrow(/cannot be adopted/)
-    expect(refusal(['shop/web'], new Map([[web.id, 'prj_x']]))).toThrow(/adopted already/)
+    expect(refusal(['shop/web'], new Map([[web.id, 'prj_x']]))).toThrow(/already adopted/)
   })
 
   describe('a service is named `name`, `stack/name` or `container:name`', () => {
@@ -335,9 +335,9 @@ describe('adopting', () => {
     test.each([
       ['web', 'serviceNames.0: web is ambiguous: name it as shop/web or blog/web'],
       ['db', 'serviceNames.0: db is ambiguous: name it as shop/db or container:db'],
-      ['shop/single', 'serviceNames.0: there is no service shop/single on the server'],
-      ['container:web', 'serviceNames.0: there is no service container:web on the server'],
-      ['container:', 'serviceNames.0: there is no service container: on the server'],
+      ['shop/single', 'serviceNames.0: service shop/single does not exist on the server'],
+      ['container:web', 'serviceNames.0: service container:web does not exist on the server'],
+      ['container:', 'serviceNames.0: service container: does not exist on the server'],
     ])('%s: 400 naming it', async (name, message) => {
       const discovery = await found(all)
       expect(() => adoptionOf(body([name]), discovery, new Map())).toThrow(message)
@@ -354,6 +354,6 @@ describe('adopting', () => {
   test('the plan stops first what holds data, and the rest only after the switch', async () => {
     const plan = planOfAdoption(adoptionOf(body(['web', 'db']), await found([web, db]), new Map())).join('\n')
     expect(plan.indexOf('Stop the container shop-db-1')).toBeLessThan(plan.indexOf('Start db'))
-    expect(plan.indexOf('Move the route')).toBeLessThan(plan.indexOf('Stop the containers shop-web-1'))
+    expect(plan.indexOf('Switch the route')).toBeLessThan(plan.indexOf('Stop the containers shop-web-1'))
   })
 })

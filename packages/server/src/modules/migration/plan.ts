@@ -13,17 +13,17 @@ export function planOfAdoption({ parts }: Adoption): string[] {
   const others = parts.filter((part) => !holdsVolume(part))
   const nameOf = ({ named }: Part) => plainText([named.container, ...named.replicas].map(({ name }) => name).join(', '))
   return [
-    'Make a network of the project',
+    'Create the network of the project',
     ...holds.flatMap((part) => [
-      `Stop the container ${nameOf(part)}: it holds ${volumesOf(part).join(', ')}, which two must not write at the same time`,
+      `Stop the container ${nameOf(part)}: its volumes ${volumesOf(part).join(', ')} must not be written by two containers at the same time`,
       `Start ${part.named.name} (${part.adopted.service.image}) with the same data, and wait until it is healthy`,
     ]),
     ...others.map(
       (part) =>
         `Start ${part.named.name} (${part.adopted.service.image}) beside the container ${nameOf(part)}, and wait until it is healthy`,
     ),
-    'Move the route of the project to it',
+    'Switch the route of the project to it',
     ...(others.length > 0 ? [`Stop the containers ${others.map(nameOf).join(', ')}; they are kept`] : []),
-    'If anything of this fails: stop what was started, and start the old containers again',
+    'On failure: stop the new containers and start the old ones again',
   ]
 }

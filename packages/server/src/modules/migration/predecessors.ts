@@ -23,7 +23,7 @@ export function predecessorContainers(parts: Parts): PredecessorContainers {
       if (environment !== 'production') return
       for (const row of await listAdopted(db, projectId)) {
         if (row.service !== service || !row.holdsVolume || row.state === 'handed_over') continue
-        say(`Stopping the container ${row.containerName}, whose data ${service} takes over`)
+        say(`Stopping the container ${row.containerName}: ${service} takes over its data`)
         await stop(row, parts, abort)
       }
     },
@@ -31,7 +31,7 @@ export function predecessorContainers(parts: Parts): PredecessorContainers {
       if (environment !== 'production') return
       for (const row of await listAdopted(db, projectId)) {
         if (row.state === 'handed_over') continue
-        if (row.state === 'untouched') say(`Stopping the container ${row.containerName}, which the project has replaced`)
+        if (row.state === 'untouched') say(`Stopping the container ${row.containerName}: the project has replaced it`)
         await stop(row, parts, abort)
         await transitionAdopted(db, row, { state: 'handed_over' })
       }

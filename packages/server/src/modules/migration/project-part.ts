@@ -28,6 +28,6 @@ const itemOf = ({ containerId, containerName, state }: AdoptedContainerRow): Del
   kept: true,
   reason:
     state === 'handed_over'
-      ? 'the project has replaced it: it stays on the server, stopped; docker start brings it back'
-      : 'it is on the server as it was before the project',
+      ? 'the project has replaced it. It stays on the server, stopped. Start it with docker start'
+      : 'it stays on the server unchanged',
 })

@@ -28,7 +28,7 @@ export async function discoverOn(serverId: string, organizationId: string, deps:
     return await deps.turns.run(`${serverId} ${nextLane++ % lanes}`, read, abort)
   } catch (error) {
     if (error instanceof Error && error.name === 'TimeoutError')
-      fail('server_unreachable', { words: `The server could not be read within ${limitMs / 1000} s`, cause: error })
+      fail('server_unreachable', { words: `Reading the server timed out after ${limitMs / 1000} s`, cause: error })
     return answerAway(error)
   }
 }

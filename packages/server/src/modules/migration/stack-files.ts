@@ -49,7 +49,7 @@ export async function readFilesOf(
         warnings: [`${project}: ${error.message}`],
       }
     if (error instanceof Error && error.name === 'FolderTooMuch')
-      return { state: 'unreadable', file: null, warnings: [`${project}: the Compose files take too much to read`] }
+      return { state: 'unreadable', file: null, warnings: [`${project}: the Compose files are too large to read`] }
     throw error
   }
 }
@@ -77,13 +77,13 @@ const notOnDisk = /^\/(proc|sys|dev)(\/|$)/
 
 /** Reads one file with its own timeout: a file that cannot be read must not hide the rest of the server. */
 async function textOf(files: ServerFiles, path: string, abort: AbortSignal): Promise<string> {
-  if (notOnDisk.test(posix.normalize(path))) throw new FileUnreadable('not_a_file', `${path} is not a file on a disk`)
+  if (notOnDisk.test(posix.normalize(path))) throw new FileUnreadable('not_a_file', `${path} is not a regular file`)
   const own = AbortSignal.timeout(fileMs)
   try {
     return (await files.read(path, longestFile, AbortSignal.any([abort, own]))).toString('utf8')
   } catch (error) {
     if (!own.aborted || abort.aborted) throw error
-    throw new FileUnreadable('not_a_file', `${path} could not be read within ${fileMs / 1000} s`)
+    throw new FileUnreadable('not_a_file', `reading ${path} timed out after ${fileMs / 1000} s`)
   }
 }
 

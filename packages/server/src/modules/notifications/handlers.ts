@@ -36,7 +36,7 @@ export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof 
       listed(await store.listSubscriptions(db, caller, query), store.showSubscription),
     putSubscription: async ({ body }, context) => {
       const channel = await store.findChannelOf(db, context.caller, body.channelId)
-      if (!channel) fail('not_found', { words: 'You have no such channel', field: 'channelId' })
+      if (!channel) fail('not_found', { words: 'This channel does not exist', field: 'channelId' })
       const row = await transaction(async (bound) => {
         const put = await store.putSubscription(bound.db, context.caller, body, nowOf(deps))
         context.audit({ objectKind: 'subscription', objectId: put.id })

@@ -112,7 +112,7 @@ export const nameColumns = ({ name, slug }: Pick<UpdateProject, 'name' | 'slug'>
 /** Refuses text that a database cannot store: PostgreSQL refuses NUL, and an unpaired surrogate has no UTF-8 encoding. */
 export function refuseUnstorable(value: unknown, path: readonly (string | number)[] = []): void {
   if (typeof value === 'string') {
-    if (value.includes('\0') || !value.isWellFormed()) refuse(path.join('.'), 'holds a character that cannot be kept')
+    if (value.includes('\0') || !value.isWellFormed()) refuse(path.join('.'), 'contains an invalid character')
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, inner] of Object.entries(value)) refuseUnstorable(inner, [...path, key])
   }

@@ -35,4 +35,4 @@ export async function namedInOrganization(
   return { environment: found.slug, ...(isId ? { projectId: found.projectId } : {}) }
 }
 
-const refuseUnknown = (name: string): never => refuse('environment', `there is no environment ${JSON.stringify(name)}`)
+const refuseUnknown = (name: string): never => refuse('environment', `environment ${JSON.stringify(name)} does not exist`)

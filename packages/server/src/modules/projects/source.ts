@@ -132,7 +132,11 @@ interface Placing {
 function checkPlacing(serverId: string, { current, caller }: Placing): void {
   const tag = 'server:write'
   if (serverId === current?.serverId || holds(caller, tag)) return
-  fail('forbidden', { field: 'serverId', permission: tag, words: `Choosing the server of a project needs the permission ${tag}` })
+  fail('forbidden', {
+    field: 'serverId',
+    permission: tag,
+    words: `Permission ${tag} is required to choose the server of a project`,
+  })
 }
 
 /**
@@ -146,7 +150,7 @@ export async function checkSource<Fields extends SourceFields>(
   placing?: Placing,
 ): Promise<Fields> {
   const { gitUrl, localPath, serverId } = fields
-  if (serverId && !(await deps.projectPorts.servers?.has(organizationId, serverId))) refuse('serverId', 'there is no such server')
+  if (serverId && !(await deps.projectPorts.servers?.has(organizationId, serverId))) refuse('serverId', 'does not exist')
   if (serverId && placing) checkPlacing(serverId, placing)
   return {
     ...fields,

@@ -34,7 +34,7 @@ export async function saveLogin(
   const host = registryName(written)
   const { registries } = deps.settings
   if (registries && !registries.includes(host))
-    refuse('host', `images are not fetched from ${host} on this instance; allowed are ${registries.join(', ')}`)
+    refuse('host', `this instance does not pull images from ${host}. Allowed registries: ${registries.join(', ')}`)
   deps.scrubber.register(password)
   const now = deps.clock.now().getTime()
   const { db } = deps.database
@@ -48,7 +48,7 @@ export async function saveLogin(
   const id = newId('reg')
   const row = { id, organizationId, host, username, password: sealedAs(id), createdAt: now, updatedAt: now }
   if (await insertLogin(db, row)) return { login: showLogin(row), isNew: true }
-  return fail('conflict', { words: `Another request added a login for ${host} a moment ago. Send it again to replace that one.` })
+  return fail('conflict', { words: `Another request has just added a login for ${host}. Send the request again to replace it.` })
 }
 
 export const showLogin = ({ id, host, username, createdAt, updatedAt }: RegistryLoginRow): ShownLogin => ({

@@ -52,7 +52,7 @@ export const certifyJob = (deps: EdgeDeps, edge: EdgeSync) =>
   })
 
 function messageOf(error: unknown): string {
-  if (error instanceof JobAborted) return `the certificate authority did not finish within ${deadlineMs / 60_000} minutes`
+  if (error instanceof JobAborted) return `the certificate authority timed out after ${deadlineMs / 60_000} minutes`
   return errorMessage(error)
 }
 

@@ -21,7 +21,9 @@ export function createEdge(deps: EdgeDeps) {
   const edge = new EdgeSync(
     deps,
     (certificates) =>
-      void replaceUnusable(certificates, deps).catch((error: unknown) => log.warn({ err: error }, 'no certificate was replaced')),
+      void replaceUnusable(certificates, deps).catch((error: unknown) =>
+        log.warn({ err: error }, 'routing: replacing certificates failed'),
+      ),
   )
   const endings: (() => void)[] = []
   const traffic = new TrafficKeeper(deps)
@@ -31,8 +33,9 @@ export function createEdge(deps: EdgeDeps) {
     http: listening?.http.port ?? settings.edgePort,
     https: listening?.https?.port ?? settings.edgeTlsPort,
   })
-  const syncSoon = () => void edge.sync().catch((error: unknown) => log.warn({ err: error }, 'the edge did not take a change'))
-  const askSoon = () => void askForNew(deps).catch((error: unknown) => log.warn({ err: error }, 'no certificate was asked for'))
+  const syncSoon = () => void edge.sync().catch((error: unknown) => log.warn({ err: error }, 'routing: edge not updated'))
+  const askSoon = () =>
+    void askForNew(deps).catch((error: unknown) => log.warn({ err: error }, 'routing: certificate request failed'))
 
   return {
     jobs: [certifyJob(deps, edge), renewJob(deps, edge)],
@@ -111,7 +114,7 @@ function keepRequests(batch: readonly RequestRecord[], { logStore, log }: EdgeDe
     if (!projectId) continue
     logStore
       .append(projectId, 'requests', records)
-      .catch((error: unknown) => log.warn({ err: error }, 'request records were not kept'))
+      .catch((error: unknown) => log.warn({ err: error }, 'routing: request records not saved'))
   }
 }
 

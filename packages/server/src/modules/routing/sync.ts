@@ -84,9 +84,9 @@ export class EdgeSync {
       const { waiting, uncertified, ...facts } = await readFacts(this.#deps, this.#certificates)
       const { table, unreadable } = edgeTable(facts)
       const { warnings, refused } = await this.#deps.driver.apply(table)
-      for (const warning of warnings) this.#deps.log.warn({ warning }, 'the edge left something out')
+      for (const warning of warnings) this.#deps.log.warn({ warning }, 'routing: edge ignored part of the table')
       const notInForce = new Map([...unreadable, ...Object.entries(refused)])
-      for (const [hostname, reason] of notInForce) this.#deps.log.warn({ hostname, reason }, 'the edge did not take a host')
+      for (const [hostname, reason] of notInForce) this.#deps.log.warn({ hostname, reason }, 'routing: edge rejected a host')
       const hostnames = new Set(Object.keys(table.hosts).filter((hostname) => !notInForce.has(hostname)))
       this.#state = Object.freeze({ problem: null, hostnames, waiting, refused: notInForce, uncertified })
       this.#failures = 0
@@ -105,7 +105,7 @@ export class EdgeSync {
     if (this.#stopped) return
     const waitMs = Math.min(againAtMostMs, againAfterMs * 2 ** this.#failures++)
     const again = () =>
-      void this.sync().catch((error: unknown) => this.#deps.log.warn({ err: error }, 'the edge does not take the table'))
+      void this.sync().catch((error: unknown) => this.#deps.log.warn({ err: error }, 'routing: edge rejected the table'))
     this.#again = setTimeout(again, waitMs).unref()
   }
 }

@@ -45,7 +45,7 @@ export class TrafficKeeper {
       try {
         await keepTraffic([...taken.values()], this.#deps.database)
       } catch (error) {
-        this.#deps.log.warn({ err: error }, 'what the edge counted could not be written down yet')
+        this.#deps.log.warn({ err: error }, 'routing: traffic counters not saved yet, will retry')
         const newer = this.#waiting
         this.#waiting = taken
         for (const minute of newer.values()) this.#wait(minute)

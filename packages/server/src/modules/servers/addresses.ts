@@ -27,7 +27,7 @@ export async function judgedAddress(host: string, mayBeHere: boolean, mode: Mode
   if (good) return good
   throw new ServerAway(
     'address_refused',
-    `${host} is this machine or in its own network: only an operator of the instance may add such a server`,
+    `${host} is this machine or in its network. Only an operator of the instance can add such a server.`,
   )
 }
 

@@ -49,7 +49,7 @@ export async function changeServer(server: ServerRow, body: ServerChanges, calle
   const moves = isOther(body.host, server.host) || isOther(body.port, server.port)
   const credential = await credentialColumns(server.id, body, deps)
   if ((moves || isOther(body.user, server.user)) && server.authentication !== 'none' && !credential)
-    refuse(server.authentication, 'send it again with a new host, port or user: the stored one was given for the old')
+    refuse(server.authentication, 'must be sent again with a new host, port or user')
   const { name, host, port, user, dockerSocket } = body
   const changes = {
     ...(name === undefined ? {} : { name: name.trim() }),
@@ -78,7 +78,7 @@ const isOther = <T>(wanted: T | undefined, now: T) => wanted !== undefined && wa
 export async function removeServer({ id, name }: ServerRow, deps: ServersDeps): Promise<void> {
   await deps.database.transaction(async ({ db, signal }) => {
     const uses = (await deps.ports.usesOf?.(db, id)) ?? []
-    if (uses.length > 0) fail('server_in_use', { words: `${name} is still needed: ${uses.slice(0, 5).join(', ')}` })
+    if (uses.length > 0) fail('server_in_use', { words: `${name} is still in use: ${uses.slice(0, 5).join(', ')}` })
     await deleteServer(db, id)
     signal(serversTopic, { changed: id } satisfies ServerSignal)
   })
@@ -86,7 +86,7 @@ export async function removeServer({ id, name }: ServerRow, deps: ServersDeps): 
 
 /** Undefined when the body names no credential. */
 async function credentialColumns(id: string, { privateKey, password }: Partial<ServerBody>, deps: ServersDeps) {
-  if (privateKey && password) refuse('password', 'give a private key or a password, not both')
+  if (privateKey && password) refuse('password', 'send either a private key or a password, not both')
   if (privateKey) {
     const problem = await checkPrivateKey(privateKey)
     if (problem) refuse('privateKey', problem)
@@ -109,7 +109,7 @@ async function mayBeHere(host: string, caller: Caller, { isOperator, settings }:
   if (!isAllowed && isOursByName(host, settings.mode))
     fail('forbidden', {
       field: 'host',
-      words: `${host} is this machine or in its own network: that needs an operator of the instance, an owner or admin of the organisation made at set-up`,
+      words: `${host} is this machine or in its network. Only an operator of the instance can do this: an owner or admin of the organisation created at set-up.`,
     })
   return isAllowed ? 1 : 0
 }

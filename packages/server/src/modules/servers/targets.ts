@@ -24,7 +24,7 @@ function targetOf(row: ServerRow, deps: ServersDeps): SshTarget {
       // Read again: another process may have pinned a key meanwhile, or a user has reset it.
       const pinned = await pinHostKey(deps.database.db, row, key)
       if (pinned === key.fingerprint) return null
-      if (pinned === null) return `${name} is not at ${host}:${port} any more: it was changed or removed a moment ago`
+      if (pinned === null) return `${name} was changed or removed and is no longer at ${host}:${port}`
       return `The host key of ${name} (${host}:${port}) has changed from ${pinned} to ${key.fingerprint}. Nothing was sent to it. If the server was set up anew, forget the old key by setting hostKey to null; else an attacker may be intercepting the connection`
     },
   }

@@ -17,6 +17,6 @@ export async function callOff(id: string, organizationId: string, deps: Transfer
   if (await deps.drivers.callOff?.(id, organizationId)) return
   const end = id.includes('\0') ? undefined : await findEnd(deps.database.db, id)
   if (end?.organizationId !== organizationId) return fail('not_found')
-  if (isOver(end)) fail('conflict', { words: `The move is over: it is ${end.state}` })
+  if (isOver(end)) fail('conflict', { words: `The transfer has already ended: it is ${end.state}` })
   await callOffEnd(end, deps)
 }

@@ -27,7 +27,7 @@ export async function refuseFull(bytes: number, deps: TransfersDeps): Promise<vo
   const { bavail, bsize, blocks } = await statfs(root)
   const kept = Math.min(keptFreeBytes, (blocks * bsize) / 20)
   if (bavail * bsize - bytes < kept)
-    fail('unavailable', { words: 'There is not enough room on the disk for this project: free some, then try again' })
+    fail('unavailable', { words: 'Not enough disk space for this project. Free some space, then try again.' })
 }
 
 const lookEveryBytes = 64 * 1024 ** 2
@@ -51,7 +51,7 @@ export async function readWhole(store: ArchiveStore, name: string, maxBytes: num
   let bytes = 0
   for await (const chunk of store.get(name, abort)) {
     bytes += chunk.length
-    if (bytes > maxBytes) throw new Error(`${name} is larger than it may be`)
+    if (bytes > maxBytes) throw new Error(`${name} exceeds its size limit`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

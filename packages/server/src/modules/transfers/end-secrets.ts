@@ -36,6 +36,6 @@ export function openSecrets<Secrets extends DepartureSecrets | ArrivalSecrets>(
   { id, secrets }: Pick<TransferEndRow, 'id' | 'secrets'>,
   { secretBox }: TransfersDeps,
 ): Secrets {
-  if (secrets === null) throw new Error(`the end ${id} is over`)
+  if (secrets === null) throw new Error(`the transfer ${id} has ended`)
   return JSON.parse(secretBox.open(secrets, sealedFor.transferSecrets(id)).reveal()) as Secrets
 }

@@ -18,8 +18,8 @@ export const forgetJob = (deps: TransfersDeps) =>
       const isComing = end && (await openOfProject(deps.database.db, end.projectId)).length > 0
       const keptUntil = (end?.touchedAt ?? 0) + keptDays * 86_400_000
       if (isNewest && (await deletionTime(deps.database, deps.clock.now())) < keptUntil)
-        throw new Error('the clock of the machine jumped: the copy is kept until it is steady')
-      if (isComing) throw new Error('the project is on its way back: it is looked at again')
+        throw new Error('the system clock jumped; the copy is kept until the clock is stable')
+      if (isComing) throw new Error('the project is being transferred back; checking again later')
       if (end && isNewest) await deps.projects.forget(end.projectId)
     },
   })

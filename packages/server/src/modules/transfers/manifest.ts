@@ -41,10 +41,10 @@ export function readManifest(bytes: Buffer, { signer, ...expected }: Expected): 
   const { manifest: text, signature } = checkShape(Signed, parsed(bytes.toString('utf8')))
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: signer }, format: 'jwk' })
   if (!verify(null, Buffer.from(text), key, Buffer.from(signature, 'base64')))
-    throw new TransferFailed('bundle_damaged', 'The manifest of the bundle is not signed by the instance that it comes from')
+    throw new TransferFailed('bundle_damaged', 'The signature of the bundle manifest is invalid')
   const manifest = checkShape(Manifest, parsed(text))
   if (manifest.format !== format)
-    throw new TransferFailed('bundle_unknown', 'The bundle has a format that this version of Berth does not know: update it')
+    throw new TransferFailed('bundle_unknown', 'The bundle format is not supported by this version of Berth. Update Berth.')
   const isOurs =
     manifest.transfer === expected.transfer && manifest.project === expected.project && manifest.pass === expected.pass
   if (!isOurs) throw new TransferFailed('bundle_damaged', 'The manifest belongs to another transfer')
@@ -55,6 +55,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new TransferFailed('bundle_damaged', 'The manifest of the bundle cannot be read', { cause })
+    throw new TransferFailed('bundle_damaged', 'The manifest of the bundle is invalid', { cause })
   }
 }

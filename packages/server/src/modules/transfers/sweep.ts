@@ -39,11 +39,8 @@ function isForgotten({ side, state, touchedAt }: TransferEndRow, deps: Transfers
 }
 
 async function callOff(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
-  deps.log.warn(
-    { transfer: end.id, projectId: end.projectId, state: end.state },
-    'transfers: driver stopped polling, cancelling the move',
-  )
+  deps.log.warn({ transfer: end.id, projectId: end.projectId, state: end.state }, 'transfers: abandoned transfer cancelled')
   await callOffEnd(end, deps).catch((error: unknown) =>
-    deps.log.warn({ err: error, transfer: end.id }, 'a move could not be called off yet'),
+    deps.log.warn({ err: error, transfer: end.id }, 'transfers: cancelling an abandoned transfer failed, will retry'),
   )
 }

@@ -21,7 +21,7 @@ export function AddPolicy({ project, isFirst }: { project: Project; isFirst: boo
   const form = { ...filled, destinationId: filled.destinationId || destinations.data?.[0]?.id || '' }
   const create = useChange(contract.backups.createPolicy, {
     refreshes: [contract.backups.listPolicies],
-    says: 'The policy is made.',
+    says: 'Policy created.',
   })
   const add = () =>
     create.mutate(
@@ -47,7 +47,7 @@ export function AddPolicy({ project, isFirst }: { project: Project; isFirst: boo
       isFirst={isFirst}
       refusal={refusal}
       title="Add a policy"
-      description="All volumes and the databases that are found, compressed and encrypted to this instance's key."
+      description="Backs up all volumes and detected databases, compressed and encrypted with the key of this instance."
     >
       <form onSubmit={submitting(add)}>
         {services.length > 0 && (
@@ -56,7 +56,7 @@ export function AddPolicy({ project, isFirst }: { project: Project; isFirst: boo
             label="Of what"
             value={serviceId}
             data={[
-              { value: '', label: 'The whole project' },
+              { value: '', label: 'Whole project' },
               ...services.map(({ name }) => ({ value: name, label: `Only ${name}` })),
             ]}
             onChange={(event) => setService(event.currentTarget.value)}

@@ -24,10 +24,7 @@ export function BackupsPage() {
   const runs = useList(contract.backups.listRuns, { params, query: { limit: 50 } }, { isWanted, everyMs: 5000 })
   const volumes = useList(contract.deployments.listVolumes, { params: { id }, query: {} }, { isWanted, everyMs: 10_000 })
   return (
-    <ProjectPage
-      title="Backups"
-      description="Read back and compared before they count as done; restored on trial to prove that they work."
-    >
+    <ProjectPage title="Backups" description="Each backup is read back and compared. Test restores prove that it works.">
       {(project) =>
         refusal ? (
           <Alert color="yellow" title="You cannot see the backups">
@@ -44,7 +41,7 @@ export function BackupsPage() {
               <MoreButton list={runs} />
             </Section>
             {volumes.data && volumes.data.length > 0 && (
-              <Section title="Volumes" description="The project's data, and the copies that restores made." isFlush>
+              <Section title="Volumes" description="Data of the project, and copies from restores." isFlush>
                 <StoredVolumes project={project} volumes={volumes.data} />
                 <MoreButton list={volumes} />
               </Section>

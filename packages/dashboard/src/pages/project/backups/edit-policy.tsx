@@ -21,7 +21,7 @@ export function EditPolicy({ project, policy, onClose }: Props) {
   const refusal = useProjectRefusal(project.id, 'write')
   const update = useChange(contract.backups.updatePolicy, {
     refreshes: [contract.backups.listPolicies],
-    says: 'The policy is changed.',
+    says: 'Policy changed.',
     isQuiet: true,
   })
   const { error } = update

@@ -24,20 +24,20 @@ export function PayloadFields({ form, set, volumes }: Props) {
   })
   return (
     <details className={classes.more} open={isOpen}>
-      <summary>What is saved, and commands around it</summary>
+      <summary>Content and commands</summary>
       <Stack mt="sm">
         <SimpleGrid cols={{ base: 1, xs: 2 }}>
           <Textarea
             label="Only these volumes"
-            description={volumes.length > 0 ? `One a line, of: ${volumes.join(', ')}` : 'One a line'}
-            placeholder="all of them"
+            description={volumes.length > 0 ? `One per line. Volumes: ${volumes.join(', ')}` : 'One per line'}
+            placeholder="all volumes"
             autosize
             minRows={2}
             {...text('volumes')}
           />
           <Textarea
             label="Leave out"
-            description="Patterns as in .gitignore, one a line"
+            description="Patterns as in .gitignore, one per line"
             placeholder={'cache/\n*.tmp'}
             autosize
             minRows={2}
@@ -45,7 +45,7 @@ export function PayloadFields({ form, set, volumes }: Props) {
           />
         </SimpleGrid>
         <Switch
-          label="Save databases by their own tools, not by copying their files"
+          label="Dump databases with their own tools"
           checked={form.dumpsDatabases}
           onChange={(event) => set({ dumpsDatabases: event.currentTarget.checked })}
         />

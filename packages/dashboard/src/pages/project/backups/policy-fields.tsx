@@ -53,24 +53,24 @@ export function PolicyFields({ projectId, form, onChange, error, volumes }: Prop
           error={refused('timezone')}
           onChange={(event) => set({ timezone: event.currentTarget.value })}
         />
-        <NumberInput label="Prove it every (days)" placeholder="never" max={365} {...number('proveEveryDays')} />
+        <NumberInput label="Test restore every (days)" placeholder="never" max={365} {...number('proveEveryDays')} />
         <NumberInput
-          label="Keep the newest (runs)"
-          description="A run is kept while the number or the days keep it."
+          label="Keep last (runs)"
+          description="A run is kept if either rule keeps it."
           placeholder={form.retainDays === '' ? 'all' : 'by days only'}
           max={10_000}
           {...number('retainCount')}
         />
         <NumberInput
           label="Keep for (days)"
-          description="Without either, every run is kept."
+          description="Without a rule, every run is kept."
           placeholder={form.retainCount === '' ? 'for ever' : 'by number only'}
           max={36_500}
           {...number('retainDays')}
         />
       </SimpleGrid>
       <Switch
-        label="Also before each deployment, which goes on only when the backup succeeded"
+        label="Back up before each deployment; deploy only if the backup succeeds"
         checked={form.beforeDeploy}
         onChange={(event) => set({ beforeDeploy: event.currentTarget.checked })}
       />

@@ -29,12 +29,12 @@ export function PolicyList({ project, policies }: Props) {
   const noAdmin = useProjectRefusal(project.id, 'admin')
   const refreshes = [contract.backups.listPolicies, contract.backups.listRuns]
   const destinations = useRead(contract.backups.listDestinations, { query: { projectId: project.id } })
-  const start = useChange(contract.backups.startRun, { refreshes, says: 'The backup has begun.' })
+  const start = useChange(contract.backups.startRun, { refreshes, says: 'Backup started.' })
   const update = useChange(contract.backups.updatePolicy, { refreshes })
-  const remove = useChange(contract.backups.deletePolicy, { refreshes, says: 'The policy is deleted; its runs stay.' })
+  const remove = useChange(contract.backups.deletePolicy, { refreshes, says: 'Policy deleted. Its runs are kept.' })
   if (policies.length === 0)
     return (
-      <EmptyState icon={IconArchive} title="Nothing is backed up">
+      <EmptyState icon={IconArchive} title="No backup policies">
         A policy says where to, how often and how long to keep. Add the first one below.
       </EmptyState>
     )
@@ -79,7 +79,7 @@ export function PolicyList({ project, policies }: Props) {
         <Switch
           size="xs"
           aria-label="Webhook"
-          title="A program elsewhere starts it, with a token that is shown once"
+          title="Start it from another program, with a token that is shown once"
           checked={one.webhookEnabled}
           disabled={!!noWrite}
           onChange={() => webhook(one)}
@@ -114,7 +114,7 @@ export function PolicyList({ project, policies }: Props) {
       <DataTable label="Policies" columns={columns} rows={policies} keyOf={({ id }) => id} />
       {edited && <EditPolicy project={project} policy={edited} onClose={() => setEdited(undefined)} />}
       <SecretOnce
-        title="The webhook's token"
+        title="Webhook token"
         secret={secret}
         onClose={() => setSecret(undefined)}
         use={(token) => `curl -X POST ${window.location.origin}/api/webhooks/backup -H 'Authorization: Bearer ${token}'`}

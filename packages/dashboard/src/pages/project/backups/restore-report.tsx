@@ -6,7 +6,7 @@ import { changeWords } from '../../../words/restore-words.ts'
 /** The changes that applying the restore would make, item by item. */
 export function RestoreReportView({ report }: { report: RestoreReport }) {
   return (
-    <Section title="What would change">
+    <Section title="Changes by this restore">
       {report.changes.map((change) => (
         <Text key={`${change.kind} ${change.name}`} size="sm" className="wrap-anywhere">
           <b>
@@ -15,7 +15,7 @@ export function RestoreReportView({ report }: { report: RestoreReport }) {
           {changeWords(change)}
         </Text>
       ))}
-      {report.changes.length === 0 && <Text size="sm">Nothing: the data is as it was.</Text>}
+      {report.changes.length === 0 && <Text size="sm">No changes: the data is identical.</Text>}
       {report.unchanged && report.unchanged.length > 0 && (
         <Text size="sm" mt="sm" c="dimmed">
           Not restored, and left as they are: {report.unchanged.join(', ')}.

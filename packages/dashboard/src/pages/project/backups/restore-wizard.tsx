@@ -99,10 +99,10 @@ const TargetChoice = ({ target, onTarget, isPending, onNext }: TargetProps) => (
       <Stack gap="xs" mt="xs">
         <Radio
           value="in_place"
-          label="In place: the data of today is replaced"
-          description="A backup of today's data is taken first, so that it can be undone."
+          label="In place: replace the current data"
+          description="The current data is backed up first, so the restore can be undone."
         />
-        <Radio value="copy" label="As a copy beside it" description="Nothing of today's data is touched." />
+        <Radio value="copy" label="As a copy" description="The current data is not changed." />
       </Stack>
     </Radio.Group>
     <Text size="sm" c="dimmed">
@@ -143,7 +143,7 @@ function Staged({ restore, progress, word, isPending, onApply, onCancel }: Stage
           />
         </div>
       )}
-      {verification.status === 'passed' && <Alert color="teal">The backup is whole: every byte was read and matched.</Alert>}
+      {verification.status === 'passed' && <Alert color="teal">The backup is intact: all data was read and verified.</Alert>}
       {report && <RestoreReportView report={report} />}
       <TextInput
         label={`Type ${word} to confirm`}

@@ -31,7 +31,7 @@ export function RunTable({ project, runs }: Props) {
   const protect = useChange(contract.backups.protectRun, { refreshes })
   if (runs.length === 0)
     return (
-      <EmptyState icon={IconHistory} title="No backup was taken yet">
+      <EmptyState icon={IconHistory} title="No backups">
         Runs show here, with their progress, once a policy starts one.
       </EmptyState>
     )

@@ -18,7 +18,7 @@ export function StoredVolumes({ project, volumes }: Props) {
   const noAdmin = useProjectRefusal(project.id, 'admin')
   const remove = useChange(contract.deployments.removeVolume, {
     refreshes: [contract.deployments.listVolumes],
-    says: 'The volume is deleted.',
+    says: 'Volume deleted.',
   })
   const columns: Column<StoredVolume>[] = [
     { title: 'Volume', isHeading: true, cell: ({ name }) => name },
@@ -31,7 +31,7 @@ export function StoredVolumes({ project, volumes }: Props) {
       isNumber: true,
       cell: (volume) => (
         <RowButton
-          refusal={noAdmin ?? (volume.mountPath === null ? undefined : 'It is mounted.')}
+          refusal={noAdmin ?? (volume.mountPath === null ? undefined : 'The volume is mounted.')}
           aria-label={`Delete ${volume.name}`}
           onClick={() => setAsked(volume)}
         >

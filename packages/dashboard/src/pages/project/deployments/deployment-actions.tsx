@@ -17,7 +17,7 @@ export function DeploymentActions({ deployment }: { deployment: Deployment }) {
   const refreshes = [contract.projects.get, contract.projects.listDeployments, contract.deployments.get]
   const noWrite = useProjectRefusal(projectId, 'write')
   const newest = useRead(contract.projects.listDeployments, { params: { id: projectId }, query: { status: 'live', environment } })
-  const cancel = useChange(contract.deployments.cancel, { refreshes, says: 'Cancelled. What served before still serves.' })
+  const cancel = useChange(contract.deployments.cancel, { refreshes, says: 'Cancelled. The previous version stays live.' })
   const redeploy = useChange(contract.deployments.redeploy, { refreshes })
   const rollback = useChange(contract.deployments.rollback, { refreshes })
   const follow = {

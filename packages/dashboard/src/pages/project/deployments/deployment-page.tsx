@@ -77,10 +77,10 @@ export function DeploymentPage() {
                   ],
                   ['Size', one.sizeBytes ? sizeWords(one.sizeBytes) : null],
                   [
-                    'Dropped while switching',
+                    'Dropped requests',
                     one.requestsDuringSwitch &&
                       (one.requestsDuringSwitch.total === 0
-                        ? 'none: no request came in'
+                        ? 'none: no requests during the switch'
                         : `${numberWords(one.requestsDuringSwitch.failed)} of ${plural(one.requestsDuringSwitch.total, 'request')}`),
                   ],
                 ]}
@@ -94,7 +94,7 @@ export function DeploymentPage() {
               <LogViewer
                 label="the build log"
                 lines={lines}
-                empty={live.state === 'ended' ? 'It wrote nothing.' : 'Waiting for the first line…'}
+                empty={live.state === 'ended' ? 'No output.' : 'Waiting for output…'}
                 fileName={`deployment-${one.number}.log`}
               />
             </Section>

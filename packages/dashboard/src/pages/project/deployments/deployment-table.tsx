@@ -21,9 +21,9 @@ export function DeploymentTable({ deployments, nameOf, isFiltered }: Props) {
   const now = useNow()
   if (deployments.length === 0)
     return isFiltered ? (
-      <EmptyState icon={IconRocket} title="None with that status" />
+      <EmptyState icon={IconRocket} title="No matching deployments" />
     ) : (
-      <EmptyState icon={IconRocket} title="Nothing was deployed yet">
+      <EmptyState icon={IconRocket} title="No deployments">
         The first deployment shows here as it goes.
       </EmptyState>
     )

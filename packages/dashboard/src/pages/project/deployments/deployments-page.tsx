@@ -21,7 +21,7 @@ export function DeploymentsPage() {
   return (
     <ProjectPage
       title="Deployments"
-      description="Every version that was built, what became of it, and the way back to it."
+      description="All versions with their status. Roll back to an earlier one."
       actions={(project) => <DeployButton project={project} />}
     >
       {() => (

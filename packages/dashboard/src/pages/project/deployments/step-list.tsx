@@ -7,7 +7,7 @@ import classes from './step-list.module.css'
 
 export function StepList({ steps }: { steps: readonly DeploymentStep[] }) {
   const now = useNow()
-  if (steps.length === 0) return <Text c="dimmed">Waiting for its turn.</Text>
+  if (steps.length === 0) return <Text c="dimmed">Queued.</Text>
   return (
     <ol className={classes.steps}>
       {steps.map(({ name, status, startedAt, finishedAt }) => {

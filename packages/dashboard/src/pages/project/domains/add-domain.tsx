@@ -28,7 +28,7 @@ export function AddDomain({ project, onConnected }: Props) {
       },
     )
   return (
-    <Section title="Connect a domain" description="It becomes the primary address. The records to create are shown next.">
+    <Section title="Add domain" description="It becomes the primary domain. The DNS records to create are shown next.">
       <form onSubmit={submitting(add)}>
         <Group align="flex-start" gap="sm">
           <TextInput

@@ -13,7 +13,7 @@ export function DnsRecords({ domain }: { domain: Domain }) {
       description="Create these where the domain is managed. The TXT record proves that it is yours. Berth looks again by itself."
     >
       {domain.dnsRecords.length === 0 ? (
-        <Text p="md">None is needed.</Text>
+        <Text p="md">No records needed.</Text>
       ) : (
         <DataTable
           label="DNS records"

@@ -9,7 +9,10 @@ import { RouteTable } from './route-table.tsx'
 export function DomainsPage() {
   const [shown, setShown] = useState<Domain>()
   return (
-    <ProjectPage title="Domains" description="The free address works at once; a domain of yours works once DNS points here.">
+    <ProjectPage
+      title="Domains"
+      description="The free domain works immediately. Your own domain works once its DNS records point here."
+    >
       {(project) => (
         <>
           {shown && <DnsRecords domain={shown} />}

@@ -20,7 +20,7 @@ export function RouteTable({ project, onShown }: Props) {
   const params = { id: project.id }
   const refusal = useProjectRefusal(project.id, 'write')
   const connect = useChange(contract.projects.connectDomain, { refreshes: projectReads })
-  const retry = useChange(contract.projects.retryRouting, { refreshes: projectReads, says: 'The edge was told again.' })
+  const retry = useChange(contract.projects.retryRouting, { refreshes: projectReads, says: 'Routing updated.' })
   const update = useChange(contract.projects.update, { refreshes: projectReads })
   const chosen = project.config.serviceRoutes ?? {}
   const serve = (service: string, isServed: boolean) =>

@@ -38,7 +38,7 @@ export function AddVariable({ projectId, environment, refusal, onSaved }: Props)
     put(variables)
   }
   return (
-    <Section title="Add a variable" description="Several lines of a .env file pasted into the name are added all at once.">
+    <Section title="Add a variable" description="Paste several lines of a .env file into the name to add them all.">
       <form onSubmit={submitting(() => put([{ key, value }]))}>
         <Group align="flex-end" gap="sm">
           <TextInput

@@ -25,12 +25,12 @@ export function EnvPage() {
   return (
     <ProjectPage
       title="Variables"
-      description="What the project finds in its environment. Changes take effect with the next deployment."
+      description="Environment variables of the project. Changes take effect with the next deployment."
     >
       {(project) => (
         <>
           {hasChanged && (
-            <Alert color="harbour" title="Saved; the running version still has the old values">
+            <Alert color="harbour" title="Saved. The running version still uses the old values.">
               <DeployButton project={project} />
             </Alert>
           )}

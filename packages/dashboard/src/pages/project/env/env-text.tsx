@@ -35,7 +35,7 @@ export function EnvText({ projectId, environment, stored, onSaved }: Props) {
     <Stack px={{ base: 'md', sm: 'lg' }} pb="lg">
       <Textarea
         label="All variables"
-        description="NAME=value, one a line. Secrets are shown as dots: leave the dots to keep the value. New ones are kept secret."
+        description="One NAME=value per line. Secrets are shown as dots: keep the dots to keep the value. New variables are secret."
         autosize
         minRows={8}
         maxRows={24}
@@ -45,11 +45,11 @@ export function EnvText({ projectId, environment, stored, onSaved }: Props) {
         onChange={(event) => setText(event.currentTarget.value)}
       />
       {problems.length > 0 && (
-        <Alert color="yellow" title="Not all of it can be read">
+        <Alert color="yellow" title="Some lines are invalid">
           {problems.join(' · ')}
         </Alert>
       )}
-      <section aria-label="What saving changes">
+      <section aria-label="Changes">
         <DiffLine word="Adds" keys={diff.added.map(({ key }) => key)} />
         <DiffLine word="Changes" keys={diff.changed.map(({ key }) => key)} />
         <DiffLine word="Removes" keys={diff.removed} />

@@ -27,7 +27,7 @@ export function VariableDialog({ projectId, environment, variable, onClose, onSa
         <Stack>
           <Textarea
             label="Value"
-            description={variable.isSecret ? 'The stored value is never shown; type the new one.' : undefined}
+            description={variable.isSecret ? 'The stored value is never shown. Enter a new value.' : undefined}
             autosize
             minRows={2}
             maxRows={12}

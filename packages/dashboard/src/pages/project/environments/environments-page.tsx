@@ -14,7 +14,7 @@ export function EnvironmentsPage() {
   const id = useProjectId()
   const environments = useRead(contract.projects.listEnvironments, { params: { id }, query: {} }, { everyMs: 5000 })
   return (
-    <ProjectPage title="Environments" description="Each has its own variables, versions and address.">
+    <ProjectPage title="Environments" description="Each environment has its own variables, versions and domain.">
       {(project) => (
         <>
           <Section isFlush>

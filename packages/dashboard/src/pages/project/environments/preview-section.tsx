@@ -23,19 +23,19 @@ export function PreviewSection({ project }: { project: Project }) {
     <form onSubmit={submitting(save)}>
       <Section
         title="Previews"
-        description="A pull request gets an environment of its own, which goes away with it."
+        description="Each pull request gets its own environment until it is closed."
         footer={<SaveFooter refusal={noWrite} isPending={options.isPending} />}
       >
         <Stack>
           <Switch
-            label="Give every pull request an environment of its own"
+            label="Create a preview for every pull request"
             description={noWrite}
             disabled={!!noWrite}
             checked={config.previews}
             onChange={(event) => options.mutate({ params, body: { previews: event.currentTarget.checked } })}
           />
           <Switch
-            label="Previews get production's variables, secrets included"
+            label="Pass production variables and secrets to previews"
             description={noAdmin ?? 'Anyone who may open a pull request can then read them.'}
             disabled={!!noAdmin}
             checked={config.previewsUseProductionVariables}
@@ -43,7 +43,7 @@ export function PreviewSection({ project }: { project: Project }) {
           />
           <SimpleGrid cols={{ base: 1, sm: 2 }}>
             <NumberInput
-              label="At most at once"
+              label="Maximum number of previews"
               min={1}
               max={100}
               readOnly={!!noWrite}
@@ -51,7 +51,7 @@ export function PreviewSection({ project }: { project: Project }) {
               onChange={(value) => setMaximum(Number(value))}
             />
             <NumberInput
-              label="Removed after days without a push"
+              label="Remove after days without a push"
               placeholder="never"
               min={1}
               max={365}

@@ -18,7 +18,7 @@ export function PullRequests({ project }: { project: Project }) {
   const requests = useRead(contract.gitEvents.listPullRequests, { params }, { everyMs: 10_000 })
   const approve = useChange(contract.gitEvents.approvePullRequest, {
     refreshes: [contract.gitEvents.listPullRequests],
-    says: 'Its preview is being built.',
+    says: 'Building the preview.',
   })
   const columns: Column<PullRequest>[] = [
     { title: 'Pull request', isHeading: true, cell: ({ number, title, author }) => `#${number} ${title} (${author})` },
@@ -53,7 +53,7 @@ export function PullRequests({ project }: { project: Project }) {
   return (
     <Section
       title="Pull requests"
-      description={project.config.previews ? undefined : 'Previews are off: turn them on below.'}
+      description={project.config.previews ? undefined : 'Previews are off. Turn them on below.'}
       isFlush
     >
       <Loaded query={requests} skeleton={<SkeletonRows rows={1} />}>

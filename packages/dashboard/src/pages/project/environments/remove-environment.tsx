@@ -33,7 +33,7 @@ export function RemoveEnvironment({ projectId, environment, onClose }: Props) {
     >
       <Loaded query={preview}>{({ items }) => <DeletionItems items={items} deletesVolumes={deleteVolumes} />}</Loaded>
       <Checkbox
-        label="Also delete its volumes and the data in them"
+        label="Also delete volumes and their data"
         checked={deleteVolumes}
         onChange={(event) => setDeleteVolumes(event.currentTarget.checked)}
       />

@@ -34,7 +34,7 @@ export function CloneCredentialSection({ project }: { project: Project }) {
             ).
           </>
         ) : (
-          'None is set.'
+          'Not set.'
         )}
       </Text>
       <form onSubmit={submitting(() => set.mutate({ params, body: { token } }, { onSuccess: () => setToken('') }))}>

@@ -7,7 +7,7 @@ import { WebhookSection } from './webhook-section.tsx'
 /** The source repository, and what a push does. */
 export function GitPage() {
   return (
-    <ProjectPage title="Git" description="The repository that is deployed, and what happens on a push.">
+    <ProjectPage title="Git" description="The linked repository and its webhook.">
       {(project) => {
         const isLinked = project.source.kind === 'git'
         return (

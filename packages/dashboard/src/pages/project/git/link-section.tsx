@@ -26,7 +26,7 @@ export function LinkSection({ project }: { project: Project }) {
       title={source.kind === 'git' ? 'Link another repository' : 'Link a repository'}
       description={
         <>
-          From the connected git host. {source.kind !== 'git' && 'It becomes the source in place of the present one. '}
+          From the connected git host. {source.kind !== 'git' && 'It replaces the current source. '}
           <RouterLink to="/git" size="sm" underline="always">
             Browse repositories
           </RouterLink>

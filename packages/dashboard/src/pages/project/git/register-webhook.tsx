@@ -13,7 +13,7 @@ export function RegisterWebhook({ project }: { project: Project }) {
   const noWrite = useProjectRefusal(project.id, 'write')
   const register = useChange(contract.gitHost.registerWebhook, {
     refreshes: [contract.projects.getGit],
-    says: 'Registered: pushes arrive from now on.',
+    says: 'Webhook registered. Pushes will be deployed.',
     isQuiet: true,
   })
   const at = hostedAt(project.source)

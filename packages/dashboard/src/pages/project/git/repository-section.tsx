@@ -18,7 +18,7 @@ export function RepositorySection({ project }: { project: Project }) {
   const branches = useRead(contract.projects.listBranches, { params })
   const setBranch = useChange(contract.projects.setBranch, {
     refreshes: [...projectReads, contract.projects.getGit, contract.projects.commitStatus],
-    says: 'The branch is set; deploy to use it.',
+    says: 'Branch changed. Deploy to use it.',
   })
   const branch = project.source.branch ?? ''
   return (
@@ -36,7 +36,7 @@ export function RepositorySection({ project }: { project: Project }) {
       <NativeSelect
         mt="md"
         maw={320}
-        label="Branch that is deployed"
+        label="Branch"
         disabled={!!refusal}
         description={refusal ?? branches.error?.message}
         value={branch}

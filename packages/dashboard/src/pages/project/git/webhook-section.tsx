@@ -33,13 +33,13 @@ export function WebhookSection({ project }: { project: Project }) {
                   The last word came <TimeAgo time={webhook.lastDeliveryAt} />.
                 </>
               ) : (
-                'None came so far.'
+                'No deliveries yet.'
               )}
             </>
           ) : git.error instanceof ApiError ? (
             git.error.message
           ) : (
-            'No webhook is registered, so pushes do not arrive.'
+            'No webhook is registered, so pushes are not deployed.'
           )}
           {webhook?.url && <div className="mono wrap-anywhere">{webhook.url}</div>}
         </Text>
@@ -53,11 +53,11 @@ export function WebhookSection({ project }: { project: Project }) {
         />
         {custom.length > 0 && (
           <NativeSelect
-            label="Domain at which webhooks arrive"
+            label="Webhook domain"
             maw={360}
             disabled={!!refusal}
             value={project.config.webhookDomain ?? ''}
-            data={[{ value: '', label: 'The address of this instance' }, ...custom]}
+            data={[{ value: '', label: 'Domain of this instance' }, ...custom]}
             onChange={(event) => domain.mutate({ params, body: { domain: event.currentTarget.value || null } })}
           />
         )}

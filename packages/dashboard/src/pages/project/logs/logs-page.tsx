@@ -24,7 +24,7 @@ export function LogsPage() {
     [logs.lines],
   )
   return (
-    <ProjectPage title="Logs" description="What the project writes while it runs, kept across its versions.">
+    <ProjectPage title="Logs" description="Output of the running project, kept across versions.">
       {(project) => (
         <>
           {logs.error && <ErrorState error={logs.error} onRetry={() => void logs.refetch()} />}
@@ -33,7 +33,7 @@ export function LogsPage() {
               label="the log"
               lines={lines}
               height="34rem"
-              empty={logs.isReady ? 'Nothing was written yet. Lines show here as they come.' : 'Asking for the last lines…'}
+              empty={logs.isReady ? 'No logs yet. New lines appear here.' : 'Loading logs…'}
               fileName={`${project.slug}.log`}
               tools={
                 <>

@@ -56,7 +56,7 @@ export function LiveFacts({ project, deployments }: Props) {
           ],
           ['Start command', live?.plan?.startCommand && <Code key="start">{live.plan.startCommand}</Code>],
           ['Port', live?.plan?.port],
-          ['Runs', project.location === 'cloud' ? 'In the cloud' : project.config.serverId ? 'On a server of yours' : 'Here'],
+          ['Runs', project.location === 'cloud' ? 'In the cloud' : project.config.serverId ? 'On your server' : 'Here'],
         ]}
       />
     </Section>

@@ -25,7 +25,7 @@ export function MetricsSection({ projectId }: { projectId: string }) {
   const { error } = metrics
   return (
     <Section
-      title="How it fares"
+      title="Metrics"
       actions={
         <SegmentedControl size="xs" aria-label="Span" data={choices} value={span} onChange={(value) => setSpan(value as Span)} />
       }

@@ -27,7 +27,7 @@ export function PendingChanges({ project }: { project: Project }) {
       ? deploy.mutate({ body: { projectId: id } }, follow)
       : restart.mutate({ params: { id }, body: {} }, follow)
   return (
-    <Alert color="harbour" title="Changes are not in force yet">
+    <Alert color="harbour" title="Changes not applied yet">
       <Group justify="space-between" gap="sm">
         <Text size="sm">{waiting.text}</Text>
         <ActionButton size="xs" refusal={refusal} loading={deploy.isPending || restart.isPending} onClick={apply}>

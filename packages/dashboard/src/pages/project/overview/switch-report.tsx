@@ -10,17 +10,12 @@ export function SwitchReport({ deployments }: { deployments: readonly Deployment
   const total = switches.reduce((sum, one) => sum + one.total, 0)
   const failed = switches.reduce((sum, one) => sum + one.failed, 0)
   return (
-    <Section
-      title="Requests dropped while switching"
-      description={`In the last ${plural(switches.length, 'switch', 'switches')}`}
-    >
+    <Section title="Dropped requests" description={`In the last ${plural(switches.length, 'switch', 'switches')}`}>
       <Text size="xl" fw={650}>
         {numberWords(failed)}
       </Text>
       <Text size="sm" c="dimmed">
-        {total === 0
-          ? 'no request came in while a new version took over'
-          : `of ${plural(total, 'request')} that came in while a new version took over`}
+        {total === 0 ? 'no requests during version switches' : `of ${plural(total, 'request')} during version switches`}
       </Text>
     </Section>
   )

@@ -40,7 +40,7 @@ const columns: Column<RequestLine>[] = [
 export function RequestTable({ requests }: { requests: readonly RequestLine[] }) {
   if (requests.length === 0)
     return (
-      <EmptyState icon={IconListDetails} title="No request yet">
+      <EmptyState icon={IconListDetails} title="No requests">
         No request matches, or none has arrived. New requests appear here.
       </EmptyState>
     )

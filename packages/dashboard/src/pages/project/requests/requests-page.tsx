@@ -35,7 +35,7 @@ export function RequestsPage() {
       query.requests.map((one) => `${JSON.stringify(one)}\n`),
     )
   return (
-    <ProjectPage title="Requests" description="What reached the project through the edge, newest first, as it comes.">
+    <ProjectPage title="Requests" description="Live requests to the project, newest first.">
       {() => (
         <Section
           isFlush

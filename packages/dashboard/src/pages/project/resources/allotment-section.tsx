@@ -21,7 +21,7 @@ export function AllotmentSection({ projectId, side, title, description, allotmen
   const refusal = useProjectRefusal(projectId, 'write')
   const save = useChange(contract.projects.setResources, {
     refreshes: [...projectReads, contract.projects.getResources],
-    says: 'Saved; in force with the next deployment.',
+    says: 'Saved. Takes effect with the next deployment.',
   })
   const field = (name: keyof typeof values) => ({
     value: values[name],

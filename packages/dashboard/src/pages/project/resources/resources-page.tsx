@@ -11,7 +11,7 @@ export function ResourcesPage() {
   const id = useProjectId()
   const resources = useRead(contract.projects.getResources, { params: { id } })
   return (
-    <ProjectPage title="Resources" description="Limits that are enforced, on what runs and on what builds.">
+    <ProjectPage title="Resources" description="CPU, memory and disk limits of the running project and its builds.">
       {(project) => (
         <Loaded query={resources}>
           {({ production, build }) => (
@@ -19,15 +19,15 @@ export function ResourcesPage() {
               <AllotmentSection
                 projectId={id}
                 side="production"
-                title="While it runs"
-                description="In force with the next deployment. Who takes more memory is stopped and started again."
+                title="Runtime limits"
+                description="Takes effect with the next deployment. A project that exceeds its memory limit is restarted."
                 allotment={production}
               />
               <AllotmentSection
                 projectId={id}
                 side="build"
-                title="While it is built"
-                description="A build that needs more fails and says so; what serves is not slowed down by it."
+                title="Build limits"
+                description="A build that exceeds a limit fails. Running projects are not slowed down."
                 allotment={build}
               />
               <SleepSection project={project} />

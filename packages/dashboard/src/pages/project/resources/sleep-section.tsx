@@ -9,10 +9,7 @@ export function SleepSection({ project }: { project: Project }) {
   const refusal = useProjectRefusal(project.id, 'write')
   const set = useChange(contract.projects.setSleepMode, { refreshes: [...projectReads, contract.projects.getResources] })
   return (
-    <Section
-      title="Sleep"
-      description="A project without requests is stopped and frees its memory. The next request waits while it wakes; none is lost."
-    >
+    <Section title="Sleep" description="An idle project is stopped to free memory. The next request waits until it is up again.">
       <Switch
         label="Sleep when idle"
         description={refusal}

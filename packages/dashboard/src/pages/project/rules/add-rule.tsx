@@ -20,9 +20,9 @@ const empty: RuleForm = {
 }
 
 const kinds = [
-  { value: 'rate-limit', label: 'Limit requests per address' },
-  { value: 'ban', label: 'Shut addresses out' },
-  { value: 'allow-deny', label: 'Let in only some addresses' },
+  { value: 'rate-limit', label: 'Rate limit per IP address' },
+  { value: 'ban', label: 'Block IP addresses' },
+  { value: 'allow-deny', label: 'Allow only some IP addresses' },
 ]
 
 export function AddRule({ projectId, isFirst }: { projectId: string; isFirst: boolean }) {
@@ -34,7 +34,7 @@ export function AddRule({ projectId, isFirst }: { projectId: string; isFirst: bo
   const addresses = (label: string, name: 'addresses' | 'allow' | 'deny', required = false) => (
     <Textarea
       label={label}
-      description="Addresses or networks (203.0.113.0/24), separated by commas or lines"
+      description="IP addresses or CIDR ranges (203.0.113.0/24), separated by commas or new lines"
       required={required}
       autosize
       minRows={1}
@@ -48,7 +48,7 @@ export function AddRule({ projectId, isFirst }: { projectId: string; isFirst: bo
       <form onSubmit={submitting(add)}>
         <Stack>
           <NativeSelect
-            label="What it does"
+            label="Action"
             data={kinds}
             value={form.kind}
             onChange={(event) => set({ kind: event.currentTarget.value as RuleForm['kind'] })}
@@ -72,12 +72,12 @@ export function AddRule({ projectId, isFirst }: { projectId: string; isFirst: bo
           {form.kind === 'ban' && addresses('Whom', 'addresses', true)}
           {form.kind === 'allow-deny' && (
             <>
-              {addresses('Let in only', 'allow')}
+              {addresses('Allow only', 'allow')}
               {addresses('Refuse', 'deny')}
             </>
           )}
           <TextInput
-            label="Only below a path"
+            label="Only for a path"
             description="Whole segments: /admin covers /admin and /admin/users, not /administrator"
             placeholder="everywhere"
             pattern="/.*"
@@ -86,7 +86,7 @@ export function AddRule({ projectId, isFirst }: { projectId: string; isFirst: bo
             onChange={(event) => set({ pathPrefix: event.currentTarget.value })}
           />
           <Switch
-            label="Only watch at first: count whom it would have blocked"
+            label="Dry run: count matching requests without blocking them"
             checked={form.dryRun}
             onChange={(event) => set({ dryRun: event.currentTarget.checked })}
           />

@@ -21,7 +21,7 @@ export function RuleTable({ projectId, rules }: Props) {
   const create = useChange(contract.projects.createRule, { refreshes })
   if (rules.length === 0)
     return (
-      <EmptyState icon={IconShield} title="Everybody is let in">
+      <EmptyState icon={IconShield} title="No rules">
         A rule limits how often one address may ask, shuts some out, or lets only some in.
       </EmptyState>
     )
@@ -36,11 +36,11 @@ export function RuleTable({ projectId, rules }: Props) {
     { title: 'Rule', isHeading: true, cell: (rule) => <Text size="sm">{ruleWords(rule)}</Text> },
     { title: 'So far', cell: hitWords },
     {
-      title: 'Only watches',
+      title: 'Dry run',
       cell: ({ id: ruleId, dryRun, ...rule }) => (
         <Switch
           size="xs"
-          aria-label={`Only watch: ${ruleWords(rule)}`}
+          aria-label={`Dry run: ${ruleWords(rule)}`}
           checked={dryRun}
           disabled={!!refusal}
           onChange={() => update.mutate({ params: { id: projectId, ruleId }, body: { dryRun: !dryRun } })}

@@ -14,7 +14,7 @@ export function RulesPage() {
   return (
     <ProjectPage
       title="Rules"
-      description="In effect at the edge within a second. Try a rule as a dry run first: it only counts the requests it would block."
+      description="Rules take effect within a second. Use a dry run to count matching requests without blocking them."
     >
       {() => (
         <>

@@ -32,7 +32,7 @@ export function BuildSection({ project }: { project: Project }) {
   const refusal = useProjectRefusal(id, 'write')
   const save = useChange(contract.projects.setOptions, {
     refreshes: projectReads,
-    says: 'Saved; in force with the next deployment.',
+    says: 'Saved. Takes effect with the next deployment.',
   })
   const submit = () =>
     problems.length === 0 &&
@@ -44,7 +44,7 @@ export function BuildSection({ project }: { project: Project }) {
     <form onSubmit={submitting(() => submit())}>
       <Section
         title="Build and start"
-        description="A field that is left empty is found out from the source at each build."
+        description="Empty fields are detected from the source at each build."
         footer={
           <SaveFooter refusal={refusal} isPending={save.isPending}>
             In force with the next deployment.
@@ -54,7 +54,7 @@ export function BuildSection({ project }: { project: Project }) {
         <BuildFields hasImage values={values} onChange={setValues} isReadOnly={!!refusal}>
           <NumberInput
             label="Versions kept"
-            description="Those one can roll back to"
+            description="Number of versions kept for rollback"
             min={0}
             max={20}
             readOnly={!!refusal}
@@ -65,8 +65,8 @@ export function BuildSection({ project }: { project: Project }) {
         {values.image && (
           <Switch
             mt="md"
-            label="Deploy a new version of the image by itself"
-            description="The registry is asked every few minutes whether the tag stands for another digest."
+            label="Deploy new versions of the image automatically"
+            description="Checks the registry every few minutes for a new digest of the tag."
             checked={autoDeploy}
             disabled={!!refusal}
             onChange={(event) => setAutoDeploy(event.currentTarget.checked)}
@@ -75,7 +75,7 @@ export function BuildSection({ project }: { project: Project }) {
         <Textarea
           mt="md"
           label="Build arguments"
-          description="One per line, as NAME=value. They stay readable in the image: secrets belong in the variables."
+          description="One per line, as NAME=value. They stay readable in the image. Use variables for secrets."
           placeholder="NODE_VERSION=24"
           autosize
           minRows={2}

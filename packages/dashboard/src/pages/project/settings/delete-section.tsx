@@ -28,7 +28,7 @@ export function DeleteSection({ project }: { project: Project }) {
     <Section
       isDanger
       title="Delete"
-      description="Removes the project, its versions and its addresses. Volumes are kept unless you say otherwise."
+      description="Deletes the project, its versions and its domains. Volumes are kept unless you choose to delete them."
       actions={
         <ActionButton color="red" variant="outline" refusal={refusal} onClick={() => setAsking(true)}>
           Delete this project
@@ -39,7 +39,7 @@ export function DeleteSection({ project }: { project: Project }) {
         isOpen={isAsking}
         title={`Delete ${project.name}?`}
         typed={project.name}
-        action="Delete for good"
+        action="Delete permanently"
         isPending={remove.isPending}
         onConfirm={() =>
           remove.mutate(
@@ -51,12 +51,12 @@ export function DeleteSection({ project }: { project: Project }) {
       >
         <Loaded query={preview}>{({ items }) => <DeletionItems items={items} deletesVolumes={deleteVolumes} />}</Loaded>
         {busy.length > 0 && (
-          <Alert color="yellow" title="Work is under way">
+          <Alert color="yellow" title="Another operation is running">
             {busy.map(({ kind, status }) => `${kind} (${status})`).join(', ')}: it is cancelled first.
           </Alert>
         )}
         <Checkbox
-          label="Also delete its volumes and the data in them"
+          label="Also delete volumes and their data"
           checked={deleteVolumes}
           onChange={(event) => setDeleteVolumes(event.currentTarget.checked)}
         />

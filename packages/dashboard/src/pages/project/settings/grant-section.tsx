@@ -18,7 +18,7 @@ interface Props {
 }
 
 /** People whose access to this project is more or less than their role's. */
-export function GrantSection({ project: { id }, title = 'Who may do what here', actions }: Props) {
+export function GrantSection({ project: { id }, title = 'Access', actions }: Props) {
   const params = { id }
   const refusal = useProjectRefusal(id, 'admin')
   const grants = useRead(contract.access.listGrants, { params, query: {} })
@@ -30,7 +30,7 @@ export function GrantSection({ project: { id }, title = 'Who may do what here', 
     <Section
       title={title}
       actions={actions}
-      description="Everybody has what their role gives them. A grant raises or lowers one person on this project alone."
+      description="Members have the access of their role. A grant changes the access of one member to this project."
       isFlush
     >
       {grants.data && grants.data.length > 0 && (
@@ -48,7 +48,7 @@ export function GrantSection({ project: { id }, title = 'Who may do what here', 
               cell: (one) => (
                 <RowButton
                   refusal={refusal}
-                  aria-label={`Back to the role of ${one.email}`}
+                  aria-label={`Remove the grant of ${one.email}`}
                   onClick={() => change.mutate({ params, body: { userId: one.userId, level: null } })}
                 >
                   Back to the role's
@@ -81,7 +81,7 @@ export function GrantSection({ project: { id }, title = 'Who may do what here', 
           <ActionButton
             type="submit"
             variant="default"
-            refusal={refusal ?? (userId ? undefined : 'Choose a person first.')}
+            refusal={refusal ?? (userId ? undefined : 'Choose a member first.')}
             loading={change.isPending}
           >
             Grant

@@ -16,7 +16,7 @@ export function HealthSection({ project }: { project: Project }) {
   const refusal = useProjectRefusal(project.id, 'write')
   const save = useChange(contract.projects.setOptions, {
     refreshes: projectReads,
-    says: 'Saved; in force with the next deployment.',
+    says: 'Saved. Takes effect with the next deployment.',
   })
   const submit = () => {
     const check = { ...(path ? { path } : {}), ...(seconds ? { timeoutSeconds: seconds } : {}) }
@@ -26,13 +26,13 @@ export function HealthSection({ project }: { project: Project }) {
     <form onSubmit={submitting(() => submit())}>
       <Section
         title="Health check"
-        description="A new version takes over only once this answers; otherwise the old one goes on serving."
+        description="A new version goes live only after its health check passes. Otherwise the old version stays live."
         footer={<SaveFooter refusal={refusal} isPending={save.isPending} />}
       >
         <SimpleGrid cols={{ base: 1, sm: 2 }}>
           <TextInput
             label="Path"
-            placeholder="none: the port has to open"
+            placeholder="none: wait for the port"
             pattern="/.*"
             title="Begins with /"
             classNames={{ input: 'mono' }}
@@ -40,7 +40,7 @@ export function HealthSection({ project }: { project: Project }) {
             onChange={(event) => setPath(event.currentTarget.value)}
           />
           <NumberInput
-            label="Wait at most (seconds)"
+            label="Timeout (seconds)"
             placeholder="60"
             min={1}
             max={600}

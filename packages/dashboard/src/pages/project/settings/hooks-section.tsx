@@ -19,7 +19,7 @@ export function HooksSection({ project: { id } }: { project: Project }) {
   const hooks = useRead(contract.deployments.listHooks, { params })
   const refreshes = [contract.deployments.listHooks]
   const create = useChange(contract.deployments.createHook, { refreshes })
-  const remove = useChange(contract.deployments.removeHook, { refreshes, says: 'Deleted. Its address no longer works.' })
+  const remove = useChange(contract.deployments.removeHook, { refreshes, says: 'Deleted. Its URL no longer works.' })
   const rows = hooks.data ?? []
   const columns: Column<DeployHook>[] = [
     { title: 'Name', isHeading: true, cell: (hook) => hook.name },
@@ -54,14 +54,14 @@ export function HooksSection({ project: { id } }: { project: Project }) {
     <form onSubmit={submitting(add)}>
       <Section
         title="Deploy hooks"
-        description="A POST to a hook's address deploys the project, for example when a CI has pushed a new image."
+        description="A POST to the URL of a hook deploys the project, for example after CI has pushed a new image."
         footer={<SaveFooter refusal={refusal} isPending={create.isPending} label="Create hook" />}
       >
         <Stack>
           {made && (
             <Alert
               color="green"
-              title="Copy the address now. It is not shown again."
+              title="Copy the URL now. It is not shown again."
               withCloseButton
               onClose={() => setMade(undefined)}
             >
@@ -70,7 +70,7 @@ export function HooksSection({ project: { id } }: { project: Project }) {
           )}
           {rows.length > 0 && <DataTable label="Deploy hooks" rows={rows} columns={columns} keyOf={(hook) => hook.id} />}
           <TextInput
-            label="Name of a new hook"
+            label="Hook name"
             placeholder="CI"
             required
             maxLength={100}

@@ -11,8 +11,8 @@ export function MoveSection({ project }: { project: Project }) {
   if (link.error instanceof ApiError && link.error.status === 404) return null
   return (
     <Section
-      title={project.location === 'local' ? 'Move to the cloud' : 'Bring back from the cloud'}
-      description="It stays live where it is until the other side has everything and has checked it. Its id stays the same."
+      title={project.location === 'local' ? 'Transfer to the cloud' : 'Transfer from the cloud'}
+      description="The project stays live at its source until the target is ready and verified. Its id stays the same."
     >
       <MoveProject project={project} />
     </Section>

@@ -10,17 +10,17 @@ import { projectReads } from '../../../data/project.ts'
 export function PowerSection({ project }: { project: Project }) {
   const params = { id: project.id }
   const refusal = useProjectRefusal(project.id, 'write')
-  const enable = useChange(contract.projects.enable, { refreshes: projectReads, says: 'It is enabled again.' })
+  const enable = useChange(contract.projects.enable, { refreshes: projectReads, says: 'Project enabled.' })
   const disable = useChange(contract.projects.disable, { refreshes: projectReads })
   const turnOff = () =>
-    disable.mutate({ params }, { onSuccess: () => offerUndo('It is disabled and offline.', () => enable.mutate({ params })) })
+    disable.mutate({ params }, { onSuccess: () => offerUndo('Project disabled.', () => enable.mutate({ params })) })
   return (
     <Section
       title={project.enabled ? 'Disable' : 'Enable'}
       description={
         project.enabled
-          ? 'Takes it offline and pauses deploys and pushes. Its data and settings stay; enable it again at any time.'
-          : 'Brings it online again and allows deploys.'
+          ? 'Takes the project offline and pauses deployments. Data and settings are kept. You can enable it again at any time.'
+          : 'Brings the project online and allows deployments.'
       }
       actions={
         project.enabled ? (

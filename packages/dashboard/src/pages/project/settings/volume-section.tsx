@@ -17,7 +17,7 @@ export function VolumeSection({ project }: { project: Project }) {
   const refusal = useProjectRefusal(project.id, 'write')
   const save = useChange(contract.projects.setOptions, {
     refreshes: projectReads,
-    says: 'Saved; in force with the next deployment.',
+    says: 'Saved. Takes effect with the next deployment.',
   })
   const set = (at: number, change: Partial<Volume>) =>
     setVolumes(volumes.map((one, index) => (index === at ? { ...one, ...change } : one)))
@@ -25,7 +25,7 @@ export function VolumeSection({ project }: { project: Project }) {
     <form onSubmit={submitting(() => save.mutate({ params: { id: project.id }, body: { volumes: [...volumes] } }))}>
       <Section
         title="Volumes"
-        description="Folders that stay when a new version takes over. Backups save them."
+        description="Folders that persist across versions. Backups include them."
         actions={
           !refusal && (
             <Button
@@ -81,7 +81,7 @@ export function VolumeSection({ project }: { project: Project }) {
                 <ActionIcon
                   variant="subtle"
                   color="gray"
-                  aria-label={`Take out volume ${name || at + 1}`}
+                  aria-label={`Remove volume ${name || at + 1}`}
                   onClick={() => setVolumes(volumes.filter((_, index) => index !== at))}
                 >
                   <IconTrash size={16} />

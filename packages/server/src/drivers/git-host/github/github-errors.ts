@@ -20,7 +20,7 @@ export function asGitHostError(error: unknown, title: string): unknown {
   const says = wordsIn(response?.data)
   const resetAt = limitedUntil(error)
   if (resetAt)
-    return new GitHostError('limited', `${title} takes no more calls until ${resetAt.toISOString()}: its rate limit is used up`, {
+    return new GitHostError('limited', `${title} rate limit reached. Try again after ${resetAt.toISOString()}`, {
       status,
       resetAt,
     })
@@ -28,16 +28,16 @@ export function asGitHostError(error: unknown, title: string): unknown {
   if (status === 401) return new GitHostError('unauthorized', `${title} no longer accepts the stored login`, more)
   if (status === 403) return new GitHostError('forbidden', `${title} does not allow this${says ? `: ${says}` : ''}`, more)
   if ((status === 404 || status === 409) && /\brepository is empty\b/i.test(says))
-    return new GitHostError('empty', `${title}: the repository is empty, push a first commit`, more)
+    return new GitHostError('empty', `${title}: the repository is empty. Push a first commit.`, more)
   if (status === 404 || status === 410 || status === 451)
-    return new GitHostError('not_found', `${title} has no such thing, or does not show it`, more)
+    return new GitHostError('not_found', `${title} returned not found: it does not exist, or the login has no access`, more)
   if (status === 422 || status === 409)
     return new GitHostError(
       isTaken(response?.data) ? 'conflict' : 'refused',
       `${title} refuses this${says ? `: ${says}` : ''}`,
       more,
     )
-  if (status === 500 && !response) return new GitHostError('away', `${title} cannot be reached`)
+  if (status === 500 && !response) return new GitHostError('away', `${title} is unreachable`)
   if (status >= 500) return new GitHostError('away', `${title} answers ${status}: it is down or overloaded`, more)
   return new GitHostError('refused', `${title} answers ${status}${says ? `: ${says}` : ''}`, more)
 }

@@ -28,7 +28,7 @@ const mostPages = 200
 export async function readList<Item>(request: ListRequest<Item>, reading: Reading): Promise<Item[]> {
   const first = await readPage(request, 1, reading)
   if (first.lastPage > mostPages)
-    throw new GitHostError('refused', `${reading.title} has more than ${mostPages * perPage} of these: ask for one owner's`)
+    throw new GitHostError('refused', `${reading.title} has more than ${mostPages * perPage} results. Filter by owner.`)
   const others = Array.from({ length: first.lastPage - 1 }, (_, at) => readPage(request, at + 2, reading))
   const rest = await Promise.all(others)
   return [first, ...rest].flatMap(({ items }) => items)

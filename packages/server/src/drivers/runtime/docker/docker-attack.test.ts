@@ -265,10 +265,10 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
 
     test('a registry inside is not asked where strangers build', async () => {
       const registry = `127.0.0.1:${port}/x`
-      await expect(build('thief', `FROM ${registry}\n`, { runtime: cloud })).rejects.toThrow(/is none of/)
+      await expect(build('thief', `FROM ${registry}\n`, { runtime: cloud })).rejects.toThrow(/is not allowed/)
       const copies = `FROM ${partOf('busyboxImage')}\nCOPY --from=${registry} / /\n`
-      await expect(build('thief', copies, { runtime: cloud })).rejects.toThrow(/is none of/)
-      await expect(start('thief', image(registry), {}, cloud)).rejects.toThrow(/is none of/)
+      await expect(build('thief', copies, { runtime: cloud })).rejects.toThrow(/is not allowed/)
+      await expect(start('thief', image(registry), {}, cloud)).rejects.toThrow(/is not allowed/)
       expect(hits).toEqual([])
     })
   })
@@ -280,7 +280,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
         for (const target of ['/dev/zero', '/proc/self/environ', '/etc/passwd', '../../../../etc/hosts']) {
           const source = await folder({ ...(name === 'Dockerfile' ? {} : { Dockerfile: `FROM ${partOf('busyboxImage')}\n` }) })
           await symlink(target, join(source, name))
-          await expect(build('thief', '', { source })).rejects.toThrow(/There is no Dockerfile|is no file of the project/)
+          await expect(build('thief', '', { source })).rejects.toThrow(/Dockerfile does not exist|is not a file of the project/)
         }
       },
     )
@@ -569,7 +569,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
         onChange: ({ words }) => said.push(words),
       },
     })
-    expect(failing.isolation.words).toContain('was not put up yet')
+    expect(failing.isolation.words).toContain('is not active yet')
     await failing.check(never)
     await failing.check(never)
     // The API reports it as well, not only the log.

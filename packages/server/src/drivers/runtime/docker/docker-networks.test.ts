@@ -236,7 +236,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
   test('an image for another platform than the service names is refused', async () => {
     const { Architecture } = await engine.getImage(partOf('busyboxImage')).inspect()
     const other = Architecture === 'amd64' ? 'linux/arm64' : 'linux/amd64'
-    await expect(start('app', { container: { platform: other } })).rejects.toThrow(`asks for the platform ${other}`)
+    await expect(start('app', { container: { platform: other } })).rejects.toThrow(`requires the platform ${other}`)
     const same = await start('app', { container: { platform: `linux/${Architecture}` } })
     await runtime.stop(same.instanceId, { graceSeconds: 0 }, never)
   })

@@ -202,7 +202,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
       'allocates memory',
       JSON.stringify(['node', '-e', 'for (const all = []; ; ) all.push(Buffer.alloc(8_000_000, 1))']),
       'out_of_memory',
-      'more than the 256 MB that a build may use',
+      'limit of 256 MB',
     ],
     ['starts processes', JSON.stringify(['node', '-e', forking]), 'too_many_processes', 'started more than 512 processes'],
   ])(

@@ -119,7 +119,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
       const beyond = fence?.state.words ?? 'Projects in Docker can reach what this machine reaches: nothing fences them in'
       return {
         kind: 'docker' as const,
-        words: `Docker: each project runs in containers of its own${userWords(engine, forbidsRoot)}. ${beyond}`,
+        words: `Docker: each project runs in its own containers${userWords(engine, forbidsRoot)}. ${beyond}`,
       }
     },
     async check(abort) {

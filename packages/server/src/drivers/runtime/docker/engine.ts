@@ -44,10 +44,9 @@ function asEngineAway(error: unknown): unknown {
 }
 
 function awayMessage(code: string): string {
-  if (code === 'EACCES' || code === 'EPERM')
-    return 'The Docker engine refuses the connection: an operator has to give Berth access to it'
+  if (code === 'EACCES' || code === 'EPERM') return 'The Docker engine denied access. An operator must give Berth access to it.'
   if (lostCodes.has(code)) return 'The connection to the Docker engine was lost'
-  return 'The Docker engine does not run: an operator has to start it'
+  return 'The Docker engine is not running. An operator must start it.'
 }
 
 const elsewhere = new WeakSet<Engine>()
@@ -150,15 +149,15 @@ export function wordsOfEngine(error: unknown): string {
 
 /** An `EngineAway` that tells operators which socket was tried and what to do. */
 export function engineAwayAt(socketPath: string, error: unknown): EngineAway {
-  const message = error instanceof EngineAway ? error.message : 'The Docker engine does not answer'
+  const message = error instanceof EngineAway ? error.message : 'The Docker engine does not respond'
   return new EngineAway(message, { operatorMessage: operatorMessage(error, socketPath), cause: error })
 }
 
 function operatorMessage(error: unknown, socketPath: string): string {
   const { code } = ((error as Error | null)?.cause ?? error ?? {}) as NodeJS.ErrnoException
-  if (code === 'ENOENT') return `There is no Docker engine at ${socketPath}: start it, or set BERTH_DOCKER_SOCKET to its socket`
-  if (code === 'ECONNREFUSED') return `The Docker engine at ${socketPath} does not run: start it`
+  if (code === 'ENOENT') return `No Docker engine at ${socketPath}. Start it, or set BERTH_DOCKER_SOCKET to its socket.`
+  if (code === 'ECONNREFUSED') return `The Docker engine at ${socketPath} is not running. Start it.`
   if (code === 'EACCES' || code === 'EPERM')
-    return `The Docker engine at ${socketPath} refuses this user: add it to the group that owns the socket (usually docker)`
+    return `The Docker engine at ${socketPath} denied access to this user. Add the user to the group that owns the socket (usually docker).`
   return `The Docker engine at ${socketPath} does not answer: ${wordsOfEngine(error)}`
 }

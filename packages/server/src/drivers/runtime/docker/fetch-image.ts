@@ -76,7 +76,7 @@ async function hereAlready(
 ): Promise<string> {
   for (const name of [...sourcesOf(image, parts, user), image]) {
     if (parts.privateRepositories.has(repositoryOf(name)) || !(await findHere(name, image, parts, user, abort))) continue
-    say(`Warning: ${failure.message}. The image of that name that is in the engine is used.`)
+    say(`Warning: ${failure.message}. Using the local image of that name.`)
     return name
   }
   throw failure
@@ -117,7 +117,7 @@ const denied = (name: string, login: RegistryLogin | undefined, reason: string) 
   new AccessDenied(`The image ${name} is private, and ${registryOf(name)} ${refusal(login)}: ${reason}. ${loginAdvice(name)}`)
 
 const refusal = (login: RegistryLogin | undefined) =>
-  login ? `did not let ${login.username} read it` : 'was asked without a login'
+  login ? `denied access to ${login.username}` : 'was queried without a login'
 
 const loginAdvice = (name: string) => `Add a login for ${registryOf(name)} to the organisation's registries`
 
@@ -157,7 +157,9 @@ async function pullFirst(
   const { registries, imageMirror, engine, privateRepositories } = parts
   const isMirrored = imageMirror !== null && !loginFor(image, user.logins)
   if (!isMirrored && registries !== null && !registries.includes(registryOf(image)))
-    throw new ImageMissing(`The image ${image} is at ${registryOf(image)}, which is none of: ${registries.join(', ')}`)
+    throw new ImageMissing(
+      `The image ${image} is at ${registryOf(image)}, which is not allowed. Allowed registries: ${registries.join(', ')}`,
+    )
   const reasons: string[] = []
   for (const name of sources) {
     const login = loginFor(name, user.logins)
@@ -174,7 +176,7 @@ async function pullFirst(
   }
   const isDenied = reasons.every((reason) => /no basic auth|unauthorized|denied|authentication required/i.test(reason))
   throw new ImageMissing(
-    `The image ${image} is not here and could not be fetched: ${reasons.join('; ')}. ` +
+    `The image ${image} does not exist locally and could not be pulled: ${reasons.join('; ')}. ` +
       (isDenied ? loginAdvice(image) : 'Without a public registry, set BERTH_IMAGE_MIRROR, or load the image into the engine'),
   )
 }
@@ -255,7 +257,7 @@ async function ownOrUnlabelled(
   const found = await askFor(() => engine.getImage(image).inspect(), { abort })
   const marks = found?.Config?.Labels
   if (found?.Id !== image || (labels.isOurs(marks) && labelIn(marks, 'project') !== projectId))
-    throw new ImageMissing(`The image ${image} is not in the engine, and none is fetched by its id: name one with a tag`)
+    throw new ImageMissing(`The image ${image} does not exist locally, and images cannot be pulled by id. Use a name with a tag.`)
   return image
 }
 
@@ -270,7 +272,7 @@ const isOwnName = (image: string, projectId: string, { instance }: Labels) =>
   familiarName(image).startsWith(`berth-${instance}/${projectId}:`)
 
 /** The message is the same whether the image exists or not. */
-const notForProject = (image: string) => new ImageMissing(`The image ${image} is not one that this project may use`)
+const notForProject = (image: string) => new ImageMissing(`The image ${image} cannot be used by this project`)
 
 /**
  * Whether a local image really has this name. The engine also finds images by a prefix of their id, so a few guesses would

@@ -97,7 +97,7 @@ export function boundedGet<T>(
         collect(chunk)
         chunks.push(chunk)
         length += chunk.length
-        if (!allowance.take(chunk.length)) return fail(new SaidTooMuch('the server says more than may be held'))
+        if (!allowance.take(chunk.length)) return fail(new SaidTooMuch('the server returned too much data'))
         if (length <= maxBytes) return
         allowance.drop(length)
         fail(new AnswerTooLong(path, maxBytes, Buffer.concat(chunks).toString('latin1', 0, headBytes)))

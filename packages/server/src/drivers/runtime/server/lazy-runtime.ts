@@ -14,7 +14,7 @@ export function lazyRuntime(load: () => Promise<Runtime>): Runtime {
   return {
     kind: 'docker',
     survivesStop: true,
-    isolation: { kind: 'docker', words: 'Docker on a server: each project runs in containers of its own' },
+    isolation: { kind: 'docker', words: 'Docker on a server: each project runs in its own containers' },
     check: async (...given) => (await loaded()).check(...given),
     build: async (...given) => (await loaded()).build(...given),
     async fetchImage(...given) {

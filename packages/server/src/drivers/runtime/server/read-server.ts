@@ -101,13 +101,13 @@ async function listContainers(get: Get, warnings: string[]): Promise<string[]> {
       const [, first] = /^\[\{"Id":"([0-9a-f]{64})"/.exec(error.head) ?? []
       if (size > 1) size = Math.floor(size / 2)
       else if (first && !ids.includes(first)) {
-        warnings.push(`The container ${first.slice(0, 12)} is left out: what it says of itself is larger than 1 MB`)
+        warnings.push(`The container ${first.slice(0, 12)} is skipped: its description is larger than 1 MB`)
         before = first
         size = pageSize
       } else throw error
     }
   }
-  warnings.push(`There are more than ${containersAtMost} containers: the oldest are left out`)
+  warnings.push(`There are more than ${containersAtMost} containers: the oldest are skipped`)
   return ids.slice(0, containersAtMost)
 }
 
@@ -115,7 +115,7 @@ const listedAtMost = itemsAtMost - 1
 
 function atMost(value: unknown, what: string, warnings: string[]): unknown[] {
   const items = list(value)
-  if (items.length > listedAtMost) warnings.push(`There are more than ${listedAtMost} ${what}: the others are left out`)
+  if (items.length > listedAtMost) warnings.push(`There are more than ${listedAtMost} ${what}: the others are skipped`)
   return items.slice(0, listedAtMost)
 }
 
@@ -127,7 +127,7 @@ async function unlessTooLong<T>(what: string, read: () => Promise<T[]>, warnings
     return await read()
   } catch (error) {
     if (!(error instanceof AnswerTooLong) && !(error instanceof SaidTooMuch)) throw error
-    warnings.push(`The ${what} are left out: what the server says is too long to be read`)
+    warnings.push(`The ${what} are skipped: the response of the server is too large`)
     return []
   }
 }
@@ -160,8 +160,6 @@ async function each<T>(ids: readonly string[], read: (id: string) => Promise<T>,
   }
   await Promise.all(Array.from({ length: atOnce }, readOne))
   if (isCut)
-    warnings.push(
-      `${ids.length - found.size} of ${ids.length} ${kind}s are left out: the server says more of all of them than is read`,
-    )
+    warnings.push(`${ids.length - found.size} of ${ids.length} ${kind}s are skipped: the response of the server is too large`)
   return ids.flatMap((id) => (found.has(id) ? [found.get(id) as T] : []))
 }

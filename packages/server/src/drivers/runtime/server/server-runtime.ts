@@ -30,7 +30,7 @@ export function createServerRuntime({ link, ...settings }: ServerRuntimeSettings
   }
   return {
     ...docker,
-    isolation: { kind: 'docker', words: 'Docker on a server: each project runs in containers of its own' },
+    isolation: { kind: 'docker', words: 'Docker on a server: each project runs in its own containers' },
     start: async (request, abort) => near(await docker.start(request, abort)),
     async stop(instanceId, options, abort) {
       await docker.stop(instanceId, options, abort)

@@ -46,6 +46,6 @@ export function diskSuite(suite: SuiteBench): void {
       (error: unknown) => error,
     )
     expect(failure).toBeInstanceOf(BuildFailed)
-    expect(failure).toMatchObject({ code: 'disk_full', message: expect.stringContaining('32 MB that a build may use') })
+    expect(failure).toMatchObject({ code: 'disk_full', message: expect.stringContaining('limit of 32 MB') })
   })
 }

@@ -17,5 +17,5 @@ async function* script(text: string): AsyncGenerator<Uint8Array> {
 }
 
 export function checkCommand(field: string, text: string): void {
-  if (text.trim() === '') refuse(field, 'is empty: null takes it away')
+  if (text.trim() === '') refuse(field, 'is empty. Send null to remove it.')
 }

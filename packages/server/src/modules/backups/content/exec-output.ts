@@ -45,7 +45,7 @@ export async function textOf(runtime: Runtime, instanceId: string, command: Exec
   let bytes = 0
   for await (const chunk of outputOf(runtime, instanceId, command, abort)) {
     bytes += chunk.length
-    if (bytes > 1024 * 1024) throw new BackupFailed('command_failed', `${command.argv[0]} said more than was expected`)
+    if (bytes > 1024 * 1024) throw new BackupFailed('command_failed', `${command.argv[0]} wrote more output than expected`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
@@ -53,6 +53,7 @@ export async function textOf(runtime: Runtime, instanceId: string, command: Exec
 
 function commandFailed({ argv }: ExecCommand, exitCode: number, stderrTail: string): BackupFailed {
   const said = stderrTail.trim().slice(-tailCharacters)
-  const missing = exitCode === 126 || exitCode === 127 ? `${argv[0]} is not in the service's image, or cannot be run there` : null
+  const missing =
+    exitCode === 126 || exitCode === 127 ? `${argv[0]} is not installed in the image of the service, or is not executable` : null
   return new BackupFailed('command_failed', missing ?? `${argv[0]} ended with exit code ${exitCode}${said ? `: ${said}` : ''}`)
 }

@@ -52,7 +52,7 @@ export function readManifest(text: string, run: RunRow): Manifest {
     manifest.projectId === run.projectId &&
     manifest.organizationId === run.organizationId &&
     Array.isArray(manifest.artifacts)
-  if (!isOurs) throw new BackupFailed('manifest_foreign', 'What lies at the destination is the manifest of another run')
+  if (!isOurs) throw new BackupFailed('manifest_foreign', 'The manifest at the destination belongs to another run')
   return manifest
 }
 

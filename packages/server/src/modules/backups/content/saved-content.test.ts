@@ -44,6 +44,6 @@ test.each<[string, Pick<Instance, 'state' | 'exitCode'>, boolean]>([
 ])('the error names the service: %s', async (_, ended, restart) => {
   await expect(contentWith(ended, restart)).rejects.toMatchObject({
     code: 'not_running',
-    message: expect.stringContaining('The service migrate does not run'),
+    message: expect.stringContaining('The service migrate is not running'),
   })
 })

@@ -124,7 +124,7 @@ function namingService(error: unknown, { service }: DataUnit): unknown {
   if (error instanceof StartFailed)
     return new BackupFailed(
       'not_running',
-      `${name} does not run, so its database cannot be saved. Start it, or leave databases out of the policy.`,
+      `${name} is not running, so its database cannot be backed up. Start it, or exclude databases from the policy.`,
       { cause: error },
     )
   if (error instanceof BackupFailed) return new BackupFailed(error.code, `${name}: ${error.message}`, { cause: error })

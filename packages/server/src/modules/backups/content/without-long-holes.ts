@@ -22,7 +22,7 @@ export async function* withoutLongHoles(
     zeros = isNothing(chunk) ? zeros + chunk.length : 0
     if (zeros > most)
       throw new VolumeUnreadable(
-        `The volume ${volume} holds a file of which more than ${Math.floor(most / gibibyte)} GiB in one piece are empty (a disk image, or a database's map): name it in the policy's payload.exclude, or make it shorter`,
+        `The volume ${volume} contains a sparse file with a hole larger than ${Math.floor(most / gibibyte)} GiB (a disk image or a memory-mapped database). Add it to payload.exclude of the policy, or shrink it.`,
       )
     yield chunk
   }

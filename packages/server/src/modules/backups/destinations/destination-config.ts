@@ -90,7 +90,7 @@ function dropSecretsOfOldAddress(
   if (changed.length === 0 || first === undefined) return []
   for (const name of kept) delete stored.secrets[name]
   const isReplaced = Object.keys(stored.secrets).length > 0
-  const message = `send it again: the stored one was given for another ${changed.join(', ')}`
+  const message = `must be sent again, because ${changed.join(', ')} changed`
   return isReplaced ? [] : [{ field: `config.${first}`, message }]
 }
 
@@ -127,10 +127,10 @@ const mostCharacters = 1_000
 const mostKeyCharacters = 20_000
 
 function textProblem(given: unknown, { lines }: Field): string | null {
-  if (typeof given !== 'string' || given.trim() === '') return 'must be a text that is not empty'
+  if (typeof given !== 'string' || given.trim() === '') return 'must be a non-empty string'
   const most = lines ? mostKeyCharacters : mostCharacters
   if (given.length > most) return `must have at most ${most} characters`
-  if ((lines ? /[\0]/ : /[\0-\x1f\x7f]/).test(given)) return 'holds a character that it may not hold'
+  if ((lines ? /[\0]/ : /[\0-\x1f\x7f]/).test(given)) return 'contains an invalid character'
   return null
 }
 
@@ -148,7 +148,7 @@ const ruleOf: Record<DestinationKind, Rule> = {
       config.path = place.path
       return []
     }
-    const message = `must be one of the folders that the operator allows for backups, or below one: ${backupRoots.join(', ')}`
+    const message = `must be inside a folder that the operator allows for backups: ${backupRoots.join(', ')}`
     return [{ field: 'config.path', message }]
   },
   s3({ config }) {
@@ -159,13 +159,13 @@ const ruleOf: Record<DestinationKind, Rule> = {
         message: 'must be an http or https address without a path, such as https://s3.example.com',
       })
     if (!/^[a-z0-9A-Z][a-z0-9A-Z._-]{1,254}$/.test(config.bucket as string))
-      problems.push({ field: 'config.bucket', message: 'is not the name of a bucket' })
+      problems.push({ field: 'config.bucket', message: 'is not a valid bucket name' })
     if (config.prefix !== undefined) {
       const prefix = (config.prefix as string).replace(/^\/+|\/+$/g, '')
       if (!/^[\w.-]+(\/[\w.-]+)*$/.test(prefix) || prefix.split('/').some((part) => part.startsWith('.')))
         problems.push({
           field: 'config.prefix',
-          message: 'must be names of letters, digits, "_", "." or "-" with "/" between them',
+          message: 'must be names of letters, digits, "_", "." or "-", separated by "/"',
         })
       config.prefix = prefix
     }

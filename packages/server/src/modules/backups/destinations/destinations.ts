@@ -21,7 +21,7 @@ export async function createDestination(body: DestinationBody, caller: Caller, d
   const stored = accepted(checkConfig(body.kind, body.config, deps.settings))
   const isHere = mayBeHere(body.kind, stored, await deps.isOperator(caller))
   if ((await store.countDestinations(db, organizationId)) >= mostDestinations)
-    fail('conflict', { words: `There are ${mostDestinations} destinations already, which is the most: delete one first` })
+    fail('conflict', { words: `There are already ${mostDestinations} destinations, the maximum. Delete one first.` })
   // The key is generated now, while a user sets up backups: the log says where it is.
   await deps.archives()
   const [now, id] = [nowOf(deps), newId('bkd')]
@@ -48,7 +48,8 @@ export async function samePlaceWarnings(
   return others
     .filter((other) => placeOf(other.kind, other.config) === place)
     .map(
-      ({ id: otherId, name }) => `The destination "${name}" (${otherId}) stores in the same place: this one is no second copy.`,
+      ({ id: otherId, name }) =>
+        `The destination "${name}" (${otherId}) uses the same storage, so this one is not a second copy.`,
     )
 }
 
@@ -66,7 +67,7 @@ function placeOf(kind: string, config: string): string {
  */
 export async function changeDestination(row: DestinationRow, changes: DestinationChanges, caller: Caller, deps: BackupsDeps) {
   if (row.kind === 'local' && changes.config && !(await deps.isOperator(caller)))
-    fail('forbidden', { field: 'config', words: 'Where a local destination is, only an operator of the instance changes' })
+    fail('forbidden', { field: 'config', words: 'Only an operator of the instance can change the path of a local destination' })
   const isOperator = await deps.isOperator(caller)
   return deps.database.transaction(async ({ db, lock }) => {
     await lock(destinationLock(row.id))
@@ -98,7 +99,7 @@ export async function deleteDestination(
       await lock(destinationLock(id))
       if (await store.isUsed(db, id)) fail('destination_in_use')
       if (await store.hasWork(db, id))
-        fail('destination_in_use', { words: 'A run or a restore is at work on this destination: wait until it has ended' })
+        fail('destination_in_use', { words: 'A backup run or restore is using this destination. Wait until it ends.' })
       const runs = force ? 0 : await store.countRestorable(db, id)
       if (runs > 0) fail('destination_in_use', { words: storesRuns(runs) })
       await store.removeDestination(db, id)
@@ -110,7 +111,7 @@ export async function deleteDestination(
 }
 
 const storesRuns = (runs: number) =>
-  `This destination stores ${runs === 1 ? '1 backup run' : `${runs} backup runs`} that can be restored, and could not be any more. ` +
+  `This destination stores ${runs === 1 ? '1 backup run' : `${runs} backup runs`} that can still be restored and would be lost. ` +
   'Delete it with ?force=true if they are not needed.'
 
 /** The config with its decrypted secrets; from then on they are redacted from the log. */

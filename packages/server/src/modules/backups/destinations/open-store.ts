@@ -45,7 +45,7 @@ function driverConfig(
   if (kind !== 'local') return { kind, ...config, ...hidden, mayBeHere: mayBeHere === 1 } as unknown as ArchiveStoreConfig
   const place = localPlace(config.path as string, settings.backupRoots)
   // The operator may have removed a folder from the list since.
-  if (!place) throw new Error(`${config.path} is not below a folder that BERTH_BACKUP_ROOTS allows for backups`)
+  if (!place) throw new Error(`${config.path} is not inside a folder allowed by BERTH_BACKUP_ROOTS`)
   return { kind, ...place }
 }
 

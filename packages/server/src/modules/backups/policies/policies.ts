@@ -32,7 +32,7 @@ export async function createPolicy(project: ProjectRow, body: PolicyBody, caller
     await lockProject(bound, project.id)
     await refuseDestination(bound.db, project.organizationId, body.destinationId)
     if ((await store.countPolicies(bound.db, project.id)) >= mostPolicies)
-      fail('conflict', { words: `The project has ${mostPolicies} policies, which is the most there can be: delete one first` })
+      fail('conflict', { words: `The project has ${mostPolicies} backup policies, the maximum. Delete one first.` })
     const policy = await store.insertPolicy(bound.db, {
       id: newId('bkp'),
       organizationId: project.organizationId,
@@ -106,10 +106,7 @@ function webhookAfter(
 ): { token?: string; columns: Partial<Pick<PolicyRow, 'webhookEnabled' | 'webhookTokenHash'>> } {
   const enabled = enableWebhook ?? webhookEnabled === 1
   if (!enabled && rotateWebhookToken)
-    refuse(
-      'rotateWebhookToken',
-      'cannot replace a token while the webhook is off: send enableWebhook: true, which makes a new one',
-    )
+    refuse('rotateWebhookToken', 'cannot be used while the webhook is off. Send enableWebhook: true, which creates a new token.')
   if (!enabled) return { columns: { webhookEnabled: 0, webhookTokenHash: null } }
   if (webhookTokenHash !== null && webhookEnabled === 1 && !rotateWebhookToken) return { columns: {} }
   const token = `bwh_${randomCode(40)}`
@@ -175,7 +172,7 @@ function show(row: PolicyRow, last: store.LastRun | undefined, now: Date): Backu
 
 async function refuseDestination(db: Db, organizationId: string, destinationId: string): Promise<void> {
   if (!(await findDestinationOf(db, organizationId, destinationId)))
-    fail('not_found', { field: 'destinationId', words: 'There is no such backup destination' })
+    fail('not_found', { field: 'destinationId', words: 'This backup destination does not exist' })
 }
 
 /** An explicit count of null keeps every run. */

@@ -22,7 +22,7 @@ type Timed = Pick<PolicyRow, 'cronExpression' | 'timezone' | 'enabled'>
 export function checkSchedule({ cronExpression, timezone }: Omit<Timed, 'enabled'>, now: Date): void {
   try {
     const next = nextOccurrence({ cron: cronExpression ?? '@daily', timezone }, now)
-    if (!next) fail('cron_invalid', { field: 'cronExpression', words: 'The cron expression names no time that will ever come' })
+    if (!next) fail('cron_invalid', { field: 'cronExpression', words: 'The cron expression never matches a future time' })
   } catch (error) {
     if (!(error instanceof InvalidRecurrence)) throw error
     if (error.field === 'timezone') refuse('timezone', 'is not a known time zone, such as Europe/Vienna or UTC')

@@ -26,7 +26,7 @@ async function start(policyId: string, times: readonly Date[], wasMissed: boolea
       if (!policy?.enabled) return
       const { isNew, run } = await startOrJoin(policyId, { trigger: 'schedule', createdBy: null }, bound, deps)
       if (wasMissed) await tell(policy, times, 'The instance was not running at that time, so one run starts now.', bound)
-      else if (!isNew) await tell(policy, times, `The run before it, ${run.id}, is still at work.`, bound)
+      else if (!isNew) await tell(policy, times, `The previous run, ${run.id}, is still running.`, bound)
     })
     .catch((error: unknown) => {
       // The project is being deleted, and its policies with it.
@@ -42,7 +42,7 @@ async function tell(policy: PolicyRow, times: readonly Date[], why: string, boun
   await bound.announce('backup.missed', {
     organizationId: policy.organizationId,
     projectId: policy.projectId,
-    subject: `A backup of ${name} did not happen in time`,
+    subject: `A backup of ${name} is late`,
     text: `A backup of ${name} was due ${when}. ${why}`,
     data: { policyId: policy.id, dueAt: times.map((time) => time.toISOString()).slice(0, 20) },
   })

@@ -99,7 +99,7 @@ async function apply(restore: RestoreRow, deps: BackupsDeps, abort: AbortSignal)
     if (note.failure) throw new BackupFailed(note.failure.code, note.failure.message)
     await verified(restore, deps, abort)
     const run = await findRun(deps.database.db, restore.runId)
-    if (!run) throw new BackupFailed('pruned', 'The run is gone')
+    if (!run) throw new BackupFailed('pruned', 'The run was deleted')
     if (restore.target === 'copy') await withArchive(run, deps, abort, (opened) => writeCopies(restore, opened, deps, abort))
     else await inPlace(restore, run, note, deps, abort)
     await succeed(restore, deps)
@@ -177,7 +177,7 @@ async function bringBack({ id, organizationId }: RestoreRow, opened: OpenedArchi
 
 async function online({ projectId }: RestoreRow, deps: BackupsDeps): Promise<void> {
   await deps.data.bringOnline(projectId).catch((cause: unknown) => {
-    throw new BackupFailed('unhealthy', `The project did not come back healthy with the restored data: ${wordsOfError(cause)}`, {
+    throw new BackupFailed('unhealthy', `The project is not healthy with the restored data: ${wordsOfError(cause)}`, {
       cause,
     })
   })
@@ -202,10 +202,10 @@ async function saveFirst(
   await runToItsEnd(safety.id, deps, abort, manifest.project)
   const ended = await findRun(deps.database.db, safety.id)
   if (ended?.status === 'succeeded') return
-  if (ended && !terminalRun.has(ended.status)) throw new Error('the safety run did not end')
+  if (ended && !terminalRun.has(ended.status)) throw new Error('the safety run has not ended')
   throw new BackupFailed(
     'safety_run_failed',
-    `What is there now could not be saved first, so nothing was changed: ${ended?.errorMessage ?? 'the safety run is gone'}`,
+    `The current data could not be backed up first, so nothing was changed: ${ended?.errorMessage ?? 'the safety run was deleted'}`,
   )
 }
 
@@ -268,7 +268,7 @@ async function startAgain({ id, projectId }: RestoreRow, { wasOnline }: Progress
 /** Names the parts of an existing project that were not restored. */
 function unchangedText({ report }: RestoreRow): string {
   const { unchanged = [] } = report === null ? {} : (JSON.parse(report) as RestoreReport)
-  return unchanged.length > 0 ? `Left as they were: ${unchanged.join(', ')}.` : ''
+  return unchanged.length > 0 ? `Not changed: ${unchanged.join(', ')}.` : ''
 }
 
 async function succeed({ id, target }: RestoreRow, deps: BackupsDeps): Promise<void> {
@@ -276,12 +276,12 @@ async function succeed({ id, target }: RestoreRow, deps: BackupsDeps): Promise<v
     const restore = await moveRestore(id, 'succeeded', bound, deps, { dataState: target === 'copy' ? 'untouched' : 'restored' })
     if (!restore) throw new RestoreIsOver()
     await prunePlan(restore.projectId, bound)
-    const undo = restore.preRestoreRunId ? ` What was there before is the run ${restore.preRestoreRunId}.` : ''
+    const undo = restore.preRestoreRunId ? ` The previous data is in run ${restore.preRestoreRunId}.` : ''
     const names = copiesOf(restore).map(({ name }) => name)
     const words =
       target === 'copy'
-        ? `It was written into new volumes beside the old ones: ${names.join(', ') || 'none, since the backup holds no data'}.`
-        : `The data is that of the backup. ${unchangedText(restore)}${undo}`.replaceAll('  ', ' ')
+        ? `The data was restored into new volumes: ${names.join(', ') || 'none, because the backup contains no data'}.`
+        : `The data was restored from the backup. ${unchangedText(restore)}${undo}`.replaceAll('  ', ' ')
     await tell(restore, words, 'restore.completed', bound)
   })
 }

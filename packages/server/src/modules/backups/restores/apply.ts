@@ -24,9 +24,11 @@ export const applyWithToken = (
     await lockProject(bound, projectId)
     const restore = (await findRestore(bound.db, id)) ?? fail('not_found')
     if (restore.tokenHash === null || !constantTimeEqual(restore.tokenHash, hashToken(confirmationToken)))
-      refuse('confirmationToken', 'is not the token that prepare gave for this restore: prepare again for a new one')
+      refuse('confirmationToken', 'is not the token of this restore. Prepare the restore again to get a new token.')
     if (restore.status !== 'staged')
-      fail('not_staged', { words: `The restore is ${restore.status}, and only a staged one can be applied: prepare again` })
+      fail('not_staged', {
+        words: `The restore is ${restore.status}, but only a staged restore can be applied. Prepare it again.`,
+      })
     await refuseMoved(bound.db, projectId, deps)
     await refuseCopyOfDeleted(bound.db, restore)
     const requested = { projectId, environment: null, kind: 'restore', subjectId: id } as const
@@ -54,7 +56,7 @@ interface CancelOptions {
 export const cancelRestore = (
   { id, projectId }: RestoreRow,
   deps: BackupsDeps,
-  { words = 'It was cancelled', isAbandoned = false }: CancelOptions = {},
+  { words = 'The restore was cancelled', isAbandoned = false }: CancelOptions = {},
 ): Promise<RestoreRow> =>
   deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
@@ -65,7 +67,7 @@ export const cancelRestore = (
     const hasBegun = restore.status === 'applying' && (await findBySubject(bound.db, id))?.phase !== 'waiting'
     const finishedAt = hasBegun ? null : nowOf(deps)
     const moved = await moveRestore(id, 'cancelled', bound, deps, { ...error, finishedAt, cancelRequested: true })
-    if (!moved) return fail('conflict', { words: `The restore has ended already: it is ${restore.status}` })
+    if (!moved) return fail('conflict', { words: `The restore has already ended: it is ${restore.status}` })
     await bound.cancelJob({ uniqueKey: applyJobKey(id) })
     await bound.cancelJob({ uniqueKey: verifyJobKey(id) })
     if (!hasBegun) await endOperation(id, bound)

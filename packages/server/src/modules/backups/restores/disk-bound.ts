@@ -33,8 +33,8 @@ export class DiskBound {
   #exceeded(): BackupFailed {
     return new BackupFailed(
       'disk_limit',
-      `It writes more than the ${this.#limitMb} MB that restored copies of the project may keep on the disk. ` +
-        'Raise resources.production.diskMb, or delete a copy that is not needed.',
+      `The restore exceeds the disk limit of ${this.#limitMb} MB for restored copies of the project. ` +
+        'Raise resources.production.diskMb, or delete an unneeded copy.',
     )
   }
 }

@@ -56,10 +56,10 @@ export interface RestoreEnding {
 }
 
 const truth: Record<RestoreRow['dataState'], string> = {
-  untouched: 'Nothing of the project was changed.',
-  undone: 'What was there before was put back.',
-  partly_written: 'Part of the data was replaced and could not be put back: restore the safety run by hand.',
-  restored: 'The data is that of the backup.',
+  untouched: 'The project was not changed.',
+  undone: 'The previous data was put back.',
+  partly_written: 'Part of the data was replaced and could not be rolled back. Restore the safety run manually.',
+  restored: 'The data was restored from the backup.',
 }
 
 /** Ends the restore, records the state of the data, and sends a notification. */

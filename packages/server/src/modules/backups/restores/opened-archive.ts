@@ -34,7 +34,7 @@ export async function withArchive<Result>(
 
 function refuseLost({ recipient }: RunRow, { recipients }: Archives): void {
   if (recipient === null || recipients.includes(recipient)) return
-  const which = recipient === lostRecipient ? 'a key that is gone' : `the key ${recipient}, which is not here`
+  const which = recipient === lostRecipient ? 'a key that is missing' : `the key ${recipient}, which this instance does not have`
   throw new BackupFailed('key_lost', `This run was encrypted to ${which}. ${howToBringBack}`)
 }
 
@@ -43,11 +43,11 @@ async function manifestOf(run: RunRow, store: ArchiveStore, archives: Archives, 
   let bytes = 0
   for await (const chunk of store.get(run.manifestName as string, abort)) {
     bytes += chunk.length
-    if (bytes > longestManifestBytes) throw new BackupFailed('manifest_damaged', 'The manifest is larger than any can be')
+    if (bytes > longestManifestBytes) throw new BackupFailed('manifest_damaged', 'The manifest is too large')
     chunks.push(chunk)
   }
   const sealed = Buffer.concat(chunks)
   if (createHash('sha256').update(sealed).digest('hex') !== run.manifestSha256)
-    throw new BackupFailed('manifest_damaged', 'The manifest at the destination is not the one that was stored')
+    throw new BackupFailed('manifest_damaged', 'The manifest at the destination was changed after it was stored')
   return readManifest(Buffer.from(await archives.unseal(sealed, longestManifestBytes)).toString('utf8'), run)
 }

@@ -85,10 +85,10 @@ function refuseUnfit(run: RunRow): void {
 
 function unfit({ status, prunedAt, manifestName, destinationId, importedAt }: RunRow): string | null {
   if (importedAt !== null)
-    return 'The data of this run is at a destination of the instance that made it: move the project back there, then restore it'
-  if (status !== 'succeeded') return `Only a run that succeeded can be restored, and this one is ${status}`
-  if (prunedAt !== null) return 'The run was pruned: what it had saved is gone'
-  if (destinationId === null) return 'The destination that holds this run was deleted'
+    return 'The data of this run is stored at a destination of another instance. Transfer the project back there, then restore it.'
+  if (status !== 'succeeded') return `Only a successful run can be restored, but this run is ${status}`
+  if (prunedAt !== null) return 'The run was pruned: its data was deleted'
+  if (destinationId === null) return 'The destination of this run was deleted'
   return manifestName === null ? 'The run has no manifest' : null
 }
 
@@ -97,7 +97,7 @@ async function refuseWithoutManifest(run: RunRow, deps: BackupsDeps): Promise<vo
   const size = await sizeOfManifest(run, deps, abort).catch((cause: unknown) =>
     fail('not_restorable', { words: `The destination cannot be read: ${cause instanceof Error ? cause.message : cause}`, cause }),
   )
-  if (size === undefined) fail('not_restorable', { words: 'The manifest of this run is not at its destination any more' })
+  if (size === undefined) fail('not_restorable', { words: 'The manifest of this run is missing at its destination' })
 }
 
 async function sizeOfManifest(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<number | undefined> {

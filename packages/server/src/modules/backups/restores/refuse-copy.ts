@@ -11,6 +11,6 @@ export async function refuseCopyOfDeleted(
   if (target === 'copy' && !(await findAnyProject(db, projectId)))
     fail('not_restorable', {
       words:
-        'The project was deleted, so that a copy would belong to no project. Restore it in place first, which brings it back.',
+        'The project was deleted, so a copy would not belong to a project. Restore it in place first: this brings the project back.',
     })
 }

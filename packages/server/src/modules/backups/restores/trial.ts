@@ -40,7 +40,7 @@ export const trialJobs = (deps: BackupsDeps): Job<SchedulePayload, unknown>[] =>
       const policy = await findPolicy(deps.database.db, policyId)
       const [run] = policy ? await goodRunsOf(deps.database.db, policyId) : []
       if (policy && run) await prove(policy, run, deps, abort)
-      else if (policy) await tellUnproven(policy, 'There is no good backup yet that could be tried out.', deps)
+      else if (policy) await tellUnproven(policy, 'There is no successful backup yet to test.', deps)
     },
     async onFailed({ policyId }, { message }) {
       deps.log.error({ policyId, message }, 'backups: trial restore attempts used up')
@@ -81,7 +81,7 @@ async function tryOut(
   if (artifact.kind !== 'volume') {
     const tables = await loaded(artifact, content, policy.projectId, deps, abort)
     if (tables === undefined) await wholeDump(artifact, content())
-    deps.log.info({ policyId: policy.id, artifact: artifact.name, tables: tables ?? 'not loaded' }, 'a dump was tried out')
+    deps.log.info({ policyId: policy.id, artifact: artifact.name, tables: tables ?? 'not loaded' }, 'backups: dump tested')
     return
   }
   const bound = await boundOfTrial(policy.projectId, deps)
@@ -96,7 +96,7 @@ async function tryOut(
     if (saved.files?.size !== written.files?.size || saved.bytes !== written.bytes)
       throw new BackupFailed(
         'unproven',
-        `${artifact.name}: ${written.files?.size} files came out of it, and ${saved.files?.size} went in`,
+        `${artifact.name}: ${written.files?.size} files were restored, but ${saved.files?.size} were backed up`,
       )
   } finally {
     await runtime.removeVolume(place.id)
@@ -126,8 +126,7 @@ async function wholeDump({ name, kind, details }: ManifestArtifact, content: Asy
   for await (const chunk of content) tail = (tail + Buffer.from(chunk.subarray(-400)).toString('latin1')).slice(-400)
   const ending = endings[kind]
   const isGlobals = (details as { globals?: true }).globals === true
-  if (ending && !isGlobals && !ending.test(tail))
-    throw new BackupFailed('unproven', `${name}: the dump does not end as a whole one does`)
+  if (ending && !isGlobals && !ending.test(tail)) throw new BackupFailed('unproven', `${name}: the dump is incomplete`)
 }
 
 async function tellUnproven(policy: PolicyRow, words: string, deps: BackupsDeps): Promise<void> {
@@ -136,7 +135,7 @@ async function tellUnproven(policy: PolicyRow, words: string, deps: BackupsDeps)
     await bound.announce('backup.unproven', {
       organizationId: policy.organizationId,
       projectId: policy.projectId,
-      subject: `The backup of ${project?.name ?? policy.projectId} is not proven`,
+      subject: `The test restore of ${project?.name ?? policy.projectId} failed`,
       text: words,
       data: { policyId: policy.id },
     })

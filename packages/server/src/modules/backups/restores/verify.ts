@@ -54,7 +54,7 @@ export async function verify(restoreId: string, deps: BackupsDeps, abort: AbortS
   if (!restore || terminalRestore.has(restore.status)) throw new RestoreIsOver()
   if (restore.verification === 'passed') return
   const run = await findRun(db, restore.runId)
-  if (!run || run.prunedAt !== null) throw new BackupFailed('pruned', 'The run was pruned: what it had saved is gone')
+  if (!run || run.prunedAt !== null) throw new BackupFailed('pruned', 'The run was pruned: its data was deleted')
   await noteVerification(restoreId, { verification: 'running' }, deps)
   const { report, verifiedBytes } = await withArchive(run, deps, abort, (opened) => look(restore, opened, deps, abort))
   await noteVerification(restoreId, { verification: 'passed', report: JSON.stringify(report), verifiedBytes }, deps)
@@ -108,7 +108,7 @@ const removals = (changes: readonly Change[]): string[] =>
   changes.flatMap(({ name, filesRemoved }) =>
     filesRemoved
       ? [
-          `${name}: ${filesRemoved === 1 ? '1 file is' : `${filesRemoved} files are`} not in the backup and will be removed. The run before the restore saves what is there now.`,
+          `${name}: ${filesRemoved === 1 ? '1 file is' : `${filesRemoved} files are`} not in the backup and will be removed. The current data is backed up before the restore.`,
         ]
       : [],
   )
@@ -173,7 +173,9 @@ async function changeOf(artifact: ManifestArtifact, content: AsyncIterable<Uint8
 /** Policies of a deleted project that cannot be restored with it. */
 async function lostPolicies({ target, projectId }: RestoreRow, deps: BackupsDeps): Promise<string[]> {
   const lost = target === 'in_place' ? await policiesWithoutDestination(projectId, deps) : []
-  return lost.length > 0 ? [`Backup policies whose destination was deleted do not come back: ${lost.join(', ')}`] : []
+  return lost.length > 0
+    ? [`These backup policies are not restored, because their destination was deleted: ${lost.join(', ')}`]
+    : []
 }
 
 function warningsOf({ target }: RestoreRow, artifacts: readonly ManifestArtifact[], volumes: readonly VolumeRow[]): string[] {
@@ -182,7 +184,7 @@ function warningsOf({ target }: RestoreRow, artifacts: readonly ManifestArtifact
   const databases = artifacts.filter(({ kind }) => kind !== 'volume' && kind !== 'source')
   const others = volumes.filter(({ name, restoredFrom }) => restoredFrom === null && !saved.has(name)).map(({ name }) => name)
   return [
-    ...(others.length > 0 && databases.length === 0 ? [`Not in this backup, and left as they are: ${others.join(', ')}`] : []),
-    ...(databases.length > 0 ? ['Databases are loaded by their own tools while the rest of the project is stopped'] : []),
+    ...(others.length > 0 && databases.length === 0 ? [`Not in this backup, and not changed: ${others.join(', ')}`] : []),
+    ...(databases.length > 0 ? ['Databases are loaded with their own tools while the rest of the project is stopped'] : []),
   ]
 }

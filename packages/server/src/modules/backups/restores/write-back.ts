@@ -133,7 +133,7 @@ async function loadDatabases(artifacts: readonly ManifestArtifact[], writing: Wr
     const details = artifact.details as DumpDetails
     const unit = units.find(({ service }) => service === details.service)
     if (!unit?.instance)
-      throw new BackupFailed('not_running', `The service ${details.service} does not run, so its database cannot be loaded`)
+      throw new BackupFailed('not_running', `The service ${details.service} is not running, so its database cannot be restored`)
     const running: RunningUnit = { ...unit, instance: unit.instance, runtime: deps.data.runtimeFor(unit.instance.serverId) }
     await databaseKind(artifact.kind)?.load?.(running, details, contentOf(artifact, writing), abort)
   }

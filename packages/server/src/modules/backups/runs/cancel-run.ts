@@ -8,7 +8,7 @@ import { runJobKey } from './start-run.ts'
 export function cancelRun({ id }: Pick<RunRow, 'id'>, words: string, deps: BackupsDeps): Promise<RunRow> {
   return deps.database.transaction(async (bound) => {
     const run = await endRun(id, { status: 'cancelled', code: 'cancelled', message: words }, bound, deps)
-    if (!run) return fail('conflict', { words: 'The run has ended already' })
+    if (!run) return fail('conflict', { words: 'The run has already ended' })
     await bound.cancelJob({ uniqueKey: runJobKey(id) })
     return run
   })

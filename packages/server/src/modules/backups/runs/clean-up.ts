@@ -34,7 +34,7 @@ async function postCommandOf(run: RunRow, deps: BackupsDeps, abort: AbortSignal)
     await runPostCommand(run, policy ?? { preCommand: null, postCommand: null }, deps, abort)
   } catch (error) {
     abort.throwIfAborted()
-    deps.log.warn({ err: error, runId: run.id }, 'the post-command of a backup run failed')
+    deps.log.warn({ err: error, runId: run.id }, 'backups: post-command failed')
     await updateRun(deps.database.db, run.id, { postCommandState: 'done' })
   }
 }

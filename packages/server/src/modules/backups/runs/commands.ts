@@ -34,7 +34,7 @@ async function runCommand(which: string, text: string, run: RunRow, deps: Backup
   if (!unit?.instance)
     throw new BackupFailed(
       'not_running',
-      `The ${which} needs the ${run.serviceId ?? 'project'} to run, and it does not: start it, or take the command away`,
+      `The ${which} needs the ${run.serviceId ?? 'project'} to be running. Start it, or remove the command.`,
     )
   const runtime = deps.data.runtimeFor(unit.instance.serverId)
   const limit = AbortSignal.any([abort, AbortSignal.timeout(commandMs)])

@@ -44,7 +44,7 @@ export function runHandlers(deps: BackupsDeps): Pick<Handlers<typeof contract.ba
       })
       return undefined
     },
-    cancelRun: async (_, { backupRun }) => ({ data: await showed(await cancelRun(backupRun, 'It was cancelled', deps)) }),
+    cancelRun: async (_, { backupRun }) => ({ data: await showed(await cancelRun(backupRun, 'The run was cancelled', deps)) }),
     protectRun: async ({ body }, { backupRun }) => ({ data: await showed(await protectRun(backupRun, body ?? {}, deps)) }),
   }
 }

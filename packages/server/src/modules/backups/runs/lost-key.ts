@@ -7,7 +7,7 @@ import { keptByRecipient, nameRecipient } from './kept-run-store.ts'
 export const lostRecipient = 'lost'
 
 export const howToBringBack =
-  'Add the line of your copy of that key (AGE-SECRET-KEY-1…) to the end of backup.key in the data folder: then it can be opened again. Without a copy it cannot be opened'
+  'Append the line of your copy of that key (AGE-SECRET-KEY-1…) to backup.key in the data folder. Without a copy of the key the backups cannot be decrypted'
 
 type Nothing = Record<string, never>
 const lookAtKey: JobKind<Nothing> = { kind: 'backups.key' }
@@ -31,7 +31,7 @@ export const keyJob = (deps: BackupsDeps) =>
  * backups generates no key.
  */
 export const announceLostKey = (deps: BackupsDeps): Promise<void> =>
-  told(deps).catch((error: unknown) => deps.log.error({ err: error }, 'the key of backups cannot be looked at'))
+  told(deps).catch((error: unknown) => deps.log.error({ err: error }, 'backups: key check failed'))
 
 async function told(deps: BackupsDeps): Promise<void> {
   const lost = await lostRuns(deps)
@@ -45,7 +45,7 @@ async function told(deps: BackupsDeps): Promise<void> {
 }
 
 const wordsFor = (runs: number) =>
-  `The key that opens ${runs} of the stored backups is not here: ${runs === 1 ? 'it' : 'they'} cannot be restored.`
+  `The key that opens ${runs} of the stored backups is missing: ${runs === 1 ? 'it' : 'they'} cannot be restored.`
 
 interface LostRuns {
   organizationId: string
@@ -71,8 +71,8 @@ async function announceLost(lost: readonly LostRuns[], { database }: BackupsDeps
       bound.announce('backup.unproven', {
         organizationId,
         projectId: null,
-        subject: 'Stored backups cannot be opened: their key is gone',
-        text: `${wordsFor(runs)} ${howToBringBack}; a new run of each policy is then the only backup there is.`,
+        subject: 'Stored backups cannot be decrypted: their key is missing',
+        text: `${wordsFor(runs)} ${howToBringBack}; a new run of each policy is then the only usable backup.`,
         data: { runs },
       }),
     )

@@ -65,8 +65,8 @@ export async function endRun(id: string, { status, code, message }: Ending, boun
   if (status === 'cancelled') return run
   const good = await newestWhole(bound.db, run)
   const last = good
-    ? `The last good backup is still there: the run ${good.id} of ${iso(good.createdAt)}.`
-    : 'There is no good backup to fall back on.'
+    ? `The last good backup is still available: run ${good.id} of ${iso(good.createdAt)}.`
+    : 'There is no earlier successful backup.'
   await bound.announce('backup.failed', {
     organizationId: run.organizationId,
     projectId: run.projectId,

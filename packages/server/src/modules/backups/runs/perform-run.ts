@@ -81,7 +81,7 @@ async function saveAll(work: Work): Promise<SavedData> {
   if (settings.postCommand && !abort.aborted)
     await runPostCommand(run, settings, deps, abort).catch((error: unknown) => {
       if (saved.status === 'fulfilled') throw error
-      deps.log.warn({ err: error, runId: run.id }, 'the post-command of a backup run failed, as the run had')
+      deps.log.warn({ err: error, runId: run.id }, 'backups: post-command of a failed run failed')
     })
   if (saved.status === 'rejected') throw saved.reason
   return saved.value
@@ -104,7 +104,7 @@ async function writeManifest(
   deleted: SavedProject | undefined,
 ): Promise<WrittenManifest> {
   const project = (await deps.projects.save(run.projectId)) ?? deleted
-  if (!project) throw new BackupFailed('project_gone', 'The project was deleted meanwhile')
+  if (!project) throw new BackupFailed('project_gone', 'The project was deleted during the operation')
   const manifest = manifestOf(run, { project, artifacts, version: deps.version, now: deps.clock.now() })
   const sealed = await archives.seal(Buffer.from(JSON.stringify(manifest)))
   const name = manifestNameOf(run, attempt)

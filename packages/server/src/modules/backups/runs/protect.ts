@@ -7,7 +7,7 @@ import { type BackupsDeps, nowOf } from '../deps.ts'
 export async function protectRun(run: RunRow, body: ProtectBody, deps: BackupsDeps): Promise<RunRow> {
   const isProtected = body.protected ?? true
   const until = body.until ? Date.parse(body.until) : null
-  if (until !== null && !isProtected) refuse('until', 'is for a run that is protected')
+  if (until !== null && !isProtected) refuse('until', 'requires protected: true')
   if (until !== null && until <= nowOf(deps)) refuse('until', 'must be in the future')
   // Checks the current row: pruning marks a run before it removes anything.
   const changed = await deps.database.db
@@ -17,5 +17,5 @@ export async function protectRun(run: RunRow, body: ProtectBody, deps: BackupsDe
     .where('prunedAt', 'is', null)
     .returningAll()
     .executeTakeFirst()
-  return changed ?? fail('conflict', { words: 'The run was pruned already: there is nothing left to protect' })
+  return changed ?? fail('conflict', { words: 'The run was already pruned and cannot be protected' })
 }

@@ -72,7 +72,10 @@ export const pruneAllJob = (deps: BackupsDeps) =>
 async function dropOldStaged(projectId: string, bound: TransactionContext, deps: BackupsDeps): Promise<void> {
   for (const { id, status, createdAt } of await listUnderWay(bound.db, projectId))
     if (status === 'staged' && createdAt < nowOf(deps) - stagedMs)
-      await moveRestore(id, 'cancelled', bound, deps, { errorCode: 'expired', errorMessage: 'It was not applied within a day' })
+      await moveRestore(id, 'cancelled', bound, deps, {
+        errorCode: 'expired',
+        errorMessage: 'The restore was not applied within a day',
+      })
 }
 
 async function due(projectId: string, deps: BackupsDeps): Promise<RunRow[]> {

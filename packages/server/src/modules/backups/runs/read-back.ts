@@ -25,7 +25,7 @@ export async function readBack(work: Work, artifacts: readonly ManifestArtifact[
   const hash = createHash('sha256')
   for await (const chunk of store.get(manifest.name, abort)) hash.update(chunk)
   if (hash.digest('hex') !== manifest.sha256)
-    throw new BackupFailed('destination_corrupt', 'The destination gave back another manifest than the one that was stored')
+    throw new BackupFailed('destination_corrupt', 'The destination returned a manifest that differs from the stored one')
 }
 
 /** Verifies an earlier part. A damaged part is not reused again: the run is repeated, and stores it anew. */
@@ -41,14 +41,14 @@ async function readEarlier(part: ArchivePart, index: ArchiveIndex, { run, store,
           organizationId: run.organizationId,
           projectId: run.projectId,
           subject: `The destination damaged earlier backups of ${run.projectName}`,
-          text: `${error.message}. These runs cannot be restored whole: ${runIds.join(', ')}. What was damaged is stored anew now; see to the destination.`,
+          text: `${error.message}. These runs cannot be restored completely: ${runIds.join(', ')}. The damaged data is being stored again. Check the destination.`,
           data: { policyId: run.policyId, runIds },
         })
       return runIds
     })
     // All runs with this part were flagged before: repeating the run would end the same.
     if (harmed.length === 0) throw error
-    deps.log.warn({ err: error, runId: run.id, harmed }, 'a destination damaged what it had; the run is done once more')
+    deps.log.warn({ err: error, runId: run.id, harmed }, 'backups: destination damaged stored data, repeating the run')
     throw new DamagedBefore(error.message, { cause: error })
   }
 }

@@ -35,11 +35,11 @@ export async function runBeforeDeploy(
     const run =
       earlier ??
       (await deps.database.transaction((bound) => queueRun(policy, { trigger: 'pre_deploy', createdBy: null }, bound, deps)))
-    say(`Backing up first, by the policy ${policy.id}: run ${run.id}`)
+    say(`Backing up before the deployment with policy ${policy.id}: run ${run.id}`)
     const ended = await whenEnded(run.id, deps, abort)
     if (ended?.status !== 'succeeded')
       throw new Error(
-        `The backup before the deployment did not succeed: ${ended?.errorMessage ?? 'it was cancelled'}. Mend it, or set beforeDeploy of the policy ${policy.id} to false`,
+        `The backup before the deployment failed: ${ended?.errorMessage ?? 'it was cancelled'}. Fix the cause, or set beforeDeploy of policy ${policy.id} to false.`,
       )
   }
 }

@@ -31,6 +31,6 @@ export async function safetyRun(
 
 /** Ends a safety run that is still under way when its restore ends. */
 export async function endSafetyRun({ preRestoreRunId }: RestoreRow, bound: TransactionContext, deps: BackupsDeps): Promise<void> {
-  const ending = { status: 'cancelled', code: 'cancelled', message: 'The restore that it belongs to has ended' } as const
+  const ending = { status: 'cancelled', code: 'cancelled', message: 'The restore of this run has ended' } as const
   if (preRestoreRunId !== null) await endRun(preRestoreRunId, ending, bound, deps)
 }

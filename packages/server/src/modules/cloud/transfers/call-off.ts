@@ -7,8 +7,8 @@ export async function callOff(id: string, organizationId: string, { database }: 
   const transfer = id.includes('\0') ? undefined : await findTransfer(database.db, id)
   if (transfer?.organizationId !== organizationId || isOver(transfer)) return false
   if (transfer.phase === 'undoing') return true
-  const words = 'The move is being switched over, which cannot be called off any more: wait for it, then move the project back'
-  const marked = await markUndoing(database.db, id, { errorCode: 'cancelled', errorMessage: 'It was called off' })
+  const words = 'The transfer is switching traffic and can no longer be cancelled. Wait for it, then transfer the project back.'
+  const marked = await markUndoing(database.db, id, { errorCode: 'cancelled', errorMessage: 'The transfer was cancelled' })
   return marked !== undefined || fail('conflict', { words })
 }
 

@@ -12,14 +12,14 @@ test('a file that the other side refuses ends the whole carrying at once, also f
     begun += 1
     if (begun === files.length) underWay.resolve()
     await underWay.promise
-    if (name === 'refused') throw new Failure('conflict', { words: 'The arrival is aborted' })
+    if (name === 'refused') throw new Failure('conflict', { words: 'The import is aborted' })
     // As the client of the cloud does with a connection that was ended.
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve))
     throw new Failure('cloud_unreachable', { words: 'The connection was ended' })
   }
   const sides = { departure: { read: async () => [] }, arrival: { write } } as unknown as Sides
   const carried = carryFiles(files, [], sides, retryLimits, new AbortController().signal, () => undefined)
-  await expect(carried).rejects.toMatchObject({ code: 'conflict', message: 'The arrival is aborted' })
+  await expect(carried).rejects.toMatchObject({ code: 'conflict', message: 'The import is aborted' })
   // Each file was sent once, and none again after the refusal.
   expect(begun).toBe(files.length)
 })

@@ -56,6 +56,6 @@ async function decided(
   }
   const { state } = await look()
   if (state === wanted) return
-  if (state === 'aborted' || state === 'failed') throw new SideFailed('conflict', 'The cloud called the move off meanwhile')
-  throw new Error(`the cloud did not decide: it is ${state}`)
+  if (state === 'aborted' || state === 'failed') throw new SideFailed('conflict', 'The cloud cancelled the transfer')
+  throw new Error(`the cloud has not committed the transfer: it is ${state}`)
 }

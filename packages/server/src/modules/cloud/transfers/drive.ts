@@ -72,7 +72,8 @@ export async function prepare(context: TransferContext): Promise<void> {
 /** Enters the phase; rejects when the move was cancelled, so that no further step begins. */
 export async function enter(phase: TransferPhase, { transfer, deps }: Pick<TransferContext, 'transfer' | 'deps'>): Promise<void> {
   if (transfer.phase === phase) return
-  if (!(await enterPhase(deps.database.db, transfer.id, phase))) throw new Failure('conflict', { words: 'It was called off' })
+  if (!(await enterPhase(deps.database.db, transfer.id, phase)))
+    throw new Failure('conflict', { words: 'The transfer was cancelled' })
   transfer.phase = phase
 }
 
@@ -109,7 +110,7 @@ async function until<Side extends Departure | Arrival>(
     const side = await retryWhileUnreachable(look, retryLimits, abort)
     if (wanted.includes(side.state)) return side
     if (side.state === 'failed') throw new SideFailed(side.error?.code ?? 'conflict', side.error?.message ?? 'It failed')
-    if (side.state === 'aborted') throw new Failure('conflict', { words: 'The move was called off' })
+    if (side.state === 'aborted') throw new Failure('conflict', { words: 'The transfer was cancelled' })
     await pause(retryLimits.pollMs, undefined, { signal: abort })
   }
 }

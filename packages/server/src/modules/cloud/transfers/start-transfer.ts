@@ -36,7 +36,9 @@ export async function transfer(
   const known = await underWay(deps.database.db, caller.organizationId, projectId)
   if (known?.direction === direction) return ended(known.id, deps)
   if (known)
-    fail('work_in_progress', { words: `The project is being moved the other way (${known.id}): wait until that is done` })
+    fail('work_in_progress', {
+      words: `The project is being transferred in the other direction (${known.id}). Wait until that transfer has ended.`,
+    })
   const name = await nameOf(projectId, project, direction, link, deps)
   const id = await begin({ projectId, name, direction, withData: options.withData }, link, caller, deps)
   return ended(id, deps)
@@ -49,7 +51,7 @@ async function nameOf(
   { address }: Link,
   { api }: CloudDeps,
 ): Promise<string> {
-  if (project && direction === 'to_self_hosted') fail('already_there', { words: 'The project lives on this instance already' })
+  if (project && direction === 'to_self_hosted') fail('already_there', { words: 'The project is already on this instance' })
   if (project) {
     // Detects an unreachable cloud before anything begins; otherwise the begun move would have to be undone.
     await ask(api, address, { method: 'GET', path: '/api/auth/session' })
@@ -58,7 +60,7 @@ async function nameOf(
   const there = await ask(api, address, { method: 'GET', path: `/api/projects/${encodeURIComponent(projectId)}` })
   if (there.status === 404) fail('not_found')
   const { name } = answered(there) as Project
-  if (direction === 'to_cloud') fail('already_there', { words: 'The project lives in the cloud already' })
+  if (direction === 'to_cloud') fail('already_there', { words: 'The project is already in the cloud' })
   return String(name)
 }
 

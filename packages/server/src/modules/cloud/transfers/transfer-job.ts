@@ -48,9 +48,10 @@ async function drive(
   const isDecided = transfer.phase === 'committing' || transfer.phase === 'settling'
   const sides = await sidesOf(transfer, deps, links)
   if (!sides) {
-    if (isDecided) throw new Error('the link to the cloud is not the one that the move began with: link it again to end the move')
+    if (isDecided)
+      throw new Error('the cloud link changed during the transfer. Link the same cloud account again to finish the transfer.')
     await undoHere(transfer, deps)
-    await recordFailure(transfer, { code: 'cloud_not_linked', message: 'The link to the cloud was taken away meanwhile' }, deps)
+    await recordFailure(transfer, { code: 'cloud_not_linked', message: 'The cloud link was removed during the transfer' }, deps)
     return
   }
   const isNew = attempt === 1 && transfer.phase === 'packing'
@@ -78,7 +79,7 @@ async function sidesOf(transfer: CloudTransferRow, deps: CloudDeps, links: Links
   const link = await links.of(transfer.organizationId)
   if (!link || cloudOf(link.row) !== transfer.cloud) return undefined
   const { ends } = deps.transferPorts
-  if (!ends) throw new Error('nothing can be moved on an instance that runs no projects')
+  if (!ends) throw new Error('this instance runs no projects and cannot transfer any')
   const remote = { api: deps.api, address: link.address }
   return transfer.direction === 'to_cloud'
     ? { departure: localDeparture(transfer, ends, deps), arrival: remoteArrival(transfer, remote) }
@@ -107,7 +108,7 @@ async function turnAround(transfer: CloudTransferRow, error: unknown, deps: Clou
   if (!said) deps.log.error({ err: error, transfer: transfer.id }, 'transfers: unexpected error')
   const errorCode = said?.code ?? 'internal'
   const message = said?.message ?? 'Internal error. The log of the instance has the details.'
-  deps.log.warn({ transfer: transfer.id, phase: transfer.phase, why: errorMessage(error) }, 'a move is taken back')
+  deps.log.warn({ transfer: transfer.id, phase: transfer.phase, why: errorMessage(error) }, 'transfers: rolling back')
   Object.assign(transfer, { phase: 'undoing', errorCode, errorMessage: message })
   await updateTransfer(deps.database.db, transfer.id, { phase: 'undoing', errorCode, errorMessage: message })
 }
@@ -115,7 +116,7 @@ async function turnAround(transfer: CloudTransferRow, error: unknown, deps: Clou
 async function takeBack(context: TransferContext, attempt: number): Promise<void> {
   const { transfer, deps } = context
   if (!(await undo(context)) && attempt < undoAttempts)
-    throw new Error('the cloud could not be told yet that a move was called off')
+    throw new Error('the cloud could not be notified of a cancelled transfer yet')
   await recordFailure(transfer, { code: transfer.errorCode ?? 'internal', message: transfer.errorMessage ?? '' }, deps)
 }
 
@@ -143,10 +144,8 @@ async function complete(transfer: CloudTransferRow, { database, clock }: CloudDe
     await announce('transfer.completed', {
       organizationId,
       projectId,
-      subject: `${projectName} lives in ${direction === 'to_cloud' ? 'the cloud' : 'its own instance'} now`,
-      text: [`${projectName} was moved to ${place}. The copy it leaves behind is kept, stopped, for 7 days.`, ...warnings].join(
-        '\n',
-      ),
+      subject: `${projectName} was transferred to ${direction === 'to_cloud' ? 'the cloud' : 'its own instance'}`,
+      text: [`${projectName} now runs in ${place}. The source copy is stopped and kept for 7 days.`, ...warnings].join('\n'),
       data: { transfer: id, direction, warnings },
     })
   })

@@ -13,10 +13,11 @@ export async function planWithFiles(unit: Unit, base: Artifact, deploying: Deplo
   const lines: string[] = []
   for (const file of unit.files ?? []) {
     const found = await stat(join(sourceFolder(deploying), file.from)).catch(() => null)
-    if (!found) deploying.log.line(`Warning: ${unit.service}: there is no ${file.from} in the project; nothing is at ${file.to}`)
+    if (!found)
+      deploying.log.line(`Warning: ${unit.service}: ${file.from} does not exist in the project; ${file.to} is not mounted`)
     else lines.push(copyLine(file, found.isDirectory()))
     if (found && !file.readOnly)
-      deploying.log.line(`Warning: ${unit.service}: what is written to ${file.to} does not outlive the instance: use a volume`)
+      deploying.log.line(`Warning: ${unit.service}: data written to ${file.to} is lost on restart. Use a volume.`)
   }
   return lines.length === 0 ? null : { ...plainDockerfile, dockerfileText: `FROM ${base.reference}\n${lines.join('\n')}\n` }
 }

@@ -135,7 +135,7 @@ async function runBuild(plan: BuildPlan, service: string, deploying: Deploying):
 }
 
 const silentText = (seconds: number) =>
-  `The build wrote nothing for ${seconds} s and was ended. Let it print its progress, or raise BERTH_BUILD_SILENT_SECONDS.`
+  `The build was stopped: it wrote no output for ${seconds} s. Let it print its progress, or raise BERTH_BUILD_SILENT_SECONDS.`
 
 export const ownerOf = ({ deployment }: Pick<Deploying, 'deployment'>) => ({
   projectId: deployment.projectId,

@@ -80,7 +80,7 @@ async function copyLocal(path: string, into: string, { log, abort, deps }: Deplo
   log.line(`Copying ${path}`)
   const { projectRoots: roots, dataDir } = deps.settings
   await copyFolder(path, into, { roots, dataDir }, abort).catch((error: unknown) => {
-    if (error instanceof FolderMissing) throw new DeployFailed('source_failed', `The folder ${path} is not there any more`)
+    if (error instanceof FolderMissing) throw new DeployFailed('source_failed', `The folder ${path} does not exist any more`)
     const isRefused = error instanceof FolderOutside || error instanceof NotAFolder
     throw isRefused ? new DeployFailed('source_failed', `${error.message} (BERTH_PROJECT_ROOTS)`) : error
   })
@@ -89,8 +89,7 @@ async function copyLocal(path: string, into: string, { log, abort, deps }: Deplo
 async function unpack(sessionId: string, into: string, { deps, log, abort }: Deploying): Promise<void> {
   log.line('Unpacking the upload')
   await unpackSource(deps.projects.uploadFile(sessionId), into, { abort }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT')
-      throw new DeployFailed('source_failed', 'The upload is not kept any more: upload the folder again')
+    if (error.code === 'ENOENT') throw new DeployFailed('source_failed', 'The upload was deleted. Upload the folder again.')
     throw error
   })
 }

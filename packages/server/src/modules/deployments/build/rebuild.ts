@@ -37,7 +37,7 @@ async function rebuild(deployment: DeploymentRow, reason: string, { deps, abort,
   const folder = join(deps.workFolder, deployment.id)
   const log = given ?? (await openDeploymentLog(deployment, deps))
   deps.log.warn({ deploymentId: deployment.id, reason }, 'deployments: artifact is gone, building it again')
-  log.line(`${reason}: it is built again from its source`)
+  log.line(`${reason}: building it again from source`)
   const env = await envOf(deployment, deps)
   const again = { ...deployment, source: JSON.stringify(exactSource(deployment)) }
   const deploying = { deployment: again, project, folder, env, log, abort, deps, left: {} }
@@ -48,7 +48,7 @@ async function rebuild(deployment: DeploymentRow, reason: string, { deps, abort,
     Object.assign(deployment, { artifacts: again.artifacts, sizeBytes: again.sizeBytes })
   } catch (error) {
     abort.throwIfAborted()
-    const words = error instanceof DeployFailed ? error.message : 'it could not be built again'
+    const words = error instanceof DeployFailed ? error.message : 'the rebuild failed'
     log.line(words)
     if (!(error instanceof DeployFailed)) throw error
     throw new DeployFailed(error.code, `${reason}, and could not be built again: ${words}`, error.logTail)

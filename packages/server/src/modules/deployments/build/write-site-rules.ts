@@ -19,8 +19,7 @@ export async function writeSiteRules({ reference }: Artifact, ofSource: SiteRule
   const warnings = [...redirects.warnings, ...headers.warnings]
   if (!hasRules(rules)) return warnings
   const text = JSON.stringify(rules)
-  if (text.length > siteRulesBytes)
-    return [...warnings, 'the redirects and headers are too long together; none of them is followed']
+  if (text.length > siteRulesBytes) return [...warnings, 'the redirects and headers are too large and were ignored']
   const file = join(dirname(reference), siteRulesFile)
   await writeFile(`${file}.new`, text)
   await rename(`${file}.new`, file)

@@ -94,7 +94,7 @@ async function unitsOf(projectId: string, deps: DeploymentsDeps): Promise<DataUn
 
 async function startServices(projectId: string, services: ReadonlySet<string>, deps: DeploymentsDeps, abort: AbortSignal) {
   const deployment = await liveDeployment(projectId, deps)
-  if (!deployment) throw new Error('Nothing of the project was ever live, so none of its services can be started')
+  if (!deployment) throw new Error('The project was never live, so its services cannot be started')
   const env = await envOf(deployment, deps)
   const say = (message: string) => deps.log.debug({ deploymentId: deployment.id }, message)
   const rows = await startUnits({ deployment, env, deps, abort, say }, services)

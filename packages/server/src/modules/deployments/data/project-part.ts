@@ -62,7 +62,7 @@ async function resumeWaiting(projectId: string, deps: DeploymentsDeps): Promise<
   }
 }
 
-const movedText = 'The project was moved while this deployment waited. Deploy it where the project lives now.'
+const movedText = 'The project was transferred while this deployment was queued. Deploy it at the target.'
 
 async function itemsAt(place: Place, { deleteVolumes }: DeletionOptions, deps: DeploymentsDeps): Promise<DeletionItem[]> {
   const { db } = deps.database
@@ -105,12 +105,12 @@ function fateOf(volume: VolumeRow, deleteVolumes: boolean): Pick<DeletionItem, '
   const adopted = adoptedBytes(volume)
   if (adopted) {
     const name = 'volume' in adopted ? `The volume ${adopted.volume}` : 'The folder'
-    return { kept: true, reason: `${name} was on the server before the project and stays there` }
+    return { kept: true, reason: `${name} existed on the server before the project and is kept` }
   }
   return deleteVolumes ? { kept: false } : { kept: true, reason: keptUnlessAsked }
 }
 
-const keptUnlessAsked = 'volumes stay unless deleteVolumes=true'
+const keptUnlessAsked = 'volumes are kept unless deleteVolumes=true'
 
 /** A deletion cannot be cancelled; each runtime call has its own time limit. */
 const notGivenUp = new AbortController().signal

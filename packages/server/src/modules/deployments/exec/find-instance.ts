@@ -22,17 +22,17 @@ export async function findInstance(
   const { db } = deps.database
   const live = await findLive(db, projectId, environment)
   const deployment = live?.deploymentId ? await findDeployment(db, live.deploymentId) : undefined
-  if (!live || !deployment?.plan) return fail('conflict', { words: `Nothing is live in ${environment}: deploy it first` })
+  if (!live || !deployment?.plan) return fail('conflict', { words: `${environment} has no live deployment. Deploy it first.` })
   const units = runningUnits(deployment)
-  if (units.length === 0) return fail('conflict', { words: 'A static site has no program to run another beside' })
+  if (units.length === 0) return fail('conflict', { words: 'A static site has no container to run a command in' })
   const names = units.map((unit) => unit.service)
-  if (service !== undefined && !names.includes(service)) refuse('service', `there is no such service; ${wordsFor(names)}`)
+  if (service !== undefined && !names.includes(service)) refuse('service', `does not exist; ${wordsFor(names)}`)
   const unit = units.find((one) => (service === undefined ? one.exposed : one.service === service)) ?? units[0]!
   const running = await listInstances(db, { projectId, environment, state: 'running' })
   const own = running.filter((row) => row.service === unit.service)
   // A service that stayed as it was runs for the deployment that started it.
   const row = own.find(({ deploymentId }) => deploymentId === deployment.id) ?? own[0]
-  if (!row || live.state !== 'live') return fail('conflict', { words: whyNot[live.state] ?? 'It does not run now' })
+  if (!row || live.state !== 'live') return fail('conflict', { words: whyNot[live.state] ?? 'The project is not running' })
   const started = row.deploymentId === deployment.id ? deployment : ((await findDeployment(db, row.deploymentId)) ?? deployment)
   const env = await envOf(started, deps)
   return { row, env: environmentOf(withSecrets(unit, env), planOf(started), env) }
@@ -40,10 +40,10 @@ export async function findInstance(
 
 /** The one program of a project that is no Compose file has no name. */
 const wordsFor = (names: readonly string[]) =>
-  names.some(Boolean) ? `there is ${names.join(', ')}` : 'the project is one program and has none'
+  names.some(Boolean) ? `the services are ${names.join(', ')}` : 'the project has a single service without a name'
 
 const whyNot: Record<string, string> = {
-  sleeping: 'The project sleeps: open its address to wake it, then try again',
-  waking: 'The project is waking up: try again in a moment',
-  stopped: 'The project is stopped: enable it first',
+  sleeping: 'The project is asleep. Open its URL to wake it, then try again.',
+  waking: 'The project is waking up. Try again in a moment.',
+  stopped: 'The project is stopped. Enable it first.',
 }

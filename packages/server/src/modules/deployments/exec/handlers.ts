@@ -31,8 +31,8 @@ export function execHandlers(deps: DeploymentsDeps): Handlers<Rows> {
     execInput: async ({ params, upload }, { project, caller, audit }) => {
       audit({ objectId: project.id, changes: { execId: params.execId } })
       const one = execs.find(params.execId, { projectId: project.id, userId: caller.userId })
-      if (!one?.input) return fail('not_found', { words: 'There is no such program, or it reads nothing: it may have ended' })
-      if (one.input.isFed) return fail('conflict', { words: 'Another request already sends input to this program' })
+      if (!one?.input) return fail('not_found', { words: 'The command does not exist, has ended, or reads no input' })
+      if (one.input.isFed) return fail('conflict', { words: 'Another client already sends input to this command' })
       await putOnRecord()
       await one.input.feed(bounded(upload))
       return undefined
@@ -45,7 +45,7 @@ async function* bounded(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
   for await (const chunk of chunks) {
     taken += chunk.length
     if (taken > limits.execInputBytes)
-      fail('payload_too_large', { words: `A program reads at most ${limits.execInputBytes / 1024 ** 3} GB` })
+      fail('payload_too_large', { words: `The input of a command is limited to ${limits.execInputBytes / 1024 ** 3} GB` })
     yield chunk
   }
 }

@@ -45,9 +45,10 @@ export async function runExec(one: OpenExec, { row, env }: Place, body: ExecBody
 }
 
 function failed(error: unknown, { clock, tooMuch }: { clock: AbortSignal; tooMuch: AbortSignal }): ExecExit {
-  if (clock.aborted) return { exitCode: null, message: `It was ended: it ran for ${limits.execSeconds / 60} minutes` }
+  if (clock.aborted)
+    return { exitCode: null, message: `The command was stopped: it exceeded the limit of ${limits.execSeconds / 60} minutes` }
   if (tooMuch.aborted)
-    return { exitCode: null, message: `It was ended: it wrote more than ${limits.execOutputBytes / 1024 ** 3} GB` }
-  if (error instanceof StartFailed) return { exitCode: null, message: 'What it ran in has stopped' }
-  return { exitCode: null, message: `It was ended: ${errorMessage(error)}` }
+    return { exitCode: null, message: `The command was stopped: it wrote more than ${limits.execOutputBytes / 1024 ** 3} GB` }
+  if (error instanceof StartFailed) return { exitCode: null, message: 'The container stopped' }
+  return { exitCode: null, message: `The command was stopped: ${errorMessage(error)}` }
 }

@@ -12,12 +12,12 @@ export function crashText(
   unit: Pick<Unit, 'command' | 'entrypoint' | 'build' | 'exposed' | 'restart'>,
   lines: readonly string[],
 ): string {
-  if (outOfMemory) return `${name} was ended because it used more memory than it may before it was healthy`
-  if (diskFull) return `${name} was ended because it wrote more than it may keep on the disk before it was healthy`
-  const ended = `${name} ended with exit code ${exitCode ?? 'unknown'} before it was healthy`
+  if (outOfMemory) return `${name} exceeded its memory limit before it was healthy`
+  if (diskFull) return `${name} exceeded its disk limit before it was healthy`
+  const ended = `${name} exited with code ${exitCode ?? 'unknown'} before it was healthy`
   if (exitCode === notFound) return `${ended}: ${missingText(missingProgramIn(lines) ?? firstWord(unit) ?? program ?? null)}`
   if (exitCode === notExecutable) return `${ended}: ${deniedText(firstWord(unit) ?? program ?? null)}`
-  return lines.some((line) => line.trim() !== '') ? ended : `${ended}, and wrote nothing. ${silentAdvice(exitCode)}`
+  return lines.some((line) => line.trim() !== '') ? ended : `${ended} without output. ${silentAdvice(exitCode)}`
 }
 
 const missingText = (program: string | null) =>
@@ -28,8 +28,8 @@ const deniedText = (program: string | null) =>
 
 const silentAdvice = (exitCode: number | null) =>
   exitCode === 0
-    ? 'Its command came to an end: start a program that keeps running in the foreground'
-    : 'Run its start command by hand to see why, or let it log its errors'
+    ? 'Its command finished. Start a program that keeps running in the foreground'
+    : 'Run its start command manually to see the error, or let it log its errors'
 
 /** The program that is started; for a `sh -c` command, the first word of the shell line. */
 function firstWord({ entrypoint, command, build }: Pick<Unit, 'command' | 'entrypoint' | 'build'>): string | null {

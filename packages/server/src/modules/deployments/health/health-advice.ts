@@ -13,10 +13,11 @@ export interface Unanswered {
 
 /** A sentence of advice for the user; '' where the response already explains the failure. */
 export function adviceFor({ port, status, check, listening }: Unanswered): string {
-  if (status !== null) return check?.path ? '' : 'Set healthCheck.path to a page that answers, or healthCheck.acceptErrors'
+  if (status !== null)
+    return check?.path ? '' : 'Set healthCheck.path to a path that responds with 2xx, or set healthCheck.acceptErrors'
   const own = listening?.find((one) => one.port === port)
   if (own?.isLoopback)
-    return `It listens on 127.0.0.1:${port} inside its container, where no request can reach it: let it listen on 0.0.0.0`
+    return `It listens on 127.0.0.1:${port} inside its container, which is not reachable. Let it listen on 0.0.0.0`
   if (!own && listening?.length) return elsewhere(port, listening)
   return 'If it needs longer to start, set healthCheck.timeoutSeconds'
 }

@@ -50,7 +50,7 @@ async function untilHealthy(
 ): Promise<'serves' | 'completed'> {
   let timeoutMs: number
   let failing: HealthProgram | undefined
-  let lastReason = 'it did not answer'
+  let lastReason = 'no response'
   let lastStatus: number | null = null
   let answerMs = probeMs
   let seen: Instance | undefined
@@ -145,7 +145,7 @@ async function notHealthy(
 const declaredCheck = ({ argv }: HealthProgram) => ({
   where: `its own health check (${argv.join(' ')})`,
   found:
-    'Mend the HEALTHCHECK of the Dockerfile or the healthcheck of the Compose file, ' +
+    'Fix the HEALTHCHECK of the Dockerfile or the healthcheck of the Compose file, ' +
     'or set healthCheck.timeoutSeconds if it needs longer to start',
 })
 
@@ -174,10 +174,10 @@ async function askProgram({ id, serverId }: InstanceRow, { argv, timeoutSeconds 
   const limit = AbortSignal.timeout(timeoutSeconds * 1000)
   try {
     const { exitCode, stderrTail } = await deps.runtimes.for(serverId).exec(id, { argv }, AbortSignal.any([abort, limit]))
-    return exitCode === 0 ? null : `it ended with ${exitCode}${stderrTail ? `: ${stderrTail.trim().slice(-200)}` : ''}`
+    return exitCode === 0 ? null : `exit code ${exitCode}${stderrTail ? `: ${stderrTail.trim().slice(-200)}` : ''}`
   } catch (error) {
     abort.throwIfAborted()
-    return limit.aborted ? `it took longer than ${timeoutSeconds} s` : (error as Error).message
+    return limit.aborted ? `timed out after ${timeoutSeconds} s` : (error as Error).message
   }
 }
 

@@ -20,25 +20,25 @@ export function problemIn(
   restartsBefore: number | undefined,
   { diskMb }: { diskMb?: number | undefined } = {},
 ): Problem | null {
-  if (!instance) return { reason: 'it is gone', isGone: true }
+  if (!instance) return { reason: 'the container was removed', isGone: true }
   if (instance.networkLost) return { reason: 'its Docker network was removed', isGone: true }
   if (hasDoneItsWork(instance, unit)) return null
   const { state, exitCode, outOfMemory, restarts, health, lastEnd } = instance
   const ended = lastEnd ? endText(lastEnd) : null
   if (state === 'exited' && instance.diskFull) return { reason: diskWords(diskMb), isDiskFull: true }
   if (state === 'exited' && unit.restart)
-    return { reason: ended ?? `it ended (exit code ${exitCode ?? 'unknown'})`, isGone: true }
+    return { reason: ended ?? `the process exited (code ${exitCode ?? 'unknown'})`, isGone: true }
   if (state === 'exited')
     return { reason: `${ended ?? `ended (exit code ${exitCode ?? 'unknown'})`}. ${notRestarted(unit)}`, isGone: false }
   if (state !== 'restarting' && restarts <= (restartsBefore ?? restarts))
     return health?.status === 'unhealthy' ? { reason: healthText(health) } : null
-  const why = outOfMemory ? 'it used more memory than it may, ' : exitCode === null ? '' : `exit code ${exitCode}, `
-  return { reason: `it keeps ending (${why}${restarts} restarts)` }
+  const why = outOfMemory ? 'out of memory, ' : exitCode === null ? '' : `exit code ${exitCode}, `
+  return { reason: `the process keeps crashing (${why}${restarts} restarts)` }
 }
 
 const notRestarted = ({ onFailure, staysUp }: Pick<Unit, 'onFailure' | 'staysUp'>) =>
   onFailure
-    ? 'It was restarted as often as its restart policy allows. Redeploy it once its cause is fixed.'
+    ? 'The limit of its restart policy is reached. Fix the cause, then redeploy.'
     : staysUp
       ? 'It is not restarted: its Compose file sets no restart policy. Set restart: unless-stopped to have it restarted.'
       : 'It is not restarted: its restart policy is "no".'
@@ -47,6 +47,6 @@ const healthText = ({ program, output }: NonNullable<Instance['health']>): strin
   `its own health check fails (${program.argv.join(' ')})${output ? `: ${output}` : ''}`
 
 const diskWords = (diskMb: number | undefined): string =>
-  `it was stopped because it kept more on the disk than ${diskMb ? `the ${diskMb} MB of ` : ''}its limit. ` +
-  'Raise resources.production.diskMb and restart it. Or deploy it again: ' +
-  'a new version starts without the files that this one wrote outside its volumes.'
+  `it was stopped because it exceeded its disk limit${diskMb ? ` of ${diskMb} MB` : ''}. ` +
+  'Raise resources.production.diskMb and restart it, or redeploy it: ' +
+  'a new deployment starts without the files written outside its volumes.'

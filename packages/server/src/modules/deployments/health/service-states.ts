@@ -90,7 +90,7 @@ export const loopText = (state: ServiceState): string =>
   `${exitText(state)}. It ended ${endsOfALoop} times or more within 10 minutes.${adviceFor(state)}`
 
 const adviceFor = ({ lastExit }: ServiceState) =>
-  lastExit?.reason === 'out_of_memory' ? ' Raise its memory limit, or let it use less.' : ''
+  lastExit?.reason === 'out_of_memory' ? ' Raise its memory limit, or reduce its memory use.' : ''
 
 /** Summary of failing services for the project's record, used when there is no more specific reason. */
 export function reasonIn(states: readonly ServiceState[]): string | null {

@@ -50,7 +50,9 @@ export class LogFollower {
     ]
     while (!signal.aborted) {
       this.#news = new AbortController()
-      await this.#look().catch((error: unknown) => this.#deps.log.warn({ err: error }, 'instances to follow could not be read'))
+      await this.#look().catch((error: unknown) =>
+        this.#deps.log.warn({ err: error }, 'deployments: listing instances for log collection failed'),
+      )
       await pause(lookMs, undefined, { signal: AbortSignal.any([signal, this.#news.signal]) }).catch(() => undefined)
     }
     for (const end of endings) end()
@@ -70,7 +72,7 @@ export class LogFollower {
     const run = this.#copy(row)
       .catch((error: unknown) => {
         if (!this.#stop.signal.aborted)
-          this.#deps.log.warn({ err: error, instanceId: row.id }, 'the output of an instance is not followed')
+          this.#deps.log.warn({ err: error, instanceId: row.id }, 'deployments: log collection of an instance failed')
         // An error is not an end of output: start again with the shortest delay.
         this.#quiet.delete(row.id)
       })

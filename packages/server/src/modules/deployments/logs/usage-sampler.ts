@@ -50,7 +50,7 @@ export class UsageSampler {
     const looks = places.map(({ serverId, runtime }) =>
       runtime.usage(abort).catch((error: unknown) => {
         abort.throwIfAborted()
-        this.#deps.log.debug({ err: error, serverId }, 'what runs could not be measured')
+        this.#deps.log.debug({ err: error, serverId }, 'deployments: usage not measured')
         return []
       }),
     )

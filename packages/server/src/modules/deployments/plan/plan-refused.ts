@@ -3,14 +3,14 @@ export class PlanRefused extends Error {
   override readonly name = 'PlanRefused'
 }
 
-export const nothingStartsIt = 'Nothing says how to start it: set a start command (startCommand), or add one to the project'
+export const nothingStartsIt = 'No start command was found. Set one (startCommand), or add one to the project.'
 
 const withoutContainers =
-  'needs Docker, and this instance runs projects as plain processes: install Docker on this machine and start Berth again, or put the project on a server that has it (serverId)'
+  'needs Docker, but this instance runs projects as plain processes. Install Docker on this machine and restart Berth, or move the project to a server with Docker (serverId)'
 
 /** Messages for projects that need containers on an instance without Docker. */
 export const needsDocker = {
-  dockerfile: `Its Dockerfile ${withoutContainers}; with a start command (startCommand) it runs without its Dockerfile`,
-  image: `A project of an image ${withoutContainers}`,
-  services: `A project of several services ${withoutContainers}`,
+  dockerfile: `Its Dockerfile ${withoutContainers}. With a start command (startCommand) it runs without its Dockerfile`,
+  image: `A project from an image ${withoutContainers}`,
+  services: `A project with several services ${withoutContainers}`,
 }

@@ -87,8 +87,8 @@ describe('an app', () => {
   })
 
   test('with nothing that says how to start it, or no source at all, is refused in words', () => {
-    expect(() => planDeployment(config(), detected({ startCommand: null }))).toThrow('Nothing says how to start it')
-    expect(() => planDeployment(config(), null)).toThrow('There is no source')
+    expect(() => planDeployment(config(), detected({ startCommand: null }))).toThrow('No start command was found')
+    expect(() => planDeployment(config(), null)).toThrow('The project has no source')
   })
 
   test('its own Dockerfile is used where it has one and no start command was set', () => {
@@ -176,8 +176,8 @@ describe('services', () => {
     const { units } = planDeployment(config({ type: 'services', services, serviceRoutes: chosen }), null)
     expect(routeWarnings(chosen, units)).toEqual([
       expect.stringContaining('worker has no port'),
-      expect.stringContaining('no service gone'),
-      expect.stringContaining('another service has the host name of admin.panel'),
+      expect.stringContaining('service gone does not exist'),
+      expect.stringContaining('the host name of admin.panel is already used'),
     ])
   })
 
@@ -225,7 +225,7 @@ describe('services', () => {
     ],
     ['220 containers', Array.from({ length: 11 }, (_, index) => ({ name: `s${index}`, image: 'a', replicas: 20 }))],
   ])('more than a machine shared with others has room for is refused: %s', (count, services) => {
-    expect(() => ofServices(...services)).toThrow(`The project has ${count}, and at most`)
+    expect(() => ofServices(...services)).toThrow(`The project has ${count}, but the maximum is`)
     expect(() => planDeployment(config({ type: 'services' }), detected({ type: 'services', services }))).toThrow(count)
   })
 

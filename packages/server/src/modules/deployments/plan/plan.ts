@@ -147,7 +147,7 @@ export function planDeployment(
       ownResources,
     }
   }
-  if (!detected) throw new PlanRefused('There is no source to build')
+  if (!detected) throw new PlanRefused('The project has no source to build')
   if (detected.mismatch && !config.startCommand && config.dockerfilePath === null) throw new PlanRefused(detected.mismatch)
   const build = buildPlan(config, detected, type)
   if (type !== 'static' && build.kind === 'stack' && !build.startCommand)
@@ -299,7 +299,7 @@ function refuseTooMany(services: readonly Service[]): void {
   ] as const
   for (const [what, count, most] of counts)
     if (count > most)
-      throw new PlanRefused(`The project has ${count} ${what}, and at most ${most} are run: split it into several`)
+      throw new PlanRefused(`The project has ${count} ${what}, but the maximum is ${most}. Split it into several projects.`)
 }
 
 function serviceUnit(service: Service, exposed: boolean, config: DeployedConfig): Unit {

@@ -45,11 +45,11 @@ export function routeWarnings(chosen: ServiceRoutes, units: readonly Reached[]):
   return Object.entries(chosen).flatMap(([name, isWanted]) => {
     const unit = units.find(({ service }) => service === name)
     if (!isWanted || unit?.exposed || unit?.route) return []
-    if (!unit) return [`serviceRoutes: there is no service ${name}`]
+    if (!unit) return [`serviceRoutes: service ${name} does not exist`]
     return [
       unit.port === null
-        ? `serviceRoutes: ${name} has no port, so it cannot be reached: give it one in ports`
-        : `serviceRoutes: another service has the host name of ${name} already`,
+        ? `serviceRoutes: ${name} has no port and is not reachable. Set one in ports.`
+        : `serviceRoutes: the host name of ${name} is already used by another service`,
     ]
   })
 }

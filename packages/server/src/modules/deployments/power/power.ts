@@ -42,7 +42,9 @@ async function takeOffline(projectId: string, cancelWith: string | undefined, de
   for (const live of await listLive(db, [projectId]))
     await transitionLive(db, live, { to: 'stopped', changes: { changedAt: nowOf(deps) } })
   // The instances are stopped even if the edge is unreachable: its sync is retried, and until then it finds no listener.
-  await deps.edge.sync().catch((error: unknown) => deps.log.warn({ err: error, projectId }, 'the edge still routes to a project'))
+  await deps.edge
+    .sync()
+    .catch((error: unknown) => deps.log.warn({ err: error, projectId }, 'deployments: edge still routes to a stopped project'))
   await stopInstances(await listInstances(db, { projectId }), deps, AbortSignal.timeout(stopAllMs))
 }
 

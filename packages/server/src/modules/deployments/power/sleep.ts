@@ -49,7 +49,7 @@ async function sleepInTurn(live: LiveEnvironmentRow, deps: DeploymentsDeps, abor
   await Promise.all(rows.map(({ id }) => deps.edge.drain(id, 10_000, abort).catch(() => undefined)))
   await stopInstances(rows, deps, abort)
   await deps.database.transaction((bound) =>
-    announceHealth(bound, 'project.slept', projectId, 'It had no requests; the next one wakes it.'),
+    announceHealth(bound, 'project.slept', projectId, 'It received no requests. The next request wakes it.'),
   )
 }
 
@@ -71,7 +71,7 @@ export const wakeJob = (deps: DeploymentsDeps) =>
 
 const happenings = {
   'project.slept': 'went to sleep',
-  'project.unhealthy': 'is not healthy',
+  'project.unhealthy': 'is unhealthy',
   'project.recovered': 'is healthy again',
 }
 

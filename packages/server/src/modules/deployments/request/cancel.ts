@@ -13,7 +13,7 @@ import { deployKind, groupOf, jobKey } from './request-deployment.ts'
 export async function cancelDeployment(
   deployment: DeploymentRow,
   deps: DeploymentsDeps,
-  words = 'It was cancelled',
+  words = 'The deployment was cancelled',
 ): Promise<DeploymentRow> {
   const cancelled = await deps.database.transaction(async (bound) => {
     const row = await transitionDeployment(bound.db, deployment.id, 'cancelled', {
@@ -42,5 +42,5 @@ export async function cancelDeployment(
       })
     return row
   })
-  return cancelled ?? fail('conflict', { words: `The deployment is ${deployment.status}: there is nothing to cancel` })
+  return cancelled ?? fail('conflict', { words: `The deployment is ${deployment.status} and cannot be cancelled` })
 }

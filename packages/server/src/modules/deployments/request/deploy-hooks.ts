@@ -29,7 +29,7 @@ export async function createHook(
     .where('projectId', '=', project.id)
     .executeTakeFirstOrThrow()
   if (Number(count) >= hooksAtMost)
-    fail('conflict', { words: `The project has ${hooksAtMost} deploy hooks. Delete one that is not used any more.` })
+    fail('conflict', { words: `The project has ${hooksAtMost} deploy hooks. Delete an unused one.` })
   const token = `dph_${randomCode(40)}`
   const row: DeployHookRow = {
     id: newId('hok'),

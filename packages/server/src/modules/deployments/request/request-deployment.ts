@@ -90,7 +90,7 @@ export function sayQueued(requested: readonly Requested[], { logStore, log }: De
     const line = { deploymentId: deployment.id, step: null, stream: 'system' as const, message: queuedWords(deployment) }
     logStore
       .append(deployment.projectId, 'deployments', [line])
-      .catch((error: unknown) => log.warn({ err: error, deploymentId: deployment.id }, 'a line of a deployment was not kept'))
+      .catch((error: unknown) => log.warn({ err: error, deploymentId: deployment.id }, 'deployments: log line not saved'))
   }
 }
 
@@ -163,7 +163,7 @@ function refuseAbsent({ presence }: ProjectRow, { trigger }: DeploymentOptions):
   const isArriving = presence === 'arriving' || presence === 'landing'
   const isHere = presence === 'here' || presence === 'departing'
   if (!isHere && !(isArriving && trigger === 'transfer'))
-    fail('conflict', { words: 'The project does not live on this instance' })
+    fail('conflict', { words: 'The project was transferred to another instance' })
 }
 
 /** Continues a deployment that was built and then held; does nothing when its job is already queued or running. */
@@ -192,7 +192,7 @@ async function replace(
 async function environmentOf({ db }: TransactionContext, project: ProjectRow, slug = 'production') {
   const found = await findEnvironment(db, project.id, slug)
   if (found?.deletingSince != null) fail('conflict', { words: `The environment ${slug} is being deleted` })
-  return found ?? refuse('environment', `there is no environment ${slug}`)
+  return found ?? refuse('environment', `environment ${slug} does not exist`)
 }
 
 /** The live deployment, to be restarted from its artifacts. */
@@ -330,7 +330,7 @@ async function takeAgain(
     if (!(error instanceof Failure)) throw error
     if (!keepArtifacts)
       fail('nothing_to_deploy', {
-        words: `The files of deployment ${deployment.number} are not kept any more. Upload the folder again.`,
+        words: `The files of deployment ${deployment.number} were deleted. Upload the folder again.`,
         cause: error,
       })
   })

@@ -26,7 +26,7 @@ export async function volumesFor(unit: Unit, { deployment, deps }: RunParts): Pr
     if (volume.serverId !== serverId)
       throw new DeployFailed(
         'volume_elsewhere',
-        `The data of the volume ${name} is on ${placeName(volume.serverId)}, and this version is to run on ${placeName(serverId)}: let the project run there again, or back the volume up and delete it first`,
+        `The data of volume ${name} is on ${placeName(volume.serverId)}, but the deployment would run on ${placeName(serverId)}. Set the server back, or back up the volume and delete it first.`,
       )
     await runtime.createVolume({ id: volume.id, projectId, name, adopted: adoptedBytes(volume) })
     volumes.push({ id: volume.id, name, mountPath, readOnly })

@@ -32,7 +32,7 @@ export async function handOverVolumes(
     const shared = new Set(await sharedOf(unit, replica, all, other, parts))
     const holders = all.filter((row) => !shared.has(row))
     if (holders.length === 0) continue
-    parts.say(`Handing the data of ${unit.service} over: ${holders.map(({ service }) => service).join(', ')} stops first`)
+    parts.say(`Handing over the data of ${unit.service}: stopping ${holders.map(({ service }) => service).join(', ')} first`)
     await stop(holders)
     room.usedBy.push(other)
   }
@@ -76,7 +76,7 @@ async function mayShare(row: InstanceRow, other: DeploymentRow, { deployment, en
 
 /** Records the artifact of the shared instance, so that the image that really runs is kept. */
 async function keep(service: string, other: DeploymentRow, { deployment, deps, say }: RunParts): Promise<void> {
-  say(`${service} stays as it is`)
+  say(`${service} is unchanged and keeps running`)
   if (deployment.status === 'live') return
   const artifacts = artifactsOf(deployment)
   const theirs = artifactsOf(other)[service]

@@ -46,7 +46,7 @@ export const deployJob = (deps: DeploymentsDeps) =>
 
 /** Omits the error itself, which may contain a table name or a path. */
 const gaveUpText = (attempts: number) =>
-  `The deployment was started ${attempts} times and did not end. The log of the instance says why. Deploy again.`
+  `The deployment was interrupted ${attempts} times. The log of the instance has the details. Deploy again.`
 
 async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { db } = deps.database
@@ -64,9 +64,9 @@ async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortS
     const env = await envOf(deployment, deps)
     const context: Deploying = { deployment, project, folder: folderOf(deployment, deps), env, log, abort, deps, left: {} }
     await takeSteps(building, context)
-    if (await isHeld(project.id, deps)) return log.line('Built: it starts when its data has arrived')
+    if (await isHeld(project.id, deps)) return log.line('Built. It starts when its data has been imported.')
     if (deployment.status !== 'live' && deployment.status !== 'deploying' && !(await beginDeploying(context)))
-      throw new DeployFailed('cancelled', 'It was cancelled')
+      throw new DeployFailed('cancelled', 'The deployment was cancelled')
     deps.database.signals.publish(deploymentTopic(deploymentId), { changed: true })
     await takeSteps(deploying, context)
     await deps.database.transaction((bound) => cleanUpSoon(project.id, bound))
@@ -128,7 +128,7 @@ async function end(deployment: DeploymentRow, error: unknown, deps: DeploymentsD
   const current = await findDeployment(deps.database.db, deployment.id)
   if (!current || current.status === 'live' || current.status === 'superseded') {
     // It already serves; only steps after the switch failed, and the next start repeats them.
-    deps.log.warn({ err: error, deploymentId: deployment.id }, 'a live deployment did not finish its last steps')
+    deps.log.warn({ err: error, deploymentId: deployment.id }, 'deployments: final steps of a live deployment failed')
     return
   }
   const failure = failureOf(error, current, deps)
@@ -188,7 +188,10 @@ export async function discard(deployment: DeploymentRow, deps: DeploymentsDeps):
   await pointBack({ deployment, deps })
   await stopInstances(await listInstances(deps.database.db, { deploymentId: deployment.id }), deps, rest)
   await bringBackWhatItTook(deployment, deps).catch((error: unknown) =>
-    deps.log.warn({ err: error, projectId: deployment.projectId }, 'what serves is not whole again yet'),
+    deps.log.warn(
+      { err: error, projectId: deployment.projectId },
+      'deployments: replaced instances not restored yet, will retry',
+    ),
   )
   await giveBackToPredecessors(deployment, deps, rest)
   await rm(folderOf(deployment, deps), { recursive: true, force: true })

@@ -13,7 +13,7 @@ export const drain: DeployStep = {
     const old = await retired(deployment, deps)
     const counts = await Promise.all(old.map(({ id }) => deps.edge.drain(id, drainMs, abort).catch(() => ({ inFlight: 0 }))))
     const inFlight = counts.reduce((sum, one) => sum + one.inFlight, 0)
-    if (inFlight > 0) log.line(`${inFlight} requests to the old version were still under way after ${drainMs / 1000} s`)
+    if (inFlight > 0) log.line(`${inFlight} requests to the old version were still running after ${drainMs / 1000} s`)
     if (!countersBefore) return
     const after = await countersOf({ deployment, deps })
     if (!after) return

@@ -72,7 +72,7 @@ function resourceLines({ type, units, ownResources = {} }: DeployPlan, { resourc
   const lines = [['cpuCores', `${cpuCores} CPU`] as const, ['memoryMb', `${memoryMb} MB of memory`] as const]
   return lines.flatMap(([amount, text]) => {
     const names = units.filter(({ service }) => ownResources[service]?.[amount] === undefined).map(({ service }) => service)
-    return names.length > 0 ? [`${names.join(', ')}: ${text} each, as the project's resources say`] : []
+    return names.length > 0 ? [`${names.join(', ')}: ${text} each, from the resources of the project`] : []
   })
 }
 

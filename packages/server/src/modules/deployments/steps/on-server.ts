@@ -29,7 +29,7 @@ export async function runStep(step: DeployStep, deploying: Deploying): Promise<v
       if (!(await wasCutShort(error, before, deploying))) throw error
       if (cuts >= longestCuts) throw new DeployFailed(awayCode(serverId), errorMessage(error), [], { cause: error })
       const what = serverId === null ? 'Docker engine' : 'server'
-      log.line(`The connection to the ${what} was lost; this step is done again once it is back`)
+      log.line(`The connection to the ${what} was lost. This step is repeated when the connection is back.`)
     }
   }
 }

@@ -49,8 +49,8 @@ async function takenByEdge({ deployment, project, deps }: Deploying): Promise<vo
     (error: Error) => error.message,
   )
   if (why === undefined) return
-  deps.log.warn({ projectId: deployment.projectId, deploymentId: deployment.id, why }, 'the edge did not take a switch')
-  throw new DeployFailed('switch_failed', `The edge did not take the new version: ${why}`)
+  deps.log.warn({ projectId: deployment.projectId, deploymentId: deployment.id, why }, 'deployments: edge rejected the new route')
+  throw new DeployFailed('switch_failed', `The edge rejected the new version: ${why}`)
 }
 
 /** Routes the environment to this deployment; takes effect with the next edge sync. */
@@ -138,7 +138,7 @@ async function becomeLive({ deployment, project, deps, log }: Deploying): Promis
     })
     return row
   })
-  if (!moved) throw new DeployFailed('cancelled', 'It was cancelled')
+  if (!moved) throw new DeployFailed('cancelled', 'The deployment was cancelled')
   Object.assign(deployment, moved)
 }
 

@@ -30,8 +30,10 @@ export async function takeOverPort(
       deploymentId !== deployment.id && port === taken.port && serverId === deployment.serverId,
   )
   if (holders.length === 0) throw taken
-  log.line(`Warning: it listens on port ${taken.port} whatever PORT says, and the version before has that port: it stops first`)
-  log.line('Requests wait meanwhile. Let it listen on the port in the variable PORT, and both run beside each other')
+  log.line(
+    `Warning: the project ignores PORT and listens on port ${taken.port}, which the previous version uses. Stopping the previous version first.`,
+  )
+  log.line('Requests wait until the new version is up. Let it listen on the port in the variable PORT to deploy without a pause.')
   // Holding the lock: a wake of the previous version for a waiting request runs after this, and finds the new version.
   await deps.turns.run(
     turnOf(deployment),

@@ -16,7 +16,7 @@ export function followEnds(deps: DeploymentsDeps): () => void {
     const { instanceId } = instance
     deps.turns
       .run(`ends:${instanceId}`, () => noteEnd(instance, deps))
-      .catch((error: unknown) => deps.log.warn({ err: error, instanceId }, 'deployments: end of an instance not recorded yet'))
+      .catch((error: unknown) => deps.log.warn({ err: error, instanceId }, 'deployments: exit of an instance not recorded yet'))
   })
 }
 

@@ -37,7 +37,7 @@ export async function recoverServer(serverId: string | null, deps: DeploymentsDe
     await tidy()
     if (serverId !== null) await settlePredecessors(serverId, deps, abort)
   } catch (error) {
-    if (!abort.aborted) deps.log.warn({ err: error, serverId }, 'what is left on a server could not be taken away yet')
+    if (!abort.aborted) deps.log.warn({ err: error, serverId }, 'deployments: cleanup on server failed, will retry')
   }
 }
 
@@ -122,7 +122,8 @@ export async function restartWaking(deps: DeploymentsDeps, abort: AbortSignal): 
     if (abort.aborted) break
     const start = restart(live, deps, abort)
       .catch((error: unknown) => {
-        if (!abort.aborted) deps.log.warn({ err: error, projectId: live.projectId }, 'a project did not come up again')
+        if (!abort.aborted)
+          deps.log.warn({ err: error, projectId: live.projectId }, 'deployments: project not started after a restart')
       })
       .finally(() => starting.delete(start))
     starting.add(start)

@@ -26,17 +26,17 @@ test('one that runs as it did at the last look is well, however often it was res
 
 test('one that keeps ending is named, with its exit code or its memory, and also when it runs at the moment of the look', () => {
   const between = instance({ state: 'restarting', exitCode: 3, restarts: 4 })
-  expect(problemIn(between, kept, 4)).toEqual({ reason: 'it keeps ending (exit code 3, 4 restarts)' })
+  expect(problemIn(between, kept, 4)).toEqual({ reason: 'the process keeps crashing (exit code 3, 4 restarts)' })
   expect(problemIn({ ...between, outOfMemory: true }, kept, 4)?.reason).toBe(
-    'it keeps ending (it used more memory than it may, 4 restarts)',
+    'the process keeps crashing (out of memory, 4 restarts)',
   )
-  expect(problemIn(instance({ restarts: 5 }), kept, 4)).toEqual({ reason: 'it keeps ending (5 restarts)' })
+  expect(problemIn(instance({ restarts: 5 }), kept, 4)).toEqual({ reason: 'the process keeps crashing (5 restarts)' })
 })
 
 test('one that is gone or was ended from outside is started again', () => {
   expect(problemIn(undefined, kept, undefined)).toMatchObject({ isGone: true })
   expect(problemIn(instance({ state: 'exited', exitCode: 137 }), kept, 0)).toEqual({
-    reason: 'it ended (exit code 137)',
+    reason: 'the process exited (code 137)',
     isGone: true,
   })
   expect(problemIn(instance({ networkLost: true }), kept, 0)).toEqual({ reason: 'its Docker network was removed', isGone: true })
@@ -58,7 +58,7 @@ test('unhealthy is said at the third problem in a row and once, healthy when it 
   expect(verdictOn(problem, 9, 'unhealthy')).toBeNull()
   expect(verdictOn(null, 0, 'unhealthy')).toBe('healthy')
   expect(verdictOn(null, 0, 'healthy')).toBeNull()
-  expect(verdictOn({ reason: 'it is gone', isGone: true }, 1, 'healthy')).toBe('start again')
+  expect(verdictOn({ reason: 'the container was removed', isGone: true }, 1, 'healthy')).toBe('start again')
 })
 
 test('of a few that are well each is looked at twice a minute, of a hundred once, and of any number every other minute', () => {

@@ -87,7 +87,7 @@ export class Watch {
   async #look(key: string, abort: AbortSignal): Promise<void> {
     const end = this.#rounds.begin(key)
     const found = await this.#lookAt(key, abort).catch((error: unknown): Found => {
-      if (!abort.aborted) this.#deps.log.warn({ err: error, environment: key }, 'the health of a project could not be looked at')
+      if (!abort.aborted) this.#deps.log.warn({ err: error, environment: key }, 'deployments: health check of a project failed')
       return { isWell: false }
     })
     end(found.isWell, performance.now(), found.everyMs ?? pauseAmong(this.#live.size))
@@ -168,7 +168,7 @@ async function bringBack(
   try {
     await startByItself('recover', live, ['live'], deps, abort)
   } catch (error) {
-    const why = `${reason}, and could not be started again: ${errorMessage(error)}`
+    const why = `${reason}, and the restart failed: ${errorMessage(error)}`
     if (!abort.aborted && count >= failuresBeforeAlarm && live.health !== 'unhealthy') await record(live, 'unhealthy', why, deps)
     throw error
   }
@@ -213,7 +213,7 @@ async function problemOf(
   for (const { unit, row } of wantedRows(units, rows)) {
     const instance = row && (await glanceAt(row))
     if (instance instanceof Error) {
-      first ??= { reason: `it could not be looked at: ${instance.message}` }
+      first ??= { reason: `its state could not be read: ${instance.message}` }
       continue
     }
     // Corrects an address whose change event was lost.
@@ -271,7 +271,7 @@ async function record(live: LiveEnvironmentRow, health: 'healthy' | 'unhealthy',
   })
 }
 
-const recoveredText = 'It answers as it should.'
+const recoveredText = 'Its health check passes again.'
 
 const tellRecovered = ({ projectId }: LiveEnvironmentRow, { database }: DeploymentsDeps) =>
   database.transaction((bound) => announceHealth(bound, 'project.recovered', projectId, recoveredText))

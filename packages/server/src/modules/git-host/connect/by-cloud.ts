@@ -15,7 +15,7 @@ export const verifierOf = (nonce: string, { secretBox }: GitHostDeps): string =>
 /** Tokens as the cloud gives them; it is another machine, and may say anything. */
 export function tokensFrom({ accessToken, refreshToken, lifetimeSeconds }: HandedTokens): AccountTokens {
   const isToken = (text: unknown): text is string => typeof text === 'string' && /^[\x21-\x7e]{1,4000}$/.test(text)
-  if (!isToken(accessToken)) throw new GitHostError('invalidResponse', 'The cloud answers a login without a token')
+  if (!isToken(accessToken)) throw new GitHostError('invalidResponse', 'The cloud returned a login without a token')
   return {
     accessToken: new Secret(accessToken),
     refreshToken: isToken(refreshToken) ? new Secret(refreshToken) : null,

@@ -43,7 +43,7 @@ export function defaultProvider({ hosts }: GitHostDeps): GitHostProvider {
 }
 
 const notSetUp = (provider: GitHostProvider): string =>
-  `${hostTitles[provider]} is not set up on this instance: its operator sets BERTH_${provider.toUpperCase()}_CLIENT_ID and the settings beside it`
+  `${hostTitles[provider]} is not configured on this instance. Ask its operator to set BERTH_${provider.toUpperCase()}_CLIENT_ID and the related settings.`
 
 async function installFlow(asking: Asking, deps: GitHostDeps): Promise<ConnectReply> {
   const url = new URL(await deps.hosts[asking.provider].app!.installUrl())
@@ -91,12 +91,12 @@ async function mayUseLocalLogin({ caller, provider }: Asking, { people, localLog
 async function connectLocalLogin({ caller, provider }: Asking, deps: GitHostDeps): Promise<ConnectReply> {
   const { localLogin, people } = deps
   if (!localLogin || provider !== 'github')
-    return fail('no_source', { words: 'There is no command-line login to use here', field: 'source' })
+    return fail('no_source', { words: 'This instance cannot use a command-line login', field: 'source' })
   if (!(await people.isOperatorsOrganization(caller.organizationId)))
-    fail('forbidden', { words: "This machine's login belongs to the organisation made at set-up alone", field: 'source' })
+    fail('forbidden', { words: 'Only the organisation created at set-up can use the login of this machine', field: 'source' })
   const token = await localLogin.token().catch(() => null)
   if (!token) {
-    const message = 'Run this on the machine that Berth runs on, as the user that it runs as, then connect again'
+    const message = 'Run this on the machine of the instance, as the user that runs Berth, then connect again'
     return { connected: false, flow: 'terminal', command: localLogin.command, message }
   }
   deps.scrubber.register(token)

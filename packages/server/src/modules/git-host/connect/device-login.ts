@@ -80,8 +80,8 @@ const notSetUp = (provider: GitHostProvider): string =>
   `The ${hostTitles[provider]} login is no longer set up on this instance. Ask its operator to set BERTH_${provider.toUpperCase()}_CLIENT_ID, then connect again.`
 
 const words: Partial<Record<ConnectPoll['status'], string>> = {
-  denied: 'The login was refused at the git host',
-  expired: 'The code has expired: connect again for a new one',
+  denied: 'The login was denied at the git host',
+  expired: 'The code has expired. Connect again to get a new code.',
 }
 
 async function ended(

@@ -29,14 +29,13 @@ interface Waiting {
 const collectMs = 5 * 60_000
 
 export const refuseOutsideCloud = ({ mode }: GitHostDeps): void => {
-  if (mode !== 'cloud') fail('not_found', { words: 'Only a cloud signs in for other instances' })
+  if (mode !== 'cloud') fail('not_found', { words: 'Only a cloud can sign in for other instances' })
 }
 
 export function startHandoff({ provider, ...handoff }: HandoffBody, caller: Caller, deps: GitHostDeps): { url: string } {
   const { code } = deps.hosts[provider].signIn
-  if (!code) fail('no_source', { words: `This cloud has no login at ${hostTitles[provider]}` })
-  if (URL.parse(handoff.returnTo)?.origin !== handoff.returnTo.toLowerCase())
-    refuse('returnTo', 'is not the origin of an address')
+  if (!code) fail('no_source', { words: `This cloud has no OAuth app at ${hostTitles[provider]}` })
+  if (URL.parse(handoff.returnTo)?.origin !== handoff.returnTo.toLowerCase()) refuse('returnTo', 'is not a valid origin')
   // The instance sends this request, not a browser on this machine.
   const state = newState({ caller, browser: { isThisMachine: false }, provider, source: 'oauth', handoff }, deps)
   return { url: code.url(state, redirectUri(deps)) }
@@ -63,7 +62,7 @@ export async function collectHandoff(
     waiting?.organizationId === organizationId && waiting.userId === userId && isSame(challengeOf(verifier), waiting.challenge)
   const host = waiting && deps.hosts[waiting.provider].signIn.code
   if (!isTheirs || !host || !(await consume(code, waiting.expiresAt, deps)))
-    refuse('code', 'was used before, is older than five minutes, or was not made for this link: connect again')
+    refuse('code', 'was already used, is older than five minutes, or belongs to another link. Connect again.')
   return handed(await explaining(host.exchange(waiting.code, redirectUri(deps))), deps)
 }
 

@@ -31,8 +31,8 @@ async function finish(query: RedirectQuery, context: Context, deps: GitHostDeps)
   const flow = query.state ? await consumeState(query.state, deps) : null
   if (!flow)
     throw new ConnectFailed(
-      'This link is used up',
-      'The link is older than ten minutes, was used before, or was not made here: connect again from Berth',
+      'This link has expired',
+      'The link is older than ten minutes, was already used, or belongs to another instance. Connect again from Berth.',
     )
   if (query.error)
     throw new ConnectFailed('Not connected', `The git host says: ${query.error_description ?? query.error}`, 'error')
@@ -41,7 +41,7 @@ async function finish(query: RedirectQuery, context: Context, deps: GitHostDeps)
   if (!(await deps.people.holdsNow('gitprovider:write', flow)))
     throw new ConnectFailed(
       'Not connected',
-      'The user or token that started this may not connect a git host for the organisation: it needs gitprovider:write',
+      'The user or token that started this cannot connect a git host for the organisation. The permission gitprovider:write is required.',
     )
   if (flow.handoff) return context.redirect(handOver(flow, codeOf(answer), deps))
   const onward = flow.source === 'app' ? await connectApp(flow, answer, query, deps) : await connectAccount(flow, answer, deps)
@@ -51,12 +51,12 @@ async function finish(query: RedirectQuery, context: Context, deps: GitHostDeps)
 function answerOf(query: RedirectQuery, flow: ConnectFlow, { headers }: Context, deps: GitHostDeps): PendingAnswer {
   if (flow.isConfirmed) {
     const held = readConsentCookie(headers.cookie as string | undefined, query.state!, deps)
-    if (!held) throw new ConnectFailed('Not connected', 'This was started in another browser: connect again from Berth')
+    if (!held) throw new ConnectFailed('Not connected', 'This login was started in another browser. Connect again from Berth.')
     return held
   }
   const given = query.installation_id
   if (given !== undefined && !/^\d{1,15}$/.test(given))
-    throw new ConnectFailed('Not connected', 'installation_id: is not a number', 'installation_id')
+    throw new ConnectFailed('Not connected', 'installation_id: must be a number', 'installation_id')
   return { code: query.code ?? null, installationId: flow.installationId ?? (given ? Number(given) : null) }
 }
 
@@ -71,7 +71,10 @@ function isStarter(flow: ConnectFlow, context: Context, deps: GitHostDeps): bool
   // The login goes to another instance: every user must consent.
   if (flow.handoff) return false
   if (caller ? caller.userId !== userId : sessionId !== null)
-    throw new ConnectFailed('Not connected', 'Another user or another browser started this: connect again from Berth')
+    throw new ConnectFailed(
+      'Not connected',
+      'This login was started by another user or in another browser. Connect again from Berth.',
+    )
   return caller !== null || (fromThisMachine && isThisMachine(context, deps.publicUrl()))
 }
 
@@ -99,7 +102,7 @@ async function connectAccount(flow: ConnectFlow, answer: PendingAnswer, deps: Gi
 /** Collects the login from the cloud, which holds it for the link that the flow started with. */
 async function collected({ organizationId, byCloud }: ConnectFlow, code: string, deps: GitHostDeps): Promise<AccountTokens> {
   if ((await deps.cloudLinks?.linkOf(organizationId)) !== byCloud!.link)
-    throw new ConnectFailed('Not connected', 'The link to the cloud has changed since: connect again from Berth')
+    throw new ConnectFailed('Not connected', 'The cloud link has changed. Connect again from Berth.')
   const verifier = verifierOf(byCloud!.nonce, deps)
   const handed = await deps.cloudLinks!.collectHandoff(organizationId, { code, verifier }).catch((error: unknown) => {
     throw error instanceof Failure && error.code === 'no_source'
@@ -128,11 +131,11 @@ async function connectApp(
   if (query.setup_action === 'request')
     throw new ConnectFailed(
       'Waiting for an owner',
-      'An owner of the account has to approve the app: connect again once they have',
+      'An owner of the account must approve the app first. Then connect again.',
       'setup_action',
     )
   if (!app || installationId === null)
-    throw new ConnectFailed('Not connected', 'The git host named no installation', 'installation_id')
+    throw new ConnectFailed('Not connected', 'The git host sent no installation id', 'installation_id')
   const isGiven = code === null && (await isOperators(flow, deps))
   if (!isGiven && !signIn.code)
     throw new ConnectFailed('Not connected', 'Only operators can connect an app that has no OAuth client')
@@ -142,7 +145,10 @@ async function connectApp(
     const { accessToken } = await explaining(signIn.code.exchange(code, redirectUri(deps)))
     deps.scrubber.register(accessToken)
     if (!(await explaining(app.isGovernedBy(accessToken, installation))))
-      throw new ConnectFailed('Not connected', `Only an owner of ${installation.account.login} can connect it: ask one to`)
+      throw new ConnectFailed(
+        'Not connected',
+        `Only an owner of ${installation.account.login} can connect it. Ask an owner to do it.`,
+      )
   }
   await storeInstallation(flow, installation, deps)
   return undefined

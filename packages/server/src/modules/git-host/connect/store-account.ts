@@ -54,7 +54,7 @@ export async function storeInstallation(
       ...{ id: newId('gcn'), organizationId, provider, source: 'app', externalId: String(installation.id) },
       ...accountColumns(installation.account),
       ...{ credential: null, credentialExpiresAt: null, refreshingUntil: null },
-      trouble: installation.suspended ? 'The app was suspended at the git host: resume it there' : null,
+      trouble: installation.suspended ? 'The app is suspended at the git host. Resume it there.' : null,
       ...{ createdBy: userId, createdAt: now, updatedAt: now },
     })
     await deps.onConnected?.(organizationId, provider, bound)

@@ -48,7 +48,7 @@ export const expiryOf = ({ lifetimeSeconds }: AccountTokens, deps: GitHostDeps):
   lifetimeSeconds === null ? null : nowOf(deps) + lifetimeSeconds * 1000
 
 function openTokens({ id, credential }: GitConnectionRow, { secretBox, scrubber }: GitHostDeps) {
-  if (credential === null) throw new GitHostError('unauthorized', 'The stored login is gone')
+  if (credential === null) throw new GitHostError('unauthorized', 'The stored login was deleted')
   const stored = JSON.parse(secretBox.open(credential, sealedFor.gitCredential(id)).reveal()) as StoredTokens
   scrubber.register(stored.accessToken, stored.refreshToken)
   return {
@@ -62,8 +62,7 @@ function openTokens({ id, credential }: GitConnectionRow, { secretBox, scrubber 
 async function localAccess(row: GitConnectionRow, { localLogin, people }: GitHostDeps): Promise<Access> {
   const isTheirs = await people.isOperatorsOrganization(row.organizationId)
   const token = isTheirs ? await localLogin?.token() : null
-  if (!token)
-    throw new GitHostError('unauthorized', `gh has no login for ${localLogin?.host ?? 'this host'} on this machine any more`)
+  if (!token) throw new GitHostError('unauthorized', `gh has no login for ${localLogin?.host ?? 'this host'} on this machine`)
   return tokenAccess(row, token)
 }
 
@@ -85,7 +84,7 @@ async function refreshed(row: GitConnectionRow, deps: GitHostDeps): Promise<GitC
     if (current.credential !== row.credential) return current
     await pause(200)
   }
-  throw new GitHostError('timed_out', 'The stored login could not be renewed in time')
+  throw new GitHostError('timed_out', 'Renewing the stored login timed out')
 }
 
 async function exchange(row: GitConnectionRow, deps: GitHostDeps): Promise<GitConnectionRow> {
@@ -125,7 +124,7 @@ async function renewedByCloud(
   { cloudLinks }: GitHostDeps,
 ): Promise<AccountTokens> {
   if (!(await cloudLinks?.isLinked(organizationId)))
-    throw new GitHostError('unauthorized', 'The login was made by a cloud that is not linked any more')
+    throw new GitHostError('unauthorized', 'The login was made by a cloud that is no longer linked')
   return cloudLinks!
     .refreshHandoff(organizationId, { provider, refreshToken: refreshToken.reveal() })
     .then(tokensFrom)

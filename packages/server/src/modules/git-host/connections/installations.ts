@@ -31,7 +31,7 @@ export function markInstallation(
   deps: GitHostDeps,
 ): Promise<void> {
   return deps.database.transaction(async (bound) => {
-    const trouble = state === 'suspended' ? 'The app was suspended at the git host: resume it there' : null
+    const trouble = state === 'suspended' ? 'The app is suspended at the git host. Resume it there.' : null
     const rows = await setInstallationTrouble(bound.db, provider, installationId, trouble, nowOf(deps))
     for (const row of rows) {
       if (trouble) await announceDisconnected(bound, row, 'its app was suspended there')

@@ -82,7 +82,7 @@ async function noteRevoked(row: GitConnectionRow, { message }: GitHostError, dep
     if (await setTrouble(bound.db, row, message, nowOf(deps)))
       await announceDisconnected(bound, row, `${hostTitles[row.provider]} no longer accepts its login`)
   })
-  deps.log.warn({ organizationId: row.organizationId, provider: row.provider, source: row.source }, 'a git login was revoked')
+  deps.log.warn({ organizationId: row.organizationId, provider: row.provider, source: row.source }, 'git-host: login revoked')
 }
 
 /** Drops the connection if its installation no longer exists. A failed listing alone is not proof, so the app itself is queried. */

@@ -24,9 +24,9 @@ export async function cloneToken(wanted: Wanted, caller: Caller, deps: GitHostDe
     const { token, username, expiresAt } = await host.repositoryToken(access, name)
     deps.scrubber.register(token)
     if (expiresAt === null || expiresAt.getTime() - nowOf(deps) >= longestLifeMs)
-      fail('conflict', { words: 'The git host gave a token that lives longer than an hour, which is not handed out' })
+      fail('conflict', { words: 'The git host returned a token that is valid longer than an hour, which is not allowed' })
     const value = token.reveal()
-    if (!/^[\w.~+/=-]+$/.test(value)) throw new GitHostError('invalidResponse', 'The git host gave a token that is none')
+    if (!/^[\w.~+/=-]+$/.test(value)) throw new GitHostError('invalidResponse', 'The git host returned an invalid token')
     const cloneUrl = `${host.webUrl}/${name.owner}/${name.repo}.git`
     return { token: value, cloneUrl, command: commandFor(cloneUrl, username, value) }
   })

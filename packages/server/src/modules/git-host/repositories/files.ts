@@ -19,7 +19,7 @@ export const listFiles = (
 export async function getFile(wanted: Wanted, query: FileQuery, caller: Caller, deps: GitHostDeps): Promise<RepositoryFile> {
   const { file = 'package.json', branch } = query
   const path = trimmed(file)
-  if (path === '') refuse('file', 'names no file')
+  if (path === '') refuse('file', 'must name a file')
   const read = await askAbout(wanted, caller, deps, (name, access, host) =>
     host.file(access, name, { path, ...onBranch(branch) }),
   )

@@ -26,13 +26,13 @@ export async function askAbout<Result>(
   if (all.length === 0) fail('no_source')
   await refuseHidden(name, caller, deps)
   const rows = sourcesFor(all, name.owner)
-  if (rows.length === 0) fail('not_found', { words: `No connected source reaches ${name.owner}/${name.repo}` })
+  if (rows.length === 0) fail('not_found', { words: `No connected git account has access to ${name.owner}/${name.repo}` })
   return throughSources(rows, deps, (access, host, row) => work(name, access, host, row))
 }
 
 export async function refuseHidden({ owner, repo }: RepositoryName, caller: Caller, deps: GitHostDeps): Promise<void> {
   const isVisible = await visibilityFor(caller, deps)
-  if (!isVisible(owner, repo)) fail('not_found', { words: `No connected source reaches ${owner}/${repo}` })
+  if (!isVisible(owner, repo)) fail('not_found', { words: `No connected git account has access to ${owner}/${repo}` })
 }
 
 export const getRepository = (wanted: Wanted, withBranches: boolean, caller: Caller, deps: GitHostDeps): Promise<Repository> =>
@@ -68,13 +68,16 @@ export async function createRepository(
       row.source !== 'app' || (row.accountType === 'organization' && row.accountLogin.toLowerCase() === owner?.toLowerCase()),
   )
   if (makes.length === 0)
-    refuse('owner', owner ? `no connected source may create repositories for ${owner}` : 'name the organisation that it is for')
+    refuse(
+      'owner',
+      owner ? `no connected git account can create repositories for ${owner}` : 'name the organisation of the repository',
+    )
   const isVisible = await visibilityFor(caller, deps)
   return throughSources(makes, deps, async (access, host, row) => {
     const isOwn = !owner || owner.toLowerCase() === row.accountLogin.toLowerCase()
     const account = owner ?? row.accountLogin
     if (!isVisible(account, name))
-      fail('forbidden', { words: `Members may not use ${account}/${name}: ask an admin of the organisation`, field: 'owner' })
+      fail('forbidden', { words: `Members cannot use ${account}/${name}. Ask an admin of the organisation.`, field: 'owner' })
     const forUser = isOwn && row.accountType === 'user'
     await putOnRecord()
     const made = await host.createRepository(access, { name, private: body.private ?? true, owner: forUser ? null : account })

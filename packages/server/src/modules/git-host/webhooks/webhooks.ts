@@ -119,7 +119,10 @@ function ourId(address: string, provider: GitHostProvider, { publicUrl }: Pick<G
 
 function unreachableForThem(error: unknown, url: string): never {
   if (error instanceof GitHostError && error.trouble === 'refused')
-    throw new GitHostError('refused', `${error.message}. It must be able to reach ${new URL(url).origin}: set BERTH_PUBLIC_URL`)
+    throw new GitHostError(
+      'refused',
+      `${error.message}. The git host must be able to reach ${new URL(url).origin}. Set BERTH_PUBLIC_URL to a public URL.`,
+    )
   throw error
 }
 

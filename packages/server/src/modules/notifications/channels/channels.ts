@@ -69,7 +69,7 @@ export function changeChannel({ id, ...owner }: ChannelRow, changes: ChannelChan
 
 const alwaysVerifiedWarning = 'The in-app channel is always verified: disable it to receive nothing through it.'
 const unverifiedWarning =
-  'The destination of the channel changed, so the channel is not verified any more and delivers nothing. Verify it with POST /notifications/channels/:id/test.'
+  'The destination of the channel changed, so the channel must be verified again before it delivers. Verify it with POST /notifications/channels/:id/test.'
 
 /**
  * The verified flag after a change. In-app is always verified. A changed config unverifies a verified channel, even if the same
@@ -114,7 +114,7 @@ export function openConfig(
 }
 
 export function kindOf(name: string): ChannelKind {
-  return channelKind(name) ?? refuse('kind', 'is not a kind of channel')
+  return channelKind(name) ?? refuse('kind', 'is not a supported kind of channel')
 }
 
 const isAlwaysVerified = (kind: string) => kind === 'in_app'

@@ -21,8 +21,7 @@ export function createTestSend(deps: NotificationsDeps) {
     pace.take(channel.userId, now)
     await send(await testMessage(organizationId, deps), channel, deps)
     const verified = await store.markVerified(deps.database.db, channel, now)
-    if (!verified)
-      fail('delivery_failed', { words: 'The channel was changed or deleted while the message was on its way: test it again' })
+    if (!verified) fail('delivery_failed', { words: 'The channel was changed or deleted during the test. Test it again.' })
     return show(verified, deps)
   }
 }
@@ -35,7 +34,7 @@ async function send(message: Message, channel: ChannelRow, deps: NotificationsDe
     .deliver(message, config, secrets, drivers, abort)
     .catch((error: unknown) => {
       if (error instanceof DeliveryFailed) fail('delivery_failed', { words: error.reason, cause: error })
-      if (abort.aborted) fail('delivery_failed', { words: `There was no answer within ${limitMs / 1000} seconds` })
+      if (abort.aborted) fail('delivery_failed', { words: `No response within ${limitMs / 1000} s` })
       throw error
     })
 }
@@ -47,8 +46,8 @@ async function testMessage(organizationId: string, deps: NotificationsDeps): Pro
     category: 'test',
     organizationId,
     organizationName,
-    subject: 'Test message from Berth',
-    text: 'This channel works: notifications can arrive here.',
+    subject: 'Test notification from Berth',
+    text: 'This channel works. You will receive notifications here.',
     data: { test: true },
     createdAt: iso(nowOf(deps)),
     settingsUrl: `${deps.publicUrl()}/notifications`,
@@ -75,6 +74,6 @@ class Pace {
     this.#counts.set(userId, count)
     if (count <= mostTests) return
     const retryAfterSeconds = Math.max(1, Math.ceil((this.#startedAt + windowMs - now) / 1000))
-    fail('rate_limited', { retryAfterSeconds, words: `Too many test messages: try again in ${retryAfterSeconds} s` })
+    fail('rate_limited', { retryAfterSeconds, words: `Too many test notifications. Try again in ${retryAfterSeconds} s.` })
   }
 }

@@ -26,8 +26,7 @@ export function deliverJob(deps: NotificationsDeps): Job<{ deliveryId: string },
     // Covers failures on our side only, such as an unreachable database; attempts at the receiver are counted in the row.
     maxAttempts: 30,
     run: ({ deliveryId }, _deps, abort, { jobId }) => deliver(deliveryId, jobId, abort, { ...deps, turns }),
-    onFailed: async ({ deliveryId }) =>
-      store.abandon(deps.database.db, deliveryId, 'It could not be sent because of an error inside Berth'),
+    onFailed: async ({ deliveryId }) => store.abandon(deps.database.db, deliveryId, 'Not sent: internal error in Berth'),
   })
 }
 
@@ -51,8 +50,8 @@ async function deliver(id: string, jobId: string, abort: AbortSignal, deps: Deli
 function obstacleOf(row: store.SendingRow): string | undefined {
   if (row.channelConfig === null) return 'The channel was deleted'
   if (row.channelEnabled !== 1) return 'The channel is disabled'
-  if (row.channelVerified !== 1) return 'The channel is not verified any more: test it again'
-  if (row.attempts >= mostTries) return 'Berth ended in the middle of the last try'
+  if (row.channelVerified !== 1) return 'The channel is no longer verified. Test it again.'
+  if (row.attempts >= mostTries) return 'Berth stopped during the last attempt'
   return undefined
 }
 
@@ -72,8 +71,11 @@ async function send(row: store.SendingRow, abort: AbortSignal, deps: DeliverDeps
   } catch (error) {
     own.signal.throwIfAborted()
     if (error instanceof DeliveryFailed) return error
-    deps.log.error({ err: error, deliveryId: row.id, channelKind: row.channelKind }, 'a delivery failed inside Berth')
-    return new DeliveryFailed('It could not be sent because of an error inside Berth', { permanent: false })
+    deps.log.error(
+      { err: error, deliveryId: row.id, channelKind: row.channelKind },
+      'notifications: delivery failed, internal error',
+    )
+    return new DeliveryFailed('Not sent: internal error in Berth', { permanent: false })
   } finally {
     own.end()
   }
@@ -104,7 +106,7 @@ async function giveUp(current: store.Try, row: store.SendingRow, lastError: stri
   const { log, database } = deps
   const isOurs = await store.endTry(database.db, current, { status: 'failed', lastError })
   const about = { deliveryId: row.id, channelKind: row.channelKind, attempts: current.attempt, reason: lastError }
-  if (isOurs) log.warn(about, 'a delivery failed for good')
+  if (isOurs) log.warn(about, 'notifications: delivery failed, no attempts left')
 }
 
 /** Schedules the next attempt. The next job commits together with the end of this attempt, so there is always exactly one. */

@@ -26,7 +26,7 @@ test('without BERTH_SMTP_URL no mail goes out, and the reason names the setting'
 test('a wrong BERTH_SMTP_URL stops the start with one line that names the variable and nothing of its value', () => {
   const start = () => createDeliveryDrivers({ ...settings, smtpUrl: new Secret('smtp://ada:canary@mail.test?from=invalid') })
   expect(start).toThrow(ConfigError)
-  expect(start).toThrow(/^BERTH_SMTP_URL is not usable: it must be smtp:[^\n]*$/)
+  expect(start).toThrow(/^BERTH_SMTP_URL is invalid: it must be smtp:[^\n]*$/)
   expect(start).not.toThrow(/canary/)
 })
 

@@ -21,7 +21,7 @@ function checkSmtpUrl(smtpUrl: Secret): void {
     parseSmtpUrl(smtpUrl.reveal())
   } catch (error) {
     if (!(error instanceof SmtpUrlInvalid)) throw error
-    throw new ConfigError('BERTH_SMTP_URL', `BERTH_SMTP_URL is not usable: it ${error.message}`)
+    throw new ConfigError('BERTH_SMTP_URL', `BERTH_SMTP_URL is invalid: it ${error.message}`)
   }
 }
 

@@ -12,7 +12,7 @@ export async function backupNotices(backups: MissedBackups, now: Date): Promise<
     event: {
       organizationId,
       projectId,
-      subject: `The backup of ${projectName} did not happen`,
+      subject: `The backup of ${projectName} is overdue`,
       text: `A backup of ${projectName} was due at ${dueAt.toISOString()} and did not start.`,
       data: { policyId, dueAt: dueAt.toISOString() },
     },

@@ -21,7 +21,7 @@ function noticeOf({ hostname, organizationId, projectId, issuedAt, expiresAt }: 
     organizationId,
     projectId,
     subject: `The certificate of ${hostname} ${words}`,
-    text: `The certificate of ${hostname} is good until ${expiresAt.toISOString()} and was not renewed. Browsers refuse the site after that.`,
+    text: `The certificate of ${hostname} expires on ${expiresAt.toISOString()} and was not renewed. Browsers will reject the site after that.`,
     data: { hostname, expiresAt: expiresAt.toISOString() },
   }
   return [{ keys: [first, ...rest], forgetAt: daysFrom(expiresAt, 30), category: 'domain.expiring', event }]

@@ -50,8 +50,8 @@ async function noteSilence(
   await db.updateTable('serverFailures').set({ announcedAt: now.getTime() }).where('serverId', '=', server.id).execute()
   await announce('server.unreachable', {
     organizationId: server.organizationId,
-    subject: `The server ${server.name} does not answer`,
-    text: `${server.name} did not answer ${failures} times in a row: ${reason}`,
+    subject: `Server ${server.name} is unreachable`,
+    text: `${failures} checks of ${server.name} failed in a row: ${reason}`,
     data: { serverId: server.id, reachable: false },
   })
 }
@@ -66,8 +66,8 @@ async function noteAnswer({ db, announce }: TransactionContext, server: WatchedS
   if (!before || before.announcedAt === null) return
   await announce('server.unreachable', {
     organizationId: server.organizationId,
-    subject: `The server ${server.name} answers again`,
-    text: `${server.name} answers again. It had been silent since ${new Date(before.announcedAt).toISOString()}.`,
+    subject: `Server ${server.name} is reachable again`,
+    text: `${server.name} is reachable again. It was unreachable since ${new Date(before.announcedAt).toISOString()}.`,
     data: { serverId: server.id, reachable: true },
   })
 }

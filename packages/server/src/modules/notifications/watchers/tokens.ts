@@ -20,7 +20,7 @@ function noticeOf(token: ExpiringToken, now: Date): Notice[] {
     organizationId,
     userId,
     subject: `Your access token “${name}” expires ${timeLeft(expiresAt, now)}`,
-    text: `The personal access token “${name}” (…${lastFour}) stops working on ${expiresAt.toISOString()}. What uses it needs a new one before then.`,
+    text: `The personal access token “${name}” (…${lastFour}) stops working on ${expiresAt.toISOString()}. Replace it before then.`,
     data: { tokenId: id, expiresAt: expiresAt.toISOString() },
   }
   return [{ keys: [first, ...rest], forgetAt: daysFrom(expiresAt, 1), category: 'token.expiring', event }]

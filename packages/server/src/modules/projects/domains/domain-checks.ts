@@ -130,9 +130,9 @@ async function handOver(
   if (holder) {
     const text =
       holder.provenAt === null
-        ? 'Another organisation has proven the name with its TXT record'
-        : `Its TXT record ${proofRecord(holder).name} is gone, and another organisation has proven the name with theirs`
-    await tellLost(holder, `${holder.hostname} does not serve any more`, text, bound)
+        ? 'Another organisation has verified this domain with its TXT record'
+        : `Its TXT record ${proofRecord(holder).name} was removed, and another organisation has verified the domain with its own`
+    await tellLost(holder, `${holder.hostname} is no longer served`, text, bound)
     signal(projectsTopic, { projectId: holder.projectId } satisfies ProjectSignal)
   }
   await db.updateTable('domains').set({ provenAt: now, nextCheckAt: null }).where('id', '=', next.id).execute()

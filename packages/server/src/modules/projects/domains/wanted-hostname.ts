@@ -13,10 +13,10 @@ const longest = 253 - `${proofLabel}.`.length
  * Different spellings of one name become equal.
  */
 export function hostnameOf(text: string): string {
-  if (text.includes('*')) refuse('domain', 'must be one host name: a wildcard is not served, connect each name by itself')
+  if (text.includes('*')) refuse('domain', 'must be a single host name. Wildcards are not supported: add each name separately')
   const hostname = domainToASCII(text.replace(/\.$/, ''))
   // Browsers also accept 127.1 and 0x7f.1 as addresses; `domainToASCII` has turned them into dotted form by now.
-  if (isAddress(hostname) || isAddress(text)) refuse('domain', 'must be a host name, not an address')
+  if (isAddress(hostname) || isAddress(text)) refuse('domain', 'must be a host name, not an IP address')
   const ending = hostname.slice(hostname.lastIndexOf('.') + 1)
   if (!pattern.test(hostname) || /^\d+$/.test(ending)) refuse('domain', 'must be a host name such as www.example.com')
   if (hostname.length > longest) refuse('domain', `must not be longer than ${longest} characters`)
@@ -26,7 +26,7 @@ export function hostnameOf(text: string): string {
 /** Refuses host names of the instance, of free project addresses and of the machine itself: no user can connect those. */
 export function refuseReserved(hostname: string, { settings, publicUrl }: Pick<ProjectsDeps, 'settings' | 'publicUrl'>): void {
   if (hostname === instanceHostname(publicUrl()) || hostname === settings.host.toLowerCase())
-    refuse('domain', 'is where this instance itself answers')
-  if (isBelow(hostname, settings.baseDomain)) refuse('domain', `lies below ${settings.baseDomain}, whose names Berth gives out`)
-  if (isBelow(hostname, 'localhost')) refuse('domain', 'lies below localhost, which is every machine itself')
+    refuse('domain', 'is the host name of this instance')
+  if (isBelow(hostname, settings.baseDomain)) refuse('domain', `is a subdomain of ${settings.baseDomain}, which Berth assigns`)
+  if (isBelow(hostname, 'localhost')) refuse('domain', 'is a localhost name')
 }

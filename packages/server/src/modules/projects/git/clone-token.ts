@@ -22,7 +22,7 @@ export async function setCloneToken(project: ProjectRow, token: string | null, d
   const row = await changeProject(project, deps, (current) => {
     if (token === null) return forgottenToken
     if (token === showCloneToken(current).token) return null
-    if (token.startsWith(secretMask)) refuse('token', 'is the mask of another token')
+    if (token.startsWith(secretMask)) refuse('token', 'is a masked value, not a token')
     return cloneTokenColumns(current.id, token, deps)
   })
   if (token !== null && row.cloneToken !== null) deps.scrubber.register(openCloneToken(row, deps))
@@ -32,7 +32,7 @@ export async function setCloneToken(project: ProjectRow, token: string | null, d
 
 /** Git's credential helpers use a line protocol: a line break in a token would inject a line. */
 function refuseUnusable(token: string): void {
-  if (/[\u0000-\u001f\u007f]/.test(token) || !token.isWellFormed()) refuse('token', 'holds a character that no token can hold')
+  if (/[\u0000-\u001f\u007f]/.test(token) || !token.isWellFormed()) refuse('token', 'contains an invalid character')
 }
 
 export function cloneTokenColumns(projectId: string, token: string, deps: ProjectsDeps) {

@@ -45,5 +45,5 @@ const notNow =
   (about: object, { log }: ProjectsDeps) =>
   (error: unknown): void => {
     if (!(error instanceof Failure) || error.code === 'remote_unreachable' || error.code === 'git_host_limited') throw error
-    log.info({ ...about, words: error.message }, 'the webhook of a repository was not put where it is to be')
+    log.info({ ...about, words: error.message }, 'projects: webhook of a repository not updated')
   }

@@ -21,7 +21,7 @@ export async function putArrivingHook(projectId: string, deps: ProjectsDeps): Pr
     return null
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    return `Deploy on push does not work there yet, because its webhook could not be put on ${at.owner}/${at.repo}: ${error.message}`
+    return `Deploy on push does not work at the target yet: its webhook could not be added to ${at.owner}/${at.repo}: ${error.message}`
   }
 }
 

@@ -31,7 +31,7 @@ export async function remoteOf(
   url: string | null = remoteUrl(project, hostUrlsOf(deps.settings)),
   abort?: AbortSignal,
 ): Promise<GitRemote> {
-  if (!url) throw new GitError('It is not known where the git host is: set gitUrl')
+  if (!url) throw new GitError('The URL of the git host is unknown. Set gitUrl.')
   const credential = await credentialOf(project, deps, url, abort)
   return { url, ...(credential ? { credential } : {}) }
 }
@@ -81,7 +81,7 @@ async function credentialOf(project: ProjectRow, deps: ProjectsDeps, url: string
   } catch (error) {
     abort?.throwIfAborted()
     if (error instanceof GitHostError) throw new GitError(error.message)
-    if (limit.aborted) throw new GitError('The git host gave no credential in time: try again in a moment')
+    if (limit.aborted) throw new GitError('Getting credentials from the git host timed out. Try again in a moment.')
     throw error
   }
 }

@@ -172,6 +172,6 @@ const withoutAnswer =
   <Value>({ id }: ProjectRow, { log }: ProjectsDeps, value: Value) =>
   (error: unknown): Value => {
     if (!isAway(error)) throw error
-    log.info({ err: error, projectId: id }, 'projects: git remote did not answer')
+    log.info({ err: error, projectId: id }, 'projects: git remote unreachable')
     return value
   }

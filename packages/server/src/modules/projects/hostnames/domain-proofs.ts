@@ -60,12 +60,11 @@ function missingFor(claim: DomainRow, rivals: readonly DomainRow[], owners: Owne
   const { name, value } = proofRecord(claim)
   const create = `create the TXT record ${name} with the value ${value}`
   if (rivals.some(isProven))
-    return `Another organisation has proven that ${hostname} is theirs; if it is yours, remove their TXT record and ${create}`
+    return `Another organisation has verified ${hostname}. If it is yours, remove their TXT record and ${create}`
   const above = ownerAbove(claim, owners)
-  if (above) return `Another organisation has proven that ${above} is theirs, so ${hostname} serves once it is proven: ${create}`
-  if (rivals.length > 1)
-    return `Another organisation claims ${hostname} too, so it serves once it is proven to be yours: ${create}`
-  return `It serves once ${hostname} is proven to be yours: ${create}`
+  if (above) return `Another organisation has verified ${above}. To serve ${hostname}, verify it: ${create}`
+  if (rivals.length > 1) return `Another organisation has also added ${hostname}. To serve it, verify it: ${create}`
+  return `To serve ${hostname}, verify it: ${create}`
 }
 
 /** `a.b.example.com` → `b.example.com`, `example.com`, `com`. */

@@ -67,7 +67,7 @@ export interface RouteFacts {
 export const notTaken = {
   tls: 'none',
   state: 'pending',
-  reason: 'The edge has not taken this route yet',
+  reason: 'The edge has not applied this route yet',
 } as const satisfies RouteStatus
 
 /**

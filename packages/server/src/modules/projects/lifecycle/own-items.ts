@@ -36,7 +36,7 @@ export const removed = (kind: string, id: string, name: string, sizeBytes: numbe
   kept: false,
 })
 
-const sharedUpload = { kept: true, reason: 'Another project is made of it, too' }
+const sharedUpload = { kept: true, reason: 'Another project uses it too' }
 
 /** Shows only the folder's name: paths of the machine are visible to operators alone. */
 const keptFolder = (name: string): DeletionItem => ({
@@ -45,7 +45,7 @@ const keptFolder = (name: string): DeletionItem => ({
   name,
   sizeBytes: null,
   kept: true,
-  reason: 'It is your own folder, which Berth only reads',
+  reason: 'It is your own folder; Berth only reads it',
 })
 
 /** Response of a deletion. */

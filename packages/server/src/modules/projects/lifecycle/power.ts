@@ -26,12 +26,12 @@ export async function disableProject(project: ProjectRow, deps: ProjectsDeps): P
     try {
       await deps.projectPorts.power?.takeOffline(project.id, disabledText)
     } catch (error) {
-      deps.log.error({ err: error, projectId: project.id }, 'a project could not be taken offline')
+      deps.log.error({ err: error, projectId: project.id }, 'projects: stopping a project failed')
       // The reconcile job stays queued: part of the project may have stopped, and must match the recorded state again.
       if (wasEnabled) await changeProject(project, deps, () => ({ enabled: true }), { kind: 'enable' })
       const why = error instanceof EngineAway || error instanceof ServerAway ? `. ${error.message}` : ''
       fail('unavailable', {
-        words: `The project could not be stopped${wasEnabled ? ', so it stays enabled' : ''}: try again${why}`,
+        words: `The project could not be stopped${wasEnabled ? ' and stays enabled' : ''}. Try again${why}`,
       })
     }
     await settled(project.id, false, deps)
@@ -49,7 +49,7 @@ export async function enableProject(project: ProjectRow, deps: ProjectsDeps): Pr
       await deps.projectPorts.power?.bringOnline(project.id)
       await settled(project.id, true, deps)
     } catch (error) {
-      deps.log.error({ err: error, projectId: project.id }, 'a project could not be brought online')
+      deps.log.error({ err: error, projectId: project.id }, 'projects: starting a project failed')
     }
   })
   return row

@@ -25,12 +25,11 @@ export type ImportBody = UpdateProject & { path: string }
 /** Creates a project from a folder. Fields that the body does not name are taken from detection. */
 export async function importFolder({ path, ...body }: ImportBody, caller: Caller, deps: ProjectsDeps): Promise<ProjectRow> {
   for (const field of ['gitOwner', 'gitRepo', 'gitUrl', 'uploadSessionId'] as const)
-    if (body[field]) refuse(field, 'cannot be given here: the source is the folder at path')
+    if (body[field]) refuse(field, 'is not allowed here: the source is the folder at path')
   if (body.gitProvider && body.gitProvider !== 'local') refuse('gitProvider', 'must be local')
   const localPath = await allowedFolder(path, 'path', deps)
   // The result of scanning the folder contains this field too.
-  if (body.localPath && body.localPath !== localPath)
-    refuse('localPath', 'cannot be given here: the source is the folder at path')
+  if (body.localPath && body.localPath !== localPath) refuse('localPath', 'is not allowed here: the source is the folder at path')
   checkNames(body)
   const detection = await detectLocal(localPath, caller.organizationId, body)
   const name = body.name ?? detection.name ?? basename(localPath)

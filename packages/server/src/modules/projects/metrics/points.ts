@@ -29,7 +29,7 @@ export function spanOf(query: { from?: string; to?: string; stepSeconds?: number
   const whole = { from: Math.floor(from / stepMs) * stepMs, to: Math.ceil(to / stepMs) * stepMs, stepSeconds }
   if ((whole.to - whole.from) / stepMs > limits.metricPoints) {
     const enough = Math.ceil((to - from) / 1000 / (limits.metricPoints - 2) / finest) * finest
-    refuse('stepSeconds', `gives more than ${limits.metricPoints} points: take ${enough} or more, or a shorter time`)
+    refuse('stepSeconds', `gives more than ${limits.metricPoints} points. Use ${enough} or more, or a shorter period`)
   }
   return whole
 }
@@ -37,7 +37,7 @@ export function spanOf(query: { from?: string; to?: string; stepSeconds?: number
 /** A leap second is valid in the schema but not for `Date.parse`. */
 function timeOf(field: 'from' | 'to', value: string): number {
   const time = Date.parse(value)
-  return Number.isNaN(time) ? refuse(field, 'is not a time') : time
+  return Number.isNaN(time) ? refuse(field, 'is not a valid time') : time
 }
 
 /** Returns one point per step, in order, also for steps without data. */

@@ -22,13 +22,13 @@ const labels: Record<OperationKind, string> = {
 
 /** Advice about an operation that was cancelled already. */
 const cancelledAdvice: Partial<Record<OperationPhase, string>> = {
-  cancelling: 'It was cancelled and is being stopped. Wait until it has ended.',
-  undoing: 'It was cancelled, and the previous data is being put back. Wait until it has ended.',
+  cancelling: 'It was cancelled and is being stopped. Wait until it ends.',
+  undoing: 'It was cancelled, and the previous data is being put back. Wait until it ends.',
 }
 
 const advice: Partial<Record<OperationKind, (id: string) => string>> = {
-  restore: () => 'Wait until it has ended, or cancel the restore.',
-  move: (id) => `Wait until it has ended, or cancel it with berth project transfers --cancel ${id}.`,
+  restore: () => 'Wait until it ends, or cancel the restore.',
+  move: (id) => `Wait until it ends, or cancel it with berth project transfers --cancel ${id}.`,
   delete: () => 'A deletion cannot be cancelled.',
 }
 
@@ -44,5 +44,5 @@ export function operationsText(rows: readonly Shown[]): string {
   const named = rows.map((row) => `${labels[row.kind]} ${row.subjectId ?? row.id} (${row.phase}, since ${iso(row.startedAt)})`)
   const [first] = rows
   const next = first && (cancelledAdvice[first.phase] ?? advice[first.kind]?.(first.subjectId ?? first.id))
-  return `Under way on this project: ${named.join(', ')}. ${next ?? 'Wait until it has ended.'}`
+  return `Another operation is running on this project: ${named.join(', ')}. ${next ?? 'Wait until it ends.'}`
 }

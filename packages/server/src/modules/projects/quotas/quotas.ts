@@ -13,8 +13,8 @@ type Counted = keyof Usage
 
 const words: Record<Counted, { what: string; less: string }> = {
   projects: { what: 'projects', less: 'delete one' },
-  cpuCores: { what: 'CPU cores', less: 'give projects fewer cores, disable one or close a preview' },
-  memoryMb: { what: 'MB of memory', less: 'give projects less memory, disable one or close a preview' },
+  cpuCores: { what: 'CPU cores', less: 'reduce the CPU cores of projects, disable a project or close a preview' },
+  memoryMb: { what: 'MB of memory', less: 'reduce the memory of projects, disable a project or close a preview' },
 }
 
 /**
@@ -50,12 +50,14 @@ export async function refuseOverQuota(
     const limit = limits[name]
     if (limit === null || usage[name] <= limit) return []
     const { what, less } = words[name]
-    return [{ field: name, message: `the organisation may have ${limit} ${what}, and this would make ${usage[name]}: ${less}` }]
+    return [
+      { field: name, message: `the organisation is limited to ${limit} ${what}, and this would make ${usage[name]}; ${less}` },
+    ]
   })
   const [first] = details
   if (first)
     throw new Failure('quota_exceeded', {
-      words: `Quota ${first.field}: ${first.message}, or ask the operator of this service for more`,
+      words: `Quota ${first.field}: ${first.message}, or ask the operator of this instance for more`,
       field: first.field,
       details,
     })

@@ -18,7 +18,7 @@ export function withStoredValues<Body extends { services?: Service[] | null }>(b
     const environment = Object.entries(service.environment).map(([name, value]) => {
       if (value !== secretMask) return [name, value]
       const kept = Object.hasOwn(before, name) ? before[name] : undefined
-      return [name, kept ?? refuse(`services.${at}.environment.${name}`, 'is the mask, and there is no stored value for it')]
+      return [name, kept ?? refuse(`services.${at}.environment.${name}`, 'is a masked value, but no value is stored')]
     })
     return { ...service, environment: Object.fromEntries(environment) }
   })

@@ -50,7 +50,7 @@ describe('the status of a project', () => {
     expect(says({ deployments: { newest, live: null } })).toEqual([status, null])
     expect(says({ deployments: { newest, live: one }, running: running('running') })).toEqual([
       status,
-      'Deployment 2 is under way; deployment 1 still serves',
+      'Deployment 2 is running; deployment 1 is still live',
     ])
   })
 
@@ -77,7 +77,7 @@ describe('the status of a project', () => {
     expect(says({ deployments: { newest, live: null } })).toEqual(['failed', 'Deployment 2 failed: exit code 1'])
     expect(says({ deployments: { newest, live: one }, running: running('running') })).toEqual([
       'live',
-      'Deployment 2 failed: exit code 1; deployment 1 still serves',
+      'Deployment 2 failed: exit code 1; deployment 1 is still live',
     ])
   })
 

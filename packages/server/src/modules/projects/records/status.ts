@@ -23,28 +23,27 @@ export function statusOf(facts: StatusFacts): StatusWords {
   if (facts.isBeingDeleted) return say('deleting', 'The project is being deleted')
   if (!facts.operation) return settledStatus(facts)
   const { kind, phase, startedAt } = facts.operation
-  const reason = `The project is being ${kind === 'move' ? 'moved' : 'restored'} since ${iso(startedAt)}`
-  if (phase === 'stopped' || phase === 'undoing')
-    return say('stopped', `${reason}: it is stopped, and serves again when that has ended`)
+  const reason = `The project is being ${kind === 'move' ? 'transferred' : 'restored'} since ${iso(startedAt)}`
+  if (phase === 'stopped' || phase === 'undoing') return say('stopped', `${reason}. It is stopped until that ends.`)
   return say(settledStatus(facts).status, reason)
 }
 
 /** The status when no restore or move is under way. */
 function settledStatus({ enabled, deployments, running }: StatusFacts): StatusWords {
-  if (!enabled) return say('disabled', 'The project is disabled: deploys are paused and it is offline')
-  if (!deployments) return say('created', 'Nothing was deployed yet')
+  if (!enabled) return say('disabled', 'The project is disabled: it is offline, and deployments are paused')
+  if (!deployments) return say('created', 'Not deployed yet')
   const { newest, live } = deployments
   const before = live && live.id !== newest.id ? live : null
   if (isUnderWay(newest.status))
-    return say(newest.status, before && `Deployment ${newest.number} is under way; deployment ${before.number} still serves`)
-  if (live) return ofRunning(running, before && `${endOf(newest)}; deployment ${before.number} still serves`)
+    return say(newest.status, before && `Deployment ${newest.number} is running; deployment ${before.number} is still live`)
+  if (live) return ofRunning(running, before && `${endOf(newest)}; deployment ${before.number} is still live`)
   if (newest.status === 'failed') return say('failed', endOf(newest))
   if (newest.status === 'cancelled') return say('created', `${endOf(newest)} before anything was live`)
   return say('stopped', 'No deployment is live')
 }
 
 function ofRunning(running: RunningState | undefined, note: string | null): StatusWords {
-  if (!running) return say('stopped', note ?? 'Nothing of it runs')
+  if (!running) return say('stopped', note ?? 'No instance is running')
   const status = running.state === 'running' ? 'live' : running.state
   return say(status, running.reason ?? note)
 }

@@ -41,7 +41,7 @@ const userAgentsIn = ({ kind, config }: Pick<RouteRuleRow, 'kind' | 'config'>): 
   kind === 'ban' ? ((JSON.parse(config) as { userAgents?: string[] }).userAgents?.length ?? 0) : 0
 
 function refuseBeyond(field: string, what: string, most: number, found: number): void {
-  if (found > most) refuse(field, `a project may have ${most} ${what}, and this would make ${found}. Delete some.`)
+  if (found > most) refuse(field, `a project is limited to ${most} ${what}, and this would make ${found}. Delete some.`)
 }
 
 const sum = <Row>(rows: readonly Row[], of: (row: Row) => number): number => rows.reduce((total, row) => total + of(row), 0)

@@ -11,13 +11,13 @@ export function checkRuleConfig(kind: RuleKind, config: RuleConfig): RuleConfig 
   const checked: RuleConfig = {}
   for (const [name, value] of Object.entries(config)) {
     const check = Object.hasOwn(fields, name) ? fields[name] : undefined
-    if (!check) refuse(`config.${name}`, `is no field of a ${kind} rule, which has ${Object.keys(fields).join(', ')}`)
+    if (!check) refuse(`config.${name}`, `is not a field of a ${kind} rule. Its fields are ${Object.keys(fields).join(', ')}`)
     checked[name] = check(value, `config.${name}`)
   }
   const missing = required[kind].filter((name) => checked[name] === undefined)
   if (missing.length > 0) refuse(`config.${missing[0]}`, 'is required')
   if (Object.keys(checked).length === 0)
-    refuse('config', `needs at least one of ${Object.keys(fields).join(', ')}, or it never refuses anything`)
+    refuse('config', `needs at least one of ${Object.keys(fields).join(', ')}, otherwise the rule has no effect`)
   return checked
 }
 

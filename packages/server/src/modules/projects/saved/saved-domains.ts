@@ -26,8 +26,7 @@ export async function isDomainTaken(db: Db, hostname: string, project: ProjectKe
   return claims.some(({ projectId }) => projectId !== project.id)
 }
 
-export const domainTakenText = (hostname: string): string =>
-  `The domain ${hostname} does not come back: another project has connected it since`
+export const domainTakenText = (hostname: string): string => `Domain ${hostname} was not restored: another project uses it now`
 
 /**
  * Turns the domains of a deleted project into claims again, each with a new proof token. A name that another project has

@@ -58,7 +58,7 @@ export interface BroughtBack {
 }
 
 const domainsNotSaved =
-  'This backup was taken by a version that did not save custom domains and route rules: they do not come back, connect and make them again'
+  'This backup contains no custom domains and route rules, because an older version made it. Add them again.'
 
 /** Everything that `bringProjectBack` would create; undefined where the project exists. */
 export async function previewBringBack(
@@ -78,7 +78,7 @@ export async function previewBringBack(
   ]
   const warnings = domains === undefined ? [domainsNotSaved] : []
   if ((await takenSlugs(db, [project.slug])).has(project.slug))
-    warnings.push(`The slug ${project.slug} belongs to another project now: this one comes back under another slug`)
+    warnings.push(`The slug ${project.slug} is now used by another project. The restored project gets another slug.`)
   for (const { hostname } of domains ?? [])
     if (await isDomainTaken(db, hostname, { id: project.id, organizationId })) warnings.push(domainTakenText(hostname))
     else items.push({ kind: 'domain', name: hostname })

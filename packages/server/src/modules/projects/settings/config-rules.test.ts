@@ -22,7 +22,7 @@ describe('what a service mounts', () => {
     expect(() => checkConfig(mount('data', 'volume'))).not.toThrow()
     expect(() => checkConfig(mount(null, 'volume'))).not.toThrow()
     for (const source of ['/etc', './x', '../x', '-x'])
-      expect(() => checkConfig(mount(source, 'volume'))).toThrow(/name of a volume/)
+      expect(() => checkConfig(mount(source, 'volume'))).toThrow(/not a valid volume name/)
   })
   test('the target is an absolute path without ..', () => {
     for (const target of ['data', '/', '/a/../b', '']) expect(() => checkConfig(mount('x', 'bind', target))).toThrow(/absolute/)

@@ -13,14 +13,14 @@ export function checkConfig(
 }
 
 function checkImage({ type, services }: Pick<ProjectOptions, 'type' | 'services'>): void {
-  if (type === 'static' || type === 'services') refuse('type', 'a project of an image is an app or a worker')
+  if (type === 'static' || type === 'services') refuse('type', 'a project from an image must be an app or a worker')
   if (services && services.length > 0) refuse('services', 'has no effect: the source is one image')
 }
 
 /** Checks names against those that detection knows, which the build plan depends on. */
 export function checkNames({ framework, packageManager }: Pick<ProjectOptions, 'framework' | 'packageManager'>): void {
   if (framework && !knownFrameworks.includes(framework))
-    refuse('framework', `${JSON.stringify(framework)} is not known; GET /api/frameworks lists them`)
+    refuse('framework', `${JSON.stringify(framework)} is not a known framework; GET /api/frameworks lists them`)
   if (packageManager && !knownPackageManagers.includes(packageManager))
     refuse('packageManager', `must be one of ${knownPackageManagers.join(', ')}`)
 }
@@ -30,8 +30,8 @@ function checkVolumes(volumes: readonly Volume[]): void {
   const variable = ({ name }: Volume) => name.toUpperCase().replace(/[^A-Z0-9]/g, '_')
   volumes.forEach((volume, at) => {
     const before = volumes.slice(0, at)
-    if (before.some((other) => variable(other) === variable(volume))) refuse(`volumes.${at}.name`, 'is there twice')
-    if (before.some(({ mountPath }) => mountPath === volume.mountPath)) refuse(`volumes.${at}.mountPath`, 'is there twice')
+    if (before.some((other) => variable(other) === variable(volume))) refuse(`volumes.${at}.name`, 'is a duplicate')
+    if (before.some(({ mountPath }) => mountPath === volume.mountPath)) refuse(`volumes.${at}.mountPath`, 'is a duplicate')
   })
 }
 
@@ -39,9 +39,9 @@ function checkServices(services: readonly Service[], stored: readonly Service[])
   const names = services.map(({ name }) => name)
   const known = new Set(stored.flatMap(bindsOf))
   services.forEach((service, at) => {
-    if (names.indexOf(service.name) !== at) refuse(`services.${at}.name`, 'is there twice')
+    if (names.indexOf(service.name) !== at) refuse(`services.${at}.name`, 'is a duplicate')
     for (const other of service.dependsOn ?? [])
-      if (!names.includes(other)) refuse(`services.${at}.dependsOn`, `there is no service ${other}`)
+      if (!names.includes(other)) refuse(`services.${at}.dependsOn`, `service ${other} does not exist`)
     service.volumes?.forEach((mount, index) => {
       const problem = mountProblem(mount, known)
       if (problem) refuse(`services.${at}.volumes.${index}.${problem[0]}`, problem[1])
@@ -59,9 +59,8 @@ const projectPath = /^(?![/~])(?![a-zA-Z]:)(?!(.*\/)?\.\.(\/|$))[^\0\\]+$/
 /** A host path could expose the whole machine, so it is refused, except one that an adoption has recorded. */
 function mountProblem({ type, source, target }: Mount, known: ReadonlySet<string>): [field: string, words: string] | null {
   if (!containerPath.test(target)) return ['target', 'must be an absolute path in the container']
-  if (type === 'volume' && source && !volumeName.test(source)) return ['source', 'is not the name of a volume']
-  if (type === 'bind' && !(source && (projectPath.test(source) || known.has(source))))
-    return ['source', 'lies outside the project']
+  if (type === 'volume' && source && !volumeName.test(source)) return ['source', 'is not a valid volume name']
+  if (type === 'bind' && !(source && (projectPath.test(source) || known.has(source)))) return ['source', 'is outside the project']
   return null
 }
 

@@ -161,7 +161,7 @@ export function refuseMisuse(upserts: readonly Upsert[], deletes: readonly strin
       refuse(`upserts.${at}.value`, `must not be longer than ${limits.envValueBytes} bytes`)
     // An environment variable cannot contain NUL, and an unpaired surrogate has no UTF-8 encoding.
     if (value.includes('\0') || !value.isWellFormed())
-      refuse(`upserts.${at}.value`, 'holds a character that no environment variable can hold')
+      refuse(`upserts.${at}.value`, 'contains a character that is not allowed in environment variables')
   })
   deletes.forEach((key, at) => void once(key, `deletes.${at}`))
 }
@@ -179,8 +179,8 @@ function merged(
   if (value !== secretMask && stored?.isSecret === secrecy && openValue(stored, deps) === value) return null
   if (value !== secretMask)
     return { ...own, value: deps.secretBox.seal(value, sealedFor.envVariable(projectId, environment, key)) }
-  if (!stored) refuse(`upserts.${at}.value`, 'is the mask of a secret, and there is no stored value for it')
-  if (stored.isSecret && !secrecy) refuse(`upserts.${at}.isSecret`, 'a secret can be shown again only with a new value')
+  if (!stored) refuse(`upserts.${at}.value`, 'is a masked secret, but no value is stored')
+  if (stored.isSecret && !secrecy) refuse(`upserts.${at}.isSecret`, 'a secret can be made visible only with a new value')
   return stored.isSecret === secrecy ? null : { ...own, value: stored.value }
 }
 

@@ -67,7 +67,7 @@ export async function ensurePreview(
 
 function usable(known: EnvironmentRow): EnvironmentRow | string {
   if (known.pullRequest === null)
-    return `The project has an environment ${known.slug} that a user created: delete or rename it to get a preview`
+    return `The environment ${known.slug} was created manually. Delete or rename it to get a preview.`
   // An environment that is being deleted is handled by the caller: see `git-events`.
   return known
 }
@@ -76,5 +76,5 @@ function roomFor(all: readonly EnvironmentRow[], { previewsMaximum }: ProjectRow
   const previews = all.filter(({ pullRequest, deletingSince }) => pullRequest !== null && deletingSince === null)
   if (previews.length < previewsMaximum) return undefined
   const names = previews.map(({ slug }) => slug).join(', ')
-  return `The project has as many previews as it may have, ${previewsMaximum} (${names}): close a pull request or raise previewsMaximum`
+  return `The project has reached its maximum of ${previewsMaximum} previews (${names}). Close a pull request or raise previewsMaximum.`
 }

@@ -31,7 +31,8 @@ export async function replaceDomains(
     await lockName(bound, hostname)
     await insertDomain(bound.db, newDomain(project, hostname, deps))
     const row = await findDomain(bound.db, project.organizationId, hostname)
-    if (row?.projectId !== project.id) warnings.push(`${hostname} is connected to another project there, so it was left out`)
+    if (row?.projectId !== project.id)
+      warnings.push(`${hostname} belongs to another project at the target and was not transferred`)
     else if (primary) primaryId = row.id
   }
   await makePrimary(bound.db, project.id, primaryId)
@@ -44,7 +45,7 @@ function usable(written: string, warnings: string[], deps: ProjectsDeps): string
     return hostname
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    warnings.push(`${written} was left out: ${error.message}`)
+    warnings.push(`${written} was not transferred: ${error.message}`)
     return undefined
   }
 }

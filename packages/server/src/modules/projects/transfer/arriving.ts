@@ -112,7 +112,7 @@ async function refuseTaken(
   if (!row) return undefined
   const isOurs = row.organizationId === organizationId && (row.presence === 'departed' || row.presence === 'arriving')
   if (!isOurs) fail('already_there')
-  if (row.deletingSince !== null) fail('conflict', { words: 'What an earlier arrival left is still being removed: try again' })
+  if (row.deletingSince !== null) fail('conflict', { words: 'An earlier import is still being removed. Try again.' })
   return row
 }
 
@@ -150,7 +150,7 @@ async function putRow(
   if (before) return saveProject(db, projectId, row)
   const isTaken = (await takenSlugs(db, [bundle.slug])).has(bundle.slug) || isInstanceSlug(bundle.slug, deps)
   const slug = isTaken ? chanceSlug(bundle.slug.slice(0, 50).replace(/-+$/, '')) : bundle.slug
-  if (isTaken) warnings.push(`The slug ${bundle.slug} is taken there, so that it is ${slug}`)
+  if (isTaken) warnings.push(`The slug ${bundle.slug} is already used at the target. The new slug is ${slug}.`)
   const inserted = await insertProject(db, {
     ...emptyProject(organizationId, now),
     ...row,
@@ -164,7 +164,7 @@ async function putRow(
 
 function notServed({ kind, pathPrefix, hostname }: ProjectBundle['rules'][number]): string {
   const where = [hostname, pathPrefix].filter((part) => part != null).join('')
-  return `The edge rule ${kind}${where ? ` for ${where}` : ''} is not in force there: a cloud has no edge rules. It comes back with the project`
+  return `The edge rule ${kind}${where ? ` for ${where}` : ''} is not active at the target: a cloud has no edge rules. It is active again when the project is transferred back`
 }
 
 /** Returns the grants that cannot apply here, each with a warning, since a grant may have lowered a user's level. */
@@ -178,7 +178,7 @@ async function putGrants(
   if (!grants) return []
   const refused = await deps.grants.place(project, grants, db)
   for (const { email, level, reason } of refused)
-    warnings.push(`The grant of ${email} (level ${level}) is not in force there: ${email} ${reason}`)
+    warnings.push(`The grant of ${email} (level ${level}) is not active at the target: ${email} ${reason}`)
   return refused.map(({ email, level }) => ({ email, level }))
 }
 
@@ -195,7 +195,7 @@ async function webhookDomainOf(
   const hostname = webhookDomain.hostname.toLowerCase()
   const own = (await domainsOf(db, [project.id])).get(project.id) ?? []
   if (own.some((domain) => domain.hostname === hostname)) return hostname
-  warnings.push(`Git webhooks are not delivered at ${hostname} there: the project does not have that domain`)
+  warnings.push(`Git webhooks are not received at ${hostname} at the target: the project does not have that domain`)
   return null
 }
 

@@ -24,7 +24,7 @@ export async function restoreFolder(projectId: string, path: string, deps: Proje
     if (!carried || sourceKind(row) !== 'upload' || uploadSessionId === null || carried.folderUploadId !== uploadSessionId)
       return null
     if (folder instanceof Failure)
-      return `The folder ${path} cannot be used any more (${folder.message}), so the project keeps its files as an upload`
+      return `The folder ${path} can no longer be used (${folder.message}). The project keeps its files as an upload.`
     await saveProject(bound.db, projectId, {
       ...{ gitProvider: 'local', localPath: folder, uploadSessionId: null, updatedAt: nowOf(deps) },
       carried: carriedColumn({ ...carried, folderUploadId: null }),

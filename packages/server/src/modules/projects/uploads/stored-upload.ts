@@ -46,7 +46,7 @@ export async function fetchNamed(sessionId: string, organizationId: string, deps
   if (session) await fetchStored(session, deps)
 }
 
-const noStore = 'This service takes no uploads in an object store any more: open another session'
+const noStore = 'This instance no longer accepts uploads to an object store. Open a new upload session.'
 
 async function fetchOnce(session: UploadSessionRow, store: UploadStore, deps: ProjectsDeps): Promise<void> {
   const name = storedName(session.id)
@@ -55,7 +55,7 @@ async function fetchOnce(session: UploadSessionRow, store: UploadStore, deps: Pr
     const size = await store.size(name, abort)
     if (size === undefined) return
     // Checked before the download: the object may have been written by other means than the signed URL.
-    if (size !== session.declaredBytes) refuse('upload', `it has ${size} bytes, not the ${session.declaredBytes} it was to have`)
+    if (size !== session.declaredBytes) refuse('upload', `has ${size} bytes instead of the announced ${session.declaredBytes}`)
     await receiveUpload(session, store.get(name, abort), deps)
   } catch (error) {
     // An invalid upload stays invalid: it is removed, so that it is not fetched again and the client can send another.
@@ -66,10 +66,10 @@ async function fetchOnce(session: UploadSessionRow, store: UploadStore, deps: Pr
 }
 
 const away = (cause: StoreFailure) =>
-  new Failure('unavailable', { words: 'The object store that uploads go to does not answer: try again in a minute', cause })
+  new Failure('unavailable', { words: 'The object store for uploads is unreachable. Try again in a minute.', cause })
 
 /** An object that cannot be removed now is removed by the hourly job. */
 const forgetStored = (name: string, store: UploadStore, { log }: ProjectsDeps): Promise<void> =>
   store
     .remove(name, AbortSignal.timeout(30_000))
-    .catch((err) => log.warn({ err, name }, 'an upload stays in the object store for now'))
+    .catch((err) => log.warn({ err, name }, 'projects: upload not removed from the object store yet'))

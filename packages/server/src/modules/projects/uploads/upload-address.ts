@@ -7,7 +7,7 @@ import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { findSession, findUploadSession, receiveUpload } from './uploads.ts'
 
 const purpose = 'upload-address'
-const notGood = 'This upload address is not a good one, or has run out'
+const notGood = 'This upload URL is invalid or has expired'
 
 /** Upload addresses of a cloud. A self-hosted instance has none: its uploads use the relay. */
 export const storageAddresses = (deps: ProjectsDeps) =>

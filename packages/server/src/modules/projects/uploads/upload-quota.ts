@@ -24,6 +24,6 @@ export async function refuseTooManyUploads(
   if (Number(count) >= most)
     fail('quota_exceeded', {
       field: 'uploads',
-      words: `Quota uploads: the organisation has ${count} uploads that no project is made of, and may have ${most}: use a session that is open, or wait; each goes an hour after it was opened`,
+      words: `Quota uploads: the organisation has ${count} uploads without a project, and the limit is ${most}. Use an open session, or wait: each expires after an hour.`,
     })
 }

@@ -103,9 +103,9 @@ export async function receiveUpload(
 /** Refuses an upload that differs from the declared size or SHA-256. */
 function refuseOther({ declaredBytes, declaredSha256 }: UploadSessionRow, came: { sizeBytes: number; sha256: string }): void {
   if (declaredBytes !== null && came.sizeBytes !== declaredBytes)
-    refuse('upload', `it has ${came.sizeBytes} bytes, not the ${declaredBytes} it was to have: send it again`)
+    refuse('upload', `has ${came.sizeBytes} bytes instead of the announced ${declaredBytes}. Send it again.`)
   if (declaredSha256 !== null && came.sha256 !== declaredSha256)
-    refuse('upload', `its SHA-256 is ${came.sha256}, not the one that was announced: send it again`)
+    refuse('upload', `has the SHA-256 ${came.sha256} instead of the announced one. Send it again.`)
 }
 
 /** The first of two concurrent uploads wins: a stored upload never changes, since a project may refer to it. */
@@ -130,7 +130,7 @@ async function record(
 }
 
 function refuseReceived({ status }: Pick<UploadSessionRow, 'status'>): void {
-  if (status === 'received') fail('conflict', { words: 'This session has its upload already: open another session' })
+  if (status === 'received') fail('conflict', { words: 'This session already has its upload. Open a new session.' })
 }
 
 /** The scan of the session's files; scans them now where there is none. */
@@ -139,7 +139,7 @@ export const newestScan = async (session: UploadSessionRow, deps: ProjectsDeps):
 
 /** Detects the framework from the archive's files; hints apply where the files give no answer. */
 export async function scanUpload(session: UploadSessionRow, deps: ProjectsDeps): Promise<Detection> {
-  if (session.status !== 'received') fail('conflict', { words: 'Nothing has arrived yet: upload the tarball first' })
+  if (session.status !== 'received') fail('conflict', { words: 'This session has no upload yet. Upload the tarball first.' })
   const files = new UploadFiles(deps)
   const folder = files.scanFolder()
   try {
@@ -185,7 +185,7 @@ function explain(error: unknown): unknown {
     if (error instanceof FolderTooMuch) fail('source_unreadable', { words: error.message, cause: error })
     if (error instanceof TooManyWaiting) fail('rate_limited', { words: error.message, cause: error })
     if (isDiskFull(error)) fail('storage_full', { cause: error })
-    if (isCut(error)) refuse('upload', 'the connection ended before the whole of it had arrived')
+    if (isCut(error)) refuse('upload', 'is incomplete: the connection was lost')
     return error
   } catch (failure) {
     return failure

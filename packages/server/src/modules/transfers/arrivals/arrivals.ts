@@ -22,7 +22,7 @@ export async function openArrival(
   deps: TransfersDeps,
 ): Promise<TransferEndRow> {
   const { organizationId, userId } = caller
-  const { secrets, recipient } = await newArrivalSecrets(identity).catch(() => refuse('identity', 'is no age identity'))
+  const { secrets, recipient } = await newArrivalSecrets(identity).catch(() => refuse('identity', 'is not an age identity'))
   const now = nowOf(deps)
   return deps.database.transaction(async (bound) => {
     await bound.lock(`arrivals:${organizationId}`)
@@ -36,7 +36,7 @@ export async function openArrival(
     refuseOther(await openOfProject(bound.db, project), organizationId)
     if ((await openArrivals(bound.db, organizationId)).length >= mostOpen)
       fail('work_in_progress', {
-        words: `At most ${mostOpen} projects of an organisation arrive at a time: wait for one of them, or call one off (${howToCallOff})`,
+        words: `An organisation can run at most ${mostOpen} imports at the same time. Wait for one of them, or cancel one (${howToCallOff}).`,
       })
     await insertEnd(bound.db, {
       ...{ id, side: 'arrival', organizationId, projectId: project, state: 'open', withData: 1, recipient, signer: '' },
@@ -74,7 +74,7 @@ async function ask(
 ): Promise<void> {
   if (end.state === doing || end.state === done) return
   await deps.database.transaction(async (bound) => {
-    if (!(await moveEnd(end, doing, bound, deps, changes))) fail('conflict', { words: `The arrival is ${end.state}` })
+    if (!(await moveEnd(end, doing, bound, deps, changes))) fail('conflict', { words: `The import is ${end.state}` })
     await bound.enqueue(arriveKind.of(end), { id: end.id }, { uniqueKey: arriveKey(end.id, doing) })
   })
 }
@@ -85,14 +85,14 @@ async function activate(end: TransferEndRow, deps: TransfersDeps): Promise<void>
     await deps.database.transaction(async (bound) => {
       await lockProject(bound, end.projectId)
       if (!(await moveEnd(end, 'active', bound, deps, { secrets: null })))
-        fail('conflict', { words: `The arrival is ${end.state}` })
+        fail('conflict', { words: `The import is ${end.state}` })
       if (!(await deps.projects.move(end.projectId, 'here', bound)))
-        fail('conflict', { words: 'The project was removed meanwhile' })
+        fail('conflict', { words: 'The project was deleted during the transfer' })
       await deleteDepartures(bound.db, end.projectId)
     })
   await deps
     .syncRoutes(end.projectId)
-    .catch((error: unknown) => deps.log.warn({ err: error }, 'the routes of an arrival are not in force yet'))
+    .catch((error: unknown) => deps.log.warn({ err: error }, 'transfers: routes of an imported project not active yet'))
   await removeFiles(end.id, deps)
   forgetCount(end.id)
 }
@@ -105,7 +105,7 @@ export async function abortArrival(end: TransferEndRow, deps: TransfersDeps): Pr
       await bound.cancelJob({ uniqueKey: arriveKey(end.id, 'landing') })
       return moveEnd(end, 'aborted', bound, deps, { secrets: null })
     })
-    if (!aborted) fail('conflict', { words: `The arrival is ${end.state}` })
+    if (!aborted) fail('conflict', { words: `The import is ${end.state}` })
   }
   await clearAway(end, deps)
 }

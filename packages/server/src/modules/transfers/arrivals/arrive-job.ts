@@ -36,11 +36,11 @@ export const arriveJob = (deps: TransfersDeps) =>
     },
     async onFailed({ id }, { message }) {
       const end = await findEnd(deps.database.db, id)
-      deps.log.error({ transfer: id, message }, 'a project could not be taken in')
+      deps.log.error({ transfer: id, message }, 'transfers: import failed')
       if (end)
         await moveEnd(end, 'failed', deps.database, deps, {
           errorCode: 'internal',
-          errorMessage: 'The project could not be taken in',
+          errorMessage: 'The import failed. The log of the instance has the details.',
         })
     },
   })

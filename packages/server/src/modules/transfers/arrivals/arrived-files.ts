@@ -15,7 +15,7 @@ export async function storeFile(
   deps: TransfersDeps,
 ): Promise<void> {
   if (end.state !== 'open' && end.state !== 'staged')
-    fail('conflict', { words: `The arrival is ${end.state}: nothing is taken now` })
+    fail('conflict', { words: `The import is ${end.state} and accepts no files` })
   await refuseFull(bundleFileBytes, deps)
   await refuseTooMuch(end, deps)
   const store = await openFiles(end.id, deps)
@@ -54,7 +54,7 @@ class Judged {
       yield chunk
     }
     if (hash.digest('hex') !== this.#sha256)
-      this.#refuse(() => refuse('sha256', 'is not that of the bytes that arrived: send the file again'))
+      this.#refuse(() => refuse('sha256', 'does not match the received bytes. Send the file again.'))
   }
 
   #refuse(say: () => never): void {

@@ -24,10 +24,10 @@ export async function refuseTooMuch({ organizationId }: TransferEndRow, deps: Tr
   let bytes = 0
   for (const id of await openArrivals(db, organizationId)) bytes += taken.get(id) ?? (await count(id, deps))
   if (bytes < arrivingMb * megabyte) return
-  const words = `projects that are moved here may take ${arrivingMb} MB of disk together until they have arrived`
+  const words = `running imports can use ${arrivingMb} MB of disk together`
   fail('quota_exceeded', {
     field: 'arrivingMb',
-    words: `Quota arrivingMb: ${words}: wait for another move or call one off (${howToCallOff}), or ask the operator of this service for more`,
+    words: `Quota arrivingMb: ${words}. Wait for another transfer, cancel one (${howToCallOff}), or ask the operator of this instance for more.`,
   })
 }
 

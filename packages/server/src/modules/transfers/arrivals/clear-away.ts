@@ -9,7 +9,7 @@ import { forgetCount } from './arriving-room.ts'
 export async function clearAway(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
   const current = (await findEnd(deps.database.db, end.id)) ?? end
   const deployment = current.deploymentId ? await deps.deployments.find(current.deploymentId) : undefined
-  if (deployment) await deps.deployments.cancel(deployment, 'The transfer was called off').catch(() => undefined)
+  if (deployment) await deps.deployments.cancel(deployment, 'The transfer was cancelled').catch(() => undefined)
   await deps.database.transaction(async (bound) => {
     const project = await findAnyProject(bound.db, current.projectId)
     const isOurs =

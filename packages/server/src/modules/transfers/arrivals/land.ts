@@ -16,7 +16,7 @@ export async function land(end: TransferEndRow, bundle: OpenedBundle, deps: Tran
     await writeVolumes(end, bundle, deps, abort)
     await deps.database.transaction(async (bound) => {
       if (!(await deps.projects.move(end.projectId, 'landing', bound)))
-        fail('conflict', { words: 'The project was removed meanwhile' })
+        fail('conflict', { words: 'The project was deleted during the transfer' })
     })
   }
   if (end.deploymentId) await start(end.deploymentId, deps, abort)
@@ -31,7 +31,7 @@ async function writeVolumes(end: TransferEndRow, bundle: OpenedBundle, deps: Tra
     } catch (cause) {
       abort.throwIfAborted()
       if (failureOf(cause)) throw cause
-      const words = cause instanceof Error ? cause.message : 'the runtime refused it'
+      const words = cause instanceof Error ? cause.message : 'rejected by the runtime'
       throw new TransferFailed('volume_refused', `The volume ${name} could not be written: ${words}`, { cause })
     }
   }

@@ -59,12 +59,12 @@ async function verifiedBody(
   for (const file of [...manifest.files, manifest.body]) await checkFile(file, store, abort)
   const sealed = await readWhole(store, manifest.body.name, longestBodyBytes, abort)
   const plain = await reader.unseal(sealed, manifest.compression, longestBodyBytes)
-  if (isTooDeep(plain)) throw new TransferFailed('bundle_refused', 'What is in the bundle is nested too deep')
+  if (isTooDeep(plain)) throw new TransferFailed('bundle_refused', 'The content of the bundle is nested too deep')
   const body = checkShape(BundleBody, JSON.parse(Buffer.from(plain).toString('utf8')))
   refuseUnlisted(body, manifest)
   // PostgreSQL does not store NUL; the project's own fields are checked where they are recorded.
   if (JSON.stringify(body.history ?? null).includes('\\u0000'))
-    throw new TransferFailed('bundle_refused', 'The history in the bundle has a character that cannot be stored')
+    throw new TransferFailed('bundle_refused', 'The history in the bundle contains an invalid character')
   await refuseFull(
     body.volumes.reduce((sum, { index }) => sum + index.plainBytes, 0),
     deps,
@@ -91,7 +91,7 @@ async function checkFile({ name, sizeBytes, sha256 }: BundleFile, store: Archive
     hash.update(chunk)
   }
   if (bytes !== sizeBytes || hash.digest('hex') !== sha256)
-    throw new TransferFailed('bundle_damaged', `${name} is not what was sent: start the transfer again`)
+    throw new TransferFailed('bundle_damaged', `${name} was damaged on the way. Start the transfer again.`)
 }
 
 /** Checks that the signed manifest lists every file that the body names, with the same size and hash. */
@@ -100,7 +100,7 @@ function refuseUnlisted(body: BundleBody, { files }: Manifest): void {
   for (const { name, sizeBytes, sha256 } of partsOf(body)) {
     const file = listed.get(name)
     if (file?.sizeBytes !== sizeBytes || file.sha256 !== sha256)
-      throw new TransferFailed('bundle_damaged', `The bundle names ${name}, which its manifest does not`)
+      throw new TransferFailed('bundle_damaged', `The bundle contains ${name}, which is not in its manifest`)
   }
 }
 
@@ -113,9 +113,9 @@ function digestOf({ project, source }: BundleBody): string {
 
 /** Maps errors of the sender's bundle to failures with a message. */
 function explained(error: unknown): unknown {
-  if (isMissing(error)) return new TransferFailed('bundle_incomplete', `The bundle is not whole: ${(error as Error).message}`)
-  if (error instanceof SyntaxError) return new TransferFailed('bundle_damaged', 'What is in the bundle cannot be read')
+  if (isMissing(error)) return new TransferFailed('bundle_incomplete', `The bundle is incomplete: ${(error as Error).message}`)
+  if (error instanceof SyntaxError) return new TransferFailed('bundle_damaged', 'The content of the bundle is invalid')
   if (error instanceof Failure && error.code === 'validation_failed')
-    return new TransferFailed('bundle_refused', `The bundle says something that this instance does not take: ${error.message}`)
+    return new TransferFailed('bundle_refused', `This instance does not accept the content of the bundle: ${error.message}`)
   return error
 }

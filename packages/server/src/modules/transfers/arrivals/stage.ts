@@ -77,7 +77,7 @@ async function until(
     if (!row || hasFailed(row.status))
       throw new TransferFailed(
         'deploy_failed',
-        `The project could not be ${push ? 'started' : 'built'} there: ${row?.errorMessage ?? 'its deployment is gone'}`,
+        `The project could not be ${push ? 'started' : 'built'} at the target: ${row?.errorMessage ?? 'its deployment was deleted'}`,
       )
     if (row.status === 'superseded' || isReached(row)) return
     if (row.status === 'building') await push?.()

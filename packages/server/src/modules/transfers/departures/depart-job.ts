@@ -38,11 +38,11 @@ export const departJob = (deps: TransfersDeps) =>
     },
     async onFailed({ id }, { message }) {
       const end = await findEnd(deps.database.db, id)
-      deps.log.error({ transfer: id, message }, 'a project could not be packed')
+      deps.log.error({ transfer: id, message }, 'transfers: export failed')
       if (end)
         await moveEnd(end, 'failed', deps.database, deps, {
           errorCode: 'internal',
-          errorMessage: 'The project could not be packed',
+          errorMessage: 'The export failed. The log of the instance has the details.',
         })
     },
   })

@@ -41,7 +41,7 @@ export async function startDeparture(
 async function refuseAbsent(projectId: string, { db }: TransactionContext): Promise<void> {
   const row = await findAnyProject(db, projectId)
   if (row?.presence !== 'here' && row?.presence !== 'departing')
-    fail('conflict', { words: 'The project does not live on this instance' })
+    fail('conflict', { words: 'The project was transferred to another instance' })
 }
 
 export async function changeDeparture(
@@ -60,9 +60,9 @@ async function askForRelease(end: TransferEndRow, deps: TransfersDeps): Promise<
   if (end.state === 'releasing' || end.state === 'ready') return
   await deps.database.transaction(async (bound) => {
     await lockProject(bound, end.projectId)
-    if (!(await moveEnd(end, 'releasing', bound, deps))) fail('conflict', { words: `The departure is ${end.state}` })
+    if (!(await moveEnd(end, 'releasing', bound, deps))) fail('conflict', { words: `The export is ${end.state}` })
     if (!(await deps.projects.move(end.projectId, 'departing', bound)))
-      fail('conflict', { words: 'The project was deleted or moved meanwhile' })
+      fail('conflict', { words: 'The project was deleted or transferred during the operation' })
     await enterStopped(end.id, bound)
     await bound.enqueue(departKind.of(end), { id: end.id }, { uniqueKey: departKey(end.id, 'releasing') })
   })
@@ -74,7 +74,7 @@ async function finish(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
   await deps.database.transaction(async (bound) => {
     await lockProject(bound, end.projectId)
     if (!(await moveEnd(end, 'departed', bound, deps, { secrets: null, files: '[]' })))
-      fail('conflict', { words: `The departure is ${end.state}` })
+      fail('conflict', { words: `The export is ${end.state}` })
     await deps.projects.move(end.projectId, 'departed', bound)
     await endOperation(end.id, bound)
     const runAt = new Date(nowOf(deps) + keptDays * 86_400_000)
@@ -89,7 +89,7 @@ export async function keep(end: TransferEndRow, deps: TransfersDeps): Promise<vo
   await deps.database.transaction(async (bound) => {
     await lockProject(bound, end.projectId)
     if (!(await moveEnd(end, 'aborted', bound, deps, { secrets: null, files: '[]' })))
-      fail('conflict', { words: `The departure is ${end.state}` })
+      fail('conflict', { words: `The export is ${end.state}` })
     await bound.cancelJob({ uniqueKey: departKey(end.id, 'packing') })
     await bound.cancelJob({ uniqueKey: departKey(end.id, 'releasing') })
     await deps.projects.move(end.projectId, 'here', bound)

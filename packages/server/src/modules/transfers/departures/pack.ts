@@ -53,7 +53,7 @@ export async function pack(end: TransferEndRow, pass: 1 | 2, deps: TransfersDeps
 async function packAll(packing: Packing): Promise<Omit<BundleBody, 'contentKey'>> {
   const { end, deps, abort } = packing
   const described = await deps.projects.describe(end.projectId)
-  if (!described) throw new TransferFailed('not_found', 'The project was deleted meanwhile')
+  if (!described) throw new TransferFailed('not_found', 'The project was deleted during the operation')
   const live = (await deps.deployments.summary(end.projectId))?.live
   const project = { ...described.bundle, deployed: live ? { commit: live.commit } : null }
   const { files } = described
@@ -68,7 +68,7 @@ async function packAll(packing: Packing): Promise<Omit<BundleBody, 'contentKey'>
   const warnings = [
     ...(end.withData
       ? []
-      : existing.map(({ name }) => `The volume ${name} was left behind: it is empty there, or as it was before`)),
+      : existing.map(({ name }) => `Volume ${name} was not transferred: at the target it is empty or unchanged`)),
     ...described.uploadsLeftBehind.map(uploadLeftBehind),
     ...(await deps.leftBehind(end.projectId)),
   ]
@@ -77,14 +77,14 @@ async function packAll(packing: Packing): Promise<Omit<BundleBody, 'contentKey'>
 }
 
 const uploadLeftBehind = (slug: string): string =>
-  `The upload that the environment ${slug} was deployed from was left behind: deploy the folder to ${slug} again there`
+  `The upload of environment ${slug} was not transferred. Deploy the folder to ${slug} again at the target`
 
 async function readFiles(files: Parameters<TransfersDeps['projects']['readFiles']>[0], { deps, abort }: Packing) {
   try {
     return await deps.projects.readFiles(files, abort)
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause
-    throw new TransferFailed('source_failed', 'The upload that the project was made of is not kept any more: upload it again', {
+    throw new TransferFailed('source_failed', 'The upload of the project was deleted. Upload the folder again.', {
       cause,
     })
   }

@@ -195,7 +195,7 @@ export class BuildContainer {
     try {
       for await (const _event of eventsOf(filters, this.#engine, { abort: this.#end.signal })) {
         const { memoryMb } = this.#setting.allotment
-        this.#stopFor('out_of_memory', `${this.#running} used more than the ${memoryMb} MB that a build may use`)
+        this.#stopFor('out_of_memory', `${this.#running} exceeded the build memory limit of ${memoryMb} MB`)
       }
     } catch {
       // The build has ended, or the engine is unreachable, which every other call reports.

@@ -31,4 +31,4 @@ export class BuildDisk {
   }
 }
 
-export const diskFullText = (who: string, limitMb: number) => `${who} wrote more than the ${limitMb} MB that a build may use`
+export const diskFullText = (who: string, limitMb: number) => `${who} exceeded the build disk limit of ${limitMb} MB`

@@ -130,7 +130,7 @@ async function judged(
     const readHere = await withSyntaxHere(text, { findImage, isNeeded: hasToRead, say })
     return { ...guarded, text: readHere, buildArguments, bases, limitedByTime, builder: 'buildkit' }
   } catch (error) {
-    if (error instanceof DockerfileRefused) throw new BuildFailed('bad_plan', `The Dockerfile is not built: ${error.message}`)
+    if (error instanceof DockerfileRefused) throw new BuildFailed('bad_plan', `The Dockerfile is not supported: ${error.message}`)
     throw asBuildFailure(error)
   }
 }
@@ -178,7 +178,7 @@ async function fetchAdded(
       const got = await parts.download(url, file, limits).catch((error: unknown) => {
         abort.throwIfAborted()
         const words = errorMessage(error)
-        throw new BuildFailed('command_failed', `ADD ${url}: ${words}. What is inside your own network, fetch in a RUN`)
+        throw new BuildFailed('command_failed', `ADD ${url}: ${words}. Use RUN to fetch files from a private network`)
       })
       if (sha256 !== null && got.sha256 !== sha256)
         throw new BuildFailed('command_failed', `ADD ${url}: its checksum is ${got.sha256}`)
@@ -196,7 +196,7 @@ async function contextFolder({ sourceFolder, plan }: BuildRequest): Promise<stri
   const root = await realpath(sourceFolder)
   const context = await realpath(join(root, plan.rootDirectory)).catch(() => null)
   if (!context || (context !== root && !context.startsWith(root + sep)))
-    throw new BuildFailed('bad_plan', `There is no folder ${plan.rootDirectory} in the project`)
+    throw new BuildFailed('bad_plan', `The folder ${plan.rootDirectory} does not exist in the project`)
   return context
 }
 
@@ -211,7 +211,7 @@ async function readDockerfile(context: string, file: string, root: string): Prom
       'bad_plan',
       `${file} is larger than ${dockerfileAtMost / 1024} KiB: move scripts and data into files of their own`,
     )
-  throw new BuildFailed('bad_plan', `There is no ${file} in the project`)
+  throw new BuildFailed('bad_plan', `${file} does not exist in the project`)
 }
 
 /** Reads the Dockerfile's own ignore file, else that of the context. Rejects a link out of the project. */
@@ -219,7 +219,8 @@ export async function readIgnore(context: string, file: string, root: string): P
   for (const name of [`${file}.dockerignore`, '.dockerignore']) {
     const read = await readInside(root, relative(root, join(context, name)), { maxBytes })
     if (read.text !== null) return read.text
-    if (read.why === 'outside') throw new BuildFailed('bad_plan', `${name} is no file of the project, or a link out of it`)
+    if (read.why === 'outside')
+      throw new BuildFailed('bad_plan', `${name} is not a file of the project, or is a link that points outside it`)
     if (read.why === 'too large') throw new BuildFailed('bad_plan', `${name} is larger than 1 MiB`)
   }
   return ''

@@ -32,10 +32,10 @@ export async function buildInBuildKit(
   if (limitedByTime !== null && parts.isStrict)
     throw new BuildFailed(
       'bad_plan',
-      `This Dockerfile needs BuildKit, which cannot be held to limits here (${limitedByTime}): write it without RUN --mount, COPY --link and here-documents`,
+      `This Dockerfile needs BuildKit, whose resources cannot be limited here (${limitedByTime}). Write it without RUN --mount, COPY --link and here-documents`,
     )
   const words = 'Building with BuildKit'
-  say(limitedByTime === null ? words : `${words}, which is limited by time alone here: ${limitedByTime}`)
+  say(limitedByTime === null ? words : `${words}, which has only a time limit here: ${limitedByTime}`)
   const { cpuCores, memoryMb } = request.allotment
   const limits = { cpuCores, memoryMb, processes: buildProcesses, cores: buildCores() }
   const mark = markOf(request, parts)
@@ -73,7 +73,7 @@ function markOf({ owner: { projectId, environment }, service }: BuildRequest, { 
 function secretsOf({ secrets }: BuildRequest, say: (line: string) => void): (id: string) => string | undefined {
   return (id) => {
     const name = [id, id.toUpperCase().replace(/[^A-Z0-9]/g, '_')].find((one) => Object.hasOwn(secrets, one))
-    if (name === undefined) say(`There is no variable ${id.slice(0, 100)} for the secret of that name: set one on the project`)
+    if (name === undefined) say(`The build secret ${id.slice(0, 100)} is not set. Add a variable of that name to the project`)
     return name === undefined ? undefined : secrets[name]
   }
 }

@@ -61,7 +61,7 @@ export async function prepare(
   if (!recipe)
     throw new BuildFailed(
       'bad_plan',
-      'Nothing says what the project is written in: add a Dockerfile, or set the image to build it in',
+      'The language of the project was not detected. Add a Dockerfile, or set the image to build it in.',
     )
   const entries = await listSource(request.sourceFolder, { kind: 'made-anew' }, readFor(request, abort))
   return { request, recipe, parts, onLine, abort, deadline: performance.now() + request.timeoutMs, entries }
@@ -86,7 +86,7 @@ export async function runCommands(build: Build): Promise<BuildContainer> {
   const box = await BuildContainer.start(await settingFor(image, build), parts.engine, onLine, abort)
   try {
     const env = await environmentFor(base, build)
-    if (cached?.isThere) box.say('stdout', 'The dependencies have not changed: their installation is taken from before')
+    if (cached?.isThere) box.say('stdout', 'The dependencies have not changed: using the cached installation')
     else await install(box, manifests, cached, env, build)
     if (manifests) await put(box, build.entries, build)
     if (recipe.build) await box.run(recipe.build, { env, user, folder: workFolder(request) })

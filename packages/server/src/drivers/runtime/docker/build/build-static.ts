@@ -75,7 +75,7 @@ async function fromSource({ sourceFolder, plan }: BuildRequest, target: string):
 }
 
 const noOutput = ({ plan }: Pick<BuildRequest, 'plan'>) =>
-  new BuildFailed('bad_plan', `The build made no folder ${plan.outputDirectory}: set the output directory to what it makes`)
+  new BuildFailed('bad_plan', `The build did not create the folder ${plan.outputDirectory}. Correct the output directory.`)
 
 /** Keeps files and folders only: a link in the output of a build could point anywhere on this machine. */
 async function unpackPages(tar: AsyncIterable<Uint8Array>, target: string, diskMb: number): Promise<void> {

@@ -12,7 +12,7 @@ export async function buildHere(
   parts: BuildParts,
 ): Promise<Artifact> {
   const { kind, rootDirectory } = request.plan
-  if (rootDirectory.split('/').includes('..')) throw new BuildFailed('bad_plan', 'The root directory leads out of the project')
+  if (rootDirectory.split('/').includes('..')) throw new BuildFailed('bad_plan', 'The root directory is outside the project')
   const build = kind === 'static' || kind === 'none' ? buildStatic : kind === 'dockerfile' ? buildDockerfile : buildStack
   return build(request, onLine, abort, parts).catch((error: unknown) => {
     throw asBuildFailure(error)

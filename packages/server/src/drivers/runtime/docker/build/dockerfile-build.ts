@@ -126,7 +126,7 @@ export class DockerfileBuild {
   breach(code: 'out_of_memory' | 'too_many_processes' | 'disk_full'): void {
     const { memoryMb, diskMb } = this.#request.allotment
     const texts = {
-      out_of_memory: `The build used more than the ${memoryMb} MB that a build may use`,
+      out_of_memory: `The build exceeded the build memory limit of ${memoryMb} MB`,
       too_many_processes: `The build started more than ${buildProcesses} processes`,
       disk_full: diskFullText('The build', diskMb),
     }

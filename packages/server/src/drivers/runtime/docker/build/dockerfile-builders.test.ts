@@ -122,7 +122,7 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
     const failed = build(builder, text, { request: { allotment: { cpuCores: 1, memoryMb: 256, diskMb: 32 } } })
     await expect(failed).rejects.toMatchObject({
       code: 'disk_full',
-      message: 'The build wrote more than the 32 MB that a build may use',
+      message: 'The build exceeded the build disk limit of 32 MB',
     })
   })
 

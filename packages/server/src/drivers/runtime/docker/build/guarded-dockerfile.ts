@@ -46,7 +46,9 @@ export interface GuardedDockerfile {
  */
 export async function guardedDockerfile(text: string, guard: DockerfileGuard): Promise<GuardedDockerfile> {
   if (Object.hasOwn(guard.buildArguments, 'BUILDKIT_SYNTAX'))
-    throw new DockerfileRefused('the build argument BUILDKIT_SYNTAX names another program to read it with: leave it out')
+    throw new DockerfileRefused(
+      'the build argument BUILDKIT_SYNTAX names another Dockerfile frontend, which is not supported. Remove it.',
+    )
   const { lines, instructions, escapeSign } = readStrictly(text)
   const hasHeredocs = instructions.some((one) => one.hasHeredoc)
   if (hasHeredocs && !guard.knowsHeredocs && !lines.some((line) => /^\s*#\s*syntax\s*=/i.test(line)))
@@ -100,7 +102,7 @@ class Reading {
     const [written = '', as, stage, ...more] = wordsIn(rest).words
     const image = expandWord(written, this.#before, this.#escape)
     if (!image || !isPlain(image))
-      throw new DockerfileRefused(`line ${first + 1}: what "FROM ${written}" means is not known before the build`)
+      throw new DockerfileRefused(`line ${first + 1}: "FROM ${written}" cannot be resolved before the build`)
     if (more.length > 0 || (as !== undefined && (as.toUpperCase() !== 'AS' || !stage || !/^[\w.-]+$/.test(stage))))
       throw new DockerfileRefused(`line ${first + 1} is not a FROM`)
     this.#values = new Map()
@@ -123,7 +125,7 @@ class Reading {
   async #source(source: string, line: number): Promise<string> {
     if (/^\d+$/.test(source) && Number(source) < this.#count) return source
     if (this.#stages.has(source.toLowerCase())) return source
-    if (!isPlain(source)) throw new DockerfileRefused(`line ${line + 1}: "${source.slice(0, 100)}" is not the name of an image`)
+    if (!isPlain(source)) throw new DockerfileRefused(`line ${line + 1}: "${source.slice(0, 100)}" is not a valid image name`)
     return this.#guard.findImage(source)
   }
 
@@ -133,29 +135,27 @@ class Reading {
     const written = words.slice(0, -1)
     const sources = written.map((word) => expandWord(word, this.#values, this.#escape))
     if (sources.some((source) => source === null || !/^[^$"'\\`\0-\x1f]*$/.test(source)))
-      throw new DockerfileRefused(`line ${first + 1}: what ADD takes is not known before the build; use COPY`)
+      throw new DockerfileRefused(`line ${first + 1}: the source of ADD cannot be resolved before the build; use COPY`)
     const plain = sources as string[]
     if (plain.some(isAddress)) return this.#fetched(plain, words.at(-1) ?? '', flags, first)
     const isSame = plain.every((source, at) => source === written[at])
     if (isSame && !flags.some((flag) => /^--from/i.test(flag))) return null
     if (!isSame && !isJson && words.some((word) => /["']/.test(word)))
-      throw new DockerfileRefused(`line ${first + 1}: write what ADD takes without quotes`)
+      throw new DockerfileRefused(`line ${first + 1}: write the sources of ADD without quotes`)
     return ['ADD', ...flags.filter((flag) => !/^--from/i.test(flag)), JSON.stringify([...plain, words.at(-1)])].join(' ')
   }
 
   /** Rewrites an ADD of URLs to a COPY of the fetched files. Neither unpacks archives. */
   #fetched(sources: string[], target: string, flags: string[], line: number): string {
     if (!sources.every((source) => /^https?:\/\//.test(source)))
-      throw new DockerfileRefused(
-        `line ${line + 1}: ADD takes files of the project, or http and https addresses, not both and no others`,
-      )
+      throw new DockerfileRefused(`line ${line + 1}: ADD supports either files of the project or http and https URLs, not both`)
     const sha256 = flags.map((flag) => /^--checksum=sha256:([0-9a-f]{64})$/.exec(flag)?.[1]).find(Boolean) ?? null
     if (!sha256 && flags.some((flag) => flag.startsWith('--checksum')))
-      throw new DockerfileRefused(`line ${line + 1}: the checksum is no sha256`)
+      throw new DockerfileRefused(`line ${line + 1}: the checksum is not sha256`)
     const paths = sources.map((url) => {
       const name = URL.parse(url)?.pathname.split('/').at(-1) ?? ''
       if (!/^[\w.+~@%=-]+$/.test(name) || /^\.+$/.test(name))
-        throw new DockerfileRefused(`line ${line + 1}: the address has no name of a file`)
+        throw new DockerfileRefused(`line ${line + 1}: the URL has no file name`)
       const path = `${addedFolder}/${this.added.length}/${name}`
       this.added.push({ url, path, sha256 })
       return path
@@ -168,7 +168,7 @@ class Reading {
     const kept: string[] = []
     for (const flag of flags) {
       if (/^--(network=(?!default$|none$)|security=(?!sandbox$)|device\b)/i.test(flag))
-        throw new DockerfileRefused(`line ${first + 1}: ${flag.slice(0, 60)} is not for a build to ask for`)
+        throw new DockerfileRefused(`line ${first + 1}: ${flag.slice(0, 60)} is not allowed in a build`)
       kept.push(/^--mount=/i.test(flag) ? await this.#mount(flag.slice('--mount='.length), first) : flag)
     }
     return kept.join() === flags.join() ? null : ['RUN', ...kept, rest].join(' ')
@@ -183,7 +183,7 @@ class Reading {
     })
     const named = (...keys: string[]) => fields.find(({ key }) => keys.includes(key))?.value
     if (new Set(fields.map(({ key }) => key)).size < fields.length)
-      throw new DockerfileRefused(`line ${line + 1}: a mount says the same twice`)
+      throw new DockerfileRefused(`line ${line + 1}: a mount sets an option twice`)
     for (const field of fields) if (field.key === 'from') field.value = await this.#source(field.value ?? '', line)
     const type = named('type') ?? 'bind'
     if (!['bind', 'cache', 'tmpfs', 'secret', 'ssh'].includes(type.toLowerCase()))

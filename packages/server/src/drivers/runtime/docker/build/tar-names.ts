@@ -32,6 +32,6 @@ export const harmless = (tar: AsyncIterable<Uint8Array>, onTop: (header: TarHead
     const { type } = header
     const parts = name.split('/').filter((part) => part !== '' && part !== '.')
     if (parts.length === 0 && type === 'directory') onTop(header)
-    if (parts.includes('..')) throw new Error(`${asText(name)} leads out of the volume`)
+    if (parts.includes('..')) throw new Error(`${asText(name)} points outside the volume`)
     return kindsOfVolumes.has(type) ? parts.join('/') : null
   })

@@ -44,7 +44,7 @@ export class Fence {
   #isDenied = false
   /** Whether rules for builds that a killed control plane left were removed. Done once. */
   #isTidied = false
-  state: FenceState = { inForce: false, words: 'The fence around projects was not put up yet' }
+  state: FenceState = { inForce: false, words: 'The egress filter of projects is not active yet' }
 
   constructor(settings: FenceSettings) {
     this.#settings = settings
@@ -219,7 +219,7 @@ export class Fence {
       if (await this.#run(program, ['-w', '5', '-S', 'DOCKER-USER']).catch(() => null)) return { program, forward: 'DOCKER-USER' }
     for (const program of variants)
       if (await this.#run(program, ['-w', '5', '-S', 'FORWARD']).catch(() => null)) return { program, forward: 'FORWARD' }
-    throw new Error('iptables is not there, or not to be used')
+    throw new Error('iptables is not installed or not usable')
   }
 
   async #jump(program: string, table: string, from: string, bridge: string, chain: string): Promise<void> {

@@ -70,7 +70,8 @@ async function joinNetworks({ instanceId, network, owner }: StartRequest, { netw
 
 async function startNew(request: StartRequest, parts: InstanceParts, abort: AbortSignal): Promise<Instance> {
   const { artifact, owner, service, instanceId, network } = request
-  if (artifact.kind !== 'image') throw new StartFailed('Only images run in Docker; build the project again on this runtime')
+  if (artifact.kind !== 'image')
+    throw new StartFailed('The artifact is not an image and cannot run in Docker. Redeploy the project.')
   const imageUser = { projectId: owner.projectId, logins: request.registryLogins ?? [], isGranted: true }
   const image = await ensureImage(artifact.reference, parts, imageUser, () => undefined, abort)
   const info = await ask(() => parts.engine.getImage(image).inspect(), { abort })
@@ -111,7 +112,7 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
   }
   for (const other of network?.also ?? []) await parts.networks.visit(containerName(instanceId), other, joined)
   const instance = await inspectInstance(instanceId, parts)
-  if (!instance) throw new StartFailed('It was gone as soon as it was started')
+  if (!instance) throw new StartFailed('The container exited immediately after its start')
   return instance
 }
 
@@ -154,7 +155,7 @@ function refuseOtherPlatform({ container }: StartRequest, { Os, Architecture }: 
   if (!wanted) return
   const [os = '', architecture = ''] = wanted.split('/')
   if (os === Os && (architectures[architecture] ?? architecture) === Architecture) return
-  throw new StartFailed(`The service asks for the platform ${wanted}, and its image is for ${Os}/${Architecture}`)
+  throw new StartFailed(`The service requires the platform ${wanted}, but its image is for ${Os}/${Architecture}`)
 }
 
 const architectures: Record<string, string> = { x86_64: 'amd64', aarch64: 'arm64' }

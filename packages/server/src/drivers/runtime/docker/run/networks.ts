@@ -262,7 +262,7 @@ export class Networks {
       throw new SubnetTaken(`${subnet} was taken meanwhile`)
     })
     if (this.#fence?.state.inForce && !existsSync(`/sys/class/net/${bridge}`))
-      this.#fence.deny('The Docker engine has its networks on another machine: projects reach what that machine reaches')
+      this.#fence.deny('The Docker engine has its networks on another machine: projects can reach every network of that machine')
   }
 
   #nameOf(name: string | null, part = ''): string {

@@ -62,7 +62,8 @@ export class SubnetAllocator {
       }
     }
     const { ranges } = this.#settings
-    if (ranges) throw new NoAddresses(`No network is free in ${ranges.join(', ')}: set BERTH_NETWORK_RANGE to a larger range`)
+    if (ranges)
+      throw new NoAddresses(`All networks in ${ranges.join(', ')} are in use. Set BERTH_NETWORK_RANGE to a larger range.`)
     await create(null).catch((error: unknown) => {
       if (!/address pool/i.test(wordsOfEngine(error))) throw error
       throw new NoAddresses(`${wordsOfEngine(error)}: set BERTH_NETWORK_RANGE to addresses that are not in use`)

@@ -100,7 +100,7 @@ export class Volumes {
     const old = this.nameOf(id)
     const labels = await this.#labelsOf(old, abort)
     const [owner, first] = await this.#firstIn(old, abort)
-    if (owner?.type === 'file') throw new Error(`${old} is a file of the server, which is read and never replaced`)
+    if (owner?.type === 'file') throw new Error(`${old} is a file on the server and is read-only`)
     const fresh = `${id}.${randomBytes(4).toString('hex')}`
     const project = labelIn(labels, 'project')
     await this.#make(fresh, this.#labels.of('volume', { id, project, service: labelIn(labels, 'service') }))
@@ -183,7 +183,7 @@ export class Volumes {
   /** Makes the id refer to an existing volume or path. Berth never removes it, because it lacks Berth's labels. */
   async #adopt(id: string, adopted: AdoptedVolume): Promise<void> {
     if ('volume' in adopted && !(await this.#exists(adopted.volume)))
-      throw new StartFailed(`The volume ${adopted.volume} that was adopted is not there any more`)
+      throw new StartFailed(`The volume ${adopted.volume} that was adopted does not exist any more`)
     this.#pointTo(id, 'volume' in adopted ? adopted.volume : adopted.path)
   }
 

@@ -291,11 +291,9 @@ function explain(
   { tail, reason }: { tail: string[]; reason: string | null },
 ): unknown {
   if (disk.signal.aborted)
-    return new BuildFailed('disk_full', `\`${command}\` wrote more than the ${allotment.diskMb} MB that a build may use`, [
-      ...tail,
-    ])
+    return new BuildFailed('disk_full', `\`${command}\` exceeded the build disk limit of ${allotment.diskMb} MB`, [...tail])
   if (group?.outOfMemory)
-    return new BuildFailed('out_of_memory', `\`${command}\` used more than the ${allotment.memoryMb} MB that a build may use`, [
+    return new BuildFailed('out_of_memory', `\`${command}\` exceeded the build memory limit of ${allotment.memoryMb} MB`, [
       ...tail,
     ])
   if (group?.hitProcessLimit && !(error instanceof CommandTimedOut))

@@ -55,7 +55,7 @@ async function staticOutput({ plan }: BuildRequest, target: string, app: string,
   if (!real || (real !== root && !real.startsWith(root + sep)))
     throw new BuildFailed(
       'bad_plan',
-      `The build made no folder ${plan.outputDirectory}: set the output directory to what it makes`,
+      `The build did not create the folder ${plan.outputDirectory}. Correct the output directory.`,
     )
   const output = join(target, 'static')
   await rename(real, output)

@@ -20,18 +20,20 @@ export async function programFor(
 ): Promise<Program> {
   const { artifact, owner, instanceId, port } = request
   if (artifact.kind !== 'folder')
-    throw new StartFailed('Only what was built here can run as a process; images need the docker runtime')
+    throw new StartFailed('An image needs the docker runtime; this instance runs projects as plain processes')
   const folder = places.artifactOf(artifact.reference)
   const note = folder && (await readArtifactNote(folder))
   if (!folder || !note) throw new ArtifactGone('The artifact of this deployment does not exist any more')
   const argv = request.command ?? (artifact.startCommand ? messageOf(artifact.startCommand) : null)
-  if (!argv) throw new StartFailed('Nothing says how to start it: set a start command')
+  if (!argv) throw new StartFailed('No start command was found. Set one (startCommand).')
   const app = join(folder, 'app')
   const home = places.home(owner, folder)
   const seenAt = sandbox.kind === 'bubblewrap' ? (note.seenAt ?? sandbox.seen(app)) : sandbox.seen(app)
   const cwd = join(seenAt, note.rootDirectory)
   const tools = await toolbox.named(note.tools ?? [], abort).catch((error: unknown) => {
-    throw error instanceof ToolUnavailable ? new StartFailed(`What it runs on is not there any more: ${error.message}`) : error
+    throw error instanceof ToolUnavailable
+      ? new StartFailed(`Its language runtime is not installed any more: ${error.message}`)
+      : error
   })
   const volumes = volumesOf(request, places, sandbox, seenAt)
   const env = {

@@ -323,10 +323,9 @@ export class Supervised {
   }
 
   #words(): string {
-    if (this.record.diskFull)
-      return `it was ended because it wrote more than the ${this.record.diskMb} MB that it may keep on the disk`
-    if (this.record.outOfMemory) return 'it was ended because it used more memory than it may'
-    if (this.record.portTaken) return `it ended because its port ${this.record.portTaken} is taken by another program`
+    if (this.record.diskFull) return `it was stopped because it exceeded its disk limit of ${this.record.diskMb} MB`
+    if (this.record.outOfMemory) return 'it was stopped because it exceeded its memory limit'
+    if (this.record.portTaken) return `it exited because its port ${this.record.portTaken} is used by another program`
     return this.record.exitCode === null ? 'it ended' : `it ended with exit code ${this.record.exitCode}`
   }
 

@@ -11,7 +11,7 @@ export interface Handover {
 export function encodeHandover({ argv, cwd, env }: Handover): string {
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
   for (const text of [cwd, ...argv, ...variables])
-    if (text.includes('\0')) throw new Error('A variable or a word of the command holds a zero byte: no program can be given it')
+    if (text.includes('\0')) throw new Error('A variable or command argument contains a NUL byte')
   return [argv.length, variables.length, cwd, ...argv, ...variables, 'end'].join('\0')
 }
 

@@ -77,7 +77,7 @@ function bubblewrap(bwrap: string, { folder, dataDir, environment }: SandboxSett
   return {
     kind: 'bubblewrap',
     words: tools
-      ? 'bubblewrap: each project sees its own files and processes only, and runs as a user of its own'
+      ? 'bubblewrap: each project sees its own files and processes only, and runs as its own user'
       : 'bubblewrap: each project sees its own files and processes only',
     hasOwnUsers: tools !== null,
     hasOwnProcesses: true,
@@ -122,7 +122,7 @@ function ownUsers({ folder, dataDir }: SandboxSettings): Sandbox[] {
       const nodeFolder = () => seen(copyOfNode(folder))
       return {
         kind: 'own-users',
-        words: 'own users: each project runs as a user of its own, and sees what every user of this machine sees',
+        words: 'own users: each project runs as its own user and can read everything that every user of this machine can read',
         hasOwnUsers: true,
         hasOwnProcesses: false,
         seen,

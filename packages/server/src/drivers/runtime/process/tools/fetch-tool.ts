@@ -112,13 +112,13 @@ async function runAs(task: string, argv: string[], folder: string, timeoutMs: nu
 }
 
 const reasons: [RegExp, string][] = [
-  [/\b(E404|ETARGET|ENOVERSIONS)\b/, 'the npm registry has none that fits'],
-  [/\bEINTEGRITY\b/, 'what came is not what the npm registry says that it is'],
+  [/\b(E404|ETARGET|ENOVERSIONS)\b/, 'the npm registry has no matching version'],
+  [/\bEINTEGRITY\b/, 'the package does not match its checksum'],
   [
     /\b(ENOTFOUND|ECONNREFUSED|ECONNRESET|EAI_AGAIN|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|FETCH_ERROR)\b/,
-    'the npm registry cannot be reached',
+    'the npm registry is unreachable',
   ],
-  [/\b(E401|E403)\b/, 'the npm registry does not let us in'],
+  [/\b(E401|E403)\b/, 'the npm registry denied access'],
 ]
 
 /** Explains known npm errors. Returns npm's own lines for others. */
@@ -127,5 +127,5 @@ function reasonOf(error: unknown): string {
   const known = reasons.find(([pattern]) => pattern.test(text))
   if (known) return known[1]
   const lines = text.split('\n').filter((line) => line.trim() && !line.includes('complete log'))
-  return lines.slice(0, 2).join('; ').slice(0, 300) || 'npm did not say why'
+  return lines.slice(0, 2).join('; ').slice(0, 300) || 'npm gave no reason'
 }

@@ -20,7 +20,9 @@ describe('a program that is not there', () => {
   })
 
   test('is told with what to do', () => {
-    expect(missingWords('go')).toBe('This project needs Go (`go`), which this machine does not have: install it, or use Docker')
+    expect(missingWords('go')).toBe(
+      'This project needs Go (`go`), which is not installed on this machine. Install it, or use Docker',
+    )
     expect(missingWords('vite')).toContain('dependencies')
   })
 })

@@ -71,6 +71,7 @@ export function missingProgramIn(lines: readonly string[]): string | null {
 /** Message about a missing program, with advice for the user. */
 export function missingWords(program: string): string {
   const tool = tools[program]
-  if (tool) return `This project needs ${tool} (\`${program}\`), which this machine does not have: install it, or use Docker`
-  return `\`${program}\` is not there: add it to the project's dependencies, install it on this machine, or use Docker`
+  if (tool)
+    return `This project needs ${tool} (\`${program}\`), which is not installed on this machine. Install it, or use Docker`
+  return `\`${program}\` is not installed. Add it to the project's dependencies, install it on this machine, or use Docker`
 }

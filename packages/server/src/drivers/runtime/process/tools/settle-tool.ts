@@ -56,7 +56,7 @@ async function readManifest(file: string): Promise<{ name?: unknown; version?: u
     if (size > 1024 * 1024) throw new Error('too large')
     return JSON.parse(await readFile(file, 'utf8'))
   } catch {
-    throw new ToolUnavailable('what came is no package')
+    throw new ToolUnavailable('the download is not a package')
   }
 }
 

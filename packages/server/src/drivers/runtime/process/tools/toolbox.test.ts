@@ -134,7 +134,7 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
       expect(said.join('\n')).toContain(`Warning: Node ${near} could not be fetched`)
       await expect(build('far', node22)).rejects.toMatchObject({
         code: 'missing_tool',
-        message: expect.stringContaining('the npm registry cannot be reached'),
+        message: expect.stringContaining('the npm registry is unreachable'),
       })
     },
     120_000,
@@ -180,7 +180,7 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
       const [program, name] = Object.entries({ dotnet: '.NET', zola: 'Zola', mix: 'Elixir' }).find(
         ([one]) => !systemProgram(one),
       )!
-      const words = `This project needs ${name} (\`${program}\`), which this machine does not have: install it, or use Docker`
+      const words = `This project needs ${name} (\`${program}\`), which is not installed on this machine. Install it, or use Docker`
       expect(await missing(`${program} build`)).toBe(words)
       expect(await missing(`${program} build && true`)).toBe(words)
       expect(await missing('no-such-tool-of-mine --all')).toContain('`no-such-tool-of-mine` is not there')

@@ -41,7 +41,7 @@ function wantedNode(text: string | undefined, { node }: Present, warnings: strin
   if (text === undefined) return null
   const range = nodeRange(text)
   const here = versionOf(node)
-  if (range === null) warnings.push(`"${text}" names no version of Node: ${node} is used`)
+  if (range === null) warnings.push(`"${text}" is not a Node version; using ${node}`)
   if (range === null || !here || allows(range, here)) return null
   // A project pinned to an exact version usually runs on other versions of the same major.
   const isNear = isExact(range) && versionOf(range.replace(/^=/, ''))?.[0] === here[0]
@@ -53,7 +53,7 @@ function wantedManager({ packageManager, runtimeVersion }: BuildPlan, { has }: P
   if (!tool) return null
   const asked = runtimeVersion[tool]
   const isRead = asked !== undefined && allows(asked, [0, 0, 0]) !== null
-  if (asked !== undefined && !isRead) warnings.push(`"${asked}" names no version of ${tool}`)
+  if (asked !== undefined && !isRead) warnings.push(`"${asked}" is not a ${tool} version`)
   if (!isRead && has(tool)) return null
   return { tool, range: isRead ? asked : usualRange[tool], instead: has(tool) ? `the ${tool} of this machine` : null }
 }

@@ -20,7 +20,7 @@ export class ConfigFields {
   optionalText(name: string, maxLength: number): string | undefined {
     const value = this.#values[name]
     if (value === undefined) return undefined
-    if (typeof value !== 'string' || value.trim() === '') return this.refuse(name, 'must be a text that is not empty')
+    if (typeof value !== 'string' || value.trim() === '') return this.refuse(name, 'must be a non-empty string')
     if (value.length > maxLength) return this.refuse(name, `must have at most ${maxLength} characters`)
     return value.trim()
   }

@@ -34,7 +34,7 @@ Open in Berth: https://berth.example.com/projects/prj_1
 
 You get this because “Deployment failed” of Harbour & Sons is on for ada@example.org. It can be turned off in Berth under Notifications.
 
-Change what you get: https://berth.example.com/settings
+Change your notifications: https://berth.example.com/settings
 `)
   })
 

@@ -31,14 +31,14 @@ function blocksOf(message: Message, address: string): Block[] {
     ...(url ? [{ kind: 'link', label: 'Open in Berth', url } as const] : []),
     { kind: 'rule' },
     { kind: 'note', text: whyOf(message, address) },
-    ...(settingsUrl ? [{ kind: 'link', label: 'Change what you get', url: settingsUrl } as const] : []),
+    ...(settingsUrl ? [{ kind: 'link', label: 'Change your notifications', url: settingsUrl } as const] : []),
   ]
 }
 
 function whyOf({ category, organizationName }: Message, address: string): string {
   const place = organizationName ? ` of ${organizationName}` : ''
   if (category === 'test')
-    return `A user${place} entered ${address} in Berth, to get notifications there. If you do not know of it, you need not do anything.`
+    return `A user${place} entered ${address} in Berth to receive notifications. If you did not expect this, ignore this message.`
   return `You get this because “${categoryLabel(category)}”${place} is on for ${address}. It can be turned off in Berth under Notifications.`
 }
 

@@ -16,7 +16,7 @@ export const ntfy: ChannelKind<Config, Secrets> = {
     const fields = new ConfigFields(input)
     const server = fields.optionalText('server', 2_048) ?? 'https://ntfy.sh'
     const url = webUrl(server)
-    if (server && !url) fields.refuse('server', 'must be a web address that starts with http:// or https://')
+    if (server && !url) fields.refuse('server', 'must be a URL that starts with http:// or https://')
     if (url && (url.username || url.password || url.pathname !== '/' || url.search))
       fields.refuse('server', 'must be the address of a server alone')
     const topic = fields.text('topic', 64)

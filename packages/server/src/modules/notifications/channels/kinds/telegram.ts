@@ -15,14 +15,12 @@ export const telegram: ChannelKind<Config, Secrets> = {
   checkConfig(input, _settings, previous) {
     const fields = new ConfigFields(input)
     const chatId = fields.text('chatId', 64)
-    if (chatId && !/^(-?\d{1,20}|@\w{4,32})$/.test(chatId))
-      fields.refuse('chatId', 'must be the number of a chat or the @name of a channel')
+    if (chatId && !/^(-?\d{1,20}|@\w{4,32})$/.test(chatId)) fields.refuse('chatId', 'must be a chat id or the @name of a channel')
     const kept = previous?.secrets.botToken
     const given = fields.optionalText('botToken', 256)
     const botToken = given === undefined || (kept && given === redactedToken(kept)) ? kept : given
     if (!botToken) fields.refuse('botToken', 'is required')
-    else if (!/^\d{3,20}:[\w-]{20,128}$/.test(botToken))
-      fields.refuse('botToken', 'must be the token that Telegram gave to the bot')
+    else if (!/^\d{3,20}:[\w-]{20,128}$/.test(botToken)) fields.refuse('botToken', 'must be the bot token from Telegram')
     return fields.problems.length > 0 || !botToken
       ? { ok: false, problems: fields.problems }
       : { ok: true, config: { chatId }, secrets: { botToken } }

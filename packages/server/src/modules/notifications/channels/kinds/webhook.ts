@@ -16,8 +16,8 @@ export const webhook: ChannelKind<Config, Secrets> = {
     const fields = new ConfigFields(input)
     const url = fields.optionalText('url', 2_048) ?? previous?.config.url ?? fields.refuse('url', 'is required')
     const parsed = /^https?:\/\/[^/\\]/i.test(url) ? webUrl(url) : null
-    if (url && !parsed) fields.refuse('url', 'must be a web address that starts with http:// or https://')
-    if (parsed?.username || parsed?.password) fields.refuse('url', 'must not hold a user name or password')
+    if (url && !parsed) fields.refuse('url', 'must be a URL that starts with http:// or https://')
+    if (parsed?.username || parsed?.password) fields.refuse('url', 'must not contain a user name or password')
     const given = fields.optionalText('secret', 256)
     if (fields.problems.length > 0) return { ok: false, problems: fields.problems }
     const kept = given ?? previous?.secrets.secret
