@@ -17,9 +17,9 @@ export function statusAdvice({ status, statusReason }: Pick<Project, 'status' | 
   return { ...known, text: [reason && asSentence(reason), known.text].filter(Boolean).join(' ') }
 }
 
-/** A restore or a move rejects every other operation of the project until it has ended. */
-export const operationUnderWay = ({ statusReason }: Pick<Project, 'statusReason'>): 'restored' | 'moved' | undefined =>
-  /^The project is being (restored|moved) since /.exec(statusReason ?? '')?.[1] as 'restored' | 'moved' | undefined
+/** A restore or a transfer rejects every other operation of the project until it has ended. */
+export const operationUnderWay = ({ statusReason }: Pick<Project, 'statusReason'>): 'restored' | 'transferred' | undefined =>
+  /^The project is being (restored|transferred) since /.exec(statusReason ?? '')?.[1] as 'restored' | 'transferred' | undefined
 
 const asSentence = (words: string) => (/[.!?…]$/.test(words) ? words : `${words}.`)
 

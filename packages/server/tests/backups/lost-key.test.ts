@@ -63,7 +63,7 @@ test('a key that was lost is told of at the next start, in the log and to people
   const copy = readFileSync(keyFile, 'utf8')
   rmSync(keyFile)
   const plane = await restart()
-  expect(lines.join('')).toContain('The key that opens 1 of the stored backups is not here')
+  expect(lines.join('')).toContain('The key that opens 1 of the stored backups is missing')
   expect(await told()).toEqual([
     {
       subject: 'Stored backups cannot be decrypted: their key is missing',
@@ -75,7 +75,7 @@ test('a key that was lost is told of at the next start, in the log and to people
   expect(readFileSync(keyFile, 'utf8')).not.toContain(keyIn(copy))
 
   await restart()
-  expect(lines.join('')).toContain('The key that opens 1 of the stored backups is not here')
+  expect(lines.join('')).toContain('The key that opens 1 of the stored backups is missing')
 
   appendFileSync(keyFile, copy)
   const again = await restart()
@@ -112,7 +112,7 @@ test('a key that is taken away while the instance runs is written again before a
 test('a key file that holds no key ends a run with words, and does not keep the instance from starting', async () => {
   writeFileSync(keyFile, 'not a key\n')
   await restart()
-  expect(lines.join('')).toContain('holds no age key')
+  expect(lines.join('')).toContain('contains no age key')
 })
 
 const keyIn = (text: string) => /^AGE-SECRET-KEY-1\w+$/m.exec(text)?.[0] ?? 'none'

@@ -54,7 +54,7 @@ test('one that would write more than the project may keep on the disk (diskMb) i
     await write(volumeId, tar)
   }
   await pass(8 * days)
-  expect(await unproven(id)).toMatchObject([{ text: expect.stringContaining('more than the 1 MB') }])
+  expect(await unproven(id)).toMatchObject([{ text: expect.stringContaining('disk limit of 1 MB') }])
   expect([written, (await policyOf(id)).lastProvenAt]).toEqual([[], null])
 })
 

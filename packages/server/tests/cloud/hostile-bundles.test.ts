@@ -65,7 +65,7 @@ describe('a bundle that was changed, cut or mixed up on the way', () => {
   })
   test('a changed manifest, or one signed with another key', async () => {
     const other = await forged(bundle, () => {})
-    await refused({ ...bundle, signer: other.signer }, 'bundle_damaged', 'not signed')
+    await refused({ ...bundle, signer: other.signer }, 'bundle_damaged', 'signature')
     await refused(with_({ 'manifest.1.json': flipped('manifest.1.json') }), 'bundle_damaged')
   })
   test('the files of one transfer replayed as another', () =>
@@ -193,7 +193,7 @@ describe('what belongs to others', () => {
       body.project.domains = domains
     })
     const { warnings } = await bringIn(scene.cloud, token, hostile)
-    expect(warnings.join()).toContain('admin.localhost was left out')
+    expect(warnings.join()).toContain('admin.localhost was not transferred')
     const [claim, ...more] = await db.selectFrom('domains').selectAll().where('projectId', '=', hostile.project).execute()
     expect(more).toEqual([])
     expect(claim).toMatchObject({ hostname: domain, provenAt: null })

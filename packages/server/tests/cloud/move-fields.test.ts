@@ -175,7 +175,10 @@ describe('a move changes nothing but the place', () => {
     const project = await scene.makeLive()
     await scene.setVolume('here', project.id, 'stays')
     const { body } = await scene.move(project.id, 'to-cloud', { withData: false })
-    expect(body.warnings).toEqual([expect.stringMatching(/volume data was left behind/), expect.stringMatching(/edge rule ban/)])
+    expect(body.warnings).toEqual([
+      expect.stringMatching(/Volume data was not transferred/),
+      expect.stringMatching(/edge rule ban/),
+    ])
     expect(await scene.volume('cloud', project.id)).not.toBe('stays')
   })
 })

@@ -96,7 +96,7 @@ test('a side that cannot put its hook says so in a warning; the hook that stays 
   host.intercept = ({ method, path }) =>
     method === 'DELETE' && path.includes('/hooks/') ? { status: 403, json: { message: 'Resource not accessible' } } : undefined
   const { body } = await scene.move(project.id, 'to-cloud')
-  expect(body.warnings).toEqual([expect.stringMatching(/^Deploy on push does not work there yet/)])
+  expect(body.warnings).toEqual([expect.stringMatching(/^Deploy on push does not work at the target yet/)])
   await scene.here.jobs.whenIdle()
   expect(await hooksOn(repository)).toEqual([addresses.here])
 

@@ -60,7 +60,7 @@ describe('what an organisation may have', () => {
     for (let at = 0; at < 3; at += 1) made.push(await makeProject(cloud, mine.owner.token))
     const { status, body } = await create(mine.owner.token)
     expect({ status, body }).toMatchObject(refused('projects'))
-    expect(body.error).toContain('may have 3 projects')
+    expect(body.error).toContain('is limited to 3 projects')
     expect(await call(cloud, mine.owner.token, 'POST /projects/ensure', { body: { name: 'More' } })).toMatchObject(
       refused('projects'),
     )
@@ -161,7 +161,7 @@ describe('what an organisation may have', () => {
     await callsOn(cloud, mine.owner.token)(project)('PATCH', '/resources', { production: { cpuCores: 3 } })
     const row = await cloud.database.db.selectFrom('projects').selectAll().where('id', '=', project.id).executeTakeFirstOrThrow()
     const answer = await cloud.projects.ensurePreview(row, { pullRequest: 7, branch: 'x', fromFork: false })
-    expect(answer).toContain('may have 4 CPU cores')
+    expect(answer).toContain('is limited to 4 CPU cores')
     expect(await cloud.projects.environmentsOf(project.id)).toHaveLength(1)
   })
 
@@ -235,7 +235,7 @@ describe('what is deployed', () => {
     const { id } = await makeProject(instance, token, { uploadSessionId: sessionId, type: 'services' })
     const { status, error } = await scene.settled(await scene.deploy(id))
     expect({ status, code: error?.code }).toEqual({ status: 'failed', code: 'quota_exceeded' })
-    expect(error?.message).toContain('may have 4 CPU cores, and this would make 5')
+    expect(error?.message).toContain('is limited to 4 CPU cores, and this would make 5')
     const { body } = await call(instance, people.owner.token, 'GET /organizations/:id', { params: { id: organizationId } })
     expect(body.data.quotas.cpuCores).toEqual({ limit: 4, used: 1 })
     await scene.end()

@@ -95,7 +95,7 @@ test('an upload of another environment stays behind, and a warning names the env
   await deployVersion(id, undefined, 'quiet')
   const { status, body } = await scene.move(id, 'to-cloud')
   const named = body.warnings.filter((warning: string) => warning.includes('upload'))
-  expect([status, named]).toEqual([200, [expect.stringContaining('the environment staging was deployed from was left behind')]])
+  expect([status, named]).toEqual([200, [expect.stringContaining('The upload of environment staging was not transferred')]])
 })
 
 test('a detected port stays detected and a chosen one chosen', async () => {

@@ -103,7 +103,7 @@ describe('a failure changes nothing on either side', () => {
     scene.cloud.drivers.runtime.isHealthy = false
     const { status, body } = await scene.move(project.id, 'to-cloud', { withData: true })
     expect([status, body.code]).toEqual([409, 'transfer_failed'])
-    expect(body.error).toContain('could not be started there')
+    expect(body.error).toContain('could not be started at the target')
     await unchanged(project)
   })
 })
@@ -145,7 +145,7 @@ describe('DELETE /transfers/:id', () => {
       ])
       expect((await ask(side, colleague.token, id)).status).toBe(204)
       const { status, body } = await answer
-      expect([status, body.error]).toEqual([409, expect.stringMatching(/called off.*nothing was changed/)])
+      expect([status, body.error]).toEqual([409, expect.stringMatching(/cancelled.*nothing was changed/)])
       await unchanged(project)
       await expect
         .poll(async () => [await open('here', scene.people.owner.token), await open('cloud', scene.cloudPeople.owner.token)])

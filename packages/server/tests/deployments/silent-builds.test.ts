@@ -13,5 +13,5 @@ test('a build that writes nothing is ended, and the deployment says why', async 
   const { id } = await scene.makeApp()
   const deployment = await scene.settled(await scene.deploy(id))
   expect(deployment).toMatchObject({ status: 'failed', error: { code: 'timed_out' } })
-  expect(JSON.stringify(deployment)).toMatch(/wrote nothing for 1 s/)
+  expect(JSON.stringify(deployment)).toMatch(/wrote no output for 1 s/)
 })

@@ -33,7 +33,7 @@ test('several services without Docker: what to install', async () => {
   const { error } = await scene.deployFiles('compose', {
     'compose.yaml': 'services: { web: { image: web, ports: ["80"] }, db: { image: db } }\n',
   })
-  expect(error).toMatchObject({ code: 'plan_failed', message: expect.stringMatching(/several services.*install Docker/) })
+  expect(error).toMatchObject({ code: 'plan_failed', message: expect.stringMatching(/several services.*Install Docker/) })
 })
 
 test('a root directory that is not there: the setting, and the folders that are', async () => {
@@ -82,7 +82,7 @@ test('a start that lacks a tool: the tool by its name, and what to do', async ()
     const { error } = await scene.deployFiles('toolless', app)
     expect(error).toMatchObject({
       code: 'crashed',
-      message: expect.stringMatching(/needs Ruby with Bundler.*install it, or use Docker/),
+      message: expect.stringMatching(/needs Ruby with Bundler.*Install it, or use Docker/),
     })
   } finally {
     starts.mockRestore()

@@ -143,7 +143,7 @@ describe('both routes', () => {
     expect(scanned.body.stack.composeProjects[0].services).toMatchObject([{ adoptable: false }])
     const { status, body } = await admin().adopt(adoption({ serviceNames: ['db'] }))
     expect(status).toBe(201)
-    expect(body.warnings).toContainEqual(expect.stringMatching(/^\/etc\/cron\.d is a part of the server's system/))
+    expect(body.warnings).toContainEqual(expect.stringMatching(/^\/etc\/cron\.d is a system folder of the server/))
   })
 
   test('404 on a cloud instance, for every caller', async () => {

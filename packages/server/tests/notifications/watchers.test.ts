@@ -85,7 +85,7 @@ describe('backups that should have happened and did not', () => {
     const due = { policyId: 'bkp_x', organizationId: people.organizationId, projectId: 'prj_x', projectName: 'shop' }
     missed.push({ ...due, dueAt: new Date(now()) })
     for (let look = 0; look < 3; look++) await pass(6 * minutes)
-    expect(await told()).toEqual(['The backup of shop did not happen'])
+    expect(await told()).toEqual(['The backup of shop is overdue'])
     missed.push({ ...due, dueAt: new Date(now()) })
     await pass(6 * minutes)
     expect(await told()).toHaveLength(2)
@@ -102,10 +102,10 @@ describe('servers that stopped answering', () => {
     await pass(61_000)
     expect(await told()).toEqual([])
     for (let look = 0; look < 5; look++) await pass(61_000)
-    expect(await told()).toEqual(['The server box does not answer'])
+    expect(await told()).toEqual(['Server box is unreachable'])
     silent.clear()
     for (let look = 0; look < 3; look++) await pass(61_000)
-    expect(await told()).toEqual(['The server box does not answer', 'The server box answers again'])
+    expect(await told()).toEqual(['Server box is unreachable', 'Server box is reachable again'])
   })
   test('two failures and an answer begin anew', async () => {
     for (let round = 0; round < 3; round++) {

@@ -123,7 +123,7 @@ describe('GET /projects/:id/branches', () => {
     server.intercept = null
     server.password = password
     await on('PATCH', '', { gitUrl: `${server.url}/acme/none.git` })
-    expect(await refusal()).toMatch(/no repository/)
+    expect(await refusal()).toMatch(/Repository .* does not exist/)
   })
 })
 

@@ -201,8 +201,8 @@ test('a deployment that is building when a restore is applied goes live first; t
 test.each([
   ['restore', 'running', 'restored', 'live'],
   ['restore', 'stopped', 'restored', 'stopped'],
-  ['move', 'running', 'moved', 'live'],
-  ['move', 'stopped', 'moved', 'stopped'],
+  ['move', 'running', 'transferred', 'live'],
+  ['move', 'stopped', 'transferred', 'stopped'],
 ] as const)(
   'while a %s is %s, the record says since when, and the deletion preview names it',
   async (kind, phase, said, status) => {

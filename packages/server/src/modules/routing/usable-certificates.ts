@@ -15,11 +15,11 @@ export function openCertificate(row: Row, secretBox: SecretBox): Found {
     const { hostname, certificate: cert } = row
     const key = secretBox.open(row.privateKey, sealedFor.certificateKey(hostname)).reveal()
     if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
-      return { problem: 'The certificate does not match its private key' }
+      return { problem: 'The certificate cannot be used: it does not match its private key' }
     return { pair: { cert, key } }
   } catch {
     // The error may quote the unreadable content.
-    return { problem: 'The certificate or its private key is malformed' }
+    return { problem: 'The certificate cannot be used: it or its private key is malformed' }
   }
 }
 
