@@ -69,7 +69,7 @@ describeNeeding(['s3'], 'an S3 destination', () => {
       'denied: The bucket berth-no-such-bucket does not exist',
     )
     expect(await failureOf({ endpoint: 'http://127.0.0.1:9' })).toContain('unreachable: S3 cannot be reached (ECONNREFUSED)')
-    expect(await failureOf({ endpoint: 'http://no-such-host.invalid' })).toContain('unreachable: No address is known')
+    expect(await failureOf({ endpoint: 'http://no-such-host.invalid' })).toContain('unreachable: No address was found')
     await expect(failureOf({ endpoint: 'file:///etc' })).rejects.toThrow('not a URL')
   })
 

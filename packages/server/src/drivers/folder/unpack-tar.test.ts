@@ -65,7 +65,7 @@ test('nothing is written or linked through a link of the archive', async () => {
   const way = { name: 'way', type: '2', linkname: join(base.path, 'canary') }
   await expect(unpack(bytes(way, { name: 'way/planted', content: 'mine' }))).rejects.toThrow()
   await expect(unpack(bytes({ name: 'stolen', type: '1', linkname: 'way/secret' }))).rejects.toThrow('not a file in the archive')
-  await expect(unpack(bytes({ name: 'stolen', type: '1', linkname: '../canary/secret' }))).rejects.toThrow('leads out')
+  await expect(unpack(bytes({ name: 'stolen', type: '1', linkname: '../canary/secret' }))).rejects.toThrow('points outside')
   await expect(unpack(bytes({ name: 'stolen', type: '1', linkname: 'way' }))).rejects.toThrow('not a file in the archive')
   await expect(unpack(bytes({ name: 'way', content: 'over the link' }))).rejects.toThrow()
   await untouched()
