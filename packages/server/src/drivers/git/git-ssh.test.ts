@@ -78,7 +78,7 @@ test('neither the wrong key, no key, nor a key of the machine’s own gets in', 
   await writeFile(join(home, '.ssh', 'id_ed25519'), key.privateKey, { mode: 0o600 })
   const wrong = await git.listRefs(remote(makeKeyPair().privateKey)).catch((error) => error)
   expect(wrong).toBeInstanceOf(GitAuthFailed)
-  expect(wrong.message).toContain('refused the SSH key')
+  expect(wrong.message).toContain('rejected the SSH key')
   const own = createGit({ shell: createRunCommand({ ...process.env, HOME: home }), workFolder })
   await expect(own.listRefs(remote(null))).rejects.toBeInstanceOf(GitAuthFailed)
   await expect(git.listRefs(remote('not a key'))).rejects.toBeInstanceOf(GitAuthFailed)

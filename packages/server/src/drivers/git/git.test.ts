@@ -289,7 +289,7 @@ describe('a failure says what to do', () => {
     expect(without.message).toContain('needs a token')
     const wrong = await git.listRefs({ ...remote(), credential: { token: new Secret('wrong-token') } }).catch((error) => error)
     expect(wrong).toBeInstanceOf(GitAuthFailed)
-    expect(wrong.message).toContain('refused the token')
+    expect(wrong.message).toContain('rejected the token')
     expect(JSON.stringify([wrong.message, wrong.detail, wrong.stack])).not.toContain('wrong-token')
   })
 

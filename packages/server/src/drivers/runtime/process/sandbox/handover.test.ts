@@ -67,5 +67,5 @@ describe.each(stages)('the last stage in $name', ({ words, skip }) => {
 })
 
 test('a zero byte is refused before anything is started', () => {
-  expect(() => encodeHandover({ argv: ['a'], cwd: '/', env: { A: 'b\0c' } })).toThrow('zero byte')
+  expect(() => encodeHandover({ argv: ['a'], cwd: '/', env: { A: 'b\0c' } })).toThrow('NUL byte')
 })

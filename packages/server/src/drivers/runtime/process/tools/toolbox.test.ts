@@ -115,7 +115,7 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
       })
       await expect(build('one', node22)).rejects.toMatchObject({
         code: 'missing_tool',
-        message: expect.stringMatching(/asks for Node 22.*not what the npm registry says/),
+        message: expect.stringMatching(/asks for Node 22.*does not match its checksum/),
       })
       expect(await kept()).toEqual([])
     },
@@ -183,7 +183,7 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
       const words = `This project needs ${name} (\`${program}\`), which is not installed on this machine. Install it, or use Docker`
       expect(await missing(`${program} build`)).toBe(words)
       expect(await missing(`${program} build && true`)).toBe(words)
-      expect(await missing('no-such-tool-of-mine --all')).toContain('`no-such-tool-of-mine` is not there')
+      expect(await missing('no-such-tool-of-mine --all')).toContain('`no-such-tool-of-mine` is not installed')
     },
     120_000,
   )
