@@ -97,7 +97,7 @@ export async function setAttackScene(wrong: (words: string) => void): Promise<At
     viewer: await join_(hosting, 'viewer'),
     member: await join_(hosting, 'member'),
     limited: (await hosting.api('POST', '/tokens', { name: 'limited', projectIds: [other.id] })).body.data.token as string,
-    none: 'brt_nobody',
+    none: 'brt_unknown',
   }
   const before = await listOf(outside)
   const scene: AttackScene = {

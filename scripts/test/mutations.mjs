@@ -193,7 +193,7 @@ export const mutations = [
   unit(
     'an unknown user is refused without any work',
     'password.ts',
-    'parse(stored ?? nobody)',
+    'parse(stored ?? unknownUserHash)',
     "stored === null ? { work: { cost: 2, blockSize: 1, parallelization: 1 }, salt: Buffer.from('A'), hash: Buffer.alloc(32) } : parse(stored)",
     'secrets/password.test.ts',
   ),

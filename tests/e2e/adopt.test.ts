@@ -158,8 +158,8 @@ describeOnDocker('adopting what runs on a server', () => {
   test('502: a user without the docker group', async ({ skip }) => {
     if (process.getuid?.() !== 0) skip('only root can let another user in')
     await using open = await startSshd(partOf('sshd'), { forEverybody: true })
-    const nobody = { port: open.port, privateKey: open.privateKey, user: 'nobody' }
-    expect(await reason(nobody)).toEqual([502, expect.stringMatching(/may not use Docker.*group/)])
+    const withoutDocker = { port: open.port, privateKey: open.privateKey, user: 'nobody' }
+    expect(await reason(withoutDocker)).toEqual([502, expect.stringMatching(/may not use Docker.*group/)])
   })
 
   test('502 tells each reason apart', async () => {

@@ -293,10 +293,10 @@ describe('berth, command by command', () => {
     const env = { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, 'config') }
     const pipe = `"${process.execPath}" "${launcher}" logs --tail 5000 --json | true; echo "\${PIPESTATUS[0]}"`
     expect(await bashSays(pipe, { cwd: folder, env })).toBe('0\n')
-    const nobody = { BERTH_URL: 'http://127.0.0.1:9', BERTH_TOKEN: 'brt_nobody' }
-    expect(await bashSays(`"${process.execPath}" "${launcher}" list 2>/dev/null; echo $?`, { env: { ...env, ...nobody } })).toBe(
-      '7\n',
-    )
+    const unreachable = { BERTH_URL: 'http://127.0.0.1:9', BERTH_TOKEN: 'brt_unknown' }
+    expect(
+      await bashSays(`"${process.execPath}" "${launcher}" list 2>/dev/null; echo $?`, { env: { ...env, ...unreachable } }),
+    ).toBe('7\n')
   })
 
   test('completion knows every command', async () => {

@@ -5,14 +5,14 @@ import { lookUp } from '../kit/machine.ts'
 import { startBerth } from '../kit/start-berth.ts'
 
 const isRoot = process.getuid?.() === 0
-const nobody = 54_321
+const unprivilegedUid = 54_321
 const hasBubblewrap = 'value' in lookUp('bwrap')
 
 const ways: { name: string; kind: string; options: HostingOptions; skip: boolean }[] = [
   { name: 'bubblewrap', kind: 'bubblewrap', options: {}, skip: !hasBubblewrap },
-  { name: 'bubblewrap, not root', kind: 'bubblewrap', options: { user: nobody }, skip: !isRoot || !hasBubblewrap },
+  { name: 'bubblewrap, not root', kind: 'bubblewrap', options: { user: unprivilegedUid }, skip: !isRoot || !hasBubblewrap },
   { name: 'own users', kind: 'own-users', options: { env: { BERTH_ISOLATION: 'own-users' } }, skip: !isRoot },
-  { name: 'none, not root', kind: 'none', options: { user: nobody, env: { BERTH_ISOLATION: 'none' } }, skip: !isRoot },
+  { name: 'none, not root', kind: 'none', options: { user: unprivilegedUid, env: { BERTH_ISOLATION: 'none' } }, skip: !isRoot },
 ]
 
 describe.each(ways)('isolation: $name', ({ kind, options, skip }) => {
@@ -36,6 +36,9 @@ describe.each(ways)('isolation: $name', ({ kind, options, skip }) => {
 })
 
 test.skipIf(!isRoot)('in cloud mode, a machine that keeps nothing apart stops the start with one line', async () => {
-  const start = startBerth({ user: nobody, env: { BERTH_RUNTIME: 'process', BERTH_MODE: 'cloud', BERTH_ISOLATION: 'none' } })
+  const start = startBerth({
+    user: unprivilegedUid,
+    env: { BERTH_RUNTIME: 'process', BERTH_MODE: 'cloud', BERTH_ISOLATION: 'none' },
+  })
   await expect(start).rejects.toThrow('BERTH_MODE is "cloud"')
 })

@@ -187,8 +187,8 @@ describe('a project that lives in the cloud is asked for there', () => {
     const { here, people } = sides
     const { id } = await makeProject(here, people.owner.token)
     expect((await call(here, people.owner.token, 'GET /projects/:id', { params: { id } })).body.data.location).toBe('local')
-    const nobody = { params: { id: 'prj_aaaaaaaaaaaaaaaaaaaa' } }
-    expect(await call(here, people.owner.token, 'GET /projects/:id', nobody)).toMatchObject({ status: 404 })
+    const missing = { params: { id: 'prj_aaaaaaaaaaaaaaaaaaaa' } }
+    expect(await call(here, people.owner.token, 'GET /projects/:id', missing)).toMatchObject({ status: 404 })
   })
 
   test('the audit log records it here too', async () => {

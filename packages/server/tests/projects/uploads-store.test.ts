@@ -214,8 +214,8 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
     for (const session of [old, fetched]) expect(await put(session, good)).toBe(200)
     expect((await scan(fetched)).status).toBe(200)
     expect(await put(fetched, good)).toBe(200)
-    const nobodys = await store.addressFor('upl_nobody.tar.gz', { sizeBytes: 1, contentType: 'text/plain', seconds: 60 })
-    expect(await put({ sessionId: 'upl_nobody', upload: nobodys }, Buffer.from('x'))).toBe(200)
+    const orphaned = await store.addressFor('upl_orphan.tar.gz', { sizeBytes: 1, contentType: 'text/plain', seconds: 60 })
+    expect(await put({ sessionId: 'upl_orphan', upload: orphaned }, Buffer.from('x'))).toBe(200)
     aheadMs = 3_600_000 + 60_000
     try {
       const awaited = await open()

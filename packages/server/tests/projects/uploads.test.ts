@@ -305,7 +305,7 @@ describe('what becomes of a session', () => {
       return path
     }
     const [dead, alive] = [leftover('upl_a.0011.incoming.partial', 61), leftover('upl_b.0022.incoming', 1)]
-    const orphan = leftover('upl_nobody.tar.gz', 0)
+    const orphan = leftover('upl_orphan.tar.gz', 0)
     const scanned = leftover('scan-0033', 61)
     await sweep()
     expect([dead, alive, orphan, scanned].map(existsSync)).toEqual([false, true, false, false])

@@ -8,13 +8,13 @@ import { describeProbe } from './suite.ts'
 describeProbe('probe', async () => {
   const server = await serve((request, response) => response.writeHead(request.url === '/broken' ? 500 : 200).end())
   const port = Number(new URL(server.url).port)
-  const [nobody] = await freePorts(1)
+  const [closedPort] = await freePorts(1)
   const at = (path: string) => ({ host: '127.0.0.1', port, path })
   return {
     probe,
     well: at('/'),
     unwell: at('/broken'),
-    nobody: { host: '127.0.0.1', port: nobody!, path: '/' },
+    unreachable: { host: '127.0.0.1', port: closedPort!, path: '/' },
     close: () => server.close(),
   }
 })
@@ -40,7 +40,7 @@ describeProbe('the probe of API tests', async () => {
     probe: memoryProbe(() => [well, unwell]),
     well: await at(well),
     unwell: await at(unwell),
-    nobody: { host: '127.0.0.1', port: 1, path: '/' },
+    unreachable: { host: '127.0.0.1', port: 1, path: '/' },
     close: async () => {},
   }
 })

@@ -8,7 +8,7 @@ export interface SuiteProbe {
   well: ProbeTarget
   /** A target that reports that it is unhealthy. */
   unwell: ProbeTarget
-  nobody: ProbeTarget
+  unreachable: ProbeTarget
   close(): Promise<void>
 }
 
@@ -23,14 +23,14 @@ export function describeProbe(title: string, start: () => Promise<SuiteProbe>): 
     })
     afterAll(() => scene?.close())
 
-    test('who serves is healthy, with the status', async () => {
+    test('a serving target is healthy, with the status', async () => {
       expect(await scene.probe(scene.well, 5_000, never)).toEqual({ healthy: true, status: 200 })
     })
 
     test('an unhealthy and a missing target are not healthy, with a reason', async () => {
       const reason = expect.stringMatching(/./)
       expect(await scene.probe(scene.unwell, 5_000, never)).toEqual({ healthy: false, status: 500, reason })
-      expect(await scene.probe(scene.nobody, 5_000, never)).toEqual({ healthy: false, status: null, reason })
+      expect(await scene.probe(scene.unreachable, 5_000, never)).toEqual({ healthy: false, status: null, reason })
     })
 
     test('an aborted probe resolves with a result and does not reject', async () => {

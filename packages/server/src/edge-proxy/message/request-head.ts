@@ -45,7 +45,7 @@ export class HeadFault {
   }
 }
 
-export const noBody: RequestBody = { kind: 'none' }
+export const emptyBody: RequestBody = { kind: 'none' }
 const chunkedBody: RequestBody = { kind: 'chunked' }
 
 const methodForm = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32}$/
@@ -104,7 +104,7 @@ const emptyHead = (text: string, method: string, target: string, minor: 0 | 1): 
   kept: '',
   keptIfTrusted: '',
   contentLength: -1,
-  body: noBody,
+  body: emptyBody,
   keepAlive: minor === 1,
   upgrade: '',
   expectContinue: false,

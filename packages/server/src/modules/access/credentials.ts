@@ -92,7 +92,7 @@ async function isOperator(db: Db, { userId, organizationId, tokenId, projectIds 
   return role === 'owner' || role === 'admin'
 }
 
-const nobody = {
+const credentialDefaults = {
   via: 'session' as const,
   sessionId: null,
   tokenId: null,
@@ -113,7 +113,7 @@ const isGood = ({ expiresAt }: FoundToken, now: number): boolean => expiresAt ==
 
 const callerOfToken = memoizeByRows(
   (found: FoundToken): Caller => ({
-    ...nobody,
+    ...credentialDefaults,
     userId: found.userId,
     email: found.email,
     organizationId: found.organizationId,
@@ -150,7 +150,7 @@ function membershipOf(db: Db, session: FoundSession, wanted: string | undefined)
 
 const callerOfSession = memoizeByRows(
   (session: FoundSession, { email, organizationId, role }: Membership): Caller => ({
-    ...nobody,
+    ...credentialDefaults,
     ...{ email, organizationId, role },
     userId: session.userId,
     sessionId: session.id,

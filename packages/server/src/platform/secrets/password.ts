@@ -19,7 +19,7 @@ export async function hashPassword(password: string, work: PasswordWork = standa
 
 /** `stored` is null for an unknown user: the same work is done, so that the response time reveals nothing. */
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
-  const { work, salt, hash } = parse(stored ?? nobody)
+  const { work, salt, hash } = parse(stored ?? unknownUserHash)
   const same = timingSafeEqual(hash, await derive(password, salt, work))
   return same && stored !== null
 }
@@ -30,7 +30,7 @@ export function needsRehash(stored: string, work: PasswordWork = standardWork): 
 }
 
 const hashBytes = 32
-const nobody = `scrypt$N=${standardWork.cost},r=${standardWork.blockSize},p=${standardWork.parallelization}$${'A'.repeat(22)}$${'A'.repeat(43)}`
+const unknownUserHash = `scrypt$N=${standardWork.cost},r=${standardWork.blockSize},p=${standardWork.parallelization}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 const form = /^scrypt\$N=(\d+),r=(\d+),p=(\d+)\$([\w-]+)\$([\w-]{43})$/
 
 function parse(stored: string): { work: PasswordWork; salt: Buffer; hash: Buffer } {

@@ -8,7 +8,7 @@ import { inSessionText, keyCalls } from './attack-program.ts'
 
 const isRoot = process.getuid?.() === 0
 /** A user id without an account on the machine. */
-const nobody = 54_321
+const unprivilegedUid = 54_321
 const hasBubblewrap = systemProgram('bwrap') !== null
 
 const ways = [
@@ -16,7 +16,7 @@ const ways = [
   {
     name: 'bubblewrap, unprivileged',
     kind: 'bubblewrap',
-    uid: isRoot ? nobody : (process.getuid?.() ?? 0),
+    uid: isRoot ? unprivilegedUid : (process.getuid?.() ?? 0),
     skip: !hasBubblewrap,
   },
   { name: 'users of their own, as root', kind: 'own-users', uid: 0, skip: !isRoot },
