@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { countsOf, exceeded, findEverywhere, findWording, lowered, readCeiling } from './style.ts'
+import { countsOf, exceeded, findEverywhere, findInMarkdown, findWording, lowered, readCeiling } from './style.ts'
 
 test.each([
   ['/** Of whose list it is. */', 'prepositionOpenings'],
@@ -26,11 +26,41 @@ test.each([
   expect(Object.values(findWording(source)).flat()).toEqual([])
 })
 
+const words = (columns: number) => 'word '.repeat(columns / 5).trim()
+
+test.each([
+  ['a paragraph', words(125)],
+  ['a list item', `- ${words(120)}`],
+  ['a line with a short link', `${words(120)} [link](page.md)`],
+  ['a line after a code block', `\`\`\`\n${words(200)}\n\`\`\`\n${words(125)}`],
+  ['a line after a table', `| ${words(200)} |\n\n${words(125)}`],
+])('Markdown: %s over 120 columns counts', (_, page) => {
+  const lines = page.split('\n')
+  expect(findInMarkdown(page).longMarkdownLines).toEqual([{ line: lines.length, text: lines.at(-1) }])
+})
+
+test.each([
+  ['a line of 120 columns', 'x'.repeat(120)],
+  ['120 characters of two code units each', '🚢'.repeat(120)],
+  ['a table', `| ${words(200)} |`],
+  ['a code block', `~~~sh\n${words(200)}\n~~~`],
+  ['a code block in a list', `- item\n  \`\`\`\n  ${words(200)}\n  \`\`\``],
+  ['the address of a link', `[link](${'x'.repeat(200)})`],
+  ['a bare address', `See https://example.com/${'x'.repeat(200)}`],
+])('Markdown: %s does not count', (_, page) => {
+  expect(findInMarkdown(page).longMarkdownLines).toEqual([])
+})
+
 test('a count above its ceiling fails, and an update only lowers the ceiling', () => {
-  const ceiling = { prepositionOpenings: 3, pronounOpenings: 3, vaguePersonLines: 3 }
-  const counts = { prepositionOpenings: 4, pronounOpenings: 3, vaguePersonLines: 2 }
+  const ceiling = { prepositionOpenings: 3, pronounOpenings: 3, vaguePersonLines: 3, longMarkdownLines: 0 }
+  const counts = { prepositionOpenings: 4, pronounOpenings: 3, vaguePersonLines: 2, longMarkdownLines: 0 }
   expect(exceeded(counts, ceiling)).toEqual(['prepositionOpenings'])
-  expect(lowered(counts, ceiling)).toEqual({ prepositionOpenings: 3, pronounOpenings: 3, vaguePersonLines: 2 })
+  expect(lowered(counts, ceiling)).toEqual({
+    prepositionOpenings: 3,
+    pronounOpenings: 3,
+    vaguePersonLines: 2,
+    longMarkdownLines: 0,
+  })
 })
 
 test('no count of this clone is above its ceiling; node scripts/style.ts --list <count> prints the places', () => {

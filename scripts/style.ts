@@ -1,4 +1,5 @@
-// Counts wording that CONTRIBUTING.md rules out, and fails when a count exceeds its ceiling in scripts/style-ceiling.json.
+// Counts wording and Markdown lines that CONTRIBUTING.md rules out. It fails when a count exceeds its ceiling in
+// scripts/style-ceiling.json.
 //   node scripts/style.ts             prints the counts and checks them; --list <name> prints every place of one count
 //   node scripts/style.ts --update    lowers the ceiling to the counts; it never raises it
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
@@ -22,10 +23,13 @@ const vaguePerson = /\b(?:nobody|somebody|anybody|whoever|whomever)\b/i
 
 export type Place = { line: number; text: string }
 export type Counts = Record<(typeof countNames)[number], number>
-const countNames = ['prepositionOpenings', 'pronounOpenings', 'vaguePersonLines'] as const
+const sourceCounts = ['prepositionOpenings', 'pronounOpenings', 'vaguePersonLines'] as const
+const markdownCounts = ['longMarkdownLines'] as const
+const countNames = [...sourceCounts, ...markdownCounts] as const
+const maxMarkdownColumns = 120
 
 /** Finds the wording that each count is about in the text of one source file. */
-export function findWording(source: string): Record<(typeof countNames)[number], Place[]> {
+export function findWording(source: string): Record<(typeof sourceCounts)[number], Place[]> {
   const openings = [...source.matchAll(/\/\*\*\s(.*?)\*\//gs)].map(({ index, 1: comment }) => {
     const text = comment!.replace(/^[\s*]+/, '')
     return { index, text, first: /^[A-Za-z]+/.exec(text)?.[0].toLowerCase() ?? '' }
@@ -44,24 +48,44 @@ export function findWording(source: string): Record<(typeof countNames)[number],
   }
 }
 
-function sourceFiles() {
-  const folders = ['packages/*/src', 'packages/*/tests', 'tests', 'bench', 'scripts']
-  const found = globSync(
-    folders.map((folder) => `${folder}/**/*.{ts,tsx,mjs}`),
-    { cwd: root },
-  )
-  return found
-    .filter((file) => !/(?:^|\/)(?:fixtures|dist|node_modules)\//.test(file) && !file.startsWith('scripts/style.'))
-    .sort()
+/** Finds the places of each count in one Markdown page. Code blocks, tables and the addresses of links are not measured. */
+export function findInMarkdown(page: string): Record<(typeof markdownCounts)[number], Place[]> {
+  const longMarkdownLines: Place[] = []
+  let fence: string | undefined
+  for (const [index, text] of page.split('\n').entries()) {
+    const marker = /^\s*(```+|~~~+)/.exec(text)?.[1]
+    if (fence) {
+      if (marker?.startsWith(fence)) fence = undefined
+    } else if (marker) fence = marker
+    else if (!/^\s*\|/.test(text) && columnsOf(text) > maxMarkdownColumns) longMarkdownLines.push({ line: index + 1, text })
+  }
+  return { longMarkdownLines }
 }
 
-/** Finds the wording in every source file of the clone. */
+const columnsOf = (line: string) => [...line.replace(/\]\([^)]*\)/g, ']()').replace(/https?:\/\/[^\s)`]+/g, '')].length
+
+const filesOf = (patterns: string[]) =>
+  globSync(patterns, { cwd: root })
+    .filter((file) => !/(?:^|\/)(?:fixtures|dist|node_modules)\//.test(file) && !file.startsWith('scripts/style.'))
+    .sort()
+
+const sourceFiles = () =>
+  filesOf(['packages/*/src', 'packages/*/tests', 'tests', 'bench', 'scripts'].map((folder) => `${folder}/**/*.{ts,tsx,mjs}`))
+
+const markdownFiles = () => filesOf(['*.md', ...['docs', 'changes', 'bench', 'packages/*'].map((folder) => `${folder}/**/*.md`)])
+
+/** Finds the places of every count in every source file and Markdown page of the clone. */
 export function findEverywhere() {
-  const all = { prepositionOpenings: [], pronounOpenings: [], vaguePersonLines: [] } as Record<string, string[]>
-  for (const file of sourceFiles()) {
-    const found = findWording(readFileSync(join(root, file), 'utf8'))
-    for (const name of countNames) all[name]!.push(...found[name].map(({ line, text }) => `${file}:${line}: ${text}`))
+  const all = Object.fromEntries(countNames.map((name) => [name, [] as string[]]))
+  const collect = (files: string[], find: (text: string) => Record<string, Place[]>) => {
+    for (const file of files) {
+      for (const [name, places] of Object.entries(find(readFileSync(join(root, file), 'utf8')))) {
+        all[name]!.push(...places.map(({ line, text }) => `${file}:${line}: ${text}`))
+      }
+    }
   }
+  collect(sourceFiles(), findWording)
+  collect(markdownFiles(), findInMarkdown)
   return all
 }
 
@@ -87,7 +111,7 @@ function main(args: string[]) {
   for (const name of countNames) console.log(`style: ${name} ${counts[name]}, ceiling ${ceiling[name]}`)
   for (const name of exceeded(counts, ceiling)) {
     console.error(
-      `style: ${name} rose from ${ceiling[name]} to ${counts[name]}. Reword what you added (CONTRIBUTING.md, "Style"); ` +
+      `style: ${name} rose from ${ceiling[name]} to ${counts[name]}. Change what you added (CONTRIBUTING.md, "Style"); ` +
         `"node scripts/style.ts --list ${name}" prints every place.`,
     )
     process.exitCode = 1
