@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { createClient } from '@berth/contract/client'
 import type { Command } from 'commander'
 import { environment } from './environment.ts'
-import { Plain } from './exit-codes.ts'
+import { addContext, withErrorContext } from './error-context.ts'
+import { NotSignedIn, Plain } from './exit-codes.ts'
 import { output } from './output.ts'
 import { findLink } from './project-link.ts'
 
@@ -57,13 +58,28 @@ export function instanceUrl(command: Command, folder = '.'): string {
 /** An API client with the caller's token. */
 export function connect(command: Command, folder = '.') {
   const url = instanceUrl(command, folder)
-  const token = givenToken(url, command) ?? read().tokens[url]
-  if (!token) throw new Plain(`You are not signed in to ${url}. Run berth login, or set BERTH_TOKEN.`, 3)
+  const given = givenToken(url, command)
+  const token = given ?? read().tokens[url]
+  if (!token) throw new NotSignedIn(url)
   const organizationId = environment.organizationId()
   const onWarnings = (warnings: readonly string[]) => {
     for (const warning of warnings) output(command).warning(warning)
   }
-  return { url, token, ...createClient({ baseUrl: url, token, onWarnings, ...(organizationId ? { organizationId } : {}) }) }
+  const context = { url, ...(given ? tokenOfVariable : { tokenSource: file(), tokenRemedy: 'Sign in again with: berth login' }) }
+  const client = createClient({ baseUrl: url, token, onWarnings, ...(organizationId ? { organizationId } : {}) })
+  return {
+    url,
+    token,
+    organizationId,
+    ...withErrorContext(client, context),
+    /** The same context for the error of a request that was made without `call`. */
+    withContext: (error: unknown) => addContext(error, context),
+  }
+}
+
+const tokenOfVariable = {
+  tokenSource: 'the variable BERTH_TOKEN',
+  tokenRemedy: 'Set it to a valid token, or unset it to use the token of berth login.',
 }
 
 /**

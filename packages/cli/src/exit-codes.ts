@@ -9,6 +9,32 @@ export class Plain extends Error {
   }
 }
 
+/** No token is known for the instance. Whether the instance is reachable is not known either. */
+export class NotSignedIn extends Plain {
+  readonly url: string
+  constructor(url: string) {
+    super(`You are not signed in to ${url}. Run berth login, or set BERTH_TOKEN.`, 3)
+    this.url = url
+  }
+}
+
+export class Unreachable extends Plain {
+  constructor(url: string) {
+    super(`The instance at ${url} is unreachable. Start it with berth up, or correct --url.`, 7)
+  }
+}
+
+const probeMs = 5_000
+
+/** The error to report: signing in does not help while the instance is unreachable, so that is reported instead. */
+export async function unreachableFirst(error: unknown): Promise<unknown> {
+  if (!(error instanceof NotSignedIn)) return error
+  return fetch(`${error.url}/api/health`, { signal: AbortSignal.timeout(probeMs) }).then(
+    () => error,
+    () => new Unreachable(error.url),
+  )
+}
+
 export const exitCodes = [
   { code: 0, means: 'success' },
   { code: 1, means: 'failure' },
@@ -30,13 +56,12 @@ export function exitCodeOf(error: unknown): number {
 
 export function explain(error: unknown): { words: string; code?: string; field?: string; requestId?: string } {
   if (error instanceof ApiError) {
-    const hint = error.status === 401 ? ' (sign in with: berth login)' : ''
-    return { words: error.message + hint, code: error.code, field: error.field, requestId: error.requestId ?? undefined }
+    return { words: error.message, code: error.code, field: error.field, requestId: error.requestId ?? undefined }
   }
   if (isUnreachable(error)) return { words: 'The instance is unreachable. Start it with berth up, or correct --url.' }
   return { words: error instanceof Error ? error.message : String(error) }
 }
 
 /** True for the errors that fetch throws if the server is unreachable, or if the connection breaks during a response. */
-const isUnreachable = (error: unknown) =>
+export const isUnreachable = (error: unknown) =>
   error instanceof TypeError && (error.message === 'fetch failed' || error.message === 'terminated')

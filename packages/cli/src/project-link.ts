@@ -45,9 +45,12 @@ export function removeLink(folder: string): void {
 }
 
 /** The option of every command that acts on one project. */
-export const projectOption = ['--project <id>', 'project id (default: the project linked to this folder)'] as const
+export const projectOption = [
+  '--project <project>',
+  'id, slug or name of the project (default: the one linked to this folder)',
+] as const
 
-/** `--project`, or the project that the folder or a parent of it is linked to. */
+/** The id from `--project` (see `resolveProjectOption`), or of the project that the folder or a parent of it is linked to. */
 export function projectIdOf(command: Command, folder = '.'): string {
   const given = command.opts().project as string | undefined
   const linked = given ?? findLink(folder)?.projectId

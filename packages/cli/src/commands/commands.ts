@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { resolveProjectOption } from '../find-project.ts'
 import { addAccount } from './account.ts'
 import { addAdminCreate } from './admin/create.ts'
 import { addApi } from './api.ts'
@@ -36,6 +37,7 @@ import { addVolumes } from './volumes.ts'
 
 /** Every command but `up`, in the order of the help. */
 export function addCommands(program: Command): void {
+  program.hook('preAction', (_, action) => resolveProjectOption(action))
   addLogin(program)
   addInit(program)
   addDeploy(program)

@@ -11,7 +11,7 @@ export function addInit(program: Command): void {
     .command('init [folder]')
     .description('create a project from a folder without deploying it, or link the folder to a project')
     .option('--name <name>', 'name of the project (default: name of the folder)')
-    .option('--project <id>', 'link to this project instead of creating one')
+    .option('--project <project>', 'link to this project, by id, slug or name, instead of creating one')
     .action(async (folder: string | undefined, { name, project }: { name?: string; project?: string }, command: Command) => {
       const place = resolve(folder ?? '.')
       const linked = readLink(place)

@@ -26,7 +26,7 @@ export function addDeploy(program: Command): void {
     .description(
       'upload a folder, build it and run it; creates a project the first time. Settings are read from berth.json in the folder',
     )
-    .option('--project <id>', 'deploy to this project (default: the project linked to the folder)')
+    .option('--project <project>', 'deploy to this project, by id, slug or name (default: the project linked to the folder)')
     .option('--name <name>', 'name of a new project (default: name of the folder)')
     .option('--environment <slug>', 'environment (default: production)')
     .option('--git', 'deploy from the linked repository instead of the folder')

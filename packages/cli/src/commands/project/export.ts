@@ -36,7 +36,7 @@ export function addExport(project: Command): void {
     .addHelpText('after', helpText)
     .action(async (given: string | undefined, options: Options, command: Command) => {
       const client = connect(command)
-      const id = namedProject(given)
+      const id = await namedProject(client, given)
       const lock = await lockOf(options)
       const key = await newBundleKey()
       const transfer = newId('trf')

@@ -1,9 +1,12 @@
+import type { Connection } from '../../credentials.ts'
 import { Plain } from '../../exit-codes.ts'
+import { findProject } from '../../find-project.ts'
 import { findLink } from '../../project-link.ts'
 
-/** The project that is named, else the one that this folder is linked to. */
-export function namedProject(given: string | undefined): string {
-  const id = given ?? findLink('.')?.projectId
-  if (!id) throw new Plain('No project given. Pass its id, or run this in a folder linked to a project.', 2)
+/** The id of the named project (by id, slug or name), else of the one that this folder is linked to. */
+export async function namedProject(client: Connection, given: string | undefined): Promise<string> {
+  if (given !== undefined) return findProject(client, given)
+  const id = findLink('.')?.projectId
+  if (!id) throw new Plain('No project given. Pass its id, slug or name, or run this in a folder linked to a project.', 2)
   return id
 }

@@ -22,7 +22,7 @@ export function addTransfer(project: Command): void {
         command: Command,
       ) => {
         const client = connect(command)
-        const id = namedProject(given)
+        const id = await namedProject(client, given)
         const row = to === 'cloud' ? contract.projects.transferToCloud : contract.projects.transferToSelfHosted
         const moving = client.call(row, { params: { id }, body: { withData: !withoutData } })
         await watched(moving, async () => (await client.call(contract.cloud.transfer, { params: { id } })).data, command)

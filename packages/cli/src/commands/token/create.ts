@@ -14,7 +14,7 @@ export function addTokenCreate(token: Command): void {
     .command('create <name>')
     .description('create a token; its value is shown only now')
     .option('--scope <tag...>', 'permission tags to limit the token to (default: all of your role)')
-    .option('--project <id...>', 'projects to limit the token to (default: all)')
+    .option('--project <project...>', 'projects to limit the token to, by id, slug or name (default: all)')
     .option('--days <n>', 'days until it expires, 1 to 365 (default: never)', days)
     .action(async (name: string, { scope, project, days }: Options, command: Command) => {
       const { data } = await connect(command).call(contract.access.createToken, {
