@@ -1,6 +1,6 @@
 import { errorOf } from '@berth/contract/client'
 import type { Command } from 'commander'
-import { connect } from '../credentials.ts'
+import { type Connection, connect } from '../credentials.ts'
 import { Plain } from '../exit-codes.ts'
 import { output } from '../output.ts'
 
@@ -10,30 +10,48 @@ interface Options {
 
 export function addApi(program: Command): void {
   program
-    .command('api <method> <path>')
-    .description('call an API route, for example: berth api GET /projects')
-    .option('-d, --data <json>', 'the body')
-    .action(async (method: string, path: string, { data }: Options, command: Command) => {
-      const { url, token } = connect(command)
-      const answer = await fetch(new URL(`${url}/api/${path.replace(/^\/?(api\/)?/, '')}`), {
-        method: method.toUpperCase(),
-        headers: { authorization: `Bearer ${token}`, ...(data === undefined ? {} : { 'content-type': 'application/json' }) },
-        ...(data === undefined ? {} : { body: checked(data) }),
-      })
-      if (!answer.ok) throw await errorOf(answer)
+    .command('api <method> <path> [body]')
+    .description('call an API route, for example: berth api POST /projects \'{ "name": "shop" }\'')
+    .option('-d, --data <json>', 'the body, as an option')
+    .action(async (method: string, path: string, given: string | undefined, { data }: Options, command: Command) => {
+      if (given !== undefined && data !== undefined)
+        throw new Plain('The body is given twice. Pass it as an argument or with --data.', 2)
+      const body = checked(given ?? data)
+      const answer = await send(connect(command), method, path, body)
       if (answer.headers.get('content-type')?.startsWith('text/event-stream')) return print(answer)
-      const body = await answer.text()
-      if (body) output(command).result(JSON.parse(body), () => JSON.stringify(JSON.parse(body), null, 2))
+      const text = await answer.text()
+      if (text) output(command).result(JSON.parse(text), () => JSON.stringify(JSON.parse(text), null, 2))
     })
 }
 
-function checked(data: string): string {
-  try {
-    JSON.parse(data)
-  } catch (error) {
-    throw new Plain(`--data is not valid JSON: ${(error as Error).message}`, 2)
+async function send(
+  { url, token, organizationId, withContext }: Connection,
+  method: string,
+  path: string,
+  body: string | undefined,
+): Promise<Response> {
+  const headers = {
+    authorization: `Bearer ${token}`,
+    ...(organizationId ? { 'x-organization-id': organizationId } : {}),
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
   }
-  return data
+  const address = new URL(`${url}/api/${path.replace(/^\/?(api\/)?/, '')}`)
+  try {
+    const answer = await fetch(address, { method: method.toUpperCase(), headers, ...(body === undefined ? {} : { body }) })
+    if (!answer.ok) throw await errorOf(answer)
+    return answer
+  } catch (error) {
+    throw withContext(error)
+  }
+}
+
+function checked(body: string | undefined): string | undefined {
+  try {
+    if (body !== undefined) JSON.parse(body)
+  } catch (error) {
+    throw new Plain(`The body is not valid JSON: ${(error as Error).message}`, 2)
+  }
+  return body
 }
 
 async function print(answer: Response): Promise<void> {

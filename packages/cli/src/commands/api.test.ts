@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { cliFixture } from '../cli-fixture.ts'
+
+test('the body is an argument or --data, but not both, and must be JSON', async () => {
+  await using cli = await cliFixture()
+  for (const args of [['{"a":1}'], ['--data', '{"a":1}'], ['-d', '{"a":1}']])
+    expect(await cli.berth('api', 'post', '/projects', ...args)).toMatchObject({ code: 0 })
+  expect(cli.asked.map(({ method, path, body }) => ({ method, path, body }))).toEqual(
+    Array.from({ length: 3 }, () => ({ method: 'POST', path: '/projects', body: { a: 1 } })),
+  )
+  expect(await cli.berth('api', 'POST', '/projects', '{}', '-d', '{}')).toMatchObject({ code: 2 })
+  expect(await cli.berth('api', 'POST', '/projects', '{a')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('The body is not valid JSON'),
+  })
+  expect(cli.asked).toHaveLength(3)
+})
+
+test('it calls the organisation that BERTH_ORGANIZATION names', async () => {
+  await using cli = await cliFixture()
+  vi.stubEnv('BERTH_ORGANIZATION', 'org_1')
+  await cli.berth('api', 'GET', 'api/projects')
+  expect(cli.asked[0]).toMatchObject({ path: '/projects', headers: { 'x-organization-id': 'org_1' } })
+})
+
+test('every berth api command of docs/backups.md works as it is written', async () => {
+  await using cli = await cliFixture()
+  const docs = join(import.meta.dirname, '..', '..', '..', '..', 'docs', 'backups.md')
+  const commands = readFileSync(docs, 'utf8').match(/^berth api .+$/gm) ?? []
+  expect(commands).toHaveLength(3)
+  for (const command of commands) {
+    const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
+    expect(await cli.berth(...words.slice(1))).toMatchObject({ code: 0 })
+  }
+  expect(cli.asked.map(({ method, body }) => [method, body])).toEqual([
+    ['POST', expect.objectContaining({ kind: 's3' })],
+    ['POST', ''],
+    ['POST', expect.objectContaining({ cronExpression: '0 3 * * *' })],
+  ])
+})
