@@ -51,15 +51,22 @@ test.each([
   expect(findInMarkdown(page).longMarkdownLines).toEqual([])
 })
 
+test('Markdown: a table cell of more than two sentences counts', () => {
+  const page =
+    '| a | One. Two. Three |\n|---|---|\n| One. Two. | Four `a. b. c.` v1.2.3 \\| x. Five. |\n```\n| One. Two. Three. |\n```'
+  expect(findInMarkdown(page).longTableCells).toEqual([{ line: 1, text: 'One. Two. Three' }])
+})
+
 test('a count above its ceiling fails, and an update only lowers the ceiling', () => {
-  const ceiling = { prepositionOpenings: 3, pronounOpenings: 3, vaguePersonLines: 3, longMarkdownLines: 0 }
-  const counts = { prepositionOpenings: 4, pronounOpenings: 3, vaguePersonLines: 2, longMarkdownLines: 0 }
+  const ceiling = { prepositionOpenings: 3, pronounOpenings: 3, vaguePersonLines: 3, longMarkdownLines: 0, longTableCells: 0 }
+  const counts = { prepositionOpenings: 4, pronounOpenings: 3, vaguePersonLines: 2, longMarkdownLines: 0, longTableCells: 0 }
   expect(exceeded(counts, ceiling)).toEqual(['prepositionOpenings'])
   expect(lowered(counts, ceiling)).toEqual({
     prepositionOpenings: 3,
     pronounOpenings: 3,
     vaguePersonLines: 2,
     longMarkdownLines: 0,
+    longTableCells: 0,
   })
 })
 

@@ -1,4 +1,4 @@
-// Counts wording and Markdown lines that CONTRIBUTING.md rules out. It fails when a count exceeds its ceiling in
+// Counts wording, Markdown lines and table cells that CONTRIBUTING.md rules out. It fails when a count exceeds its ceiling in
 // scripts/style-ceiling.json.
 //   node scripts/style.ts             prints the counts and checks them; --list <name> prints every place of one count
 //   node scripts/style.ts --update    lowers the ceiling to the counts; it never raises it
@@ -24,9 +24,10 @@ const vaguePerson = /\b(?:nobody|somebody|anybody|whoever|whomever)\b/i
 export type Place = { line: number; text: string }
 export type Counts = Record<(typeof countNames)[number], number>
 const sourceCounts = ['prepositionOpenings', 'pronounOpenings', 'vaguePersonLines'] as const
-const markdownCounts = ['longMarkdownLines'] as const
+const markdownCounts = ['longMarkdownLines', 'longTableCells'] as const
 const countNames = [...sourceCounts, ...markdownCounts] as const
 const maxMarkdownColumns = 120
+const maxCellSentences = 2
 
 /** Finds the wording that each count is about in the text of one source file. */
 export function findWording(source: string): Record<(typeof sourceCounts)[number], Place[]> {
@@ -48,18 +49,38 @@ export function findWording(source: string): Record<(typeof sourceCounts)[number
   }
 }
 
-/** Finds the places of each count in one Markdown page. Code blocks, tables and the addresses of links are not measured. */
+/**
+ * Finds the places of each count in one Markdown page. Code blocks are skipped; table rows and the addresses of links are not
+ * measured in columns.
+ */
 export function findInMarkdown(page: string): Record<(typeof markdownCounts)[number], Place[]> {
   const longMarkdownLines: Place[] = []
+  const longTableCells: Place[] = []
   let fence: string | undefined
   for (const [index, text] of page.split('\n').entries()) {
+    const line = index + 1
     const marker = /^\s*(```+|~~~+)/.exec(text)?.[1]
     if (fence) {
       if (marker?.startsWith(fence)) fence = undefined
     } else if (marker) fence = marker
-    else if (!/^\s*\|/.test(text) && columnsOf(text) > maxMarkdownColumns) longMarkdownLines.push({ line: index + 1, text })
+    else if (/^\s*\|/.test(text))
+      longTableCells.push(
+        ...cellsOf(text)
+          .filter(isLongCell)
+          .map((cell) => ({ line, text: cell })),
+      )
+    else if (columnsOf(text) > maxMarkdownColumns) longMarkdownLines.push({ line, text })
   }
-  return { longMarkdownLines }
+  return { longMarkdownLines, longTableCells }
+}
+
+/** Splits a table row at its bars. An escaped bar belongs to the cell. */
+const cellsOf = (row: string) => row.split(/(?<!\\)\|/).map((cell) => cell.trim())
+
+/** Counts sentences by their last character. A dot inside a code span or a word, such as `compose.yaml`, ends none. */
+const isLongCell = (cell: string) => {
+  const prose = cell.replace(/`[^`]*`/g, 'code')
+  return prose.split(/[.!?](?:\s|$)/).filter((sentence) => sentence.trim()).length > maxCellSentences
 }
 
 const columnsOf = (line: string) => [...line.replace(/\]\([^)]*\)/g, ']()').replace(/https?:\/\/[^\s)`]+/g, '')].length
