@@ -19,39 +19,39 @@ const berth = (words: string, ...command: string[]): Step => ({ words, shown: `b
 
 /** A new user's first steps: from nothing to a project with variables, a mistake and its correction. */
 export const firstHour = (setUpLink: string): Step[] => [
-  { words: 'Start it. On its first start it says how to become its owner.', shown: 'npx berth up' },
+  { words: 'Start the instance. On its first start it prints a link that makes you its owner.', shown: 'npx berth up' },
   {
-    words: 'In a second terminal, use that link once. The token that you get is kept for the next commands.',
+    words: 'In a second terminal, use that link once. The CLI stores the token for the next commands.',
     shown: `echo "$PASSWORD" | berth login --setup '${setUpLink}' --email you@example.com --password-stdin`,
     command: ['login', '--setup', setUpLink, '--email', 'you@example.com', '--password-stdin'],
     input: 'correct horse battery\n',
   },
-  berth('Deploy the folder that you are in. Nothing has to be written down first.', 'deploy'),
-  berth('Where is it, and how is it?', 'status'),
-  berth('What it wrote:', 'logs', '--tail', '3'),
-  berth('Its variables count from the next deployment on. Values are never printed.', 'env', 'set', 'GREETING=Ahoy'),
-  berth('A secret can be set, and not be read again.', 'env', 'set', 'API_KEY=s3cr3t-value', '--secret'),
-  berth('What is set:', 'env', 'list'),
-  berth('Build the same source again, now with them; what serves is replaced without a lost request.', 'redeploy'),
+  berth('Deploy the current folder. It needs no configuration file.', 'deploy'),
+  berth('Show the address and the status:', 'status'),
+  berth('Show the log:', 'logs', '--tail', '3'),
+  berth('Set a variable. It takes effect after `berth restart` or the next deployment.', 'env', 'set', 'GREETING=Ahoy'),
+  berth('Set a secret. Its value is never shown again.', 'env', 'set', 'API_KEY=s3cr3t-value', '--secret'),
+  berth('List the variables:', 'env', 'list'),
+  berth('Build the same source again, now with the variables. No request is lost.', 'redeploy'),
   {
-    ...berth('Now a mistake. The old version goes on serving, and the reason is told.', 'deploy'),
+    ...berth('Deploy a version with a mistake. The previous version keeps serving, and the error says why.', 'deploy'),
     fails: true,
     prepare: async (app) => {
       const source = await readFile(join(app, 'server.js'), 'utf8')
       await writeFile(join(app, 'server.js'), `import './settings.js'\n${source}`)
     },
   },
-  berth('What was deployed so far:', 'deployments'),
-  berth('Go back to the first one, with the variables of its time.', 'rollback', '1'),
+  berth('List the deployments:', 'deployments'),
+  berth('Roll back to the first deployment, with the variables that it had.', 'rollback', '1'),
   {
-    words: 'Run a program inside what is live: a migration, a console, a look around. Its exit code is the command’s.',
+    words: 'Run a program in the live deployment, for example a migration. The command ends with its exit code.',
     shown: `berth run -- node -p 'process.version.split(".")[0]'`,
     command: ['run', '--', 'node', '-p', 'process.version.split(".")[0]'],
   },
-  berth('An address of your own: which records to create is told.', 'domains', 'add', 'hello.example.com'),
-  berth('Let it sleep when it gets no requests; the first request wakes it.', 'sleep', 'auto'),
+  berth('Add a domain. The output lists the DNS records to create.', 'domains', 'add', 'hello.example.com'),
+  berth('Let the project sleep while it gets no requests. The next request wakes it.', 'sleep', 'auto'),
   berth(
-    'A token for a machine that deploys, for this and nothing else:',
+    'Create a token for a CI machine that deploys:',
     'token',
     'create',
     'ci',
@@ -61,5 +61,9 @@ export const firstHour = (setUpLink: string): Step[] => [
     '--days',
     '90',
   ),
-  berth('Delete it. The output lists what is deleted and what is kept; --yes skips the prompt.', 'delete', '--yes'),
+  berth(
+    'On that machine, `berth login --token-stdin` stores the token. `berth logout` revokes it.\n\nDelete the project. The output lists what is deleted and what is kept; `--yes` skips the prompt.',
+    'delete',
+    '--yes',
+  ),
 ]
