@@ -5,6 +5,7 @@ import { Plain } from '../../exit-codes.ts'
 import { columns, output } from '../../output.ts'
 import { projectIdOf, projectOption } from '../../project-link.ts'
 import { readEnvFile, writeEnvFile } from './env-file.ts'
+import { nameKeys } from './key-errors.ts'
 
 interface Options {
   environment: string
@@ -75,7 +76,9 @@ async function change(
   command: Command,
   body: { environment: string; upserts?: { key: string; value: string }[]; deletes?: string[] },
 ) {
-  const { data } = await connect(command).call(contract.projects.changeEnv, { params: { id: projectIdOf(command) }, body })
+  const { data } = await connect(command)
+    .call(contract.projects.changeEnv, { params: { id: projectIdOf(command) }, body })
+    .catch((error) => Promise.reject(nameKeys(error, body)))
   const names = data.map(({ key, isSecret, environment }) => ({ key, isSecret, environment }))
   const changed = [...(body.upserts ?? []).map(({ key }) => `set ${key}`), ...(body.deletes ?? []).map((key) => `removed ${key}`)]
   output(command).result(names, () => [...changed, 'takes effect after a restart: berth restart'].join('\n'))
