@@ -1,4 +1,4 @@
-import { type FieldProblem, patternText } from '@berth/contract'
+import { fieldOf, problemsOf } from '@berth/contract'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifyInstance, FastifySchemaValidationError } from 'fastify'
@@ -48,34 +48,7 @@ function inOrder(errors: ErrorObject[], { properties = {} }: SchemaParts): Error
 }
 
 function failureOf(errors: FastifySchemaValidationError[] | ErrorObject[], part: string): Failure {
-  const details = (errors as ErrorObject[]).filter(isTelling).map(problemOf).filter(isFirstOfItsField)
+  const details = problemsOf(errors as ErrorObject[])
   const first = details[0] ?? { field: part, message: 'is not valid' }
   return new Failure('validation_failed', { words: `${first.field}: ${first.message}`, field: first.field, details })
 }
-
-/** Drops union errors: Ajv reports each branch, and the `null` branch never explains the mistake. */
-const isTelling = (error: ErrorObject, _: number, all: ErrorObject[]) =>
-  all.length === 1 || !(error.keyword === 'anyOf' || (error.keyword === 'type' && error.params.type === 'null'))
-
-const isFirstOfItsField = (problem: FieldProblem, at: number, all: FieldProblem[]) =>
-  all.findIndex((other) => other.field === problem.field) === at
-
-const problemOf = (error: ErrorObject): FieldProblem => ({ field: fieldOf(error), message: messageOf(error) })
-
-function fieldOf(error: ErrorObject): string {
-  const path = error.instancePath.split('/').slice(1).map(unescapePointer)
-  if (error.keyword === 'required') path.push(error.params.missingProperty)
-  return path.join('.') || 'body'
-}
-
-function messageOf(error: ErrorObject): string {
-  if (error.keyword === 'required') return 'is required'
-  if (error.keyword === 'enum')
-    return `must be one of ${error.params.allowedValues.filter((v: unknown) => v !== null).join(', ')}`
-  if (error.keyword === 'type') return `must be ${[error.params.type].flat().join(' or ')}`
-  if (error.keyword === 'minLength' && error.params.limit === 1) return 'must not be empty'
-  if (error.keyword === 'pattern') return patternText(error.params.pattern)
-  return error.message ?? 'is not valid'
-}
-
-const unescapePointer = (part: string) => part.replaceAll('~1', '/').replaceAll('~0', '~')

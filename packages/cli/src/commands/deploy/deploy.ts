@@ -35,11 +35,12 @@ export function addDeploy(program: Command): void {
   addSettingOptions(deploy).action(async (folder: string | undefined, options: Options, command: Command) => {
     const say = output(command)
     const asked = existingFolder(folder ?? '.')
-    const client = connect(command, asked)
     // The project's whole folder is uploaded, also if the command runs in a subfolder.
     const place = folder === undefined && !options.project ? (linkedFolder(asked) ?? asked) : asked
     const linked = options.project ?? readLink(place)?.projectId
-    const settings = settingsOf(place, command)
+    if (options.name !== undefined) refuseLinked(options, place, linked)
+    const settings = { ...settingsOf(place, command), ...(options.name === undefined ? {} : { name: options.name }) }
+    const client = connect(command, asked)
     const { projectId, source } = options.git
       ? await fromGit(client, linked, options)
       : (await isOfImage(client, linked, settings))
@@ -53,6 +54,16 @@ export function addDeploy(program: Command): void {
     say.result(deployment, () => `live at ${deployment.url}`)
     if (!linked && !settings.image && isAtTerminal(command)) await offerLink(client, place, projectId, say)
   })
+}
+
+/** `--name` asks for a new project; the folder must not be deployed over the project that it is linked to. */
+function refuseLinked({ project, name }: Options, place: string, linked: string | undefined): void {
+  if (project) throw new Plain('--name is for a new project. Use either --name or --project.', 2)
+  if (linked)
+    throw new Plain(
+      `${place} is already linked to project ${linked}. Omit --name to deploy to it. To create the new project ${name}, run berth unlink in the folder first.`,
+      6,
+    )
 }
 
 /** A linked project that runs an image keeps it until another source is given. */

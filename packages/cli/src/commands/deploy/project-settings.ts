@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { contract, ProjectFile } from '@berth/contract'
+import { problemsIn } from '@berth/contract/check'
 import type { Command } from 'commander'
 import type { Connection } from '../../credentials.ts'
 import { Plain } from '../../exit-codes.ts'
@@ -30,7 +31,9 @@ export function addSettingOptions(command: Command): Command {
 
 /** Settings of `berth.json` in the folder, overridden by those of the command line. */
 export function settingsOf(folder: string, command: Command): ProjectFile {
-  return { ...readProjectFile(folder), ...ofCommandLine(command.opts()) }
+  const given = ofCommandLine(command.opts())
+  refuseInvalid(given, optionOf)
+  return { ...readProjectFile(folder), ...given }
 }
 
 export function readProjectFile(folder: string): ProjectFile {
@@ -40,8 +43,22 @@ export function readProjectFile(folder: string): ProjectFile {
   const unknown = Object.keys(content).filter((key) => !Object.hasOwn(ProjectFile.properties, key))
   if (unknown.length > 0)
     throw new Plain(`berth.json: unknown setting ${unknown.join(', ')}. GET /api/berth.schema.json lists all settings.`, 2)
+  refuseInvalid(content, (field) => `berth.json: ${field}`)
   return content as ProjectFile
 }
+
+/** Checks the values before anything is sent: the instance checks them only after the upload. */
+function refuseInvalid(settings: object, nameOfField: (field: string) => string): void {
+  const problems = problemsIn(ProjectFile, settings)
+  if (problems.length === 0) return
+  throw new Plain(problems.map(({ field, message }) => `${nameOfField(field)} ${message}`).join('\n  '), 2)
+}
+
+/** `healthCheck.path` is set by `--health-path`, and `buildCommand` by `--build-command`. */
+const optionOf = (field: string) =>
+  field.startsWith('healthCheck')
+    ? '--health-path'
+    : `--${field.split('.')[0]!.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
 function parsed(file: string): object {
   let content: unknown

@@ -1,0 +1,44 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { cliFixture } from '../../cli-fixture.ts'
+import { writeLink } from '../../project-link.ts'
+
+test.each([
+  [{ port: '8080' }, 'berth.json: port must be integer or null'],
+  [{ port: 99_999 }, 'berth.json: port must be <= 65535'],
+  [{ type: 'application' }, 'berth.json: type must be one of app, static, worker, services'],
+  [{ healthCheck: { path: 'healthz' } }, 'berth.json: healthCheck.path must begin with /'],
+  [{ resources: { production: { memoryMb: 1 } } }, 'berth.json: resources.production.memoryMb must be >= 64'],
+  [{ resources: { staging: {} } }, 'berth.json: resources.staging is unknown'],
+  [{ volumes: [{ name: 'data' }] }, 'berth.json: volumes.0.mountPath is required'],
+  [{ prot: 3000 }, 'berth.json: unknown setting prot'],
+])('a wrong value in berth.json is an error before anything is sent: %j', async (content, message) => {
+  await using cli = await cliFixture()
+  writeFileSync(join(cli.folder, 'berth.json'), JSON.stringify(content))
+  expect(await cli.berth('deploy', cli.folder)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
+  expect(cli.asked).toEqual([])
+})
+
+test.each([
+  [['--port', 'http'], '--port must be integer'],
+  [['--type', 'application'], '--type must be one of'],
+  [['--health-path', 'x'], '--health-path must begin with /'],
+  [['--compose-profiles', '-x'], '--compose-profiles must be'],
+])('a wrong value of an option as well: %j', async (args, message) => {
+  await using cli = await cliFixture()
+  expect(await cli.berth('deploy', cli.folder, ...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
+  expect(cli.asked).toEqual([])
+})
+
+test('berth deploy --name in a folder that is linked is refused, and nothing is sent', async () => {
+  await using cli = await cliFixture()
+  writeLink(cli.folder, { projectId: 'prj_linked', url: cli.url })
+  expect(await cli.berth('deploy', cli.folder, '--name', 'other')).toMatchObject({
+    code: 6,
+    stderr: expect.stringMatching(/is already linked to project prj_linked\. Omit --name.*run berth unlink/),
+  })
+  const project = `prj_${'a'.repeat(20)}`
+  expect(await cli.berth('deploy', '--name', 'other', '--project', project)).toMatchObject({ code: 2 })
+  expect(cli.asked).toEqual([])
+})
