@@ -446,6 +446,7 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   userId: 'The id of the user',
   value: 'The value; the mask of a secret sent back leaves it unchanged',
   'dnsRecords.value': 'Value of the DNS record',
+  'records.value': 'Value of the DNS record',
   verification: 'Check of the archive before anything is written',
   verificationUri: 'Page at the git host where the code is entered',
   verified: 'Whether it was verified',

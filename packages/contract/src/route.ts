@@ -12,6 +12,8 @@ export type ObjectKind =
   | 'savedProject'
   | 'environment'
   | 'routeRule'
+  /** A host name of a project: the free one, or a connected domain. */
+  | 'domain'
   | 'uploadSession'
   | 'deployment'
   | 'volume'
@@ -36,6 +38,7 @@ export const projectScoped: ReadonlySet<ObjectKind> = new Set<ObjectKind>([
   'savedProject',
   'environment',
   'routeRule',
+  'domain',
   // Only if the upload was opened for a project; an upload for a new project belongs to the organisation.
   'uploadSession',
   'deployment',

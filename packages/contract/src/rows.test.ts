@@ -137,6 +137,10 @@ const extra: Partial<Record<ModuleName, string>> = {
     DELETE /projects/:id/environments/:environment | project:admin
     GET /projects/:id/environments/:environment/deletion-preview | project:read
     POST /projects/:id/preview-variables | project:admin
+    GET /projects/:id/domains | project:read
+    DELETE /projects/:id/domains/:hostname | project:write
+    POST /projects/:id/domains/:hostname/verify | project:write
+    POST /projects/:id/domains/:hostname/primary | project:write
   `,
   deployments: `
     POST /deployments/build/access | project:write

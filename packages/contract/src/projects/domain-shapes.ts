@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { DomainName, Id, oneOf, Time } from '../shape.ts'
+import { DomainName, Id, maybe, oneOf, Time } from '../shape.ts'
 import { tlsStates } from '../states.ts'
 
 export const DnsRecord = Type.Object({ type: oneOf('A', 'AAAA', 'CNAME', 'TXT'), name: Type.String(), value: Type.String() })
@@ -16,3 +16,20 @@ export const Domain = Type.Object({
 })
 export type Domain = Static<typeof Domain>
 export const ConnectDomain = Type.Object({ domain: DomainName })
+
+/** A host name of a project: the free one, or a connected domain. */
+export const ProjectDomain = Type.Object({
+  hostname: Type.String(),
+  kind: oneOf('free', 'custom'),
+  primary: Type.Boolean(),
+  verified: Type.Boolean({ description: 'Whether its TXT record was found in DNS; always true for the free host name' }),
+  state: Type.Unsafe<'waiting' | 'active' | 'error'>({
+    ...oneOf('waiting', 'active', 'error'),
+    description:
+      '`waiting`: not verified, or not served yet. `active`: verified and served. `error`: the edge rejected its route',
+  }),
+  tls: oneOf(...tlsStates),
+  records: Type.Array(DnsRecord, { description: 'DNS records to create; empty for the free host name' }),
+  reason: maybe,
+})
+export type ProjectDomain = Static<typeof ProjectDomain>

@@ -3,6 +3,7 @@ import { Deployment, deploymentStatuses } from '../deployments/shapes.ts'
 import { limits } from '../limits.ts'
 import { route } from '../route.ts'
 import { DomainName, data, list, nullable, oneOf, PageQuery, pageQuery, secret, text, wholeList } from '../shape.ts'
+import { domainRows } from './domain-rows.ts'
 import { ConnectDomain, Domain } from './domain-shapes.ts'
 import { CreateEnvironment, EnvChanges, Environment, EnvVariable } from './environment-shapes.ts'
 import { Branch, CloneCredential, CommitStatus, GitLink, LinkedRepository, ProjectBranch } from './git-shapes.ts'
@@ -331,6 +332,7 @@ export const projects = {
     errors: ['domain_taken'],
     summary: 'Add a domain and make it the primary one',
   }),
+  ...domainRows,
   logs: route('GET /projects/:id/logs', {
     ...read,
     query: Type.Object(logQuery),

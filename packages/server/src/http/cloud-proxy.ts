@@ -87,9 +87,14 @@ function isInReach(row: AnyRoute, names: Record<string, string>, { projectIds, o
 const projectIdOf = (row: AnyRoute, names: Record<string, string> | undefined): string | undefined =>
   row.on === 'project' ? (names?.[row.inBody ?? 'id'] ?? names?.projectId) : undefined
 
-/** Accepts only ids as path parameters: a proxy in front of the cloud could normalise other values to another path. */
+/**
+ * Accepts only ids and host names as path parameters: a proxy in front of the cloud could normalise other values to another path.
+ * A host name has no empty label, so it is never `.` or `..`.
+ */
 const areIds = (params: unknown): boolean =>
-  Object.values((params ?? {}) as Record<string, string>).every((value) => /^[\w-]{1,100}$/.test(value))
+  Object.entries((params ?? {}) as Record<string, string>).every(([name, value]) =>
+    name === 'hostname' ? /^(?=.{1,253}$)[\w-]+(\.[\w-]+)*$/.test(value) : /^[\w-]{1,100}$/.test(value),
+  )
 
 /**
  * Whether the body is read before forwarding: it names the object or an upload, or a project-limited caller could name other

@@ -3,7 +3,7 @@ import type { InvitationRow, MemberRow, OrganizationRow, TokenRow } from '../pla
 import type { DestinationRow, PolicyRow, RestoreRow, RunRow } from '../platform/db/tables/backups.ts'
 import type { DeployHookRow, DeploymentRow, VolumeRow } from '../platform/db/tables/deployments.ts'
 import type { ChannelRow, DeliveryRow, SubscriptionRow } from '../platform/db/tables/notifications.ts'
-import type { EnvironmentRow, ProjectRow, RouteRuleRow, UploadSessionRow } from '../platform/db/tables/projects.ts'
+import type { DomainRow, EnvironmentRow, ProjectRow, RouteRuleRow, UploadSessionRow } from '../platform/db/tables/projects.ts'
 import type { RegistryLoginRow } from '../platform/db/tables/registries.ts'
 import type { ServerRow } from '../platform/db/tables/servers.ts'
 
@@ -13,6 +13,7 @@ export interface LoadedObjects extends Record<ObjectKind, object> {
   savedProject: { id: string; projectId: string }
   environment: EnvironmentRow
   routeRule: RouteRuleRow
+  domain: { projectId: string; project: ProjectRow; hostname: string; row: DomainRow | null }
   uploadSession: UploadSessionRow
   deployment: DeploymentRow
   volume: VolumeRow

@@ -9,6 +9,7 @@ const pathTexts: Record<string, string> = {
   userId: 'The id of the user',
   environment: 'The slug or the id of the environment',
   ruleId: 'The id of the rule',
+  hostname: 'The host name',
   sessionId: 'The id of the upload session',
   policyId: 'The id of the backup policy',
   runId: 'The id of the backup run',

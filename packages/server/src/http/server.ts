@@ -38,7 +38,7 @@ export function createHttpServer(settings: HttpSettings, handlers: ModuleHandler
     childLoggerFactory: (logger) => logger,
     genReqId: requestIds,
     requestIdHeader: false,
-    routerOptions: { ignoreTrailingSlash: false, maxParamLength: 200 },
+    routerOptions: { ignoreTrailingSlash: false, maxParamLength: 253 },
     forceCloseConnections: 'idle',
     // Without these settings Node or Fastify would send errors in another format.
     return503OnClosing: false,

@@ -1,6 +1,6 @@
 // gate: also on PostgreSQL, since it runs SQL that no other file of the gate runs
 import { once } from 'node:events'
-import { get as httpGet, type IncomingMessage } from 'node:http'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import type { Method } from '@berth/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -121,14 +121,13 @@ describe('what crosses over', () => {
 
   test('an id that URL normalisation would turn into another path is not forwarded', async () => {
     const { heard, mine } = await listening()
-    const get = (path: string) =>
+    const send = (method: 'GET' | 'DELETE', path: string) =>
       new Promise<number | undefined>((resolve, reject) => {
         const headers = { authorization: `Bearer ${mine.owner.token}` }
         const { hostname, port } = new URL(sides.hereUrl)
-        httpGet({ hostname, port, path: `/api${path}`, headers }, (answer) => resolve(answer.resume().statusCode)).on(
-          'error',
-          reject,
-        )
+        httpRequest({ method, hostname, port, path: `/api${path}`, headers }, (answer) => resolve(answer.resume().statusCode))
+          .on('error', reject)
+          .end()
       })
     for (const name of [
       '..',
@@ -143,9 +142,17 @@ describe('what crosses over', () => {
       'a%252e',
       'a%0d%0ab',
     ])
-      for (const path of [`/projects/${name}`, `/projects/${name}/env`, `/deployments/${name}`])
-        expect([path, await get(path)]).toEqual([path, 404])
+      for (const [method, path] of [
+        ['GET', `/projects/${name}`],
+        ['GET', `/projects/${name}/env`],
+        ['GET', `/deployments/${name}`],
+        ['DELETE', `/projects/${id}/domains/${name}`],
+        ['DELETE', `/projects/${id}/domains/www.${name}`],
+      ] as const)
+        expect([path, await send(method, path)]).toEqual([path, 404])
     expect(heard).toEqual([])
+    await send('DELETE', `/projects/${id}/domains/www.example.test`)
+    expect(heard.map(({ url }) => url)).toEqual([`/api/projects/${id}/domains/www.example.test`])
   })
 
   test('a request inside a request is one request there too', async () => {

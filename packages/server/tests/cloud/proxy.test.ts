@@ -40,7 +40,10 @@ async function callInto(row: AnyRoute): Promise<{ input: CallInput; names: Recor
   const domain = `host-${hosts}.example.test`
   const input = there.inputFor(row)
   const isConnect = row.path === '/projects/:id/connect'
-  return { input: isConnect ? { ...input, body: { domain } } : input, names: { [domain]: 'domain', [slug]: 'slug' } }
+  return {
+    input: isConnect ? { ...input, body: { domain } } : input,
+    names: { [domain]: 'domain', [there.ids.domain as string]: 'connected', [slug]: 'slug' },
+  }
 }
 
 /** The response with its bytes, without headers about the request and the connection. */

@@ -64,6 +64,17 @@ describe('the webhook domain of a project', () => {
     expect(origin()).toBe(own)
   })
 
+  test('that is removed hands its deliveries back to the instance’s own address', async () => {
+    const hostname = `gone.${project.slug}.example.test`
+    await on('POST', '/connect', { domain: hostname })
+    await set(hostname)
+    expect(new URL(hook().url).hostname).toBe(hostname)
+    await on('DELETE', '/domains/:hostname', undefined, { params: { hostname } })
+    await scene.settled()
+    expect(origin()).toBe(own)
+    await expect.poll(() => deliveries()?.hostnames ?? []).not.toContain(hostname)
+  })
+
   test('stays in use when another organisation claims the name, too, and has not proven it', async () => {
     const hostname = `shared.${project.slug}.example.test`
     await on('POST', '/connect', { domain: hostname })

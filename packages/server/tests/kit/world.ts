@@ -33,6 +33,7 @@ const makers: Partial<Record<ObjectKind, (scene: Scene) => Promise<string>>> = {
   savedProject: async ({ projectId }) => projectId,
   environment: (scene) => made(scene, 'POST /projects/:id/environments'),
   routeRule: (scene) => made(scene, 'POST /projects/:id/route-rules'),
+  domain: connectDomain,
   uploadSession: (scene) => made(scene, 'POST /projects/folder/session', { projectId: scene.projectId }),
   deployment: (scene) => made(scene, 'POST /deployments/build/access', { projectId: scene.projectId }),
   volume: insertVolume,
@@ -61,6 +62,7 @@ const tables: Partial<Record<ObjectKind, readonly [table: string, key: string]>>
   savedProject: ['projects', 'id'],
   environment: ['environments', 'id'],
   routeRule: ['routeRules', 'id'],
+  domain: ['domains', 'hostname'],
   uploadSession: ['uploadSessions', 'id'],
   deployment: ['deployments', 'id'],
   volume: ['volumes', 'id'],
@@ -117,6 +119,13 @@ async function made({ instance, people, projectId }: Scene, at: 'POST /tokens' |
   const id = body.data?.id ?? body.data?.deploymentId ?? body.data?.sessionId
   if (status > 202 || !id) throw new Error(`${at} made nothing: ${status} ${JSON.stringify(body)}`)
   return id as string
+}
+
+/** A path names a domain by its host name, which an organisation can connect only once. */
+async function connectDomain(scene: Scene): Promise<string> {
+  const domain = `${newId('dom').replace('_', '-')}.example.test`
+  await made(scene, 'POST /projects/:id/connect', { domain })
+  return domain
 }
 
 async function insertVolume({ instance, projectId }: Scene): Promise<string> {

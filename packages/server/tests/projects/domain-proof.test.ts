@@ -1,90 +1,12 @@
 // gate: also on PostgreSQL, since two claims are proven at once
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { Domain, Project, ProjectRoute } from '@berth/contract'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createNameServers } from '../../src/drivers/dns/name-servers.ts'
 import { startTestNameServer } from '../../src/drivers/dns/test-name-server.ts'
-import { MemoryAuthority } from '../edge/memory-authority.ts'
 import { call } from '../kit/call.ts'
-import { MemoryDns } from '../kit/memory-dns.ts'
-import { type MemoryDrivers, memoryDrivers } from '../kit/memory-runtime.ts'
-import { callsOn, makeProject } from '../kit/projects.ts'
-import {
-  asPerson,
-  days,
-  hours,
-  makePeople,
-  minutes,
-  type People,
-  type Scene,
-  seconds,
-  startScene,
-} from '../notifications/scene.ts'
+import { days, hours, minutes } from '../notifications/scene.ts'
+import { authority, begin, dns, end, makeSide, name, proofOf, publish, scene, servedAt, settled } from './claims-scene.ts'
 
-const name = 'www.customer.test'
-let folder: string
-let drivers: MemoryDrivers
-let authority: MemoryAuthority
-let dns: MemoryDns
-let scene: Scene
-afterEach(async () => {
-  await scene?.running?.stop()
-  await scene?.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
-
-async function begin(env: Record<string, string> = {}, parts: object = {}) {
-  folder = mkdtempSync(join(tmpdir(), 'berth-proofs-'))
-  authority = new MemoryAuthority(() => Date.now())
-  drivers = { ...memoryDrivers(folder), acme: authority }
-  dns = new MemoryDns()
-  scene = await startScene({ env: { BERTH_EDGE_TLS_PORT: '4443', ...env }, parts: { drivers, dns, ...parts } })
-  await scene.running?.start(AbortSignal.timeout(60_000))
-  return { ours: await makeSide(), theirs: await makeSide() }
-}
-
-interface Side {
-  people: People
-  project: Project
-  connect(domain?: string): Promise<{ status: number; body: { data: Domain } }>
-  route(hostname?: string): Promise<ProjectRoute | undefined>
-  retry(): Promise<unknown>
-  told(): Promise<string[]>
-}
-
-/** An organisation with a project that was deployed once, so that the edge has a host for each of its names. */
-async function makeSide(): Promise<Side> {
-  const people = await makePeople(scene)
-  const project = await makeProject(scene, people.owner.token)
-  const on = callsOn(scene, people.owner.token)(project)
-  const unknown = { deploymentId: null, staticFolder: null, healthReason: null, lastRequestAt: null, changedAt: Date.now() }
-  await scene.database.db
-    .insertInto('liveEnvironments')
-    .values({ projectId: project.id, environment: 'production', state: 'stopped', health: 'unknown', ...unknown })
-    .execute()
-  return {
-    people,
-    project,
-    connect: (domain = name) => on('POST', '/connect', { domain }),
-    route: async (hostname = name) =>
-      (await on('GET', '')).body.data.routes.find((route: ProjectRoute) => route.hostname === hostname),
-    retry: () => on('POST', '/routing/retry'),
-    told: async () => {
-      await scene.pass(2 * seconds)
-      return (await asPerson(scene, people.owner).deliveries()).map(({ subject }: { subject: string }) => subject)
-    },
-  }
-}
-
-const servedAt = (hostname = name) => drivers.edge.table.hosts[hostname]?.target.projectId
-const proofOf = ({ body }: { body: { data: Domain } }) => body.data.dnsRecords.find(({ type }) => type === 'TXT')!
-const publish = (...records: { name: string; value: string }[]) => {
-  dns.records.clear()
-  for (const { name, value } of records) dns.records.set(name, [...(dns.records.get(name) ?? []), value])
-}
-const settled = () => scene.jobs.whenIdle()
+afterEach(end)
 
 describe('an uncontested claim', () => {
   test('self-hosted: serves at once, without a proof', async () => {

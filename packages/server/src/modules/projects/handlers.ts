@@ -2,6 +2,7 @@ import type { contract } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
 import type { ProjectsDeps } from './deps.ts'
 import { deploymentHandlers } from './handlers/deployments.ts'
+import { domainHandlers } from './handlers/domains.ts'
 import { gitHandlers } from './handlers/git.ts'
 import { coreHandlers } from './handlers/lifecycle.ts'
 import { localHandlers } from './handlers/local.ts'
@@ -21,6 +22,7 @@ export const projectsHandlers = (
 ): Handlers<typeof contract.projects> => ({
   ...coreHandlers(deps, deletion),
   ...settingsHandlers(deps, environmentDeletion),
+  ...domainHandlers(deps),
   ...deploymentHandlers(deps),
   ...uploadHandlers(deps),
   ...localHandlers(deps),

@@ -1,11 +1,12 @@
 import type { Loaders } from '../../http/handler.ts'
 import { nowOf, type ProjectsDeps } from './deps.ts'
+import { namedDomain } from './domains/named-domain.ts'
 import { namedEnvironment } from './named-environment.ts'
 import { findRule } from './rules/rules.ts'
 import { findProject } from './store.ts'
 import { findUploadSession } from './uploads/uploads.ts'
 
-type Kinds = 'project' | 'environment' | 'routeRule' | 'uploadSession'
+type Kinds = 'project' | 'environment' | 'domain' | 'routeRule' | 'uploadSession'
 
 /** Loaders of the objects in route paths. PostgreSQL refuses NUL, also in a search. */
 export function projectsLoaders(deps: ProjectsDeps): Pick<Loaders, Kinds> {
@@ -17,6 +18,10 @@ export function projectsLoaders(deps: ProjectsDeps): Pick<Loaders, Kinds> {
       isId(id) && isId(environment) && (await findProject(db, organizationId, id))
         ? namedEnvironment(db, id, environment)
         : undefined,
+    domain: async ({ id, hostname }, { organizationId }) => {
+      const project = isId(id) ? await findProject(db, organizationId, id) : undefined
+      return project && hostname ? namedDomain(project, hostname, deps) : undefined
+    },
     routeRule: ({ id, ruleId }, { organizationId }) =>
       isId(id) && isId(ruleId) ? findRule(db, organizationId, id, ruleId) : undefined,
     // An expired session counts as missing.

@@ -281,12 +281,18 @@ export async function insertDomain(db: Db, row: DomainRow): Promise<boolean> {
   return numInsertedOrUpdatedRows === 1n
 }
 
-export const deleteDomain = (db: Db, id: string): Promise<unknown> => db.deleteFrom('domains').where('id', '=', id).execute()
+/** False when the domain does not exist any more. */
+export async function deleteDomain(db: Db, id: string): Promise<boolean> {
+  const { numDeletedRows } = await db.deleteFrom('domains').where('id', '=', id).executeTakeFirst()
+  return numDeletedRows > 0n
+}
 
-/** null: no domain, so that the free route is primary. */
-export async function makePrimary(db: Db, projectId: string, domainId: string | null): Promise<void> {
+/** null: no domain, so that the free route is primary. False when the domain does not exist any more. */
+export async function makePrimary(db: Db, projectId: string, domainId: string | null): Promise<boolean> {
   await db.updateTable('domains').set({ isPrimary: 0 }).where('projectId', '=', projectId).where('isPrimary', '=', 1).execute()
-  if (domainId) await db.updateTable('domains').set({ isPrimary: 1 }).where('id', '=', domainId).execute()
+  if (!domainId) return true
+  const { numUpdatedRows } = await db.updateTable('domains').set({ isPrimary: 1 }).where('id', '=', domainId).executeTakeFirst()
+  return numUpdatedRows > 0n
 }
 
 // Rows of this module's other files, for the list of a deletion

@@ -1,9 +1,20 @@
 import { isIPv4 } from 'node:net'
 import type { Domain } from '@berth/contract'
+import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { isAddress, isBelow } from '../hostnames/hostnames.ts'
+import { proofRecord } from '../hostnames/domain-proofs.ts'
+import { freeHostname, isAddress, isBelow } from '../hostnames/hostnames.ts'
 
 type DnsRecords = Domain['dnsRecords']
+
+/** All DNS records of a connected domain: those that make it resolve here, and the one that proves the claim. */
+export const recordsOf = (row: DomainRow, project: Pick<ProjectRow, 'slug'>, deps: ProjectsDeps): DnsRecords => [
+  ...dnsRecordsFor(row.hostname, {
+    target: freeHostname(project, deps.settings.baseDomain),
+    addresses: knownAddresses(deps),
+  }),
+  proofRecord(row),
+]
 
 /**
  * The DNS records that make the domain resolve to this instance. A CNAME follows the instance when it moves, but the zone apex

@@ -77,7 +77,8 @@ async function dueNames({ database: { db }, ...deps }: ProjectsDeps): Promise<st
   return [...new Set(inTurns(due, ({ organizationId }) => organizationId).map(({ hostname }) => hostname))]
 }
 
-async function checkName(hostname: string, deps: ProjectsDeps, abort: AbortSignal): Promise<void> {
+/** Looks up the TXT records of one host name. False: no name server answered. */
+export async function checkName(hostname: string, deps: ProjectsDeps, abort: AbortSignal): Promise<boolean> {
   const records = await deps.dns.txt(proofRecord({ hostname, proofToken: '' }).name, abort).catch((error: unknown) => {
     if (error instanceof DnsUnanswered) return null
     throw error
@@ -89,6 +90,22 @@ async function checkName(hostname: string, deps: ProjectsDeps, abort: AbortSigna
     if (next) await handOver(claims, next, bound, deps)
     for (const claim of claims) if (claim !== next && claim.provenAt === null) await checkLater(claim, bound.db, deps)
   })
+  return records !== null
+}
+
+/** Makes the unproven claims of the host name due now. */
+export async function checkSoon(
+  hostname: string,
+  { db, enqueue }: Pick<TransactionContext, 'db' | 'enqueue'>,
+  deps: ProjectsDeps,
+): Promise<void> {
+  const { numUpdatedRows } = await db
+    .updateTable('domains')
+    .set({ nextCheckAt: nowOf(deps) })
+    .where('hostname', '=', hostname)
+    .where('provenAt', 'is', null)
+    .executeTakeFirst()
+  if (numUpdatedRows > 0n) await enqueue(checkKind, {}, { uniqueKey: checkKind.kind })
 }
 
 /** Locks the host name: until the transaction ends, no other transaction claims it or marks it as proven. */

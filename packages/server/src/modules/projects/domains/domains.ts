@@ -6,12 +6,11 @@ import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects
 import { fail, refuse } from '../../../platform/failure.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { proofRecord } from '../hostnames/domain-proofs.ts'
 import { domainStatus, freeHostname, notTaken } from '../hostnames/hostnames.ts'
 import { judgeName } from '../hostnames/served-domains.ts'
 import { changeProject } from '../operations/change-project.ts'
 import { countDomains, findDomain, insertDomain, makePrimary } from '../store.ts'
-import { dnsRecordsFor, knownAddresses } from './dns-records.ts'
+import { recordsOf } from './dns-records.ts'
 import { checkKind, lockName } from './domain-checks.ts'
 import { hostnameOf, refuseReserved } from './wanted-hostname.ts'
 
@@ -89,7 +88,6 @@ export const newDomain = (
 })
 
 function showDomain(row: DomainRow, missing: string | null, project: ProjectRow, deps: ProjectsDeps): Domain {
-  const { baseDomain } = deps.settings
   return {
     id: row.id,
     projectId: row.projectId,
@@ -97,10 +95,7 @@ function showDomain(row: DomainRow, missing: string | null, project: ProjectRow,
     primary: row.isPrimary === 1,
     ...domainStatus(row),
     ...(missing === null ? {} : { state: 'pending', reason: missing }),
-    dnsRecords: [
-      ...dnsRecordsFor(row.hostname, { target: freeHostname(project, baseDomain), addresses: knownAddresses(deps) }),
-      proofRecord(row),
-    ],
+    dnsRecords: recordsOf(row, project, deps),
     createdAt: iso(row.createdAt),
   }
 }

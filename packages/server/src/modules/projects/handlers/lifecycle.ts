@@ -14,6 +14,7 @@ import { createProject } from '../lifecycle/create-project.ts'
 import type { Deletion } from '../lifecycle/deletion.ts'
 import { removedAndKept, shownPreview } from '../lifecycle/own-items.ts'
 import { disableProject, enableProject } from '../lifecycle/power.ts'
+import { refuseDeleting } from '../lifecycle/refuse-deleting.ts'
 import { updateFromScan, updateProject } from '../lifecycle/update-project.ts'
 import { changeProject } from '../operations/change-project.ts'
 import type { Transferred } from '../project-ports.ts'
@@ -125,8 +126,4 @@ async function ownHostname(project: ProjectRow, written: string, { database, set
   const hostname = own.includes(written.toLowerCase()) ? written.toLowerCase() : hostnameOf(written)
   if (!own.includes(hostname)) refuse('domain', `must be one of the project's own: ${own.join(', ')}`)
   return hostname
-}
-
-function refuseDeleting({ deletingSince }: ProjectRow): void {
-  if (deletingSince !== null) fail('conflict', { words: 'The project is being deleted' })
 }

@@ -1,7 +1,6 @@
 import type { contract } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { connectDomain } from '../domains/domains.ts'
 import { setCloneToken, showCloneToken } from '../git/clone-token.ts'
 import type { EnvironmentDeletion } from '../lifecycle/environment-deletion.ts'
 import { removedAndKept, shownPreview } from '../lifecycle/own-items.ts'
@@ -14,7 +13,7 @@ import { listEnvironments } from '../store.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 
-/** Handlers of environments, variables, clone token, resources and domains. */
+/** Handlers of environments, variables, clone token and resources. */
 export function settingsHandlers(deps: ProjectsDeps, deletion: EnvironmentDeletion) {
   const { db } = deps.database
   return {
@@ -50,10 +49,5 @@ export function settingsHandlers(deps: ProjectsDeps, deletion: EnvironmentDeleti
     setCloneToken: async ({ body }, { project }) => ({ data: await setCloneToken(project, body.token, deps) }),
     getResources: (_, { project }) => ({ data: showResources(project) }),
     setResources: async ({ body }, { project }) => ({ data: await setResources(project, body, deps) }),
-    connectDomain: async ({ body }, context) => {
-      const { domain, isNew } = await connectDomain(context.project, body.domain, deps)
-      if (isNew) context.setStatus(201)
-      return { data: domain }
-    },
   } satisfies Rows
 }
