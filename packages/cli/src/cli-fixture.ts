@@ -12,7 +12,9 @@ export interface Asked {
   /** The path below `/api`, with its query. */
   path: string
   headers: IncomingMessage['headers']
+  /** The parsed body; a body that is not JSON is text. */
   body: unknown
+  bytes: Buffer
 }
 
 export interface Answer {
@@ -32,10 +34,11 @@ export interface CliFixture extends AsyncDisposable {
 export async function cliFixture(answer: (asked: Asked) => Answer = () => ({})): Promise<CliFixture> {
   const asked: Asked[] = []
   const server = await serve(async (request, response) => {
-    const text = Buffer.concat(await request.toArray()).toString('utf8')
+    const bytes = Buffer.concat(await request.toArray())
+    const text = bytes.toString('utf8')
     const isJson = request.headers['content-type'] === 'application/json'
     const { method = '', url = '', headers } = request
-    const one = { method, path: url.replace(/^\/api/, ''), headers, body: isJson ? JSON.parse(text) : text }
+    const one = { method, path: url.replace(/^\/api/, ''), headers, body: isJson ? JSON.parse(text) : text, bytes }
     asked.push(one)
     const { status = 200, body = { data: {} } } = answer(one)
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { cliFixture } from '../../cli-fixture.ts'
 import { writeLink } from '../../project-link.ts'
@@ -41,4 +42,47 @@ test('berth deploy --name in a folder that is linked is refused, and nothing is 
   const project = `prj_${'a'.repeat(20)}`
   expect(await cli.berth('deploy', '--name', 'other', '--project', project)).toMatchObject({ code: 2 })
   expect(cli.asked).toEqual([])
+})
+
+/** An instance that takes an upload and refuses the next request; `has` tells whether a file was in the upload. */
+async function uploading() {
+  let uploaded = ''
+  const cli = await cliFixture(({ path, bytes }) => {
+    if (path === '/projects/folder/session')
+      return {
+        body: { data: { sessionId: 'upl_1', upload: { url: 'http://x.test/api/projects/folder/upload/upl_1', method: 'POST' } } },
+      }
+    if (path === '/projects/folder/upload/upl_1') uploaded = gunzipSync(bytes).toString('latin1')
+    return path === '/projects/folder/scan/upl_1' ? { status: 400, body: { code: 'source_unreadable', error: 'enough' } } : {}
+  })
+  for (const name of ['.env', '.env.local', '.env.example', 'index.html'])
+    writeFileSync(join(cli.folder, name), `content of ${name};`)
+  return { cli, has: (name: string) => uploaded.includes(`content of ${name};`) }
+}
+
+test('.env files are not uploaded; one warning names them and the option', async () => {
+  const { cli, has } = await uploading()
+  await using _cli = cli
+  const { stderr } = await cli.berth('deploy', cli.folder)
+  expect(['.env', '.env.local', '.env.example', 'index.html'].filter(has)).toEqual(['.env.example', 'index.html'])
+  expect(stderr.match(/^warning: .*$/gm)).toEqual([
+    'warning: Not uploaded: .env, .env.local. Set the variables with berth env push, or upload .env files with --include-env-files.',
+  ])
+})
+
+test('with --include-env-files they are uploaded, also if .gitignore excludes them', async () => {
+  const { cli, has } = await uploading()
+  await using _cli = cli
+  writeFileSync(join(cli.folder, '.gitignore'), '.env*\n')
+  expect((await cli.berth('deploy', cli.folder, '--include-env-files')).stderr).not.toContain('Not uploaded')
+  expect(['.env', '.env.local', 'index.html'].filter(has)).toEqual(['.env', '.env.local', 'index.html'])
+})
+
+test('files that .gitignore excludes are not reported, and a line of .berthignore includes one', async () => {
+  const { cli, has } = await uploading()
+  await using _cli = cli
+  writeFileSync(join(cli.folder, '.gitignore'), '.env.local\n')
+  writeFileSync(join(cli.folder, '.berthignore'), '!.env\n')
+  expect((await cli.berth('deploy', cli.folder)).stderr).not.toContain('Not uploaded')
+  expect(['.env', '.env.local'].filter(has)).toEqual(['.env'])
 })

@@ -6,7 +6,7 @@ import { type Connection, connect } from '../../credentials.ts'
 import { Plain } from '../../exit-codes.ts'
 import { type Output, output } from '../../output.ts'
 import { linkedFolder, readLink, writeLink } from '../../project-link.ts'
-import { watchDeployment } from '../../watch-deployment.ts'
+import { liveText, watchDeployment } from '../../watch-deployment.ts'
 import { offerLink } from '../git/offer-link.ts'
 import { addSettingOptions, applySettings, settingsOf } from './project-settings.ts'
 import { uploadFolder } from './upload-folder.ts'
@@ -29,6 +29,7 @@ export function addDeploy(program: Command): void {
     .option('--project <project>', 'deploy to this project, by id, slug or name (default: the project linked to the folder)')
     .option('--name <name>', 'name of a new project (default: name of the folder)')
     .option('--environment <slug>', 'environment (default: production)')
+    .option('--include-env-files', 'upload .env files too; without it they stay on this machine')
     .option('--git', 'deploy from the linked repository instead of the folder')
     .option('--branch <name>', 'with --git: this branch')
     .option('--commit <sha>', 'with --git: this commit')
@@ -51,7 +52,7 @@ export function addDeploy(program: Command): void {
       body: { projectId, ...source, ...(options.environment ? { environment: options.environment } : {}) },
     })
     const deployment = await watchDeployment(client, data.deploymentId, say)
-    say.result(deployment, () => `live at ${deployment.url}`)
+    say.result(deployment, () => liveText(deployment))
     if (!linked && !settings.image && isAtTerminal(command)) await offerLink(client, place, projectId, say)
   })
 }

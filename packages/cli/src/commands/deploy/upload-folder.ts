@@ -9,6 +9,7 @@ import { Plain } from '../../exit-codes.ts'
 import type { Output } from '../../output.ts'
 import { uploadProgress } from '../../progress.ts'
 import { sendUpload } from '../../send-upload.ts'
+import { envFileRules, envFileWarning } from './env-files.ts'
 import { packToFile } from './packed-file.ts'
 
 /**
@@ -23,9 +24,17 @@ export async function uploadFolder(
   command: Command,
 ): Promise<string> {
   const onSkipped = (path: string, reason: string) => say.note(`left out: ${path} (${reason})`)
+  const envFiles: string[] = []
+  const { ignore = [], ignoreByDefault = [] } = envFileRules(command.opts().includeEnvFiles === true)
+  const options = {
+    onSkipped,
+    ignore: ['/.berth', ...ignore],
+    ignoreByDefault,
+    onIgnoredByDefault: (path: string) => void envFiles.push(path),
+  }
   const progress = uploadProgress(command.optsWithGlobals().json === true)
   try {
-    await using file = await packToFile(withinLimit(packFolder(folder, { onSkipped, ignore: ['/.berth'] })))
+    await using file = await packToFile(withinLimit(packFolder(folder, options)))
     const { sizeBytes, sha256 } = file
     const { data } = await client.call(contract.projects.openUpload, {
       body: { name: basename(folder), ...(projectId ? { projectId } : {}), sizeBytes, sha256 },
@@ -33,6 +42,7 @@ export async function uploadFolder(
     const bytes = counted(file.read(), (count) => progress.sent(count, sizeBytes))
     await sendUpload(client, data, ReadableStream.from(bytes) as never, sizeBytes)
     progress.end('uploaded')
+    if (envFiles.length > 0) say.warning(envFileWarning(envFiles))
     return data.sessionId
   } catch (error) {
     progress.end('upload failed')

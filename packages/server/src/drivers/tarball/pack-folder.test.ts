@@ -79,6 +79,18 @@ test('.git and node_modules are always left out, and what .gitignore and .berthi
   expect(await packed({ ignore: ['.*', '!.env', 'pkg/*', '*.log'] })).toEqual(['.env', 'local', 'pkg'])
 })
 
+test('a default rule excludes files and reports them, unless an ignore file or an extra rule decides', async () => {
+  await put('.berthignore', '!/kept/.env\nsilent/.env\n')
+  for (const path of ['.env', 'a/.env', 'kept/.env', 'silent/.env', '.env.example']) await put(path)
+  const reported: string[] = []
+  const options = { ignoreByDefault: ['.env'], onIgnoredByDefault: (path: string) => void reported.push(path) }
+  expect(await packed(options)).toEqual(['.berthignore', '.env.example', 'a', 'kept', 'kept/.env', 'silent'])
+  expect(reported).toEqual(['.env', 'a/.env'])
+  expect(await packed({ ...options, ignore: ['!.env'] })).toEqual(
+    expect.arrayContaining(['.env', 'a/.env', 'kept/.env', 'silent/.env']),
+  )
+})
+
 test('links out of the folder and pipes are skipped and told', async () => {
   await put('file')
   await symlink('/etc/passwd', join(source, 'absolute'))

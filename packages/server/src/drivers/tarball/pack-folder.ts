@@ -11,6 +11,10 @@ import { readInside } from '../../source/read-inside.ts'
 export interface PackOptions {
   /** Additional lines of a .berthignore at the top; they take precedence over the files. */
   ignore?: readonly string[]
+  /** Lines that exclude files by default: any line of an ignore file, such as `!.env`, takes precedence. */
+  ignoreByDefault?: readonly string[]
+  /** Called for each file or folder that only a line of `ignoreByDefault` excludes. */
+  onIgnoredByDefault?: (path: string) => void
   /** Called for entries that cannot be in an upload: symlinks out of the folder, pipes, sockets, devices. */
   onSkipped?: (path: string, reason: string) => void
   abort?: AbortSignal
@@ -83,14 +87,19 @@ class FolderWalk {
   readonly #folder: string
   readonly #root: Promise<string>
   readonly #extraRules: IgnoreRules
+  readonly #defaultRules: IgnoreRules
   readonly #onSkipped: (path: string, reason: string) => void
+  readonly #onIgnoredByDefault: (path: string) => void
 
-  constructor(folder: string, { ignore = [], onSkipped = () => undefined }: PackOptions) {
+  constructor(folder: string, options: PackOptions) {
+    const { ignore = [], ignoreByDefault = [], onSkipped = () => undefined, onIgnoredByDefault = () => undefined } = options
     this.#folder = folder
     this.#root = realpath(folder)
     this.#root.catch(() => undefined)
     this.#extraRules = IgnoreRules.none.with(ignore.join('\n'), '')
+    this.#defaultRules = IgnoreRules.none.with(ignoreByDefault.join('\n'), '')
     this.#onSkipped = onSkipped
+    this.#onIgnoredByDefault = onIgnoredByDefault
   }
 
   async *entriesIn(path: string, above: IgnoreRules): AsyncGenerator<Found> {
@@ -107,7 +116,11 @@ class FolderWalk {
   }
 
   #isIgnored(rules: IgnoreRules, path: string, isFolder: boolean): boolean {
-    return (this.#extraRules.verdict(path, isFolder) ?? rules.verdict(path, isFolder)) === 'ignored'
+    const verdict = this.#extraRules.verdict(path, isFolder) ?? rules.verdict(path, isFolder)
+    if (verdict !== null) return verdict === 'ignored'
+    const isIgnored = this.#defaultRules.verdict(path, isFolder) === 'ignored'
+    if (isIgnored) this.#onIgnoredByDefault(path)
+    return isIgnored
   }
 
   async #rulesIn(path: string, entries: readonly Dirent[], above: IgnoreRules): Promise<IgnoreRules> {

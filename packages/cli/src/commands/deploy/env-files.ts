@@ -1,0 +1,19 @@
+import type { PackOptions } from '@berth/server/pack-folder'
+
+/** Files with secrets of the user's machine, by convention. Templates of them hold none. */
+const envFiles = ['.env', '.env.*']
+const templates = ['example', 'sample', 'template', 'dist', 'defaults', 'vault'].map((ending) => `!.env*.${ending}`)
+
+/** Packs .env files only if the user asks for them, with the option or with a line such as `!.env` in an ignore file. */
+export function envFileRules(isIncluded: boolean): Pick<PackOptions, 'ignore' | 'ignoreByDefault'> {
+  if (isIncluded) return { ignore: envFiles.map((pattern) => `!${pattern}`) }
+  return { ignoreByDefault: [...envFiles, ...templates] }
+}
+
+const named = 5
+
+/** One warning for all files. */
+export function envFileWarning(paths: readonly string[]): string {
+  const more = paths.length > named ? ` and ${paths.length - named} more` : ''
+  return `Not uploaded: ${paths.slice(0, named).join(', ')}${more}. Set the variables with berth env push, or upload .env files with --include-env-files.`
+}
