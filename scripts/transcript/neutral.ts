@@ -22,6 +22,7 @@ export function neutral({ url, edgeUrl, folders }: Own): (said: string) => strin
       )
       .replace(/^\d\d:\d\d:\d\d /gm, '08:00:00 ')
       .replace(/listening on \d+/g, 'listening on 40123')
+      .replace(/ after [\d.]+ s$/gm, ' after 2.1 s')
       .replace(/ +$/gm, '')
   }
 }

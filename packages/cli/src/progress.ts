@@ -1,4 +1,5 @@
 import { spinner } from '@clack/prompts'
+import { byteSize } from './quantities.ts'
 
 export interface Progress {
   sent(bytes: number, total: number): void
@@ -9,15 +10,14 @@ export interface Progress {
 export function uploadProgress(isQuiet: boolean): Progress {
   if (isQuiet || !process.stderr.isTTY) return { sent: () => {}, end: () => {} }
   const shown = spinner({ output: process.stderr })
-  const mb = (bytes: number) => (bytes / 1e6).toFixed(1)
   let gone = 0
   shown.start('packing')
   return {
     sent(bytes, total) {
       gone += bytes
-      shown.message(`uploading ${mb(gone)} of ${mb(total)} MB`)
+      shown.message(`uploading ${byteSize(gone)} of ${byteSize(total)}`)
     },
-    end: (words) => shown.stop(`${words} (${mb(gone)} MB)`),
+    end: (words) => shown.stop(`${words} (${byteSize(gone)})`),
   }
 }
 
@@ -33,7 +33,7 @@ export function bytesProgress(doing: string, isQuiet: boolean) {
       last = now
       const share = total > 0 ? Math.min(1, bytes / total) : 0
       const bar = '█'.repeat(Math.round(share * width)).padEnd(width, '░')
-      process.stderr.write(`\r${doing} ${bar} ${Math.floor(share * 100)} % (${(bytes / 1e6).toFixed(1)} MB)`)
+      process.stderr.write(`\r${doing} ${bar} ${Math.floor(share * 100)} % (${byteSize(bytes)})`)
     },
     end(words: string): void {
       if (isShown && last > 0) process.stderr.write(`\n${words}\n`)

@@ -3,6 +3,7 @@ import { progress as bar } from '@clack/prompts'
 import type { connect } from './credentials.ts'
 import { Plain } from './exit-codes.ts'
 import type { Output } from './output.ts'
+import { byteSize } from './quantities.ts'
 
 type Client = ReturnType<typeof connect>
 
@@ -44,7 +45,7 @@ async function watch<Row extends BackupRun | BackupRestore>(
         if (event === 'progress') {
           const { bytesDone, bytesTotal, bytesPerSecond } = data as Progress
           const next = bytesTotal ? Math.round((1000 * bytesDone) / bytesTotal) : at
-          shown?.advance(Math.max(0, next - at), `${megabytes(bytesDone)} at ${megabytes(bytesPerSecond)}/s`)
+          shown?.advance(Math.max(0, next - at), `${byteSize(bytesDone)} at ${byteSize(bytesPerSecond)}/s`)
           at = Math.max(at, next)
         }
       }
@@ -66,5 +67,3 @@ const transitionText = ({ status, verification }: Transition): string =>
 
 const isOver = (row: { status: string } | undefined) =>
   row !== undefined && (terminalStatuses as readonly string[]).includes(row.status)
-
-export const megabytes = (bytes: number) => (bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${(bytes / 1e6).toFixed(1)} MB`)

@@ -1,6 +1,7 @@
+import type { Deployment } from '@berth/contract'
 import { expect, test } from 'vitest'
 import type { Output } from './output.ts'
-import { watchDeployment } from './watch-deployment.ts'
+import { liveText, watchDeployment } from './watch-deployment.ts'
 
 /** A deployment that failed, as its stream tells it. */
 function watched(lines: string[], logTail: string[], isForPeople = true) {
@@ -30,3 +31,11 @@ test('where no lines are shown they are told with the failure', async () => {
   const { ended } = watched(['error TS2322'], ['error TS2322'], false)
   await expect(ended).rejects.toThrow('error TS2322')
 })
+
+test.each([
+  [{ url: 'http://a.test', finishedAt: '2026-01-31T08:00:12.000Z' }, 'live at http://a.test after 12 s'],
+  [{ url: null, finishedAt: '2026-01-31T08:01:05.000Z' }, 'live after 1 min 5 s'],
+  [{ url: 'http://a.test', finishedAt: null }, 'live at http://a.test'],
+])('a deployment ends with its address and its duration: %j', (end, text) =>
+  expect(liveText({ createdAt: '2026-01-31T08:00:00.000Z', ...end } as Deployment)).toBe(text),
+)

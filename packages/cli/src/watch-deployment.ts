@@ -2,6 +2,7 @@ import { contract, type Deployment, type DeploymentLogLine, type DeploymentStep 
 import type { connect } from './credentials.ts'
 import { Plain } from './exit-codes.ts'
 import type { Output } from './output.ts'
+import { durationText } from './quantities.ts'
 
 type Client = ReturnType<typeof connect>
 
@@ -35,6 +36,12 @@ export async function watchDeployment(client: Client, deploymentId: string, say:
   if (last.status !== 'live' && last.status !== 'superseded')
     throw new Plain(failureOf(last, hasSaid) + (await stillServing(client, last).catch(() => '')))
   return last
+}
+
+/** The end of a deployment that succeeded: its address, unless it is a worker, and how long it took. */
+export function liveText({ url, createdAt, finishedAt }: Deployment, event = 'live'): string {
+  const took = finishedAt ? ` after ${durationText(Date.parse(finishedAt) - Date.parse(createdAt))}` : ''
+  return `${event}${url ? ` at ${url}` : ''}${took}`
 }
 
 /** Prints each step's name before its lines, even if a line arrives before the event that the step has begun. */

@@ -4,7 +4,7 @@ import { connect } from '../credentials.ts'
 import { findDeployment } from '../find-deployment.ts'
 import { columns, minute, output } from '../output.ts'
 import { projectIdOf, projectOption } from '../project-link.ts'
-import { watchDeployment } from '../watch-deployment.ts'
+import { liveText, watchDeployment } from '../watch-deployment.ts'
 
 /** `berth deployments`, `redeploy`, `restart` and `cancel`. */
 export function addDeployments(program: Command): void {
@@ -49,7 +49,7 @@ function addRedeploy(program: Command): void {
       const target = await findDeployment(client, command, wanted)
       const { data } = await client.call(contract.deployments.redeploy, { params: { id: target.id } })
       const deployment = await watchDeployment(client, data.deploymentId, output(command))
-      output(command).result(deployment, () => `live at ${deployment.url}`)
+      output(command).result(deployment, () => liveText(deployment))
     })
 }
 
@@ -66,7 +66,7 @@ function addRestart(program: Command): void {
         body: environment ? { environment } : {},
       })
       const deployment = await watchDeployment(client, data.deploymentId, output(command))
-      output(command).result(deployment, () => `restarted, live at ${deployment.url}`)
+      output(command).result(deployment, () => liveText(deployment, 'restarted, live'))
     })
 }
 

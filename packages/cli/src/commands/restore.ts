@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { Plain } from '../exit-codes.ts'
 import { output } from '../output.ts'
 import { bytesProgress } from '../progress.ts'
+import { byteSize } from '../quantities.ts'
 
 interface Options {
   file: string
@@ -27,7 +28,7 @@ export function addRestore(program: Command): void {
         const done = await restoreFile({ file, keyFile: key, to, onProgress: progress.show, abort: stop.signal })
         progress.end('restored')
         const leftOut = done.leftOut > 0 ? `; ${done.leftOut} devices or pipes skipped` : ''
-        say.result(done, () => `${done.files} files, ${(done.bytes / 1e6).toFixed(1)} MB, in ${to}${leftOut}`)
+        say.result(done, () => `${done.files} files, ${byteSize(done.bytes)}, in ${to}${leftOut}`)
       } catch (error) {
         progress.end('not restored')
         throw asPlain(error)

@@ -5,7 +5,7 @@ import { Plain } from '../exit-codes.ts'
 import { findDeployment, listDeployments } from '../find-deployment.ts'
 import { output } from '../output.ts'
 import { projectOption } from '../project-link.ts'
-import { watchDeployment } from '../watch-deployment.ts'
+import { liveText, watchDeployment } from '../watch-deployment.ts'
 
 export function addRollback(program: Command): void {
   program
@@ -17,9 +17,8 @@ export function addRollback(program: Command): void {
       const target = wanted ? await findDeployment(client, command, wanted) : await deployedBefore(client, command)
       const started = await client.call(contract.deployments.rollback, { params: { id: target.id } })
       const deployment = await watchDeployment(client, started.data.deploymentId, output(command))
-      output(command).result(
-        deployment,
-        () => `deployment ${target.number} is live again as ${deployment.number} at ${deployment.url}`,
+      output(command).result(deployment, () =>
+        liveText(deployment, `deployment ${target.number} is live again as ${deployment.number}`),
       )
     })
 }

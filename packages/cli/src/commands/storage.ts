@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { connect } from '../credentials.ts'
 import { columns, output } from '../output.ts'
 import { plainText } from '../plain-text.ts'
-import { megabytes } from '../watch-backup.ts'
+import { byteSize } from '../quantities.ts'
 
 /** Disk usage of builds, for operators of the instance. */
 export function addStorage(program: Command): void {
@@ -19,21 +19,21 @@ export function addStorage(program: Command): void {
     .description('remove unused artifacts and the build cache')
     .action(async (_options, command: Command) => {
       const { data } = await connect(command).call(contract.deployments.cleanUpStorage, {})
-      output(command).result(data, () => `${megabytes(data.freedBytes)} freed\n\n${data.places.map(shown).join('\n\n')}`)
+      output(command).result(data, () => `${byteSize(data.freedBytes)} freed\n\n${data.places.map(shown).join('\n\n')}`)
     })
 }
 
 function shown({ serverId, error, artifactsBytes, cacheBytes, cacheMaxBytes, disk, projects }: StoragePlace): string {
   const name = serverId === null ? 'This machine' : `Server ${serverId}`
   if (error !== null) return `${name}: ${printable(error)}`
-  const free = disk ? `, ${megabytes(disk.freeBytes)} of ${megabytes(disk.totalBytes)} free` : ''
-  const most = cacheMaxBytes === null ? '' : ` of at most ${megabytes(cacheMaxBytes)}`
-  const head = `${name}: artifacts ${megabytes(artifactsBytes)}, build cache ${megabytes(cacheBytes)}${most}${free}`
+  const free = disk ? `, ${byteSize(disk.freeBytes)} of ${byteSize(disk.totalBytes)} free` : ''
+  const most = cacheMaxBytes === null ? '' : ` of at most ${byteSize(cacheMaxBytes)}`
+  const head = `${name}: artifacts ${byteSize(artifactsBytes)}, build cache ${byteSize(cacheBytes)}${most}${free}`
   if (projects.length === 0) return head
   const rows = projects.map((project) => [
     printable(project.name ?? `${project.projectId} (deleted)`),
-    megabytes(project.artifactsBytes),
-    megabytes(project.cacheBytes),
+    byteSize(project.artifactsBytes),
+    byteSize(project.cacheBytes),
   ])
   return `${head}\n${columns([['PROJECT', 'ARTIFACTS', 'BUILD CACHE'], ...rows])}`
 }

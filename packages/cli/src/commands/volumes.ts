@@ -4,7 +4,7 @@ import { connect } from '../credentials.ts'
 import { Plain } from '../exit-codes.ts'
 import { columns, output } from '../output.ts'
 import { projectIdOf, projectOption } from '../project-link.ts'
-import { megabytes } from '../watch-backup.ts'
+import { byteSize } from '../quantities.ts'
 
 /** `berth volumes …`: the data of a project, with the copies that restores made. */
 export function addVolumes(program: Command): void {
@@ -19,7 +19,7 @@ export function addVolumes(program: Command): void {
         id,
         name,
         environment,
-        sizeBytes === null ? '-' : megabytes(sizeBytes),
+        sizeBytes === null ? '-' : byteSize(sizeBytes),
         mountPath ?? 'not mounted',
         restoredFrom ? `copy of ${restoredFrom}` : '',
       ])

@@ -5,7 +5,8 @@ import { connect } from '../../credentials.ts'
 import { Plain } from '../../exit-codes.ts'
 import { columns, minute, output } from '../../output.ts'
 import { projectIdOf, projectOption } from '../../project-link.ts'
-import { megabytes, watchRestore, watchRun } from '../../watch-backup.ts'
+import { byteSize } from '../../quantities.ts'
+import { watchRestore, watchRun } from '../../watch-backup.ts'
 
 /** `berth backups …`: what was saved, saving now, and bringing back. */
 export function addBackups(program: Command): void {
@@ -47,7 +48,7 @@ function addList(backups: Command): void {
         run.prunedAt ? 'pruned' : run.status,
         run.trigger,
         minute(run.finishedAt ?? run.createdAt),
-        run.sizeBytes === null ? '-' : megabytes(run.sizeBytes),
+        run.sizeBytes === null ? '-' : byteSize(run.sizeBytes),
         [run.protected ? 'protected' : '', run.proven ? 'proven' : ''].filter(Boolean).join(', '),
       ])
       output(command).result(data, () => columns([['ID', 'STATUS', 'TRIGGER', 'WHEN', 'SIZE', ''], ...rows]))
@@ -61,7 +62,7 @@ async function showAll(command: Command): Promise<void> {
     run.projectName,
     run.prunedAt ? 'pruned' : run.status,
     minute(run.finishedAt ?? run.createdAt),
-    run.sizeBytes === null ? '-' : megabytes(run.sizeBytes),
+    run.sizeBytes === null ? '-' : byteSize(run.sizeBytes),
     run.projectId,
   ])
   output(command).result(data, () => columns([['ID', 'PROJECT', 'STATUS', 'WHEN', 'SIZE', 'PROJECT ID'], ...rows]))
@@ -81,7 +82,7 @@ function addRun(backups: Command): void {
       output(command).result(
         run,
         () =>
-          `${run.id}: ${run.artifacts.length} stored and read back (${megabytes(run.sizeBytes ?? 0)}), ${unchanged} unchanged${run.warning ? `\nWarning: ${run.warning}` : ''}`,
+          `${run.id}: ${run.artifacts.length} stored and read back (${byteSize(run.sizeBytes ?? 0)}), ${unchanged} unchanged${run.warning ? `\nWarning: ${run.warning}` : ''}`,
       )
     })
 }

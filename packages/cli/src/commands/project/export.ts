@@ -11,7 +11,7 @@ import { pack } from 'tar-stream'
 import { type Connection, connect } from '../../credentials.ts'
 import { Plain } from '../../exit-codes.ts'
 import { output } from '../../output.ts'
-import { megabytes } from '../../watch-backup.ts'
+import { byteSize } from '../../quantities.ts'
 import { type BundleHead, headName, keyName } from './bundle-file.ts'
 import { type LockOptions, lockOf } from './bundle-lock.ts'
 import { namedProject } from './named-project.ts'
@@ -48,7 +48,7 @@ export function addExport(project: Command): void {
         await write(options.output, packed, await lockBundleKey(key.identity, lock), client)
         output(command).result(
           { project: id, file: options.output, sizeBytes },
-          () => `${id} is in ${options.output} (${megabytes(sizeBytes)})`,
+          () => `${id} is in ${options.output} (${byteSize(sizeBytes)})`,
         )
       } finally {
         await client

@@ -3,7 +3,7 @@ import { spinner } from '@clack/prompts'
 import { type Command, Option } from 'commander'
 import { connect } from '../../credentials.ts'
 import { output } from '../../output.ts'
-import { megabytes } from '../../watch-backup.ts'
+import { byteSize } from '../../quantities.ts'
 import { namedProject } from './named-project.ts'
 
 /** `berth project transfer`: to the cloud that this instance is linked to, or back. */
@@ -78,5 +78,5 @@ async function watched(moving: Promise<unknown>, look: () => Promise<Transfer | 
 
 function describe({ phase, bytesDone, bytesTotal }: Transfer): string {
   const isSending = phase === 'sending' || phase === 'catching_up'
-  return isSending && bytesTotal ? `${words[phase]}, ${megabytes(bytesDone)} of ${megabytes(bytesTotal)}` : words[phase]
+  return isSending && bytesTotal ? `${words[phase]}, ${byteSize(bytesDone)} of ${byteSize(bytesTotal)}` : words[phase]
 }
