@@ -1,6 +1,7 @@
-import { contract } from '@berth/contract'
+import { contract, type Project, type ProjectDomain } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../credentials.ts'
+import { Plain } from '../exit-codes.ts'
 import { columns, output } from '../output.ts'
 import { projectIdOf, projectOption } from '../project-link.ts'
 
@@ -8,17 +9,15 @@ export function addDomains(program: Command): void {
   const domains = program.command('domains').description('manage the domains of the project')
   const common = (command: Command) => command.option(...projectOption)
 
-  common(domains.command('list', { isDefault: true }).description('list domains and their certificates')).action(
+  common(domains.command('list', { isDefault: true }).description('list domains, and the DNS records of unverified ones')).action(
     async (_options, command: Command) => {
-      const { data } = await connect(command).call(contract.projects.get, { params: { id: projectIdOf(command) } })
-      const rows = data.routes.map(({ url, kind, service, tls, state, reason }) => [
-        url,
-        service ?? kind,
-        tls,
-        state,
-        reason ?? '',
+      const client = connect(command)
+      const params = { id: projectIdOf(command) }
+      const [{ data: project }, { data }] = await Promise.all([
+        client.call(contract.projects.get, { params }),
+        client.call(contract.projects.listDomains, { params, query: { limit: 500 } }),
       ])
-      output(command).result(data.routes, () => columns([['ADDRESS', 'KIND', 'CERTIFICATE', 'ROUTE', ''], ...rows]))
+      output(command).result(data, () => listText(data, project))
     },
   )
 
@@ -28,10 +27,61 @@ export function addDomains(program: Command): void {
         params: { id: projectIdOf(command) },
         body: { domain },
       })
-      const rows = data.dnsRecords.map(({ type, name, value }) => [type, name, value])
-      output(command).result(data, () =>
-        [`create these records where ${domain} is managed:`, columns([['TYPE', 'NAME', 'VALUE'], ...rows])].join('\n'),
-      )
+      output(command).result(data, () => recordsText(domain, data.dnsRecords))
+    },
+  )
+
+  common(domains.command('remove <domain>').description('remove a domain; it is no longer served')).action(
+    async (hostname: string, _options, command: Command) => {
+      await connect(command).call(contract.projects.removeDomain, { params: { id: projectIdOf(command), hostname } })
+      output(command).result({ removed: hostname }, () => `${hostname} is removed`)
+    },
+  )
+
+  common(domains.command('verify <domain>').description('check the TXT record of a domain in DNS now'))
+    .addHelpText('after', '\nThe exit code is 1 while the domain is not verified.')
+    .action(async (hostname: string, _options, command: Command) => {
+      const { data } = await connect(command).call(contract.projects.verifyDomain, {
+        params: { id: projectIdOf(command), hostname },
+      })
+      const { verified, reason } = data
+      output(command).result(data, () => (verified ? `${data.hostname} is verified` : recordsText(data.hostname, data.records)))
+      if (!verified) throw new Plain(reason ?? `${data.hostname} is not verified.`)
+      if (reason) output(command).note(reason)
+    })
+
+  common(domains.command('primary <domain>').description('make a domain the primary one; the free one works too')).action(
+    async (hostname: string, _options, command: Command) => {
+      const { data } = await connect(command).call(contract.projects.makeDomainPrimary, {
+        params: { id: projectIdOf(command), hostname },
+      })
+      output(command).result(data, () => `${data.hostname} is the primary domain`)
+      if (data.state !== 'active') output(command).note(`It becomes the project's address once it is verified and served.`)
     },
   )
 }
+
+/** The domains, then the addresses of services, then the records of the domains that are not verified. */
+function listText(domains: readonly ProjectDomain[], { routes }: Pick<Project, 'routes'>): string {
+  const urls = new Map(routes.map(({ hostname, url }) => [hostname, url]))
+  const rows = domains.map(({ hostname, kind, primary, state, tls, reason }) => [
+    urls.get(hostname) ?? hostname,
+    primary ? `${kind}, primary` : kind,
+    state,
+    tls,
+    reason ?? '',
+  ])
+  const ofServices = routes.flatMap(({ url, service, state, tls, reason }) =>
+    service === undefined ? [] : [[url, service, state === 'synced' ? 'active' : state, tls, reason ?? '']],
+  )
+  return [
+    columns([['ADDRESS', 'KIND', 'STATE', 'CERTIFICATE', ''], ...rows, ...ofServices]),
+    ...domains.filter(({ verified }) => !verified).map(({ hostname, records }) => `\n${recordsText(hostname, records)}`),
+  ].join('\n')
+}
+
+const recordsText = (hostname: string, records: ProjectDomain['records']): string =>
+  [
+    `create these records where ${hostname} is managed:`,
+    columns([['TYPE', 'NAME', 'VALUE'], ...records.map(({ type, name, value }) => [type, name, value])]),
+  ].join('\n')

@@ -1,0 +1,81 @@
+import type { ProjectDomain } from '@berth/contract'
+import { describe, expect, test } from 'vitest'
+import { type Asked, cliFixture } from '../cli-fixture.ts'
+
+const id = `prj_${'a'.repeat(20)}`
+const shop = 'shop.example.com'
+const records: ProjectDomain['records'] = [
+  { type: 'CNAME', name: shop, value: 'shop.apps.example.test' },
+  { type: 'TXT', name: `_berth.${shop}`, value: 'berth-verify=abc' },
+]
+const waiting: ProjectDomain = {
+  ...{ hostname: shop, kind: 'custom', primary: true, verified: false, state: 'waiting', tls: 'none', records },
+  reason: 'Not verified.',
+}
+const active: ProjectDomain = { ...waiting, verified: true, state: 'active', tls: 'active', reason: null }
+const free: ProjectDomain = { ...active, hostname: 'shop.apps.example.test', kind: 'free', primary: false, records: [] }
+const route = ({ hostname }: ProjectDomain) => ({ hostname, url: `http://${hostname}:4080` })
+const admin = { hostname: 'admin.shop.apps.example.test', url: 'http://admin.shop.apps.example.test', service: 'admin' }
+const routes = [route(free), { ...admin, tls: 'none', state: 'synced' }, route(waiting)]
+
+/** Runs `berth domains …` against an instance that answers every call with `data`. */
+async function run(words: string[], data: unknown, status = 200) {
+  await using cli = await cliFixture(({ method, path }: Asked) =>
+    method === 'GET' && !path.includes('/domains') ? { body: { data: { id, routes } } } : { status, body: { data } },
+  )
+  const result = await cli.berth('domains', ...words, '--project', id)
+  return { ...result, asked: cli.asked.map(({ method, path }) => `${method} ${path}`) }
+}
+
+describe('berth domains', () => {
+  test('list shows domains and service addresses, and the records of a domain that waits', async () => {
+    const { code, stdout, asked } = await run([], [free, waiting])
+    expect(code).toBe(0)
+    expect(asked).toContain(`GET /projects/${id}/domains?limit=500`)
+    expect(stdout.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
+      ['ADDRESS', 'KIND', 'STATE', 'CERTIFICATE'],
+      ['http://shop.apps.example.test:4080', 'free', 'active', 'active'],
+      ['http://shop.example.com:4080', 'custom, primary', 'waiting', 'none', 'Not verified.'],
+      ['http://admin.shop.apps.example.test', 'admin', 'active', 'none'],
+      [''],
+      ['create these records where shop.example.com is managed:'],
+      ['TYPE', 'NAME', 'VALUE'],
+      ['CNAME', shop, 'shop.apps.example.test'],
+      ['TXT', `_berth.${shop}`, 'berth-verify=abc'],
+      [''],
+    ])
+    expect((await run([], [free, active])).stdout).not.toContain('TXT')
+    expect(JSON.parse((await run(['list', '--json'], [free, waiting])).stdout)).toEqual([free, waiting])
+  })
+
+  test('remove', async () => {
+    const { code, stdout, asked } = await run(['remove', shop], undefined)
+    expect({ code, stdout, last: asked.at(-1) }).toEqual({
+      code: 0,
+      stdout: `${shop} is removed\n`,
+      last: `DELETE /projects/${id}/domains/${shop}`,
+    })
+  })
+
+  test('verify ends with 1 and names the records while the domain is not verified', async () => {
+    const missing = await run(['verify', shop], waiting)
+    expect(missing).toMatchObject({
+      code: 1,
+      stderr: 'error: Not verified.\n',
+      stdout: expect.stringContaining('berth-verify=abc'),
+    })
+    expect(missing.asked.at(-1)).toBe(`POST /projects/${id}/domains/${shop}/verify`)
+    expect(await run(['verify', shop], active)).toMatchObject({ code: 0, stdout: `${shop} is verified\n`, stderr: '' })
+  })
+
+  test('primary says that the address follows when the domain is active', async () => {
+    const { code, stdout, stderr, asked } = await run(['primary', shop], waiting)
+    expect({ code, stdout, last: asked.at(-1) }).toEqual({
+      code: 0,
+      stdout: `${shop} is the primary domain\n`,
+      last: `POST /projects/${id}/domains/${shop}/primary`,
+    })
+    expect(stderr).toContain('once it is verified and served')
+    expect((await run(['primary', shop], active)).stderr).toBe('')
+  })
+})
