@@ -2,8 +2,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { BackupPayload } from '@berth/contract'
 import { terminalRun } from '@berth/contract'
 import type { ArchiveStore } from '../../../drivers/archive-store/archive-store.ts'
+import type { Db } from '../../../platform/db/schema.ts'
 import type { RunRow } from '../../../platform/db/tables/backups.ts'
-import type { SavedProject } from '../../projects/index.ts'
+import { lockProject, type SavedProject } from '../../projects/index.ts'
 import { folderOf, type ManifestArtifact, manifestNameOf, manifestOf } from '../content/manifest.ts'
 import { removeAll } from '../content/remove-objects.ts'
 import { contentOf } from '../content/saved-content.ts'
@@ -16,7 +17,7 @@ import { runPostCommand, runPreCommand } from './commands.ts'
 import { advanceRun, moveRun, RunIsOver } from './move-run.ts'
 import { prunePlan } from './prune-kind.ts'
 import { readBack, type WrittenManifest } from './read-back.ts'
-import { findRun, forgetArtifacts } from './run-store.ts'
+import { findRun, forgetArtifacts, updateRun } from './run-store.ts'
 import type { RunSettings, Work } from './run-work.ts'
 import { askAgain, tryDestination } from './tried-destinations.ts'
 import { isReused, totalOf, upload } from './upload.ts'
@@ -34,10 +35,9 @@ export async function performRun(runId: string, deps: BackupsDeps, abort: AbortS
   const settings = await settingsOf(run, deps)
   if (run.postCommandState === 'due') await runPostCommand(run, settings, deps, abort)
   await advanceRun(run.id, 'preparing', deps, { startedAt: run.startedAt ?? nowOf(deps) })
-  await forgetArtifacts(deps.database.db, run.id)
+  const attempt = await beginAttempt(run, deps)
   const store = await storeOf(run, deps, abort)
   try {
-    const attempt = run.status === 'queued' ? null : randomBytes(4).toString('hex')
     const work: Work = { run, attempt, settings, store, archives: await deps.archives(), deps, abort }
     await tryDestination(run, store, deps, abort)
     if (attempt !== null) await removeAll(store, folderOf(run), abort)
@@ -48,11 +48,32 @@ export async function performRun(runId: string, deps: BackupsDeps, abort: AbortS
     await succeed(work, { artifacts, warning, manifest })
   } catch (error) {
     askAgain(run, deps)
+    // Its objects may be missing because the later attempt removed them, which is no failure of the run.
+    if (!(await isNewest(run, attempt, deps.database.db).catch(() => true))) throw new RunIsOver()
     throw error
   } finally {
     await store.close()
   }
 }
+
+/**
+ * Records this attempt as the newest, which alone may end the run: an earlier one that was presumed dead may still be running,
+ * and its objects are removed. Returns its name, null for the first.
+ */
+const beginAttempt = (run: RunRow, deps: BackupsDeps): Promise<string | null> =>
+  deps.database.transaction(async (bound) => {
+    await lockProject(bound, run.projectId)
+    const current = await findRun(bound.db, run.id)
+    if (!current || terminalRun.has(current.status)) throw new RunIsOver()
+    const isFirst = run.status === 'queued' && current.manifestName === null
+    const attempt = isFirst ? null : randomBytes(4).toString('hex')
+    await updateRun(bound.db, run.id, { manifestName: manifestNameOf(run, attempt) })
+    await forgetArtifacts(bound.db, run.id)
+    return attempt
+  })
+
+const isNewest = async (run: RunRow, attempt: string | null, db: Db): Promise<boolean> =>
+  (await findRun(db, run.id))?.manifestName === manifestNameOf(run, attempt)
 
 /** A safety run saves all data that may be replaced, and runs no commands, since no service may be running. */
 async function settingsOf({ policyId, trigger }: RunRow, { database: { db } }: BackupsDeps): Promise<RunSettings> {
@@ -117,15 +138,16 @@ async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 async function succeed(
-  { run, archives, deps }: Work,
+  { run, attempt, archives, deps }: Work,
   { artifacts, warning, manifest }: SavedData & { manifest: WrittenManifest },
 ): Promise<void> {
   const sizeBytes = artifacts.reduce((sum, { index }) => sum + index.sizeBytes, manifest.sizeBytes)
   const unchanged = artifacts.filter(({ index }) => isReused(index))
   await deps.database.transaction(async (bound) => {
+    await lockProject(bound, run.projectId)
+    if (!(await isNewest(run, attempt, bound.db))) throw new RunIsOver()
     const changes = {
       sizeBytes,
-      manifestName: manifest.name,
       manifestSha256: manifest.sha256,
       recipient: archives.recipient,
       warning,

@@ -83,7 +83,7 @@ export interface BackupRunsTable {
   warning: string | null
   /** `due` from before the pre-command until the post-command has run. */
   postCommandState: 'none' | 'due' | 'done'
-  /** Set when the upload is complete: a run without a manifest cannot be restored. */
+  /** Names the newest attempt of a run under way; of a succeeded run it is what a restore reads. */
   manifestName: string | null
   manifestSha256: string | null
   /** The policy it belonged to, after that policy was deleted, and the policy's retention. */
