@@ -50,11 +50,10 @@ export const projectOption = [
   'id, slug or name of the project (default: the one linked to this folder)',
 ] as const
 
-/** The id from `--project` (see `resolveProjectOption`), or of the project that the folder or a parent of it is linked to. */
-export function projectIdOf(command: Command, folder = '.'): string {
+/** The id from `--project` (see `resolveProjectOption`), or of the project that the folder or a parent of it is linked to. `next` is the command that links it. */
+export function projectIdOf(command: Command, next = 'berth deploy'): string {
   const given = command.opts().project as string | undefined
-  const linked = given ?? findLink(folder)?.projectId
-  if (!linked)
-    throw new Plain('This folder is not linked to a project. Run berth deploy first, or name a project with --project.', 2)
+  const linked = given ?? findLink('.')?.projectId
+  if (!linked) throw new Plain(`This folder is not linked to a project. Run ${next} first, or name a project with --project.`, 2)
   return linked
 }

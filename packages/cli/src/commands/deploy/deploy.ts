@@ -100,7 +100,10 @@ async function fromImage(
 /** A given branch selects the repository as the source, even if a folder was deployed to the project before. */
 async function fromGit(client: Connection, linked: string | undefined, { branch, commit }: Options) {
   if (!linked)
-    throw new Plain('This folder is not linked to a project. Run berth git link first, or name a project with --project.', 2)
+    throw new Plain(
+      'This folder is not linked to a project. Run berth init and berth git link first, or name a project with --project.',
+      2,
+    )
   const wanted = branch ?? (commit ? undefined : await linkedBranch(client, linked))
   return { projectId: linked, source: { ...(wanted ? { branch: wanted } : {}), ...(commit ? { commit } : {}) } }
 }

@@ -27,9 +27,10 @@ export function addGitLink(git: Command): void {
     .option('--provider <host>', 'github, gitlab or gitea (default: the one that was connected first)')
     .addHelpText('after', '\nrepository is owner/name (default: the remote "origin" of this folder).')
     .action(async (repository: string | undefined, { branch }: { branch?: string }, command: Command) => {
+      const projectId = projectIdOf(command, 'berth init')
       const name = repository ? named(repository) : await originOf(resolve('.'))
       if (!name) throw new Plain('This folder has no git remote "origin". Name the repository, for example acme/shop.', 2)
-      const linking = { projectId: projectIdOf(command), ...name, ...(branch ? { branch } : {}), query: providerOf(command) }
+      const linking = { projectId, ...name, ...(branch ? { branch } : {}), query: providerOf(command) }
       const linked = await link(connect(command), linking)
       output(command).result(linked, () => `linked to ${name.owner}/${name.repo} (${linked.branch}): every push is deployed`)
     })
