@@ -12,6 +12,7 @@ import { addDeployments } from './deployments.ts'
 import { addDomains } from './domains.ts'
 import { addEnv } from './env/commands.ts'
 import { addGit } from './git/commands.ts'
+import { groupCommands } from './help-groups.ts'
 import { addInit } from './init.ts'
 import { addInstanceBackup } from './instance-backup.ts'
 import { addList } from './list.ts'
@@ -35,7 +36,7 @@ import { addTokenList } from './token/list.ts'
 import { addTokenRevoke } from './token/revoke.ts'
 import { addVolumes } from './volumes.ts'
 
-/** Every command but `up`, in the order of the help. */
+/** Every command but `up`; the help lists them by subject. */
 export function addCommands(program: Command): void {
   program.hook('preAction', (_, action) => resolveProjectOption(action))
   addLogin(program)
@@ -73,4 +74,5 @@ export function addCommands(program: Command): void {
   addCompletion(program)
   addApi(program)
   addSettings(program)
+  groupCommands(program)
 }

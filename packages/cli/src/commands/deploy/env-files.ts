@@ -12,7 +12,7 @@ export function envFileRules(isIncluded: boolean): Pick<PackOptions, 'ignore' | 
 
 const named = 5
 
-/** One warning for all files. */
+/** The warning names at most five files. */
 export function envFileWarning(paths: readonly string[]): string {
   const more = paths.length > named ? ` and ${paths.length - named} more` : ''
   return `Not uploaded: ${paths.slice(0, named).join(', ')}${more}. Set the variables with berth env push, or upload .env files with --include-env-files.`

@@ -1,0 +1,36 @@
+import type { Command } from 'commander'
+
+/** The commands by subject, in the order of the help. */
+const groups: Readonly<Record<string, readonly string[]>> = {
+  'Deploy:': ['init', 'deploy', 'redeploy', 'restart', 'rollback', 'cancel', 'deployments'],
+  'Projects:': [
+    'list',
+    'status',
+    'logs',
+    'open',
+    'run',
+    'env',
+    'domains',
+    'volumes',
+    'sleep',
+    'git',
+    'project',
+    'unlink',
+    'delete',
+  ],
+  'Backups:': ['backups', 'restore', 'backup-instance', 'restore-instance'],
+  'Account:': ['login', 'logout', 'whoami', 'token'],
+  'Instance:': ['up', 'settings', 'servers', 'registries', 'migrate', 'storage', 'cloud', 'admin', 'secrets'],
+  'Other:': ['api', 'completion'],
+}
+
+const order = Object.values(groups).flat()
+
+export function groupCommands(program: Command): void {
+  for (const [heading, names] of Object.entries(groups))
+    for (const command of program.commands) if (names.includes(command.name())) command.helpGroup(heading)
+  // The built-in command `help` is not in `program.commands`; it takes the default group.
+  program.commandsGroup('Other:').helpCommand(true)
+  const commands = program.commands as Command[]
+  commands.sort((left, right) => order.indexOf(left.name()) - order.indexOf(right.name()))
+}
