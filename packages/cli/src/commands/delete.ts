@@ -31,9 +31,9 @@ export function addDelete(program: Command): void {
       ])
       output(command).note(
         columns(
-          // Volumes that were on the server before the project stay in any case; their reason names no option.
+          // Volumes that existed before the project are always kept; their reason does not mention `deleteVolumes`.
           preview.items.map(({ kind, name, kept, reason }) => [
-            kept && !(options.volumes && reason?.includes('deleteVolumes')) ? 'stays' : 'goes',
+            kept && !(options.volumes && reason?.includes('deleteVolumes')) ? 'keep' : 'delete',
             kind,
             name,
           ]),

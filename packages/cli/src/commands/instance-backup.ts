@@ -4,7 +4,7 @@ import { Plain } from '../exit-codes.ts'
 import { output } from '../output.ts'
 import { loadServer, readSettings } from '../server-commands.ts'
 
-/** The whole instance in one file; both work on the data folder itself. */
+/** Adds `backup-instance` and `restore-instance`. Both read and write the data folder directly, without the API. */
 export function addInstanceBackup(program: Command): void {
   program
     .command('backup-instance <file>')

@@ -65,14 +65,14 @@ async function queryOf(client: Connection, command: Command, { tail, service, en
   }
 }
 
-/** A service that is not there has written nothing; the name is more likely mistyped. */
+/** Rejects an unknown service name, which is probably a typo, instead of printing an empty log. */
 async function refuseUnknownService(client: Connection, command: Command, service: string): Promise<void> {
   const params = { id: projectIdOf(command) }
   const { data: project } = await client.call(contract.projects.get, { params })
   const names = project.config.services.map(({ name }) => name)
   if (names.includes(service)) return
   if (names.length > 0) throw new Plain(`Service ${service} does not exist. The project has: ${names.join(', ')}.`, 5)
-  // Those of a Compose file are in no setting: what is one program is known by lines that are of no service.
+  // Services of a Compose file are not in the config. A log line without a service means that the project has a single service.
   const { data: lines } = await client.call(contract.projects.logs, { params, query: { tail: 1 } })
   if (lines[0]?.service === null)
     throw new Plain(`Service ${service} does not exist. The project has a single service; omit --service.`, 5)

@@ -38,5 +38,5 @@ function shown({ serverId, error, artifactsBytes, cacheBytes, cacheMaxBytes, dis
   return `${head}\n${columns([['PROJECT', 'ARTIFACTS', 'BUILD CACHE'], ...rows])}`
 }
 
-/** Names and errors may hold codes that a terminal obeys. */
+/** Names and errors may contain terminal escape sequences. */
 const printable = (text: string) => plainText(text, { isTTY: true })

@@ -4,7 +4,7 @@ import { Plain } from '../exit-codes.ts'
 import { output } from '../output.ts'
 import { loadServer, readSettings } from '../server-commands.ts'
 
-/** Stopping is promised within ten seconds; what has not ended by then is recovered at the next start. */
+/** Time limit of a shutdown. Work that is still running after it is recovered at the next start. */
 const longestStopMs = 10_000
 
 export function addUp(program: Command): void {

@@ -133,7 +133,7 @@ export const BackupRun = Type.Object({
   protectedUntil: nullable(Time),
   prunedAt: nullable(Time),
   proven: Type.Boolean(),
-  /** Data that a successful run left out without being configured to. */
+  /** Set when a successful run skipped data that the policy includes. */
   warning: nullable(Type.String()),
   error: nullable(BackupFailure),
 })
@@ -277,7 +277,7 @@ export const RestoreReport = Type.Object({
   unchanged: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'Parts of the project that the restore leaves as they are: of a project that exists, only volumes and databases are restored',
+        'Parts of the project that the restore does not change. For an existing project, only volumes and databases are restored.',
     }),
   ),
   warnings: Type.Array(Type.String()),

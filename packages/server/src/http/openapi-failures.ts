@@ -1,15 +1,15 @@
 import { type AnyRoute, type ErrorCode, messageOf, projectScoped, statusOf } from '@berth/contract'
 import { mayBeElsewhere } from './cloud-proxy.ts'
 
-/** Every failure that a row can answer with, by status: those of all rows, those that its parts bring, and its own. */
+/** All error responses of a route, by status: common ones, those implied by its properties, and its own. */
 export function failures(row: AnyRoute, mode: 'self-hosted' | 'cloud'): object {
   const codes = new Set<ErrorCode>(row.conceal ? ['not_found', 'rate_limited'] : codesOf(row, mode))
   const byStatus = Map.groupBy(codes, statusOf)
   return Object.fromEntries([...byStatus].map(([status, group]) => [status, failure(group)]))
 }
 
-/** The parts of a row and the codes that the server answers with before or besides its handler. */
-const bringing: readonly [(row: AnyRoute, mode: string) => boolean, readonly ErrorCode[]][] = [
+/** Properties of a route, and the error codes that they imply besides those of its handler. */
+const impliedErrors: readonly [(row: AnyRoute, mode: string) => boolean, readonly ErrorCode[]][] = [
   [() => true, ['rate_limited', 'internal', 'unavailable', 'storage_full']],
   [(row) => !row.public, ['unauthorized', 'forbidden']],
   [(row) => row.body !== undefined || row.query !== undefined, ['validation_failed']],
@@ -24,11 +24,11 @@ const bringing: readonly [(row: AnyRoute, mode: string) => boolean, readonly Err
 /** Another operation on the project may be under way. */
 const writesProject = ({ method, on }: AnyRoute): boolean => method !== 'GET' && on !== undefined && projectScoped.has(on)
 
-/** A route that takes no body parses one all the same, and names its fields as unknown. */
+/** A route without a body schema still parses a JSON body and rejects its fields as unknown. */
 const takesJson = ({ method, upload, ignoresBody }: AnyRoute): boolean => method !== 'GET' && !upload && !ignoresBody
 
 const codesOf = (row: AnyRoute, mode: string): ErrorCode[] => [
-  ...bringing.flatMap(([applies, codes]) => (applies(row, mode) ? codes : [])),
+  ...impliedErrors.flatMap(([applies, codes]) => (applies(row, mode) ? codes : [])),
   ...(row.errors ?? []),
 ]
 

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 
-/** Where this request itself was sent. */
+/** Origin of the URL that the request was sent to. */
 const ownOrigin = ({ protocol, host }: FastifyRequest) => `${protocol}://${host}`
 
 /** Whether another site's page sent the request. Browsers send Origin with every state-changing call; other clients send none. */

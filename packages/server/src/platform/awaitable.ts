@@ -1,12 +1,12 @@
-/** Here at once, or later. `await` takes both. */
+/** A value, or a promise of it. */
 export type Awaitable<T> = T | Promise<T>
 
-/** `await` for a function that is called for every request: what is here at once is passed on at once. */
+/** Like `await`, for a function that is called for every request: a value that is no promise is passed on synchronously. */
 export function after<T, Result>(value: Awaitable<T>, then: (value: T) => Awaitable<Result>): Awaitable<Result> {
   return value instanceof Promise ? value.then(then) : then(value)
 }
 
-/** `Promise.all`, unless all of them are here already. */
+/** Like `Promise.all`, but synchronous when none of the values is a promise. */
 export function together<Values extends readonly unknown[]>(
   ...values: Values
 ): Awaitable<{ -readonly [At in keyof Values]: Awaited<Values[At]> }> {

@@ -119,7 +119,7 @@ function addProtect(backups: Command): void {
     .action(async (runId: string, { release, until }: { release?: boolean; until?: string }, command: Command) => {
       const body = { protected: !release, ...(until ? { until: new Date(until).toISOString() } : {}) }
       const { data } = await connect(command).call(contract.backups.protectRun, { params: { runId }, body })
-      output(command).result(data, () => `${data.id} ${data.protected ? 'is protected' : 'may be pruned again'}`)
+      output(command).result(data, () => `${data.id} ${data.protected ? 'is protected' : 'is no longer protected'}`)
     })
 }
 

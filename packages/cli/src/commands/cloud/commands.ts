@@ -39,7 +39,7 @@ export function addCloud(program: Command): void {
   cloud
     .command('quotas <organisation>')
     .description(
-      'for operators: show quotas and usage of an organisation; with an option, set a limit ("default": the instance’s own)',
+      'for operators: show quotas and usage of an organisation; pass an option to set a limit, or "default" for the instance’s limit',
     )
     .option('--projects <number>', 'projects')
     .option('--cpu-cores <number>', 'CPU cores of all its environments together')
@@ -58,7 +58,9 @@ export function addCloud(program: Command): void {
 
 function describedQuotas(quotas: Quotas | null): string {
   if (!quotas) return 'No quotas are set for this instance or this organisation.'
-  const lines = Object.entries(quotas).map(([name, { limit, used }]) => `${name}: ${used} of ${limit ?? 'any number'}`)
+  const lines = Object.entries(quotas).map(
+    ([name, { limit, used }]) => `${name}: ${used} ${limit === null ? '(no limit)' : `of ${limit}`}`,
+  )
   return lines.join('\n')
 }
 

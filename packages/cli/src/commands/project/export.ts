@@ -28,7 +28,7 @@ export function addExport(project: Command): void {
     .description(
       'export a project into one encrypted file: config, variables, domains, rules, grants, source, volumes and history',
     )
-    .requiredOption('-o, --output <file>', 'where to')
+    .requiredOption('-o, --output <file>', 'path of the file to write')
     .option('--without-data', 'do not export its volumes', false)
     .addOption(new Option('--with-data', 'the default').hideHelp())
     .option('--recipient <age1…>', 'encrypt to this age key instead of a passphrase')
@@ -59,10 +59,10 @@ export function addExport(project: Command): void {
 }
 
 const helpText = `
-The project goes on serving and nothing of it changes. The file is encrypted in the age format, with a passphrase unless
---recipient names a key; anyone who has that and the file can read all secrets of the project. Stop the project first
-(berth project … disable) where its volumes must not be read while it writes to them, or use backups.
-Bring it back with: berth project import <file>`
+The project keeps running and is not changed. The file is encrypted in the age format, with a passphrase unless
+--recipient names a key; anyone with the file and its passphrase or key can read all secrets of the project. Volumes are
+read while the project writes to them: for a consistent copy disable the project first (dashboard: Settings), or use
+backups. Bring it back with: berth project import <file>`
 
 async function untilPacked(client: Connection, id: string): Promise<Departure> {
   for (;;) {

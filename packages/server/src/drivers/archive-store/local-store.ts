@@ -97,7 +97,7 @@ async function openFile(enter: Enter, parts: string[]): Promise<FileHandle | nul
   const folder = await findParts(await enter(), parts.slice(0, -1))
   if (!folder) return null
   await using held = folder
-  // Awaited here: the folder must stay open until the file is.
+  // Awaited here: the directory handle must stay open until the file has been opened.
   return await held.file(parts.at(-1)!)
 }
 

@@ -67,7 +67,7 @@ async function openNext(
   try {
     const maxBytes = part.plainBytes
     const plain = await workers.run({ do: 'open', sealed, compression, identities, maxBytes, expectedBytes: maxBytes, content })
-    if (plain.length !== part.plainBytes) throw new NotAge('holds less than the index says')
+    if (plain.length !== part.plainBytes) throw new NotAge('is shorter than its index states')
     return plain
   } catch (error) {
     throw error instanceof NotAge ? corrupt(part.name, error.message, error) : error

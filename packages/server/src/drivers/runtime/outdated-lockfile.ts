@@ -1,5 +1,5 @@
 /** Messages of package managers about a lockfile that does not match the manifest, with the command that updates it. */
-const sayings: readonly [RegExp, string][] = [
+const patterns: readonly [RegExp, string][] = [
   [/`npm ci` can only install packages when your package\.json and .{1,80} are in sync/, 'npm install'],
   [/\bERR_PNPM_(?:OUTDATED_LOCKFILE|LOCKFILE_CONFIG_MISMATCH)\b/, 'pnpm install'],
   [/Your lockfile needs to be updated, but yarn was run with `--frozen-lockfile`/, 'yarn install'],
@@ -7,9 +7,9 @@ const sayings: readonly [RegExp, string][] = [
   [/lockfile had changes, but lockfile is frozen/, 'bun install'],
 ]
 
-/** Checks every line, because npm writes a hundred more after the relevant one. */
+/** Call it for every line of output: npm writes about a hundred more after the relevant one. */
 export function outdatedLockfile(line: string): string | null {
-  const repair = sayings.find(([said]) => said.test(line.slice(0, 1000)))?.[1]
+  const repair = patterns.find(([pattern]) => pattern.test(line.slice(0, 1000)))?.[1]
   return repair === undefined
     ? null
     : `the lockfile does not match package.json. Run \`${repair}\` and deploy the lockfile that it writes`

@@ -12,7 +12,7 @@ interface Driver {
 }
 
 /**
- * Finds the side of a move for the user who started it; 404 for every other user. Records the time of the request: a move that
+ * Finds this instance's side of a transfer for the user who started it; 404 for every other user. Records the time of the request: a move that
  * is not polled for long is cancelled.
  */
 export async function endOf(

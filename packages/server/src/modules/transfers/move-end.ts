@@ -6,7 +6,7 @@ import type { EndChanges } from './store.ts'
 
 type State = TransferEndRow['state']
 
-/** Changes the state of an end; no other function does. Undefined when the transition is not allowed. */
+/** Changes the state of one side of a transfer; the only function that does. Undefined if the transition is not allowed. */
 export function moveEnd(
   { id, side }: Pick<TransferEndRow, 'id' | 'side'>,
   to: State,

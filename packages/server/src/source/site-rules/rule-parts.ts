@@ -10,21 +10,21 @@ const redirectStatuses = [301, 302, 303, 307, 308]
 /** Parses a path pattern into segments; null when it is not supported. */
 export function patternOf(written: string): PatternStep[] | null {
   if (!written.startsWith('/') || written.length > 500 || /[?#\0-\x1f]/.test(written)) return null
-  const words = written.split('/').filter(Boolean)
-  const steps = words.map((word, at) => stepOf(word, at === words.length - 1))
+  const segments = written.split('/').filter(Boolean)
+  const steps = segments.map((segment, at) => stepOf(segment, at === segments.length - 1))
   return steps.every((step) => step !== null) ? steps : null
 }
 
-function stepOf(word: string, isLast: boolean): PatternStep | null {
-  const [, name] = /^:([A-Za-z_]\w*)$/.exec(word) ?? []
+function stepOf(segment: string, isLast: boolean): PatternStep | null {
+  const [, name] = /^:([A-Za-z_]\w*)$/.exec(segment) ?? []
   if (name) return `:${name}`
-  const [, rest] = /^:([A-Za-z_]\w*)(?:\*|\(\.\*\))$/.exec(word) ?? []
+  const [, rest] = /^:([A-Za-z_]\w*)(?:\*|\(\.\*\))$/.exec(segment) ?? []
   if (rest) return isLast ? `*${rest}` : null
-  if (word === '*') return isLast ? '*splat' : null
-  if (word === '(.*)') return isLast ? '*1' : null
-  if (/[:*()[\]{}+?|\\^$]/.test(word)) return null
+  if (segment === '*') return isLast ? '*splat' : null
+  if (segment === '(.*)') return isLast ? '*1' : null
+  if (/[:*()[\]{}+?|\\^$]/.test(segment)) return null
   try {
-    return `=${decodeURIComponent(word)}`
+    return `=${decodeURIComponent(segment)}`
   } catch {
     return null
   }
@@ -50,12 +50,12 @@ export interface WrittenRedirect {
 /** The rule, or the reason why it is not applied. */
 export function redirectOf({ from, to, status, force }: WrittenRedirect): SiteRedirect | string {
   const pattern = patternOf(from)
-  if (!pattern) return `${clip(from)} is no path that Berth can follow`
+  if (!pattern) return `${clip(from)} is not a supported path pattern`
   const destination = destinationOf(to)
-  if (!destination) return `${clip(to)} is no address that Berth leads to`
+  if (!destination) return `${clip(to)} is not a valid target: use a path or an http(s) URL`
   if (redirectStatuses.includes(status)) return { from: pattern, to: destination.to, status, force }
-  if (status !== 200 && status !== 404) return `${clip(from)} has the status ${status}, which is not followed`
-  if (destination.isOutside) return `${clip(from)} would fetch ${clip(to)} for the visitor: that is not followed`
+  if (status !== 200 && status !== 404) return `${clip(from)} has the status ${status}, which is not supported`
+  if (destination.isOutside) return `${clip(from)} proxies to ${clip(to)}: proxying to another host is not supported`
   return { from: pattern, to: destination.to, status, force }
 }
 
@@ -65,10 +65,12 @@ export function headersOf(
   values: readonly (readonly [string, string])[],
 ): { rule: SiteHeaders | null; left: string[] } {
   const pattern = patternOf(path)
-  if (!pattern) return { rule: null, left: [`${clip(path)} is no path that Berth can follow`] }
+  if (!pattern) return { rule: null, left: [`${clip(path)} is not a supported path pattern`] }
   const isGood = ([name, value]: readonly [string, string]) =>
     headerName.test(name) && !ownHeaders.test(name) && headerValue.test(value)
-  const bad = values.filter((pair) => !isGood(pair)).map(([name]) => `the header ${clip(name)} is not the site's to set`)
+  const bad = values
+    .filter((pair) => !isGood(pair))
+    .map(([name]) => `the header ${clip(name)} is reserved, or its name or value is invalid`)
   const good = values.filter(isGood).map(([name, value]): [string, string] => [name, value])
   return { rule: good.length > 0 ? { for: pattern, values: good } : null, left: bad }
 }

@@ -99,9 +99,9 @@ export function RouteTable({ project, onShown }: Props) {
       <DataTable label="Addresses" columns={columns} rows={project.routes} keyOf={({ hostname }) => hostname} />
       {off.map((service) => (
         <Group key={service} gap="xs" p="sm">
-          <Text size="sm">{service} is not served at an address of its own.</Text>
+          <Text size="sm">{service} has no public address.</Text>
           <RowButton refusal={refusal} onClick={() => serve(service, true)}>
-            Serve from the next deployment on
+            Expose with the next deployment
           </RowButton>
         </Group>
       ))}

@@ -46,7 +46,7 @@ export function AddVariable({ projectId, environment, refusal, onSaved }: Props)
             label="Name"
             required
             pattern="[A-Za-z_][A-Za-z0-9_]*"
-            title="Letters, digits and _, no digit first"
+            title="Use letters, digits and underscores. The first character must not be a digit."
             classNames={{ input: 'mono' }}
             autoComplete="off"
             spellCheck={false}

@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Permanent identity of this Berth in the engine, with a key for names. Created once in the runtime's folder. */
+/** Permanent identity of this Berth in the engine, and the HMAC key for names of build caches. Created once. */
 export function readIdentity(folder: string): { instance: string; cacheKey: Buffer } {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   return {
-    instance: keptIn(join(folder, 'instance-id'), () => randomBytes(8).toString('hex')),
+    instance: readOrCreate(join(folder, 'instance-id'), () => randomBytes(8).toString('hex')),
     cacheKey: Buffer.from(
-      keptIn(join(folder, 'cache-key'), () => randomBytes(32).toString('hex')),
+      readOrCreate(join(folder, 'cache-key'), () => randomBytes(32).toString('hex')),
       'hex',
     ),
   }
 }
 
-function keptIn(file: string, make: () => string): string {
+function readOrCreate(file: string, make: () => string): string {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch {

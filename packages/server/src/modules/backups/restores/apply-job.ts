@@ -261,7 +261,7 @@ async function startAgain({ id, projectId }: RestoreRow, { wasOnline }: Progress
   if (!wasOnline) return
   await deps.data.bringOnline(projectId).catch((error: unknown) => {
     abort.throwIfAborted()
-    deps.log.warn({ err: error, restoreId: id }, 'backups: project not started on the data that it had before a restore')
+    deps.log.warn({ err: error, restoreId: id }, 'backups: project start after restore rollback failed')
   })
 }
 

@@ -34,7 +34,7 @@ async function runCommand(which: string, text: string, run: RunRow, deps: Backup
   if (!unit?.instance)
     throw new BackupFailed(
       'not_running',
-      `The ${which} needs the ${run.serviceId ?? 'project'} to be running. Start it, or remove the command.`,
+      `The ${which} requires ${run.serviceId === null ? 'the project' : `service ${run.serviceId}`} to be running. Start it, or remove the command.`,
     )
   const runtime = deps.data.runtimeFor(unit.instance.serverId)
   const limit = AbortSignal.any([abort, AbortSignal.timeout(commandMs)])

@@ -84,7 +84,7 @@ async function refreshed(row: GitConnectionRow, deps: GitHostDeps): Promise<GitC
     if (current.credential !== row.credential) return current
     await pause(200)
   }
-  throw new GitHostError('timed_out', 'Renewing the stored login timed out')
+  throw new GitHostError('timed_out', 'Refreshing the access token timed out. Try again.')
 }
 
 async function exchange(row: GitConnectionRow, deps: GitHostDeps): Promise<GitConnectionRow> {

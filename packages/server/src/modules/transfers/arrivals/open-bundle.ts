@@ -72,7 +72,7 @@ async function verifiedBody(
   return body
 }
 
-/** A bundle file was packed once; the bundle of a stopped project, twice. */
+/** The last pass of a bundle. An export has one; a transfer has a second, packed after the project was stopped. */
 export async function lastPass(end: TransferEndRow, deps: TransfersDeps, abort: AbortSignal): Promise<1 | 2> {
   const store = await openFiles(end.id, deps)
   try {

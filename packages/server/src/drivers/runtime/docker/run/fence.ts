@@ -74,7 +74,7 @@ export class Fence {
       const words = errorMessage(error)
       this.#say({
         inForce: false,
-        words: `Projects in Docker can reach what this machine reaches, metadata addresses included: ${words}`,
+        words: `The egress filter is not active: ${words}. Containers can reach every network of this machine, including cloud metadata addresses.`,
       })
     }
     return this.state

@@ -29,7 +29,7 @@ export async function refuseRoot(container: Container, engine: Engine, abort: Ab
   const uid = isRoot(name) || /^\d+$/.test(name) ? name : await uidOf(name, container, abort)
   if (!isRoot(uid)) return
   throw new StartFailed(
-    'It would run as root, which the operators of this instance forbid (BERTH_ALLOW_ROOT). Add a USER other than root to its Dockerfile, or `user:` to the service.',
+    'The container would run as root, which the operators of this instance forbid (BERTH_ALLOW_ROOT). Add a USER other than root to its Dockerfile, or `user:` to the service.',
   )
 }
 

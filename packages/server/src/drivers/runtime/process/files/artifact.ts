@@ -22,7 +22,7 @@ export async function finishArtifact(
   if (sizeBytes > allotment.diskMb * 1024 * 1024)
     throw new BuildFailed(
       'disk_full',
-      `What was built is ${Math.ceil(sizeBytes / 1024 / 1024)} MB, more than the ${allotment.diskMb} MB allowed`,
+      `The build output is ${Math.ceil(sizeBytes / 1024 / 1024)} MB; the limit is ${allotment.diskMb} MB`,
     )
   const artifact: Artifact = {
     kind: plan.kind === 'static' ? 'static' : 'folder',

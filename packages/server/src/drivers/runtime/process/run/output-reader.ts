@@ -7,9 +7,9 @@ import type { InstanceRecord, InstanceRecords } from '../processes/instance-reco
 type Stream = 'stdout' | 'stderr'
 const streams = ['stdout', 'stderr'] as const
 const chunkBytes = 64 * 1024
-const lookMs = 100
-/** Polling interval where the file system reports changes, for reports that were lost. */
-const missedMs = 15_000
+const pollMs = 100
+/** Polling interval beside the file system's change events, in case an event is lost. */
+const fallbackPollMs = 15_000
 const longestReadMs = 3_000
 /** Length above which output that was read is cut off, so that a program does not fill the disk with it. */
 const cutAboveBytes = 4 * 1024 * 1024
@@ -51,7 +51,7 @@ export async function* readOutput(
     if (found > 0 && burst < burstBytes) continue
     if (found === 0 && ended) return
     if (found === 0 && !parts.ending?.aborted) await news.next(abort, parts.ending)
-    else await pause(lookMs, undefined, { signal: abort }).catch(() => undefined)
+    else await pause(pollMs, undefined, { signal: abort }).catch(() => undefined)
     burst = 0
   }
 }
@@ -75,7 +75,7 @@ class FolderNews {
       const woken = new AbortController()
       this.#wake = () => woken.abort()
       const signal = AbortSignal.any([woken.signal, ...aborts.filter((one) => one !== undefined)])
-      await pause(this.#watcher ? missedMs : lookMs, undefined, { signal }).catch(() => undefined)
+      await pause(this.#watcher ? fallbackPollMs : pollMs, undefined, { signal }).catch(() => undefined)
       this.#wake = null
     }
     this.#isNews = false
@@ -195,7 +195,7 @@ function readNext(
     if (size - from > backlogBytes) {
       cut(file, size, stream, record, records)
       offsets[stream] = record.cutOff[stream]
-      return `[${Math.ceil((size - from) / 1024 / 1024)} MB of output left out: it writes faster than it can be read]`
+      return `[${Math.ceil((size - from) / 1024 / 1024)} MB of output dropped: the program writes faster than Berth reads]`
     }
     if (from === size) {
       if (size > cutAboveBytes) cut(file, size, stream, record, records)

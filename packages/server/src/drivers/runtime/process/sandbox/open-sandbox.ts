@@ -42,7 +42,7 @@ export function openSandbox(settings: SandboxSettings): Sandbox {
   }
   throw new NoSandbox(
     isRoot
-      ? `Projects' own users cannot reach ${settings.folder}: set BERTH_DATA_DIR to a folder that every user may pass through, such as /var/lib/berth, or install bubblewrap (${reasons.join('; ')})`
+      ? `Projects' own users cannot reach ${settings.folder}: set BERTH_DATA_DIR to a folder that every user can traverse (mode o+x), such as /var/lib/berth, or install bubblewrap (${reasons.join('; ')})`
       : reasons.join('; '),
   )
 }
@@ -122,7 +122,7 @@ function ownUsers({ folder, dataDir }: SandboxSettings): Sandbox[] {
       const nodeFolder = () => seen(copyOfNode(folder))
       return {
         kind: 'own-users',
-        words: 'own users: each project runs as its own user and can read everything that every user of this machine can read',
+        words: 'own users: each project runs as its own user and can read all world-readable files',
         hasOwnUsers: true,
         hasOwnProcesses: false,
         seen,
