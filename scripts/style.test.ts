@@ -57,9 +57,28 @@ test('Markdown: a table cell of more than two sentences counts', () => {
   expect(findInMarkdown(page).longTableCells).toEqual([{ line: 1, text: 'One. Two. Three' }])
 })
 
+test('Markdown: a line with a vague person counts, outside of code blocks', () => {
+  const page = 'A client reads it.\nNobody reads it.\n```\nwhoever\n```'
+  expect(findInMarkdown(page).vaguePersonInMarkdown).toEqual([{ line: 2, text: 'Nobody reads it.' }])
+})
+
 test('a count above its ceiling fails, and an update only lowers the ceiling', () => {
-  const ceiling = { prepositionOpenings: 3, pronounOpenings: 3, vaguePersonLines: 3, longMarkdownLines: 0, longTableCells: 0 }
-  const counts = { prepositionOpenings: 4, pronounOpenings: 3, vaguePersonLines: 2, longMarkdownLines: 0, longTableCells: 0 }
+  const ceiling = {
+    prepositionOpenings: 3,
+    pronounOpenings: 3,
+    vaguePersonLines: 3,
+    longMarkdownLines: 0,
+    longTableCells: 0,
+    vaguePersonInMarkdown: 0,
+  }
+  const counts = {
+    prepositionOpenings: 4,
+    pronounOpenings: 3,
+    vaguePersonLines: 2,
+    longMarkdownLines: 0,
+    longTableCells: 0,
+    vaguePersonInMarkdown: 0,
+  }
   expect(exceeded(counts, ceiling)).toEqual(['prepositionOpenings'])
   expect(lowered(counts, ceiling)).toEqual({
     prepositionOpenings: 3,
@@ -67,6 +86,7 @@ test('a count above its ceiling fails, and an update only lowers the ceiling', (
     vaguePersonLines: 2,
     longMarkdownLines: 0,
     longTableCells: 0,
+    vaguePersonInMarkdown: 0,
   })
 })
 

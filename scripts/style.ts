@@ -24,7 +24,7 @@ const vaguePerson = /\b(?:nobody|somebody|anybody|whoever|whomever)\b/i
 export type Place = { line: number; text: string }
 export type Counts = Record<(typeof countNames)[number], number>
 const sourceCounts = ['prepositionOpenings', 'pronounOpenings', 'vaguePersonLines'] as const
-const markdownCounts = ['longMarkdownLines', 'longTableCells'] as const
+const markdownCounts = ['longMarkdownLines', 'longTableCells', 'vaguePersonInMarkdown'] as const
 const countNames = [...sourceCounts, ...markdownCounts] as const
 const maxMarkdownColumns = 120
 const maxCellSentences = 2
@@ -56,13 +56,17 @@ export function findWording(source: string): Record<(typeof sourceCounts)[number
 export function findInMarkdown(page: string): Record<(typeof markdownCounts)[number], Place[]> {
   const longMarkdownLines: Place[] = []
   const longTableCells: Place[] = []
+  const vaguePersonInMarkdown: Place[] = []
   let fence: string | undefined
   for (const [index, text] of page.split('\n').entries()) {
     const line = index + 1
     const marker = /^\s*(```+|~~~+)/.exec(text)?.[1]
     if (fence) {
       if (marker?.startsWith(fence)) fence = undefined
-    } else if (marker) fence = marker
+      continue
+    }
+    if (vaguePerson.test(text)) vaguePersonInMarkdown.push({ line, text })
+    if (marker) fence = marker
     else if (/^\s*\|/.test(text))
       longTableCells.push(
         ...cellsOf(text)
@@ -71,7 +75,7 @@ export function findInMarkdown(page: string): Record<(typeof markdownCounts)[num
       )
     else if (columnsOf(text) > maxMarkdownColumns) longMarkdownLines.push({ line, text })
   }
-  return { longMarkdownLines, longTableCells }
+  return { longMarkdownLines, longTableCells, vaguePersonInMarkdown }
 }
 
 /** Splits a table row at its bars. An escaped bar belongs to the cell. */

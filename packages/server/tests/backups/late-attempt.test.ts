@@ -26,7 +26,7 @@ type Held = PromiseWithResolvers<void>
 
 const db = () => scene.instance.database.db
 
-/** As when its process stood still for longer than its lease. */
+/** Simulates a process that was suspended for longer than its lease. */
 async function takeJobAway(): Promise<void> {
   const free = { status: 'queued', leaseToken: null, leaseUntil: null } as const
   const taken = await db()
