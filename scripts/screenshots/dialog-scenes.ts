@@ -42,7 +42,15 @@ export const dialogScenes = ({ projectId, deploymentId, serverId, brokenId, long
       },
     },
     { name: 'env-change', address: `${project}/env`, act: (page) => press(page, 'Change PUBLIC_NAME') },
-    { name: 'dns-records', isWhole: true, address: `${project}/domains`, act: (page) => press(page, 'Show DNS records') },
+    {
+      name: 'domain-remove',
+      address: `${project}/domains`,
+      act: (page) =>
+        page
+          .getByRole('button', { name: /^Remove / })
+          .first()
+          .click(),
+    },
     {
       name: 'restore-target',
       address: `${project}/backups`,

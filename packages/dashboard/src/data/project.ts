@@ -18,3 +18,6 @@ export function useProject() {
 
 /** Rows that show something of a project and are read again when it changes. */
 export const projectReads = [contract.projects.get, contract.projects.home, contract.projects.info]
+
+/** The same for a change of the project's domains. */
+export const domainReads = [...projectReads, contract.projects.listDomains]

@@ -16,6 +16,16 @@ export function findProjects(projects: readonly Project[], search: string): read
 export const addressOf = ({ url, routes }: Pick<Project, 'routes' | 'url'>): string | undefined =>
   url ?? (routes.find(({ primary }) => primary) ?? routes[0])?.url
 
+/**
+ * The current address, then the free ones. A connected domain that is not the current address may be unverified: it is shown on
+ * the page of the domains only.
+ */
+export function addressesOf(project: Pick<Project, 'routes' | 'url'>): string[] {
+  const free = project.routes.filter(({ kind }) => kind === 'free').map(({ url }) => url)
+  const current = addressOf(project)
+  return [...new Set(current === undefined ? free : [current, ...free])]
+}
+
 /** A short description of the source. */
 export function sourceWords({ source, config }: Pick<Project, 'source'> & { config?: Pick<Project['config'], 'image'> }): string {
   if (source.kind === 'git') {

@@ -25,6 +25,7 @@ const tones: Record<string, Tone> = {
   staged: 'warn',
   unverified: 'warn',
   waiting: 'warn',
+  waiting_for_dns: 'warn',
   blocked: 'warn',
   starting: 'busy',
   restarting: 'bad',
@@ -43,6 +44,7 @@ const words: Record<string, string> = {
   pre_restore: 'before a restore',
   pre_deploy: 'before a deployment',
   pull_request: 'pull request',
+  waiting_for_dns: 'Waiting for DNS',
 }
 
 export const toneOf = (status: string): Tone => tones[status] ?? 'idle'

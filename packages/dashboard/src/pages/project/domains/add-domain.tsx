@@ -1,4 +1,4 @@
-import { contract, type Domain, type Project } from '@berth/contract'
+import { contract, type Project } from '@berth/contract'
 import { Group, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ActionButton } from '../../../components/action-button.tsx'
@@ -6,29 +6,15 @@ import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
-import { projectReads } from '../../../data/project.ts'
+import { domainReads } from '../../../data/project.ts'
 
-interface Props {
-  project: Project
-  onConnected(domain: Domain): void
-}
-
-export function AddDomain({ project, onConnected }: Props) {
+export function AddDomain({ project }: { project: Project }) {
   const [domain, setDomain] = useState('')
   const refusal = useProjectRefusal(project.id, 'write')
-  const connect = useChange(contract.projects.connectDomain, { refreshes: projectReads, isQuiet: true })
-  const add = () =>
-    connect.mutate(
-      { params: { id: project.id }, body: { domain } },
-      {
-        onSuccess: ({ data }) => {
-          setDomain('')
-          onConnected(data)
-        },
-      },
-    )
+  const connect = useChange(contract.projects.connectDomain, { refreshes: domainReads, isQuiet: true })
+  const add = () => connect.mutate({ params: { id: project.id }, body: { domain } }, { onSuccess: () => setDomain('') })
   return (
-    <Section title="Add domain" description="It becomes the primary domain. The DNS records to create are shown next.">
+    <Section title="Add domain" description="It becomes the primary domain. The DNS records to create are shown above.">
       <form onSubmit={submitting(add)}>
         <Group align="flex-start" gap="sm">
           <TextInput

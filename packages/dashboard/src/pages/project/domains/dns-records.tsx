@@ -1,31 +1,52 @@
-import type { Domain } from '@berth/contract'
-import { Text } from '@mantine/core'
+import type { ProjectDomain } from '@berth/contract'
+import { ActionButton } from '../../../components/action-button.tsx'
 import { CopyText } from '../../../components/copy-text.tsx'
 import { DataTable } from '../../../components/data-table.tsx'
 import { Section } from '../../../components/section.tsx'
 
+interface Props {
+  domain: ProjectDomain
+  refusal: string | undefined
+  isChecking: boolean
+  onCheck(): void
+}
+
 /** The records to create at the DNS provider, ready to copy. */
-export function DnsRecords({ domain }: { domain: Domain }) {
+export function DnsRecords({ domain: { hostname, verified, records }, refusal, isChecking, onCheck }: Props) {
   return (
     <Section
       isFlush
-      title={`DNS records of ${domain.hostname}`}
-      description="Create these where the domain is managed. The TXT record proves that it is yours. Berth looks again by itself."
+      title={verified ? `DNS records of ${hostname}` : `Waiting for DNS: ${hostname}`}
+      description={
+        verified
+          ? 'Keep these records where the domain is managed.'
+          : 'Create these records where the domain is managed. The TXT record proves that it is yours. Berth checks again automatically.'
+      }
+      actions={
+        !verified && (
+          <ActionButton
+            size="xs"
+            variant="default"
+            refusal={refusal}
+            loading={isChecking}
+            aria-label={`Check DNS now: ${hostname}`}
+            onClick={onCheck}
+          >
+            Check DNS now
+          </ActionButton>
+        )
+      }
     >
-      {domain.dnsRecords.length === 0 ? (
-        <Text p="md">No records needed.</Text>
-      ) : (
-        <DataTable
-          label="DNS records"
-          rows={domain.dnsRecords}
-          keyOf={({ type, name, value }) => `${type} ${name} ${value}`}
-          columns={[
-            { title: 'Type', isHeading: true, cell: ({ type }) => <b>{type}</b> },
-            { title: 'Name', cell: ({ name }) => <Copied text={name} what="name" /> },
-            { title: 'Value', cell: ({ value }) => <Copied text={value} what="value" /> },
-          ]}
-        />
-      )}
+      <DataTable
+        label={`DNS records of ${hostname}`}
+        rows={records}
+        keyOf={({ type, name, value }) => `${type} ${name} ${value}`}
+        columns={[
+          { title: 'Type', isHeading: true, cell: ({ type }) => <b>{type}</b> },
+          { title: 'Name', cell: ({ name }) => <Copied text={name} what="name" /> },
+          { title: 'Value', cell: ({ value }) => <Copied text={value} what="value" /> },
+        ]}
+      />
     </Section>
   )
 }

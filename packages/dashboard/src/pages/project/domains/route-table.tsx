@@ -1,4 +1,4 @@
-import { contract, type Domain, type Project, type ProjectRoute } from '@berth/contract'
+import { contract, type Project, type ProjectDomain, type ProjectRoute } from '@berth/contract'
 import { Badge, Group, Text } from '@mantine/core'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { type Column, DataTable } from '../../../components/data-table.tsx'
@@ -8,77 +8,81 @@ import { Section } from '../../../components/section.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
-import { projectReads } from '../../../data/project.ts'
+import { domainReads } from '../../../data/project.ts'
+import { domainActions, domainStatus } from '../../../rules/domain-actions.ts'
 import { tlsWords } from '../../../words/tls-words.ts'
 
 interface Props {
   project: Project
-  onShown(domain: Domain): void
+  domains: readonly ProjectDomain[]
+  /** The user asks for the DNS records of a host name. */
+  onShown(hostname: string): void
+  onRemoved(domain: ProjectDomain): void
 }
 
-export function RouteTable({ project, onShown }: Props) {
+/** A route of the project, with its domain; the address of a service has none. */
+interface Row {
+  route: ProjectRoute
+  domain: ProjectDomain | undefined
+}
+
+export function RouteTable({ project, domains, onShown, onRemoved }: Props) {
   const params = { id: project.id }
   const refusal = useProjectRefusal(project.id, 'write')
-  const connect = useChange(contract.projects.connectDomain, { refreshes: projectReads })
-  const retry = useChange(contract.projects.retryRouting, { refreshes: projectReads, says: 'Routing updated.' })
-  const update = useChange(contract.projects.update, { refreshes: projectReads })
+  const makePrimary = useChange(contract.projects.makeDomainPrimary, {
+    refreshes: domainReads,
+    says: ({ data: { hostname, state } }) =>
+      state === 'active'
+        ? `${hostname} is the primary domain.`
+        : `${hostname} is the primary domain. It becomes the project's address once it is verified and served.`,
+  })
+  const retry = useChange(contract.projects.retryRouting, { refreshes: domainReads, says: 'Routing updated.' })
+  const update = useChange(contract.projects.update, { refreshes: domainReads })
   const chosen = project.config.serviceRoutes ?? {}
   const serve = (service: string, isServed: boolean) =>
     update.mutate({ params, body: { serviceRoutes: { ...chosen, [service]: isServed } } })
   const off = Object.keys(chosen).filter((service) => !chosen[service])
-  const columns: Column<ProjectRoute>[] = [
-    {
-      title: 'Address',
-      isHeading: true,
-      cell: ({ url, primary, kind, service }) => (
-        <Group gap="xs">
-          <ExternalLink url={url} />
-          {primary && (
-            <Badge size="sm" variant="default">
-              primary
-            </Badge>
-          )}
-          {kind === 'free' && (
-            <Badge size="sm" variant="default">
-              {service ?? 'free'}
-            </Badge>
-          )}
-        </Group>
-      ),
-    },
-    {
-      title: 'Route',
-      cell: ({ state, reason }) => (
-        <div>
-          <StatusBadge status={state} />
-          {reason && (
-            <Text size="xs" c="dimmed">
-              {reason}
-            </Text>
-          )}
-        </div>
-      ),
-    },
-    { title: 'Certificate', cell: ({ tls }) => tlsWords[tls] },
-    {
-      title: '',
-      isNumber: true,
-      cell: ({ kind, hostname, primary, service }) =>
-        service !== undefined ? (
-          <RowButton refusal={refusal} onClick={() => serve(service, false)}>
-            Stop serving
+  const known = new Map(domains.map((domain) => [domain.hostname, domain]))
+  const rows = project.routes.map((route): Row => ({ route, domain: known.get(route.hostname) }))
+  const actionsOf = ({ route: { service }, domain }: Row) => {
+    if (service !== undefined)
+      return (
+        <RowButton refusal={refusal} onClick={() => serve(service, false)}>
+          Stop serving
+        </RowButton>
+      )
+    if (!domain) return null
+    const { hostname } = domain
+    const { canBePrimary, canRemove, showsRecords } = domainActions(domain)
+    return (
+      <Group gap="xs" justify="flex-end">
+        {canBePrimary && (
+          <RowButton
+            refusal={refusal}
+            aria-label={`Make primary: ${hostname}`}
+            onClick={() => makePrimary.mutate({ params: { ...params, hostname } })}
+          >
+            Make primary
           </RowButton>
-        ) : (
-          kind === 'custom' && (
-            <RowButton
-              refusal={refusal}
-              onClick={() => connect.mutate({ params, body: { domain: hostname } }, { onSuccess: ({ data }) => onShown(data) })}
-            >
-              {primary ? 'Show DNS records' : 'Make primary'}
-            </RowButton>
-          )
-        ),
-    },
+        )}
+        {canRemove && !showsRecords && (
+          <RowButton aria-label={`Show DNS records: ${hostname}`} onClick={() => onShown(hostname)}>
+            Show DNS records
+          </RowButton>
+        )}
+        {canRemove && (
+          <RowButton refusal={refusal} aria-label={`Remove ${hostname}`} onClick={() => onRemoved(domain)}>
+            Remove
+          </RowButton>
+        )}
+      </Group>
+    )
+  }
+  const columns: Column<Row>[] = [
+    { title: 'Address', isHeading: true, cell: ({ route }) => <Address route={route} /> },
+    { title: 'Route', cell: (row) => <RouteState {...row} /> },
+    { title: 'Certificate', cell: ({ route, domain = route }) => tlsWords[domain.tls] },
+    { title: '', isNumber: true, cell: actionsOf },
   ]
   return (
     <Section
@@ -96,7 +100,7 @@ export function RouteTable({ project, onShown }: Props) {
         </ActionButton>
       }
     >
-      <DataTable label="Addresses" columns={columns} rows={project.routes} keyOf={({ hostname }) => hostname} />
+      <DataTable label="Addresses" columns={columns} rows={rows} keyOf={({ route }) => route.hostname} />
       {off.map((service) => (
         <Group key={service} gap="xs" p="sm">
           <Text size="sm">{service} has no public address.</Text>
@@ -106,5 +110,35 @@ export function RouteTable({ project, onShown }: Props) {
         </Group>
       ))}
     </Section>
+  )
+}
+
+const Address = ({ route: { url, primary, kind, service } }: Pick<Row, 'route'>) => (
+  <Group gap="xs">
+    <ExternalLink url={url} />
+    {primary && (
+      <Badge size="sm" variant="default">
+        primary
+      </Badge>
+    )}
+    {kind === 'free' && (
+      <Badge size="sm" variant="default">
+        {service ?? 'free'}
+      </Badge>
+    )}
+  </Group>
+)
+
+function RouteState({ route, domain }: Row) {
+  const reason = domain ? domain.reason : route.reason
+  return (
+    <div>
+      <StatusBadge status={domain ? domainStatus(domain) : route.state} />
+      {reason && (
+        <Text size="xs" c="dimmed">
+          {reason}
+        </Text>
+      )}
+    </div>
   )
 }

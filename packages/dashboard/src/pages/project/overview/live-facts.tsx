@@ -6,6 +6,7 @@ import { RouterLink } from '../../../components/router-link.tsx'
 import { Section } from '../../../components/section.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
+import { addressesOf } from '../../../rules/find-projects.ts'
 import { sizeWords } from '../../../words/sizes.ts'
 
 interface Props {
@@ -16,16 +17,17 @@ interface Props {
 /** The live deployment and its addresses. */
 export function LiveFacts({ project, deployments }: Props) {
   const live = deployments.find(({ status, environment }) => status === 'live' && environment === 'production')
+  const addresses = addressesOf(project)
   return (
     <Section>
       <Facts
         facts={[
           ['Status', <StatusBadge key="status" status={project.status} title={project.statusReason} />],
           [
-            project.routes.length > 1 ? 'Addresses' : 'Address',
-            project.routes.length > 0 && (
+            addresses.length > 1 ? 'Addresses' : 'Address',
+            addresses.length > 0 && (
               <Stack gap={2}>
-                {project.routes.map(({ url }) => (
+                {addresses.map((url) => (
                   <ExternalLink key={url} url={url} />
                 ))}
               </Stack>
