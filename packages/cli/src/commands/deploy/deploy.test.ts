@@ -1,7 +1,7 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { cliFixture } from '../../cli-fixture.ts'
 import { writeLink } from '../../project-link.ts'
 
@@ -39,6 +39,10 @@ test('berth deploy --name in a folder that is linked is refused, and nothing is 
     code: 6,
     stderr: expect.stringMatching(/is already linked to project prj_linked\. Omit --name.*run berth unlink/),
   })
+  const inside = join(cli.folder, 'inside')
+  mkdirSync(inside)
+  vi.spyOn(process, 'cwd').mockReturnValue(inside)
+  expect((await cli.berth('deploy', '--name', 'other')).stderr).toContain('name the folder: berth deploy . --name other')
   const project = `prj_${'a'.repeat(20)}`
   expect(await cli.berth('deploy', '--name', 'other', '--project', project)).toMatchObject({ code: 2 })
   expect(cli.asked).toEqual([])

@@ -39,7 +39,7 @@ export function addDeploy(program: Command): void {
     // The project's whole folder is uploaded, also if the command runs in a subfolder.
     const place = folder === undefined && !options.project ? (linkedFolder(asked) ?? asked) : asked
     const linked = options.project ?? readLink(place)?.projectId
-    if (options.name !== undefined) refuseLinked(options, place, linked)
+    if (options.name !== undefined) refuseLinked(options, place, asked, linked)
     const settings = { ...settingsOf(place, command), ...(options.name === undefined ? {} : { name: options.name }) }
     const client = connect(command, asked)
     const { projectId, source } = options.git
@@ -58,13 +58,14 @@ export function addDeploy(program: Command): void {
 }
 
 /** `--name` asks for a new project; the folder must not be deployed over the project that it is linked to. */
-function refuseLinked({ project, name }: Options, place: string, linked: string | undefined): void {
+function refuseLinked({ project, name }: Options, place: string, asked: string, linked: string | undefined): void {
   if (project) throw new Plain('--name is for a new project. Use either --name or --project.', 2)
-  if (linked)
-    throw new Plain(
-      `${place} is already linked to project ${linked}. Omit --name to deploy to it. To create the new project ${name}, run berth unlink in the folder first.`,
-      6,
-    )
+  if (!linked) return
+  const next = place === asked ? 'run berth unlink in the folder first' : `name the folder: berth deploy . --name ${name}`
+  throw new Plain(
+    `${place} is already linked to project ${linked}. Omit --name to deploy to it. To create another project, ${next}.`,
+    6,
+  )
 }
 
 /** A linked project that runs an image keeps it until another source is given. */
