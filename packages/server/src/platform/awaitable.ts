@@ -1,12 +1,12 @@
 /** A value, or a promise of it. */
 export type Awaitable<T> = T | Promise<T>
 
-/** Like `await`, for a function that is called for every request: a value that is no promise is passed on synchronously. */
+/** Equivalent of `await` for a function that is called for every request: a value that is no promise is passed on synchronously. */
 export function after<T, Result>(value: Awaitable<T>, then: (value: T) => Awaitable<Result>): Awaitable<Result> {
   return value instanceof Promise ? value.then(then) : then(value)
 }
 
-/** Like `Promise.all`, but synchronous when none of the values is a promise. */
+/** Equivalent of `Promise.all`, synchronous when none of the values is a promise. */
 export function together<Values extends readonly unknown[]>(
   ...values: Values
 ): Awaitable<{ -readonly [At in keyof Values]: Awaited<Values[At]> }> {
