@@ -149,7 +149,7 @@ describe('berth, command by command', () => {
     await writeFile(join(boxed, 'Dockerfile'), 'FROM scratch\n')
     await writeFile(join(boxed, 'apps', 'web', 'index.html'), 'a site')
     const docker = await hosting.cli(['deploy', boxed])
-    expect(docker).toMatchObject({ code: 1, stderr: expect.stringMatching(/Its Dockerfile needs Docker.*install Docker/) })
+    expect(docker).toMatchObject({ code: 1, stderr: expect.stringMatching(/needs Docker.*Install Docker/) })
     const missing = await hosting.cli(['deploy', boxed, '--root-directory', 'apps/wbe'])
     expect(missing).toMatchObject({ code: expect.any(Number), stderr: expect.stringMatching(/apps\/wbe.*apps\/web/s) })
     expect(missing.code).not.toBe(0)

@@ -86,7 +86,7 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
       expect(presses).toBeLessThan(10)
       await keyboard.press('Tab')
     }
-    await page.getByRole('tooltip', { name: /As viewer you can look but not change/ }).waitFor()
+    await page.getByRole('tooltip', { name: /As viewer you can view this but not change it/ }).waitFor()
     expect(problems).toEqual([])
   })
 

@@ -123,7 +123,7 @@ process.on('SIGTERM', () => process.exit(0))
     // One that the runtime has started again meanwhile says its lines again; two outputs have no order between them.
     expect({ ...error, logTail: [...new Set(error?.logTail)].sort() }).toEqual({
       code: 'crashed',
-      message: 'The new version ended with exit code 3 before it was healthy',
+      message: 'The new version exited with code 3 before it was healthy',
       logTail: ['connecting', 'no database'],
     })
     const broken = await make('broken', `${serving('x', { status: 500 })}; console.log('up')`, {

@@ -69,7 +69,7 @@ describeOnDocker('Docker as teams use it, on the engine of a server over SSH', (
       )
       expect(await deploy(project)).toMatchObject(live)
       expect(await page(project, '/fill')).toBe('full')
-      await expect.poll(async () => (await record(project)).statusReason).toContain('more on the disk than the 64 MB')
+      await expect.poll(async () => (await record(project)).statusReason).toContain('exceeded its disk limit of 64 MB')
       const { runtime } = (await hosting.api('GET', `/projects/${project.id}/info`)).body.data
       expect(runtime.lastExit).toMatchObject({ reason: 'disk_full' })
     })

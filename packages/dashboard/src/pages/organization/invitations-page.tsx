@@ -52,7 +52,7 @@ export function InvitationsPage() {
           aria-label={`Revoke the invitation of ${one.email}`}
           onClick={() => revoke.mutate({ params: { id: one.id } })}
         >
-          Withdraw
+          Revoke
         </RowButton>
       ),
     },

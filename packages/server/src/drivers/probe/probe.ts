@@ -99,7 +99,7 @@ const escaped = (path: string) => path.toWellFormed().replace(/[^!-~]+/g, encode
 const isOtherProtocol = (error: unknown) => String((error as NodeJS.ErrnoException).code).startsWith('HPE_')
 
 function wordsFor(error: unknown, limit: AbortSignal, timeoutMs: number): string {
-  if (limit.aborted) return `no response within ${Math.round(timeoutMs / 1000)} s`
+  if (limit.aborted) return `no response within ${Math.max(0.1, Math.round(timeoutMs / 100) / 10)} s`
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ECONNREFUSED') return 'nothing listens on its port'
   if (isOtherProtocol(error)) return 'the response is not HTTP'

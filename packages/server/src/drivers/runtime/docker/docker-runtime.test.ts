@@ -100,7 +100,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
 
   test('an engine that is not there is named to operators with what to do, and to tenants without a path', async () => {
     const none = createDockerRuntime({ socketPath: '/nowhere/docker.sock', folder, imageMirror: null })
-    const operatorMessage = expect.stringMatching(/no Docker engine at \/nowhere\/docker\.sock.*BERTH_DOCKER_SOCKET/)
+    const operatorMessage = expect.stringMatching(/No Docker engine at \/nowhere\/docker\.sock.*BERTH_DOCKER_SOCKET/)
     const message = expect.not.stringContaining('/nowhere')
     for (const call of [none.check(never), none.inspect('ins_none'), none.list()])
       await expect(call).rejects.toMatchObject({ name: 'EngineAway', message })
@@ -318,7 +318,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
 
   test('an image that is nowhere is a clear failure to start', async () => {
     const missing = start({ ...busybox(), reference: 'berth-test/nowhere:1' }, {})
-    await expect(missing).rejects.toThrow(/berth-test\/nowhere:1 is not here.*BERTH_IMAGE_MIRROR/)
+    await expect(missing).rejects.toThrow(/berth-test\/nowhere:1 does not exist locally.*BERTH_IMAGE_MIRROR/)
   })
 
   test('what was built twice for one deployment is listed twice, and the first one can be removed', async () => {

@@ -158,7 +158,7 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
     const image = await push('team/closed', '1', 'closed')
     await expect(fetchAs('ours', image, [])).rejects.toThrow(/Add a login for 127\.0\.0\.1:\d+ to the organisation's registries/)
     const failure = await fetchAs('ours', image, [login('wrong-canary-password')]).catch((error: Error) => error)
-    expect(String(failure)).toMatch(/could not be fetched/)
+    expect(String(failure)).toMatch(/could not be pulled/)
     await fetchAs('ours', image, [login()])
     expect(JSON.stringify([lines, String(failure)])).not.toMatch(/canary/)
   })
@@ -168,7 +168,7 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
     const strict = createDockerRuntime({ socketPath: partOf('docker'), folder, imageMirror: null, registries: ['ghcr.io'] })
     const before = registry.requests.length
     const request = { owner: owner('ours'), image, fresh: true, registryLogins: [login()] }
-    await expect(strict.fetchImage?.(request, () => undefined, never)).rejects.toThrow(/is none of: ghcr.io/)
+    await expect(strict.fetchImage?.(request, () => undefined, never)).rejects.toThrow(/Allowed registries: ghcr.io/)
     expect(registry.requests.length).toBe(before)
     await strict.close()
   })

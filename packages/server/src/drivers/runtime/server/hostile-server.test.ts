@@ -38,7 +38,7 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
 
   test.each(['/volumes', '/networks'])('an endless answer to %s leaves those out, and the rest is read', async (path) => {
     const { version, warnings } = await read({ [path]: endless })
-    expect([version, warnings]).toEqual(['99.1', [expect.stringContaining(`The ${path.slice(1)} are left out`)]])
+    expect([version, warnings]).toEqual(['99.1', [expect.stringContaining(`The ${path.slice(1)} are skipped`)]])
   })
 
   test("an answer that never ends by itself ends with the caller's time", async () => {
@@ -74,7 +74,7 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
       '/containers/:id/json': says({ Id: idOf(1), Config: { Labels: { huge: 'x'.repeat(90 * 1024) } } }),
     })
     expect(containers.length).toBeLessThan(80)
-    expect(warnings).toContainEqual(expect.stringContaining(`${80 - containers.length} of 80 containers are left out`))
+    expect(warnings).toContainEqual(expect.stringContaining(`${80 - containers.length} of 80 containers are skipped`))
   })
 
   test('what is not kept of an answer does not count: many containers with much that is not read are all found', async () => {

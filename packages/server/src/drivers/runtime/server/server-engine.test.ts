@@ -68,6 +68,6 @@ describeNeeding(['docker', 'busyboxImage', 'sshd'], 'the engine of a server', ()
       never,
     )
     expect(lines).toContain(`token of ${secret.length}`)
-    expect(lines.join('\n')).toContain('limited by time alone here: the engine is on another machine')
+    expect(lines.join('\n')).toContain('which has only a time limit here: the engine is on another machine')
   })
 })

@@ -38,7 +38,7 @@ export function buildSuite(suite: SuiteBench): void {
     test('a lockfile that does not fit is named, however much is written after it', async () => {
       const words = 'error: lockfile had changes, but lockfile is frozen'
       const installCommand = `node -e "console.error('${words}'); for (let i = 0; i < 99; i++) console.error('usage'); process.exit(1)"`
-      await expect(build('lock', { installCommand })).rejects.toThrow(/exit code 1: the lockfile does not fit package\.json/)
+      await expect(build('lock', { installCommand })).rejects.toThrow(/exit code 1: the lockfile does not match package\.json/)
     })
 
     test('one over its time is ended and says so', async () => {

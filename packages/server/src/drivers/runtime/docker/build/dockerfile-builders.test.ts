@@ -219,7 +219,7 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
     for (const id of [Id, Id.replace('sha256:', '')])
       for (const text of [`FROM ${id}\n`, `FROM ${base}\nCOPY --from=${id} /bin /x\n`])
         await expect(build(builder, text)).rejects.toThrow(
-          /by its name and tag, not by its id|is not here and could not be fetched/,
+          /by its name and tag, not by its id|does not exist locally and could not be pulled|cannot be pulled by id/,
         )
   })
 

@@ -29,14 +29,14 @@ describe('the output of a program that writes faster than it can be read', () =>
 
   test('does not fill the disk: the rest is left out, and a line says how much', async () => {
     writeFileSync(file, `${'x'.repeat(1023)}\n`.repeat(64 * 1024))
-    expect(await wholeOf(read())).toEqual([expect.stringMatching(/^\[64 MB of output left out/)])
+    expect(await wholeOf(read())).toEqual([expect.stringMatching(/^\[64 MB of output dropped/)])
     expect(statSync(file).size).toBe(0)
   })
 
   test('nor does a program that makes the file look larger than the disk', async () => {
     writeFileSync(file, '')
     truncateSync(file, 1024 * 1024 * megabyte)
-    expect(await wholeOf(read())).toEqual([expect.stringMatching(/^\[1048576 MB of output left out/)])
+    expect(await wholeOf(read())).toEqual([expect.stringMatching(/^\[1048576 MB of output dropped/)])
     expect(statSync(file).size).toBe(0)
   })
 
