@@ -310,7 +310,7 @@ describe('berth, command by command', () => {
 
   test('berth delete shows what goes and needs a yes; afterwards the folder is no project', async () => {
     expect(await berth('delete')).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
-    expect(await berth('delete', '--yes')).toMatchObject({ code: 0, stderr: expect.stringMatching(/goes +instance/) })
+    expect(await berth('delete', '--yes')).toMatchObject({ code: 0, stderr: expect.stringMatching(/delete +instance/) })
     expect(await berth('status')).toMatchObject({ code: 2, stderr: expect.stringContaining('not linked to a project') })
     expect(await berth('unlink')).toMatchObject({ code: 5 })
   })

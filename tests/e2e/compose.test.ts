@@ -72,7 +72,7 @@ describeOnDocker('a Compose project', () => {
     expect(await page()).toMatch(/^Ahoy from Compose/)
     expect(await visits()).toBeGreaterThan(before + load.requests)
     // The counter did not change: its container, which writes the volume, is kept.
-    expect(await logOf(second)).toContain('counter stays as it is')
+    expect(await logOf(second)).toContain('counter is unchanged and keeps running')
     // Its own network and that of the version that uses it; the networks of earlier versions are removed.
     await edit('web/server.js', (text) => `${text}\n`)
     await deploy()
@@ -119,7 +119,7 @@ describeOnDocker('a Compose project', () => {
     await edit('web/server.js', () => `console.error('no database'); process.exit(3)`)
     const error = {
       code: 'crashed',
-      message: 'The service web ended with exit code 3 before it was healthy',
+      message: 'The service web exited with code 3 before it was healthy',
       logTail: expect.arrayContaining(['no database']),
     }
     const asking = keepAsking(hosting.berth.edgeUrl, `${project.slug}.localhost`)

@@ -81,7 +81,7 @@ describeOnDocker('services that end', () => {
     await writeFile(join(folder, 'compose.yaml'), file('process.exit(3)'))
     const failed = await hosting.settled(await hosting.deploy(project.id))
     expect(failed).toMatchObject({ status: 'failed', error: { code: 'crashed' } })
-    expect(failed.error?.message).toContain('The service web ended with exit code 3')
+    expect(failed.error?.message).toContain('The service web exited with code 3')
     expect(failed.error?.logTail.filter((line) => line === 'start-up code')).toHaveLength(1)
     expect((await hosting.get(`${project.slug}.localhost`)).text).toBe('here')
   })

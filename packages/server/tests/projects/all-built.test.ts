@@ -1,6 +1,7 @@
 import { type AnyRoute, contract, type Method } from '@berth/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tarball } from '../../src/drivers/tarball/hostile-corpus.ts'
+import { newId } from '../../src/platform/db/ids.ts'
 import { call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople } from '../kit/people.ts'
@@ -29,9 +30,16 @@ describe.each(['self-hosted', 'cloud'])('on a %s instance', (mode) => {
     if (path.includes(':sessionId')) return { sessionId: await upload() }
     const { id } = await makeProject(instance, token, { gitProvider: 'github', gitOwner: 'acme', gitRepo: 'shop' })
     if (path.includes(':environment')) return { id, environment: 'production' }
+    if (path.includes(':hostname')) return { id, hostname: await connectDomain(id) }
     if (!path.includes(':ruleId')) return { id }
     const rule = { params: { id }, body: sampleBodies['POST /projects/:id/route-rules'] }
     return { id, ruleId: (await call(instance, token, 'POST /projects/:id/route-rules', rule)).body.data?.id ?? 'rul_none' }
+  }
+
+  async function connectDomain(id: string): Promise<string> {
+    const domain = `${newId('dom').replace('_', '-')}.example.test`
+    await call(instance, token, 'POST /projects/:id/connect', { params: { id }, body: { domain } })
+    return domain
   }
 
   async function upload(): Promise<string> {

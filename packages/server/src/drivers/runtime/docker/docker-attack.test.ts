@@ -429,7 +429,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     test('metadata addresses are refused at once, in containers and in builds', async () => {
       expect((await home.check(never)).version).toMatch(/\d/)
       expect(home.fence()).toMatchObject({ inForce: true })
-      expect(home.isolation.words).toMatch(/containers of its own\. Projects in Docker do not reach metadata addresses$/)
+      expect(home.isolation.words).toMatch(/its own containers\. Projects in Docker do not reach metadata addresses$/)
       const { instanceId } = await start('thief', node())
       for (const address of ['169.254.169.254', '169.254.170.2', '100.100.100.200', '168.63.129.16'])
         expect((await inside(instanceId, get(address))).out, address).toMatch(refused)
