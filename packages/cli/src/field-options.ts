@@ -10,13 +10,16 @@ const otherNames: Record<string, string> = {
   scopes: 'scope',
   projectIds: 'project',
   gitBranch: 'branch',
+  healthCheck: 'healthPath',
 }
 
 /** The field that the API names, as the option of the command that set it; a field without one stays as it is. */
 export function inOptions(problem: Problem, command: Command): Problem {
-  if (!problem.field) return problem
-  const [first = ''] = problem.field.split(/[.[]/)
+  return problem.field ? { ...problem, field: optionOf(problem.field, command) } : problem
+}
+
+export function optionOf(field: string, command: Command): string {
+  const [first = ''] = field.split(/[.[]/)
   const name = otherNames[first] ?? first
-  const option = command.options.find((one) => one.attributeName() === name)
-  return option?.long ? { ...problem, field: option.long } : problem
+  return command.options.find((one) => one.attributeName() === name)?.long ?? field
 }

@@ -1,4 +1,4 @@
-import { contract, type Project } from '@berth/contract'
+import { contract, type Project, type ReplyOf } from '@berth/contract'
 import type { Command } from 'commander'
 import { type Connection, connect } from './credentials.ts'
 import { Plain } from './exit-codes.ts'
@@ -12,14 +12,17 @@ export async function resolveProjectOption(command: Command): Promise<void> {
   const given = command.opts().project as string | string[] | undefined
   if (given === undefined || [given].flat().every(isId)) return
   const client = connect(command)
-  const ids = await Promise.all([given].flat().map((one) => findProject(client, one)))
-  command.setOptionValue('project', Array.isArray(given) ? ids : ids[0])
+  const list = await client.call(contract.projects.home)
+  command.setOptionValue('project', Array.isArray(given) ? given.map((one) => idIn(list, one)) : idIn(list, given))
 }
 
 /** The id of the project with this id, slug or name. An id is taken as it is: a token may lack the permission to list projects. */
 export async function findProject(client: Pick<Connection, 'call'>, wanted: string): Promise<string> {
+  return isId(wanted) ? wanted : idIn(await client.call(contract.projects.home), wanted)
+}
+
+function idIn({ data, cloud }: ReplyOf<typeof contract.projects.home>, wanted: string): string {
   if (isId(wanted)) return wanted
-  const { data, cloud } = await client.call(contract.projects.home)
   const found = matching(data, wanted)
   if (found.length === 1) return found[0]!.id
   if (found.length > 1) throw new Plain(severalText(wanted, found), 2)

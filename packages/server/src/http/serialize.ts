@@ -7,19 +7,19 @@ const shortText = 16_384
 export function serializeLazily(app: FastifyInstance): void {
   app.setSerializerCompiler(({ schema }) => {
     let serialize: ((value: unknown) => string) | undefined
-    const known = new WeakMap<object, string | Buffer>()
-    // Fastify also sends bytes; its type of a serializer says text only.
-    return (value): string => {
+    const known = new WeakMap<object, string>()
+    return (value) => {
       serialize ??= fastJson(withoutChoice(schema) as never)
       // A frozen response is a cached one (see `memoizeByRows`): cache its text too.
       if (!Object.isFrozen(value)) return serialize(value)
       const before = known.get(value)
-      if (before !== undefined) return before as string
+      if (before !== undefined) return before
       const text = serialize(value)
       // Bytes are sent as they are; text is encoded for each client. Node sends a short text together with the headers.
-      const body = text.length < shortText ? text : Buffer.from(text)
+      // Fastify sends both, but its type of a serializer says text only.
+      const body = text.length < shortText ? text : (Buffer.from(text) as never)
       known.set(value, body)
-      return body as string
+      return body
     }
   })
 }

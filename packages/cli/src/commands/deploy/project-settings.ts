@@ -5,6 +5,7 @@ import { problemsIn } from '@berth/contract/check'
 import type { Command } from 'commander'
 import type { Connection } from '../../credentials.ts'
 import { Plain } from '../../exit-codes.ts'
+import { optionOf } from '../../field-options.ts'
 
 /** Options of `berth deploy` that set a field of the project, by the field's name. */
 const options: readonly [flags: string, description: string][] = [
@@ -32,7 +33,7 @@ export function addSettingOptions(command: Command): Command {
 /** Settings of `berth.json` in the folder, overridden by those of the command line. */
 export function settingsOf(folder: string, command: Command): ProjectFile {
   const given = ofCommandLine(command.opts())
-  refuseInvalid(given, optionOf)
+  refuseInvalid(given, (field) => optionOf(field, command))
   return { ...readProjectFile(folder), ...given }
 }
 
@@ -53,12 +54,6 @@ function refuseInvalid(settings: object, nameOfField: (field: string) => string)
   if (problems.length === 0) return
   throw new Plain(problems.map(({ field, message }) => `${nameOfField(field)} ${message}`).join('\n  '), 2)
 }
-
-/** `healthCheck.path` is set by `--health-path`, and `buildCommand` by `--build-command`. */
-const optionOf = (field: string) =>
-  field.startsWith('healthCheck')
-    ? '--health-path'
-    : `--${field.split('.')[0]!.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
 function parsed(file: string): object {
   let content: unknown

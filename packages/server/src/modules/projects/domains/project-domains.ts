@@ -13,10 +13,7 @@ export async function showDomains(project: ProjectRow, deps: ProjectsDeps): Prom
   const domains = (await domainsOf(database.db, [project.id])).get(project.id) ?? []
   const rows = new Map(domains.map((row) => [row.hostname, row]))
   const facts = { domains, edge: projectPorts.edge, baseDomain: settings.baseDomain, urls: urlSettings(deps) }
-  return routesOf(project, facts).map((route) => {
-    const row = rows.get(route.hostname)
-    return row ? showConnected(route, row, project, deps) : showFree(route)
-  })
+  return routesOf(project, facts).map((route) => showDomain(route, rows.get(route.hostname), project, deps))
 }
 
 /** Returns one page of `showDomains`. */
@@ -30,19 +27,15 @@ export async function listDomains(
   return { data: rows.map(({ domain }) => domain), nextCursor }
 }
 
-const showFree = ({ hostname, kind, primary, state, tls, reason }: ProjectRoute): ProjectDomain => ({
-  ...{ hostname, kind, primary, verified: true, tls, records: [], reason: reason ?? null },
-  state: state === 'synced' ? 'active' : state === 'error' ? 'error' : 'waiting',
-})
-
-function showConnected(route: ProjectRoute, row: DomainRow, project: ProjectRow, deps: ProjectsDeps): ProjectDomain {
-  const { hostname, kind, primary, state, tls } = route
-  const verified = row.provenAt !== null
+/** The free host name has no row: it needs no records and no proof. */
+function showDomain(route: ProjectRoute, row: DomainRow | undefined, project: ProjectRow, deps: ProjectsDeps): ProjectDomain {
+  const { hostname, kind, primary, state, tls, reason = null } = route
+  const verified = !row || row.provenAt !== null
   return {
     ...{ hostname, kind, primary, verified, tls },
     state: state === 'error' ? 'error' : verified && state === 'synced' ? 'active' : 'waiting',
-    records: recordsOf(row, project, deps),
-    reason: reasonOf(route, row),
+    records: row ? recordsOf(row, project, deps) : [],
+    reason: row ? reasonOf(route, row) : reason,
   }
 }
 
