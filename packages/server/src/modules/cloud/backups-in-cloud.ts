@@ -1,9 +1,9 @@
 import type { BackupDestination } from '@berth/contract'
 import { ask, askWithAny } from './ask.ts'
+import { answered } from './cloud-answer.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Links } from './links.ts'
 import { linkedOrganizations } from './store.ts'
-import { answered } from './transfers/cloud-answer.ts'
 
 const mostClouds = 10
 const withinMs = 5_000

@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs'
 import { fail } from '../../platform/failure.ts'
 import { ask } from './ask.ts'
+import { answered } from './cloud-answer.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Link } from './links.ts'
-import { answered } from './transfers/cloud-answer.ts'
 
 /** Forwards an upload that was opened here without a project to the cloud of the project. */
 export async function passUploadOn(

@@ -8,7 +8,7 @@ import type { Log } from '../../platform/log.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { ProjectData } from '../deployments/index.ts'
 import type { DeploymentSummary, ProjectTransfers } from '../projects/index.ts'
-import type { History } from './bundle-body.ts'
+import type { History } from './bundle/bundle-body.ts'
 
 export interface TransfersDeps {
   database: Database

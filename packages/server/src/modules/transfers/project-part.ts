@@ -1,8 +1,8 @@
 import { endOperation, lockProject, type ProjectPart } from '../projects/index.ts'
+import { removeFiles } from './bundle/bundle-files.ts'
 import type { TransfersDeps } from './deps.ts'
-import { removeFiles } from './end-files.ts'
-import { moveEnd } from './move-end.ts'
-import { openOfProject } from './store.ts'
+import { moveEnd } from './rows/change-state.ts'
+import { openOfProject } from './rows/side-store.ts'
 
 /** A move under way blocks the deletion of its project; a forced deletion cancels the move. */
 export const transfersPart = (deps: TransfersDeps): ProjectPart => ({

@@ -1,6 +1,6 @@
 import { Failure } from '../../../platform/failure.ts'
+import { isUnreachable } from '../cloud-answer.ts'
 import { findMoved } from '../moved-store.ts'
-import { isUnreachable } from './cloud-answer.ts'
 import { enter, SideFailed, type TransferContext } from './drive.ts'
 import { addWarnings } from './transfer-store.ts'
 

@@ -3,7 +3,7 @@ import type { Arrival, Departure } from '@berth/contract'
 import type { CloudAddress, CloudApi, CloudRequest } from '../../../drivers/cloud-api/cloud-api.ts'
 import type { CloudTransferRow } from '../../../platform/db/tables/cloud.ts'
 import { ask, cloudUnreachable } from '../ask.ts'
-import { answered } from './cloud-answer.ts'
+import { answered } from '../cloud-answer.ts'
 import type { ArrivingSide, DepartingSide } from './sides.ts'
 
 interface Remote {

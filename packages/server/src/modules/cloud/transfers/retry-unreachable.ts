@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { isUnreachable } from './cloud-answer.ts'
+import { isUnreachable } from '../cloud-answer.ts'
 
 export interface RetryLimits {
   /** How long the cloud may be unreachable during a move before the move is undone. */

@@ -1,5 +1,5 @@
 import { Failure } from '../../../platform/failure.ts'
-import { isUnreachable } from './cloud-answer.ts'
+import { isUnreachable } from '../cloud-answer.ts'
 import type { TransferContext } from './drive.ts'
 import { retryWhileUnreachable } from './retry-unreachable.ts'
 

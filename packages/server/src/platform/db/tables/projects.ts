@@ -35,7 +35,7 @@ export interface ProjectsTable {
   enabled: Flag
   /** Set when deletion has begun; from then on only the deletion job touches the project. */
   deletingSince: Millis | null
-  /** Location of the project; changed only by `projects/transfer`. */
+  /** Location of the project; changed only by `projects/lifecycle/presence.ts`. */
   presence: Generated<Presence>
 
   gitProvider: string | null

@@ -9,7 +9,7 @@ export interface TransferEndsTable {
   side: 'departure' | 'arrival'
   organizationId: string
   projectId: string
-  /** Changed only by `transfers/move-end.ts`. */
+  /** Changed only by `transfers/rows/change-state.ts`. */
   state: DepartureState | ArrivalState
   withData: Flag
   /** Public key that the bundle is encrypted to. */

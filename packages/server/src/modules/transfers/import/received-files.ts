@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { bundleFileBytes } from '@berth/contract'
 import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
+import { openFiles, refuseFull } from '../bundle/bundle-files.ts'
 import type { TransfersDeps } from '../deps.ts'
-import { openFiles, refuseFull } from '../end-files.ts'
-import { countFile, refuseTooMuch } from './arriving-room.ts'
+import { countFile, refuseTooMuch } from './import-quota.ts'
 
 /** Stores the file completely and with that hash, or not at all; an existing file is not replaced. */
 export async function storeFile(

@@ -7,12 +7,12 @@ import { isTooDeep } from '../../../http/json-depth.ts'
 import { checkShape } from '../../../http/validate.ts'
 import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
 import { Failure } from '../../../platform/failure.ts'
-import { BundleBody, partsOf } from '../bundle-body.ts'
+import { BundleBody, partsOf } from '../bundle/bundle-body.ts'
+import { openFiles, readWhole, refuseFull } from '../bundle/bundle-files.ts'
+import { type ArrivalSecrets, openSecrets } from '../bundle/bundle-keys.ts'
+import { type Manifest, manifestName, readManifest } from '../bundle/manifest.ts'
 import type { TransfersDeps } from '../deps.ts'
-import { openFiles, readWhole, refuseFull } from '../end-files.ts'
-import { type ArrivalSecrets, openSecrets } from '../end-secrets.ts'
 import { TransferFailed } from '../failures.ts'
-import { type Manifest, manifestName, readManifest } from '../manifest.ts'
 
 /** A bundle whose every byte is signed by its sender, and whose content has the shape of the API. */
 export interface OpenedBundle {

@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
 import { BundleFile, TransferId } from '@berth/contract'
 import { type Static, Type } from 'typebox'
-import { checkShape } from '../../http/validate.ts'
-import { TransferFailed } from './failures.ts'
+import { checkShape } from '../../../http/validate.ts'
+import { TransferFailed } from '../failures.ts'
 
 const format = 'berth-transfer/1'
 

@@ -1,9 +1,9 @@
 import type { TransferEndRow } from '../../platform/db/tables/transfers.ts'
 import { job } from '../../platform/jobs/declare.ts'
 import type { Schedule } from '../../platform/jobs/schedules.ts'
-import { callOffEnd } from './call-off.ts'
+import { callOffEnd } from './cancel.ts'
 import { nowOf, type TransfersDeps } from './deps.ts'
-import { deleteOverSince, listOpen } from './store.ts'
+import { deleteOverSince, listOpen } from './rows/side-store.ts'
 
 type Nothing = Record<string, never>
 const kind = 'transfers.sweep'

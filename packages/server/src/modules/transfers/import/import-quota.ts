@@ -1,10 +1,10 @@
 import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
 import { fail } from '../../../platform/failure.ts'
 import { isSetupOrganization } from '../../access/index.ts'
+import { openFiles } from '../bundle/bundle-files.ts'
 import type { TransfersDeps } from '../deps.ts'
-import { openFiles } from '../end-files.ts'
-import { howToCallOff } from '../other-move.ts'
-import { openArrivals } from '../store.ts'
+import { howToCallOff } from '../other-transfer.ts'
+import { openArrivals } from '../rows/side-store.ts'
 
 const megabyte = 1_000_000
 /** Smallest size that counts for a file, however small it is: a disk block. */

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
-import { sealedFor } from '../../platform/db/sealed-columns.ts'
-import type { TransferEndRow } from '../../platform/db/tables/transfers.ts'
-import type { TransfersDeps } from './deps.ts'
+import { sealedFor } from '../../../platform/db/sealed-columns.ts'
+import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import type { TransfersDeps } from '../deps.ts'
 
 export interface DepartureSecrets {
   /** Ed25519, as PKCS #8 in base64. */

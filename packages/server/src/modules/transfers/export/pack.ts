@@ -6,13 +6,13 @@ import { createTransferWriter, type TransferWriter } from '../../../drivers/arch
 import type { ArchiveStore } from '../../../drivers/archive-store/archive-store.ts'
 import { isMissing } from '../../../drivers/archive-store/store-failure.ts'
 import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
-import { type BundleBody, partsOf } from '../bundle-body.ts'
+import { type BundleBody, partsOf } from '../bundle/bundle-body.ts'
+import { openFiles, readWhole, whileThereIsRoom } from '../bundle/bundle-files.ts'
+import { type DepartureSecrets, openSecrets } from '../bundle/bundle-keys.ts'
+import { manifestName, signManifest } from '../bundle/manifest.ts'
 import type { TransfersDeps } from '../deps.ts'
-import { openFiles, readWhole, whileThereIsRoom } from '../end-files.ts'
-import { type DepartureSecrets, openSecrets } from '../end-secrets.ts'
 import { TransferFailed } from '../failures.ts'
-import { manifestName, signManifest } from '../manifest.ts'
-import { updateEnd } from '../store.ts'
+import { updateEnd } from '../rows/side-store.ts'
 
 interface Packing {
   end: TransferEndRow

@@ -37,8 +37,8 @@ import {
   upsertVariable,
 } from '../store.ts'
 import { claimUpload, dropUpload, releaseUpload } from '../uploads/upload-claim.ts'
-import { replaceDomains } from './arriving-domains.ts'
-import { isInForce } from './bundle.ts'
+import { isInForce } from './export-project.ts'
+import { replaceDomains } from './import-domains.ts'
 
 export interface ArrivingProject {
   projectId: string

@@ -1,9 +1,9 @@
 import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
 import { findAnyProject } from '../../projects/index.ts'
+import { removeFiles } from '../bundle/bundle-files.ts'
 import type { TransfersDeps } from '../deps.ts'
-import { removeFiles } from '../end-files.ts'
-import { findEnd } from '../store.ts'
-import { forgetCount } from './arriving-room.ts'
+import { findEnd } from '../rows/side-store.ts'
+import { forgetCount } from './import-quota.ts'
 
 /** Removes everything of a cancelled import. A copy that was kept here before is kept again. */
 export async function clearAway(end: TransferEndRow, deps: TransfersDeps): Promise<void> {

@@ -1,8 +1,8 @@
 import { mkdir, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ArchiveStore } from '../../drivers/archive-store/archive-store.ts'
-import { fail } from '../../platform/failure.ts'
-import type { TransfersDeps } from './deps.ts'
+import type { ArchiveStore } from '../../../drivers/archive-store/archive-store.ts'
+import { fail } from '../../../platform/failure.ts'
+import type { TransfersDeps } from '../deps.ts'
 
 const rootOf = ({ settings }: Pick<TransfersDeps, 'settings'>) => join(settings.dataDir, 'transfers')
 const folderOf = (id: string, deps: Pick<TransfersDeps, 'settings'>) => join(rootOf(deps), id)

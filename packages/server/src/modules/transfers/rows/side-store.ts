@@ -1,6 +1,6 @@
 import type { Insertable, Updateable } from 'kysely'
-import type { Db } from '../../platform/db/schema.ts'
-import type { TransferEndRow, TransferEndsTable } from '../../platform/db/tables/transfers.ts'
+import type { Db } from '../../../platform/db/schema.ts'
+import type { TransferEndRow, TransferEndsTable } from '../../../platform/db/tables/transfers.ts'
 
 /** SQL of the ends of moves. */
 

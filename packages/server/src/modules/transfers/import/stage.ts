@@ -4,7 +4,7 @@ import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
 import { hasFailed, type TransfersDeps } from '../deps.ts'
 import { TransferFailed } from '../failures.ts'
-import { updateEnd } from '../store.ts'
+import { updateEnd } from '../rows/side-store.ts'
 import type { OpenedBundle } from './open-bundle.ts'
 
 const lookMs = 250

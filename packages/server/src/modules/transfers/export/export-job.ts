@@ -1,11 +1,11 @@
 import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import { untilAlone } from '../../projects/index.ts'
+import { removeFiles } from '../bundle/bundle-files.ts'
 import type { TransfersDeps } from '../deps.ts'
-import { removeFiles } from '../end-files.ts'
 import { failureOf } from '../failures.ts'
-import { moveEnd } from '../move-end.ts'
-import { findEnd } from '../store.ts'
+import { moveEnd } from '../rows/change-state.ts'
+import { findEnd } from '../rows/side-store.ts'
 import { pack } from './pack.ts'
 
 interface EndPayload {

@@ -1,8 +1,8 @@
 import { type ArrivalState, arrivalMoves, type DepartureState, departureMoves, sourcesOf } from '@berth/contract'
-import type { TransferEndRow } from '../../platform/db/tables/transfers.ts'
-import type { TransactionContext } from '../../platform/transaction.ts'
-import { nowOf, type TransfersDeps } from './deps.ts'
-import type { EndChanges } from './store.ts'
+import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import type { TransactionContext } from '../../../platform/transaction.ts'
+import { nowOf, type TransfersDeps } from '../deps.ts'
+import type { EndChanges } from './side-store.ts'
 
 type State = TransferEndRow['state']
 

@@ -3,9 +3,9 @@ import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { removeHookOf } from '../git/hook-of-move.ts'
 import { moveHookOf } from '../hostnames/delivery-address.ts'
-import { settlePresence } from '../lifecycle/power.ts'
 import { lockProject } from '../operations/operation.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
+import { settlePresence } from './power.ts'
 
 /**
  * Changes a project's presence; false when the transition is not allowed. A job that commits with it reconciles the running

@@ -1,8 +1,8 @@
 import type { BundleFile } from '@berth/contract'
 import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
 import { fail } from '../../../platform/failure.ts'
+import { openFiles } from '../bundle/bundle-files.ts'
 import type { TransfersDeps } from '../deps.ts'
-import { openFiles } from '../end-files.ts'
 
 /** Reads a file that the export has listed; other files of its folder are not accessible. */
 export async function readPacked(end: TransferEndRow, name: string, deps: TransfersDeps): Promise<AsyncIterable<Uint8Array>> {

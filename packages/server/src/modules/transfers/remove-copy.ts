@@ -1,7 +1,7 @@
 import { deletionTime } from '../../platform/jobs/clock-watch.ts'
 import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import type { TransfersDeps } from './deps.ts'
-import { findEnd, newestDeparture, openOfProject } from './store.ts'
+import { findEnd, newestDeparture, openOfProject } from './rows/side-store.ts'
 
 export const forgetKind = sharedKind<{ id: string }>('transfers.forget')
 /** Days for which the stopped copy of a moved project is kept. */

@@ -1,10 +1,10 @@
 import type { Arrival, Departure, OpenEnd } from '@berth/contract'
-import { iso } from '../../platform/db/columns.ts'
-import type { TransferEndRow } from '../../platform/db/tables/transfers.ts'
-import { fail } from '../../platform/failure.ts'
-import { filesOf } from './arrivals/arrived-files.ts'
-import { nowOf, type TransfersDeps } from './deps.ts'
-import { findEnd, updateEnd } from './store.ts'
+import { iso } from '../../../platform/db/columns.ts'
+import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import { fail } from '../../../platform/failure.ts'
+import { nowOf, type TransfersDeps } from '../deps.ts'
+import { filesOf } from '../import/received-files.ts'
+import { findEnd, updateEnd } from './side-store.ts'
 
 interface Driver {
   organizationId: string

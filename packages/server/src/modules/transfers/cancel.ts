@@ -1,9 +1,9 @@
 import type { TransferEndRow } from '../../platform/db/tables/transfers.ts'
 import { fail } from '../../platform/failure.ts'
-import { abortArrival } from './arrivals/arrivals.ts'
-import { keep } from './departures/departures.ts'
 import type { TransfersDeps } from './deps.ts'
-import { findEnd, isOver } from './store.ts'
+import { keep } from './export/exports.ts'
+import { abortArrival } from './import/imports.ts'
+import { findEnd, isOver } from './rows/side-store.ts'
 
 /** Cancels the move on this side: the project stays where it was. */
 export const callOffEnd = (end: TransferEndRow, deps: TransfersDeps): Promise<void> =>
