@@ -27,10 +27,10 @@ const made = async (at: `POST /${string}`, body: object, params = {}) => {
 }
 
 let atOnce = 0
-let most = 0
+let limit = 0
 instance.drivers.aroundStores.wrap = (store): ArchiveStore => {
   atOnce += 1
-  most = Math.max(most, atOnce)
+  limit = Math.max(limit, atOnce)
   const close = store.close.bind(store)
   return Object.assign(Object.create(store), {
     ...Object.fromEntries(
@@ -119,7 +119,7 @@ console.log(
   ),
 )
 console.log(
-  `${ended.get('succeeded') ?? 0} of ${policies} succeeded in ${runsTook.toFixed(0)} s; most at once ${most} (cap ${cap}); p99 ratio ${ratio.toFixed(2)}`,
+  `${ended.get('succeeded') ?? 0} of ${policies} succeeded in ${runsTook.toFixed(0)} s; most at once ${limit} (cap ${cap}); p99 ratio ${ratio.toFixed(2)}`,
 )
 console.log(`${seconds.counted} s counted, ${seconds.stolen} s left out because the host took processor time away`)
 if (ended.get('succeeded') !== policies || ratio > allowedRatio) process.exitCode = 1

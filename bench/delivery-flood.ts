@@ -14,7 +14,7 @@ import { table } from './kit/table.ts'
  */
 const deliveries = 1_000
 const holders = 100
-const mostGrowthMb = 300
+const maxGrowthMb = 300
 const repository = 'acme/shop'
 
 const agent = new Agent({ keepAlive: true, maxSockets: 100 })
@@ -95,8 +95,8 @@ const failures: string[] = []
 async function phase(name: string, work: () => Promise<{ statuses: number[]; ms: number[] }>): Promise<void> {
   await asking.take()
   const before = await rss()
-  let most = before
-  const watch = setInterval(() => void rss().then((now) => (most = Math.max(most, now))), 250)
+  let limit = before
+  const watch = setInterval(() => void rss().then((now) => (limit = Math.max(limit, now))), 250)
   const begun = performance.now()
   const { statuses, ms } = await work()
   const took = performance.now() - begun
@@ -110,9 +110,9 @@ async function phase(name: string, work: () => Promise<{ statuses: number[]; ms:
     round(at(0.99, ms)),
     round(at(0.5, api)),
     round(at(0.99, api)),
-    round(most - before),
+    round(limit - before),
   ])
-  if (most - before > mostGrowthMb) failures.push(`${name}: memory grew by ${round(most - before)} MB`)
+  if (limit - before > maxGrowthMb) failures.push(`${name}: memory grew by ${round(limit - before)} MB`)
 }
 const answered = (all: Answered[]) => ({ statuses: all.map(({ status }) => status), ms: all.map(({ ms }) => ms) })
 

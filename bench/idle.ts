@@ -25,7 +25,7 @@ const atOnce = 6
 // Newly started projects are checked more often at first; after this long each of a hundred has its final interval.
 const settleMs = 180_000
 const momentMs = 5_000
-const mostStolen = 0.02
+const maxStolen = 0.02
 
 interface Cost {
   projects: number
@@ -121,7 +121,7 @@ async function quietMoments(pids: readonly number[]): Promise<{ spentMs: number;
     stolen.take()
     await pause(momentMs)
     const after = await Promise.all(pids.map(cpuMsOf))
-    if (stolen.take() > mostStolen) continue
+    if (stolen.take() > maxStolen) continue
     spentMs += performance.now() - begun
     for (const at of pids.keys()) cpuMs[at]! += after[at]! - before[at]!
   }

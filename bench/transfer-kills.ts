@@ -25,7 +25,7 @@ interface Killing {
   victim: Side
 }
 /** Some phases last a few milliseconds: a kill that came too late is repeated this many times. */
-const mostTries = 3
+const maxTries = 3
 const rows: string[][] = []
 const wrong: string[] = []
 
@@ -65,7 +65,7 @@ try {
       if (phase === 'landing') hashes = [...hashes, await sides.fill(place, project.slug, 100_000)]
       const tried = (tries.get(killing) ?? 0) + 1
       tries.set(killing, tried)
-      if (result.seen === phase || tried >= mostTries) plan.splice(plan.indexOf(killing), 1)
+      if (result.seen === phase || tried >= maxTries) plan.splice(plan.indexOf(killing), 1)
     }
   }
 } finally {

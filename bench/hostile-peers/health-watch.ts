@@ -7,7 +7,7 @@ const { url, pid, everyMs } = workerData as { url: string; pid: number; everyMs:
 const agent = new Agent({ keepAlive: true })
 const latencies: number[] = []
 let failures = 0
-let mostBytes = 0
+let maxBytes = 0
 let isOver = false
 let underWay = 0
 
@@ -29,7 +29,7 @@ function ask(): void {
 
 async function sample(): Promise<void> {
   while (!isOver) {
-    mostBytes = Math.max(mostBytes, (await memoryOf(pid))?.rssBytes ?? 0)
+    maxBytes = Math.max(maxBytes, (await memoryOf(pid))?.rssBytes ?? 0)
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }
@@ -46,7 +46,7 @@ parentPort?.on('message', () => {
 async function report(): Promise<void> {
   if (!isOver || underWay > 0) return
   await sampling
-  parentPort?.postMessage({ latencies, failures, mostBytes })
+  parentPort?.postMessage({ latencies, failures, mostBytes: maxBytes })
   parentPort?.close()
   agent.destroy()
 }

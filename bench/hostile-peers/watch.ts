@@ -30,7 +30,7 @@ export async function watchDuring<T>(berth: Berth, attack: () => Promise<T>): Pr
     await watching.terminate()
     throw error
   }
-  const { latencies, failures, mostBytes } = await stop(watching)
+  const { latencies, failures, maxBytes } = await stop(watching)
   latencies.sort((one, other) => one - other)
   const share = (part: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * part))] ?? 0
   const watched = {
@@ -39,7 +39,7 @@ export async function watchDuring<T>(berth: Berth, attack: () => Promise<T>): Pr
     worstMs: latencies.at(-1) ?? 0,
     requests: latencies.length,
     failures,
-    grownBytes: Math.max(0, mostBytes - before),
+    grownBytes: Math.max(0, maxBytes - before),
   }
   return { result, watched }
 }
@@ -47,7 +47,7 @@ export async function watchDuring<T>(berth: Berth, attack: () => Promise<T>): Pr
 interface Report {
   latencies: number[]
   failures: number
-  mostBytes: number
+  maxBytes: number
 }
 
 const start = ({ url, pid }: Berth): Worker =>

@@ -23,14 +23,14 @@ global.gc?.()
 // The peak is counted from here.
 writeFileSync('/proc/self/clear_refs', '5')
 const before = process.memoryUsage().rss
-let longestBlock = 0
+let maxBlockLength = 0
 const watch = watchLoop()
 const start = performance.now()
 const extra = what === 'backup' ? await backUp() : await restore()
 const ms = performance.now() - start
 watch.end()
 const peak = Number(/VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))![1]) * 1024
-console.log(JSON.stringify({ ms, extraMb: (peak - before) / 1024 ** 2, longestBlockMs: longestBlock, ...extra }))
+console.log(JSON.stringify({ ms, extraMb: (peak - before) / 1024 ** 2, maxBlockMs: maxBlockLength, ...extra }))
 await archives.close()
 
 async function backUp() {
@@ -60,7 +60,7 @@ function watchLoop() {
   const run = async () => {
     for (let last = performance.now(); isOn; last = performance.now()) {
       await pause(5)
-      longestBlock = Math.max(longestBlock, performance.now() - last - 5)
+      maxBlockLength = Math.max(maxBlockLength, performance.now() - last - 5)
     }
   }
   void run()

@@ -123,9 +123,9 @@ export function deliveryAttacks(scene: AttackScene, real: { id: string; payload:
     {
       name: '25 MB: signed, unsigned, one byte more',
       async run() {
-        const most = 25 * 1024 * 1024
+        const max = 25 * 1024 * 1024
         const body = JSON.stringify(push(theirs, { ref: 'refs/heads/other', padding: '' }))
-        const raw = body.replace('"padding":""', `"padding":"${'x'.repeat(most - body.length)}"`)
+        const raw = body.replace('"padding":""', `"padding":"${'x'.repeat(max - body.length)}"`)
         const watch = watching(scene)
         judge('signed', await deliver({ ...mine(), raw }), [202, 429])
         judge('unsigned', await deliver({ raw }), [401, 429])

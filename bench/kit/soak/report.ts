@@ -5,7 +5,7 @@ import type { Sampler } from './sampler.ts'
 import { trendOf } from './trend.ts'
 
 const shortestToJudge = 15
-const mostLines = 30
+const maxLines = 30
 
 export interface Findings {
   minutes: number
@@ -78,6 +78,6 @@ function diskTable({ disk }: Sampler): string {
 
 function print(title: string, lines: readonly string[]): void {
   if (lines.length === 0) return
-  console.log(`\n${title}:\n${lines.slice(0, mostLines).join('\n')}`)
-  if (lines.length > mostLines) console.log(`… and ${lines.length - mostLines} more`)
+  console.log(`\n${title}:\n${lines.slice(0, maxLines).join('\n')}`)
+  if (lines.length > maxLines) console.log(`… and ${lines.length - maxLines} more`)
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { pipelinedAtMost } from '../src/http/pipelining.ts'
+import { maxPipelined } from '../src/http/pipelining.ts'
 import { readBounds } from '../src/http/read-slots.ts'
 import { type AnsweringServer, startAnsweringServer } from './kit/answering-server.ts'
 
@@ -39,7 +39,7 @@ async function send(requests: number): Promise<{ socket: Socket; connection: Soc
 }
 
 test('reads of a client that has gone away are not computed', async () => {
-  const { socket, connection } = await send(pipelinedAtMost)
+  const { socket, connection } = await send(maxPipelined)
   await waitFor(1)
   socket.resetAndDestroy()
   await vi.waitFor(() => expect(connection.destroyed).toBe(true), 20_000)
@@ -52,23 +52,23 @@ test('reads of a client that has gone away are not computed', async () => {
 test('the errors of unanswered requests of a closed connection have no stacks: recording them takes longer than parsing the requests', async () => {
   const stacks: string[] = []
   server.app.server.on('request', (request) => request.on('error', ({ stack }: Error) => stacks.push(stack ?? '')))
-  const { socket } = await send(pipelinedAtMost)
+  const { socket } = await send(maxPipelined)
   await waitFor(1)
   socket.resetAndDestroy()
-  await vi.waitFor(() => expect(stacks).toHaveLength(pipelinedAtMost), 20_000)
+  await vi.waitFor(() => expect(stacks).toHaveLength(maxPipelined), 20_000)
   expect(stacks.filter((stack) => stack.includes('\n'))).toEqual([])
   expect(new Error('another').stack).toContain('\n')
 })
 
 test('requests that a connection brings at once are answered one after the other', async () => {
-  const { socket } = await send(pipelinedAtMost)
+  const { socket } = await send(maxPipelined)
   let text = ''
   socket.setEncoding('utf8').on('data', (piece) => {
     text += piece
   })
   await waitFor(1)
   go()
-  await vi.waitFor(() => expect(text.match(/HTTP\/1.1 200 OK/g)).toHaveLength(pipelinedAtMost), 20_000)
+  await vi.waitFor(() => expect(text.match(/HTTP\/1.1 200 OK/g)).toHaveLength(maxPipelined), 20_000)
   socket.destroy()
 })
 

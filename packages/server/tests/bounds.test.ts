@@ -23,7 +23,7 @@ afterAll(() => instance.stop())
 
 type At = `${Method} /${string}`
 interface TransactionContext {
-  most: number
+  max: number
   /** The call that adds to the collection. */
   at: At
   body(step: number): object
@@ -57,7 +57,7 @@ const variables = (step: number, count: number, bytes: number) => ({
 
 const bounds: Record<string, TransactionContext> = {
   'variables of an environment': {
-    most: limits.envVariables,
+    max: limits.envVariables,
     at: 'PATCH /projects/:id/env',
     body: (step) => variables(step, 1000, 1),
     steps: 1,
@@ -65,7 +65,7 @@ const bounds: Record<string, TransactionContext> = {
     size: async (id) => (await production(id)).length,
   },
   'bytes of the variables of an environment': {
-    most: limits.envBytes,
+    max: limits.envBytes,
     at: 'PATCH /projects/:id/env',
     body: (step) => variables(step, 8, 60_000),
     steps: 2,
@@ -73,7 +73,7 @@ const bounds: Record<string, TransactionContext> = {
     size: async (id) => (await production(id)).reduce((sum, { key, value }) => sum + key.length + value.length, 0),
   },
   'route rules of a project': {
-    most: limits.rulesMaximum,
+    max: limits.rulesMaximum,
     at: 'POST /projects/:id/route-rules',
     body: () => ({ kind: 'ban', config: { ips: ['10.0.0.1'] } }),
     steps: 1,
@@ -82,7 +82,7 @@ const bounds: Record<string, TransactionContext> = {
     size: async (id) => (await rules(id)).length,
   },
   'bytes of the route rules of a project': {
-    most: limits.ruleBytes,
+    max: limits.ruleBytes,
     at: 'POST /projects/:id/route-rules',
     body: (step) => ({ kind: 'ban', config: { ips: Array.from({ length: 10_000 }, (_, at) => address(step, at)) } }),
     steps: 3,
@@ -90,7 +90,7 @@ const bounds: Record<string, TransactionContext> = {
     size: async (id) => (await rules(id)).reduce((sum, { config }) => sum + config.length, 0),
   },
   'user agents in the route rules of a project': {
-    most: limits.ruleUserAgents,
+    max: limits.ruleUserAgents,
     at: 'POST /projects/:id/route-rules',
     body: (step) => ({ kind: 'ban', config: { userAgents: Array.from({ length: 500 }, (_, at) => `bot ${step} ${at}`) } }),
     steps: 2,
@@ -102,7 +102,7 @@ const bounds: Record<string, TransactionContext> = {
 const send = (at: At, id: string, body?: object) =>
   call(instance, people.owner.token, at, { params: { id }, ...(body ? { body } : {}) })
 
-describe.each(Object.entries(bounds))('%s', (_name, { most, at, body, steps, grow, field, size }) => {
+describe.each(Object.entries(bounds))('%s', (_name, { max: most, at, body, steps, grow, field, size }) => {
   test('has a bound that the refusal names', async () => {
     const { id } = await makeProject(instance, people.owner.token)
     for (let step = 0; step < steps; step += 1) expect((await send(at, id, body(step))).status).toBeLessThan(300)

@@ -5,7 +5,7 @@ import { output } from '../output.ts'
 import { loadServer, readSettings } from '../server-commands.ts'
 
 /** Time limit of a shutdown. Work that is still running after it is recovered at the next start. */
-const longestStopMs = 10_000
+const maxStopMs = 10_000
 
 export function addUp(program: Command): void {
   program
@@ -53,7 +53,7 @@ function stopOnSignal(stop: () => Promise<void>, note: (words: string) => void):
       if (stopping) return
       stopping = true
       note('stopping…')
-      setTimeout(() => process.exit(1), longestStopMs).unref()
+      setTimeout(() => process.exit(1), maxStopMs).unref()
       stop().then(resolve, reject)
     }
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)

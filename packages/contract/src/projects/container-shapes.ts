@@ -28,14 +28,14 @@ export const containerPatterns = {
 } as const
 
 /** The maximum of each limit. Locked memory counts as the container's memory, so it may be unlimited (-1). */
-export const mostOfUlimit = {
+export const maxUlimit = {
   nofile: 1_048_576,
   nproc: 65_536,
   core: 0,
   stack: 67_108_864,
   memlock: Number.MAX_SAFE_INTEGER,
 } as const
-export type UlimitName = keyof typeof mostOfUlimit
+export type UlimitName = keyof typeof maxUlimit
 
 /** Files of the machine that a container may read: the time zone. */
 export const timeFiles = ['/etc/localtime', '/etc/timezone'] as const
@@ -64,10 +64,10 @@ export const sysctlPattern = (name: string): string =>
   name.startsWith('net.ipv6.') ? containerPatterns.sysctlOfIpv6 : containerPatterns.sysctl
 
 /** Maximum processes and threads of one container. */
-export const mostProcesses = 1024
+export const maxProcesses = 1024
 
 /** Maximum time to wait for a project to stop. */
-export const longestStopSeconds = 300
+export const maxStopSeconds = 300
 
 const matching = (pattern: string) => Type.String({ pattern })
 const some = <T extends Parameters<typeof Type.Array>[0]>(item: T) => nullable(Type.Array(item, { maxItems: 100 }))
@@ -81,7 +81,7 @@ interface Ulimit {
   hard: number
 }
 const Ulimit = Type.Unsafe<Ulimit>({
-  anyOf: Object.entries(mostOfUlimit).map(([name, maximum]) =>
+  anyOf: Object.entries(maxUlimit).map(([name, maximum]) =>
     Type.Object({
       name: Type.Unsafe<string>({ type: 'string', enum: [name] }),
       soft: Type.Integer({ minimum: leastOfUlimit(name), maximum }),
@@ -111,7 +111,7 @@ export const ContainerSettings = Type.Partial(
     workingDir: nullable(matching(containerPatterns.path)),
     hostname: nullable(matching(containerPatterns.hostname)),
     stopSignal: nullable(matching(containerPatterns.stopSignal)),
-    stopGraceSeconds: nullable(Type.Integer({ minimum: 0, maximum: longestStopSeconds })),
+    stopGraceSeconds: nullable(Type.Integer({ minimum: 0, maximum: maxStopSeconds })),
     shmMb: nullable(Type.Integer({ minimum: 1, maximum: 65536 })),
     pidsLimit: nullable(Type.Integer({ minimum: 1, maximum: 4_194_304 })),
     readOnly: nullable(Type.Boolean()),

@@ -27,9 +27,9 @@ export function useProjectRequests(id: string, filter: RequestFilter, isPaused: 
   )
   const requests = useMemo(() => {
     const all = new Map([...(recent.data ?? []), ...lines].map((one) => [one.id, one]))
-    return [...all.values()].sort((a, b) => (a.time < b.time ? 1 : -1)).slice(0, shownAtMost)
+    return [...all.values()].sort((a, b) => (a.time < b.time ? 1 : -1)).slice(0, maxShown)
   }, [recent.data, lines])
   return { ...recent, requests, state }
 }
 
-const shownAtMost = 1000
+const maxShown = 1000

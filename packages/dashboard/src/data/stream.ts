@@ -17,7 +17,7 @@ interface Options<T extends AnyRoute> {
   pausesHidden?: boolean
 }
 
-const longestPauseMs = 15_000
+const maxPauseMs = 15_000
 const quietMs = 1500
 
 /** Server-sent events of one row, connected again by itself from where it broke off. */
@@ -74,7 +74,7 @@ async function follow<T extends AnyRoute>(
     } finally {
       clearTimeout(connected)
     }
-    await pause(Math.min(longestPauseMs, 500 * 2 ** failures), abort)
+    await pause(Math.min(maxPauseMs, 500 * 2 ** failures), abort)
   }
 }
 

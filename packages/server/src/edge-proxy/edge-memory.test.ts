@@ -20,8 +20,8 @@ const sockets: net.Socket[] = []
 
 /** Far more than the kernel's socket buffers hold, so that an edge that buffers it is noticed. */
 const endless = 160 * 1_048_576
-const kernelAtMost = 32 * 1_048_576
-const growthAtMost = 96 * 1_048_576
+const maxKernel = 32 * 1_048_576
+const maxGrowth = 96 * 1_048_576
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'berth-memory-'))
@@ -96,8 +96,8 @@ class Flood {
 }
 
 async function expectBounded(flood: Flood): Promise<void> {
-  expect(await flood.stopped()).toBeLessThan(kernelAtMost)
-  expect((await residentBytes()) - idleBytes).toBeLessThan(growthAtMost)
+  expect(await flood.stopped()).toBeLessThan(maxKernel)
+  expect((await residentBytes()) - idleBytes).toBeLessThan(maxGrowth)
 }
 
 const get = (host: string, extra = '') => `GET / HTTP/1.1\r\nHost: ${host}\r\n${extra}\r\n`
@@ -214,7 +214,7 @@ describe('a client that never ends', () => {
     })
     await Promise.all(clients.map((socket) => eventually(() => socket.bytesWritten > 0)))
     await new Flood(deafClient(''), many(get('nothing.test'))).stopped()
-    expect((await residentBytes()) - idleBytes).toBeLessThan(growthAtMost)
+    expect((await residentBytes()) - idleBytes).toBeLessThan(maxGrowth)
   })
 
   async function staticSite(host: string): Promise<string> {

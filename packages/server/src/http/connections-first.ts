@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 
 /** Maximum time that a request waits while connections come in. */
-const longestWaitMs = 250
+const maxWaitMs = 250
 /** Interval at which one request per caller is started while connections come in. */
 const everyMs = 10
 const knownCallers = 10_000
@@ -84,7 +84,7 @@ export class ConnectionsFirst {
       const left = queue.findIndex(({ request }) => !request.socket.destroyed)
       queue.splice(0, left < 0 ? queue.length : left)
       const [first] = queue
-      if (first && (now - first.since >= longestWaitMs || this.#mayBegin(caller, now))) {
+      if (first && (now - first.since >= maxWaitMs || this.#mayBegin(caller, now))) {
         queue.shift()
         first.begin()
       }

@@ -27,7 +27,7 @@ export interface StreamedEntity<Row, Signal extends object> {
   }
 }
 
-const waitAtMostMs = 2_000
+const maxWaitMs = 2_000
 
 /**
  * Streams an entity: subscribes, sends the snapshot, relays changes, and sends `complete`. The order ensures that no event is
@@ -50,7 +50,7 @@ export async function streamEntity<Row, Signal extends object>(
     let row = await entity.read()
     await entity.open(row)
     while (!end?.isReached(row)) {
-      await inbox.filled(abort, end ? waitAtMostMs : null)
+      await inbox.filled(abort, end ? maxWaitMs : null)
       // The row is read before the inbox is emptied, so that the signals that led to a terminal row are relayed.
       if (end) row = await entity.read()
       await entity.relay(inbox.empty(), row)
@@ -61,7 +61,7 @@ export async function streamEntity<Row, Signal extends object>(
   }
 }
 
-const mostWaiting = 200
+const maxWaiting = 200
 
 /** Queues signals while the client is being written to. */
 class Inbox<Signal extends object> {
@@ -70,7 +70,7 @@ class Inbox<Signal extends object> {
   #wake = () => {}
 
   add(event: Signal | Reread): void {
-    if (isReread(event) || this.#signals.length >= mostWaiting) {
+    if (isReread(event) || this.#signals.length >= maxWaiting) {
       this.#missed = true
       this.#signals = []
     } else if (!this.#missed) this.#signals.push(event)
@@ -78,11 +78,11 @@ class Inbox<Signal extends object> {
   }
 
   /** Resolves when there are signals or after the timeout; rejects when `abort` fires. */
-  async filled(abort: AbortSignal, atMostMs: number | null): Promise<void> {
+  async filled(abort: AbortSignal, maxMs: number | null): Promise<void> {
     abort.throwIfAborted()
     if (this.#signals.length > 0 || this.#missed) return
     const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = atMostMs === null ? undefined : setTimeout(resolve, atMostMs)
+    const timer = maxMs === null ? undefined : setTimeout(resolve, maxMs)
     const wake = () => resolve()
     this.#wake = wake
     abort.addEventListener('abort', wake, { once: true })

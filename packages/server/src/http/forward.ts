@@ -63,7 +63,7 @@ async function noteToken(field: NonNullable<AnyRoute['mints']>, text: string, ca
 }
 
 /** The cloud sends a heartbeat every 15 s. */
-const longestSilenceMs = 45_000
+const maxSilenceMs = 45_000
 
 /**
  * Passes the events on while access is checked repeatedly, as for every stream; a client that loses access gets a `closed` event
@@ -89,7 +89,7 @@ function judged(
     end,
     elsewhere: { isSameLink },
   })
-  const silent = setTimeout(() => body.destroy(), longestSilenceMs)
+  const silent = setTimeout(() => body.destroy(), maxSilenceMs)
   body.on('data', () => silent.refresh())
   out.once('close', () => {
     clearTimeout(silent)

@@ -14,8 +14,8 @@ const leastMs = 1_000
 const earlyMs = 3_900
 const leastOfLateMs = 2_000
 /** Limits for a response that is not a stream; no route of this product reaches them. */
-const mostBytes = 512 * 1024 * 1024
-const longestPauseMs = 30_000
+const maxBytes = 512 * 1024 * 1024
+const maxPauseMs = 30_000
 
 export type AnswerBody = { whole: string } | { events: Readable } | { rest: Readable } | { nothing: true }
 
@@ -112,12 +112,12 @@ function readWhole(body: Readable, withinMs: number): Promise<Buffer | null> {
 /** Limits a streamed response: one that is too large or stalls is cut off, and the client sees that it is incomplete. */
 function bounded(body: Readable): Readable {
   let size = 0
-  const tooSlow = setTimeout(() => body.destroy(new Error('the cloud stopped sending its response')), longestPauseMs)
+  const tooSlow = setTimeout(() => body.destroy(new Error('the cloud stopped sending its response')), maxPauseMs)
   body.once('close', () => clearTimeout(tooSlow))
   body.on('data', (chunk: Buffer) => {
     tooSlow.refresh()
     size += chunk.length
-    if (size > mostBytes) body.destroy(new Error('the response of the cloud is too large'))
+    if (size > maxBytes) body.destroy(new Error('the response of the cloud is too large'))
   })
   return body.pause()
 }

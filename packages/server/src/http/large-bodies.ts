@@ -3,10 +3,10 @@ import { clientOf } from '../platform/address-set.ts'
 import { fail } from '../platform/failure.ts'
 import { addressOf } from './client-address.ts'
 
-const mostAtOnce = 4
-const mostOfOneClient = 2
+const maxConcurrent = 4
+const maxPerClient = 2
 /** Limit of concurrent public uploads of any size: a git host sends a few at once, and retries those that were rejected. */
-const mostUnderWay = 256
+const maxInFlight = 256
 const arriveMs = 15_000
 
 /**
@@ -18,7 +18,7 @@ export class LargeBodies {
   #underWay = 0
 
   admit(request: FastifyRequest, reply: FastifyReply, usualBytes: number): void {
-    if (this.#underWay >= mostUnderWay)
+    if (this.#underWay >= maxInFlight)
       fail('unavailable', { retryAfterSeconds: 5, words: 'Too many uploads in progress. Try again in 5 s.' })
     this.#underWay += 1
     let isOver = false
@@ -32,7 +32,7 @@ export class LargeBodies {
     if (!(bytes > usualBytes)) return
     const client = clientOf(addressOf(request))
     const ofClient = this.#clients.filter((one) => one === client).length
-    if (this.#clients.length >= mostAtOnce || ofClient >= mostOfOneClient)
+    if (this.#clients.length >= maxConcurrent || ofClient >= maxPerClient)
       fail('rate_limited', { retryAfterSeconds: 5, words: 'Too many large requests in progress. Try again in 5 s.' })
     this.#clients.push(client)
     const late = setTimeout(() => {

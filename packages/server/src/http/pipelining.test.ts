@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, test, vi } from 'vitest'
-import { createServerInTurn, pipelinedAtMost } from './pipelining.ts'
+import { createServerInTurn, maxPipelined } from './pipelining.ts'
 
 const options = { http: {}, keepAliveTimeout: 1_000, requestTimeout: 0, connectionTimeout: 0 }
 
 /** A server whose requests are begun in turn, and a connection that has sent it so many. */
-async function send(requests: number, parsedAtMost = requests) {
+async function send(requests: number, maxParsed = requests) {
   const begun: ServerResponse[] = []
   const server = createServerInTurn((_, response) => void begun.push(response), options)
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -19,7 +19,7 @@ async function send(requests: number, parsedAtMost = requests) {
     parsed += 1
   })
   socket.write(head.repeat(requests))
-  await vi.waitFor(() => expect(parsed).toBe(parsedAtMost), 20_000)
+  await vi.waitFor(() => expect(parsed).toBe(maxParsed), 20_000)
   const end = async () => {
     socket.destroy()
     await new Promise((closed) => server.close(closed))
@@ -36,13 +36,13 @@ test('a request is not begun before the one before it is answered', async () => 
   await end()
 })
 
-test.each([pipelinedAtMost + 2, 1_000])(
+test.each([maxPipelined + 2, 1_000])(
   'a connection that brings %i requests is closed: no further request is parsed, and none of those that wait is begun',
   async (requests) => {
-    const { socket, begun, parsed, end } = await send(requests, pipelinedAtMost + 2)
+    const { socket, begun, parsed, end } = await send(requests, maxPipelined + 2)
     if (!socket.destroyed) await once(socket, 'close')
     expect(begun).toHaveLength(1)
-    expect(parsed()).toBe(pipelinedAtMost + 2)
+    expect(parsed()).toBe(maxPipelined + 2)
     await end()
   },
 )

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { ConnectionsFirst } from './connections-first.ts'
 
 /** Requests of one connection that wait for the answer before them. */
-export const pipelinedAtMost = 4
+export const maxPipelined = 4
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -30,7 +30,7 @@ export function createServerInTurn(answer: Answer, options: object): Server {
     // Node gives the connection to one answer at a time.
     if (response.socket !== null) return begin(request, response)
     const count = (waiting.get(socket) ?? 0) + 1
-    if (count > pipelinedAtMost) return refuse(socket)
+    if (count > maxPipelined) return refuse(socket)
     waiting.set(socket, count)
     response.once('socket', () => {
       waiting.set(socket, (waiting.get(socket) ?? 1) - 1)

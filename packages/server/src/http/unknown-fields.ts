@@ -11,8 +11,8 @@ interface Schema {
   'x-ignored-fields'?: readonly string[]
 }
 
-const mostNamed = 20
-const mostCharacters = 200
+const maxListed = 20
+const maxCharacters = 200
 
 /**
  * Removes the fields that the schema does not declare from the body and returns a warning for each, by its dotted path.
@@ -27,8 +27,8 @@ export function dropUnknownFields(schema: object, body: unknown): string[] {
 
 /** A warning for each unknown name, up to a bound on their number and length. */
 export function boundedWarnings(thing: 'field' | 'query parameter', names: readonly string[]): string[] {
-  const named = names.slice(0, mostNamed).map((name) => `Unknown ${thing} ignored: ${shorten(name)}`)
-  return names.length > mostNamed ? [...named, `Unknown ${thing}s ignored: ${names.length - mostNamed} more`] : named
+  const named = names.slice(0, maxListed).map((name) => `Unknown ${thing} ignored: ${shorten(name)}`)
+  return names.length > maxListed ? [...named, `Unknown ${thing}s ignored: ${names.length - maxListed} more`] : named
 }
 
 function walk(given: Schema[], value: unknown, path: readonly string[], unknown: string[]): void {
@@ -68,4 +68,4 @@ function shapesOf(schema: Schema, kind: unknown): Schema[] {
   return own ? [own] : Object.values(schema.kinds)
 }
 
-const shorten = (path: string) => (path.length > mostCharacters ? `${path.slice(0, mostCharacters)}…` : path)
+const shorten = (path: string) => (path.length > maxCharacters ? `${path.slice(0, maxCharacters)}…` : path)

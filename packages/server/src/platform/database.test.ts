@@ -132,16 +132,16 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
   test('a lock is held by one transaction at a time', async () => {
     const database = await open()
     let holders = 0
-    let most = 0
+    let limit = 0
     const hold = () =>
       database.transaction(async ({ lock }) => {
         await lock('audit')
-        most = Math.max(most, ++holders)
+        limit = Math.max(limit, ++holders)
         await new Promise((resolve) => setTimeout(resolve, 5))
         holders--
       })
     await Promise.all([hold(), hold(), hold(), hold()])
-    expect(most).toBe(1)
+    expect(limit).toBe(1)
   })
 
   test('a boolean is stored as 0 or 1, a big number comes back as a number, and a count is a number', async () => {

@@ -3,7 +3,7 @@ import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 
 /** Work allowed before a pause: short enough that a waiting request is not noticeably delayed. */
 const pieceMs = 4
-const longestRestMs = 500
+const maxRestMs = 500
 
 /**
  * Throttles a long series of small pieces of work, such as synchronous SQLite calls. Requests are served between the pieces, and if
@@ -16,7 +16,7 @@ export class FairShare {
     await turn()
     const { active, idle } = performance.eventLoopUtilization(this.#since)
     if (active < pieceMs) return
-    const restMs = Math.min(longestRestMs, active) - idle
+    const restMs = Math.min(maxRestMs, active) - idle
     if (restMs > 0) await pause(restMs)
     this.#since = performance.eventLoopUtilization()
   }

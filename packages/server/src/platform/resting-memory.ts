@@ -8,7 +8,7 @@ const lookEveryMs = 30_000
 /** Event-loop utilization above which a collection would delay requests. */
 const quiet = 0.1
 const worthwhileBytes = 12 * 1024 * 1024
-const mostAttempts = 5
+const maxAttempts = 5
 
 /**
  * V8 runs a full collection only after many new allocations, so a process that was busy (many projects starting, a series of
@@ -40,7 +40,7 @@ export class RestingMemory {
     const wantedBytes = getHeapStatistics().used_heap_size + worthwhileBytes
     // V8 releases the space reserved for young objects only after some seconds with few allocations, so not at the first attempt.
     this.#inVain = heldBytes() > wantedBytes ? this.#inVain + 1 : 0
-    this.#enoughBytes = this.#inVain < mostAttempts ? wantedBytes : heldBytes() + worthwhileBytes
+    this.#enoughBytes = this.#inVain < maxAttempts ? wantedBytes : heldBytes() + worthwhileBytes
   }
 }
 

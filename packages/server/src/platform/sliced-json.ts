@@ -8,21 +8,21 @@ const deepest = 32
 
 /**
  * Parses a peer's JSON in slices and yields to other work in between: parsing several megabytes at once would delay every request.
- * Rejects with `SyntaxError`, as `JSON.parse` does. Of a list that is longer than a slice and than `itemsAtMost`, the rest is not
- * parsed; at least `itemsAtMost` items are kept.
+ * Rejects with `SyntaxError`, as `JSON.parse` does. Of a list that is longer than a slice and than `maxItems`, the rest is not
+ * parsed; at least `maxItems` items are kept.
  */
-export async function parseInSlices(text: string, itemsAtMost = Number.POSITIVE_INFINITY): Promise<unknown> {
-  return new Slices(text, itemsAtMost).value(0, text.length, 0)
+export async function parseInSlices(text: string, maxItems = Number.POSITIVE_INFINITY): Promise<unknown> {
+  return new Slices(text, maxItems).value(0, text.length, 0)
 }
 
 class Slices {
   readonly #text: string
-  readonly #itemsAtMost: number
+  readonly #maxItems: number
   #scanned = 0
 
-  constructor(text: string, itemsAtMost: number) {
+  constructor(text: string, maxItems: number) {
     this.#text = text
-    this.#itemsAtMost = itemsAtMost
+    this.#maxItems = maxItems
   }
 
   async value(from: number, until: number, depth: number): Promise<unknown> {
@@ -39,7 +39,7 @@ class Slices {
     for await (const { start, end, isSmall } of this.#members(from, until)) {
       if (isSmall) for (const value of JSON.parse(`[${this.#text.slice(start, end)}]`)) values.push(value)
       else values.push(await this.value(start, end, depth + 1))
-      if (values.length >= this.#itemsAtMost) break
+      if (values.length >= this.#maxItems) break
     }
     return values
   }

@@ -8,7 +8,7 @@ const idleMs = 5_000
 export interface ThreadSettings<Task> {
   /** Source file of the thread's program, which receives a task as a message and replies with a `ThreadAnswer`. */
   program: URL
-  most: number
+  max: number
   limits: ResourceLimits
   /** Parts of a task that are transferred instead of copied. */
   handOver?(task: Task): Transferable[]
@@ -58,7 +58,7 @@ export class Threads<Task> {
   }
 
   #start(): Thread<Task> | undefined {
-    if (this.#threads.size >= this.#settings.most) return undefined
+    if (this.#threads.size >= this.#settings.max) return undefined
     const thread = new Thread(this.#settings, () => this.#threads.delete(thread))
     this.#threads.add(thread)
     return thread

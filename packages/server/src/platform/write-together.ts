@@ -3,7 +3,7 @@
  * the next one together, in the order in which it came. `write` answers each of its items, in their order.
  */
 export function writeTogether<Item, Result>(
-  most: number,
+  max: number,
   write: (items: readonly Item[]) => Promise<readonly Result[]>,
 ): (item: Item) => Promise<Result> {
   const waiting: { item: Item; told: PromiseWithResolvers<Result> }[] = []
@@ -20,7 +20,7 @@ export function writeTogether<Item, Result>(
   }
   const work = async () => {
     isUnderWay = true
-    while (waiting.length > 0) await writeSome(waiting.splice(0, most))
+    while (waiting.length > 0) await writeSome(waiting.splice(0, max))
     isUnderWay = false
   }
   return (item) => {

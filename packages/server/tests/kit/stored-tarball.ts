@@ -23,10 +23,10 @@ export async function* storedTarball(bytes: number): AsyncGenerator<Buffer> {
   yield end
 }
 
-const mostInBlock = 60_000
+const maxInBlock = 60_000
 
 function* tar(bytes: number): Generator<Buffer> {
   yield tarEntry({ name: 'content', size: bytes })
-  for (let left = bytes; left > 0; left -= mostInBlock) yield Buffer.alloc(Math.min(left, mostInBlock), left % 251)
+  for (let left = bytes; left > 0; left -= maxInBlock) yield Buffer.alloc(Math.min(left, maxInBlock), left % 251)
   yield Buffer.concat([Buffer.alloc((512 - (bytes % 512)) % 512), tarEnd])
 }

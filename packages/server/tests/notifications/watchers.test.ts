@@ -166,7 +166,7 @@ describe('old deliveries are pruned', () => {
   const rows = async () =>
     (await scene.database.db.selectFrom('deliveries').select('id').where('userId', '=', people.owner.userId).execute()).length
   const announcements = async () => (await scene.database.db.selectFrom('announcements').select('id').execute()).length
-  const keep = { keepMs: 90 * days, mostPerPerson: 2_000 }
+  const keep = { keepMs: 90 * days, maxPerUser: 2_000 }
   const stillHere = new AbortController().signal
 
   test('by age, with what they told', async () => {
@@ -178,7 +178,7 @@ describe('old deliveries are pruned', () => {
   })
   test('by number, the oldest first', async () => {
     for (let at = 0; at < 5; at++) await scene.happen(people, 'deploy.failed', { subject: `Alert ${at}` })
-    await prune(scene.database.db, now(), { ...keep, mostPerPerson: 2 }, stillHere)
+    await prune(scene.database.db, now(), { ...keep, maxPerUser: 2 }, stillHere)
     expect(await told()).toEqual(['Alert 3', 'Alert 4'])
   })
   test('what is still to be sent stays', async () => {

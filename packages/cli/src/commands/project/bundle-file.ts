@@ -12,7 +12,7 @@ export interface BundleHead {
 
 export const headName = 'bundle.json'
 export const keyName = 'key.age'
-export const longestHeadBytes = 64 * 1024 * 1024
+export const maxHeadBytes = 64 * 1024 * 1024
 
 export function readHead(text: string): BundleHead {
   try {

@@ -8,7 +8,7 @@ import { extract } from 'tar-stream'
 import { type Connection, connect } from '../../credentials.ts'
 import { Plain } from '../../exit-codes.ts'
 import { output } from '../../output.ts'
-import { type BundleHead, headName, keyName, longestHeadBytes, readHead } from './bundle-file.ts'
+import { type BundleHead, headName, keyName, maxHeadBytes, readHead } from './bundle-file.ts'
 import { type UnlockOptions, unlockOf } from './bundle-lock.ts'
 
 /** `berth project import`: a project out of a file that `berth project export` wrote. */
@@ -90,7 +90,7 @@ async function whole(entry: AsyncIterable<unknown>): Promise<Buffer> {
   let bytes = 0
   for await (const chunk of entry as AsyncIterable<Uint8Array>) {
     bytes += chunk.length
-    if (bytes > longestHeadBytes) throw new Plain('The bundle is damaged: its header is too large')
+    if (bytes > maxHeadBytes) throw new Plain('The bundle is damaged: its header is too large')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -14,7 +14,7 @@ import { readOptions, useRead } from '../../data/read.ts'
 import { scheduleWords } from '../../rules/cron-words.ts'
 import { EditPolicy } from '../project/backups/edit-policy.tsx'
 
-const askedAtMost = 100
+const maxRequests = 100
 
 interface Row {
   project: Project
@@ -26,7 +26,7 @@ export function AllPolicies() {
   const [edited, setEdited] = useState<Row>()
   const refusal = useRefusal('project:write')
   const projects = useRead(contract.projects.home, {})
-  const asked = refusal ? [] : (projects.data ?? []).slice(0, askedAtMost)
+  const asked = refusal ? [] : (projects.data ?? []).slice(0, maxRequests)
   const { rows, isPending } = useQueries({
     queries: asked.map(({ id }) => readOptions(contract.backups.listPolicies, { params: { projectId: id }, query: {} })),
     combine: (results) => ({
@@ -38,7 +38,7 @@ export function AllPolicies() {
     <Section
       title="Every policy"
       isFlush
-      description={projects.data && projects.data.length > askedAtMost ? `Of the newest ${askedAtMost} projects.` : undefined}
+      description={projects.data && projects.data.length > maxRequests ? `Of the newest ${maxRequests} projects.` : undefined}
     >
       {!refusal && (projects.isPending || (isPending && rows.length === 0)) ? (
         <SkeletonRows rows={2} />

@@ -10,7 +10,7 @@ import { StatusBadge } from '../../components/status-badge.tsx'
 import { useRead } from '../../data/read.ts'
 import { MoveProject } from './move-project.tsx'
 
-const shownAtMost = 200
+const maxShown = 200
 
 /** All projects with their location, and a way to move them. */
 export function CloudProjects({ isLinked }: { isLinked: boolean }) {
@@ -50,10 +50,10 @@ export function CloudProjects({ isLinked }: { isLinked: boolean }) {
       <Loaded query={projects}>
         {(rows) => (
           <>
-            <DataTable label="Projects" columns={columns} rows={rows.slice(0, shownAtMost)} keyOf={({ id }) => id} />
-            {rows.length > shownAtMost && (
+            <DataTable label="Projects" columns={columns} rows={rows.slice(0, maxShown)} keyOf={({ id }) => id} />
+            {rows.length > maxShown && (
               <Text size="sm" c="dimmed" p="md">
-                and {rows.length - shownAtMost} more: each moves by its own settings
+                and {rows.length - maxShown} more: each moves by its own settings
               </Text>
             )}
           </>

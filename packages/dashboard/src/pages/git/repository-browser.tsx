@@ -10,7 +10,7 @@ import { Section } from '../../components/section.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useRead } from '../../data/read.ts'
 
-const shownAtMost = 100
+const maxShown = 100
 
 const columnsOf = (provider: GitHostProvider): Column<Repository>[] => [
   {
@@ -83,12 +83,12 @@ export function RepositoryBrowser({ provider }: { provider: GitHostProvider }) {
               <DataTable
                 label="Repositories"
                 columns={columnsOf(provider)}
-                rows={found.slice(0, shownAtMost)}
+                rows={found.slice(0, maxShown)}
                 keyOf={({ id }) => id}
               />
-              {found.length > shownAtMost && (
+              {found.length > maxShown && (
                 <Text size="sm" c="dimmed" p="md">
-                  and {found.length - shownAtMost} more: search for yours
+                  and {found.length - maxShown} more: search for yours
                 </Text>
               )}
             </>

@@ -9,14 +9,14 @@ interface Props {
   onPick(repository: Repository): void
 }
 
-const shownAtMost = 50
+const maxShown = 50
 
 export function RepositoryList({ repositories, search, onPick }: Props) {
   const found = repositories.filter(({ fullName }) => fullName.toLowerCase().includes(search.toLowerCase()))
   if (found.length === 0) return <Text c="dimmed">No matching repositories.</Text>
   return (
     <ul className={classes.list} aria-label="Repositories">
-      {found.slice(0, shownAtMost).map((repository) => (
+      {found.slice(0, maxShown).map((repository) => (
         <li key={repository.id}>
           <div className={classes.words}>
             <span className="wrap-anywhere">{repository.fullName}</span>{' '}
@@ -36,7 +36,7 @@ export function RepositoryList({ repositories, search, onPick }: Props) {
           </Button>
         </li>
       ))}
-      {found.length > shownAtMost && <li>and {found.length - shownAtMost} more: search for yours</li>}
+      {found.length > maxShown && <li>and {found.length - maxShown} more: search for yours</li>}
     </ul>
   )
 }

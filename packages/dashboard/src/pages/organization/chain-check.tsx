@@ -9,7 +9,7 @@ import { useSession } from '../../data/session.ts'
 import { type ChainReport, checkChain } from '../../rules/audit-chain.ts'
 import { plural } from '../../words/sizes.ts'
 
-const pagesAtMost = 100
+const maxPages = 100
 
 /** Fetches the log and verifies its hashes in this browser, without trusting the server. */
 export function ChainCheck() {
@@ -40,7 +40,7 @@ export function ChainCheck() {
 async function wholeLog(): Promise<AuditEntry[]> {
   const entries: AuditEntry[] = []
   let cursor: string | undefined
-  for (let page = 0; page < pagesAtMost; page++) {
+  for (let page = 0; page < maxPages; page++) {
     const { data, nextCursor } = await call(contract.access.auditLog, { query: { limit: 500, ...(cursor ? { cursor } : {}) } })
     entries.push(...data)
     if (!nextCursor) break

@@ -9,7 +9,7 @@ const folder = 'berth-check/'
 const leftAfterMs = 3_600_000
 
 /** Limit of objects that interrupted checks may have left. */
-const mostLeft = 1_000
+const maxRemaining = 1_000
 
 type Unchecked = Omit<ArchiveStore, 'check'>
 
@@ -35,7 +35,7 @@ async function removeLeft(store: Unchecked, abort: AbortSignal): Promise<void> {
   for await (const { name, modifiedAt } of belowPrefix(store.list(folder, abort), folder)) {
     if (Date.now() - Date.parse(modifiedAt) > leftAfterMs) await store.remove(name, abort)
     seen += 1
-    if (seen === mostLeft) return
+    if (seen === maxRemaining) return
   }
 }
 

@@ -21,16 +21,16 @@ export const endlessListing = (bound: string) =>
 
 /** Counts the calls of one listing. */
 export class CallCount {
-  readonly #most: number
+  readonly #max: number
   #calls = 0
 
   constructor({ calls }: ListingBounds) {
-    this.#most = calls
+    this.#max = calls
   }
 
   next(): void {
     this.#calls += 1
-    if (this.#calls > this.#most) throw endlessListing(`${this.#most} pages`)
+    if (this.#calls > this.#max) throw endlessListing(`${this.#max} pages`)
   }
 }
 
@@ -45,7 +45,7 @@ export function withListingBounds(store: ArchiveStore, bounds: ListingBounds = l
 export async function* belowPrefix(
   items: AsyncIterable<StoredObject>,
   prefix: string,
-  { names: mostNames, ms: mostMs }: ListingBounds = listingBounds,
+  { names: maxNames, ms: maxMs }: ListingBounds = listingBounds,
 ): AsyncGenerator<StoredObject> {
   let names = 0
   let waitedMs = 0
@@ -53,8 +53,8 @@ export async function* belowPrefix(
   for await (const item of items) {
     waitedMs += performance.now() - since
     names += 1
-    if (names > mostNames) throw endlessListing(`${mostNames} names`)
-    if (waitedMs > mostMs) throw endlessListing(`comes within ${mostMs / 60_000} minutes`)
+    if (names > maxNames) throw endlessListing(`${maxNames} names`)
+    if (waitedMs > maxMs) throw endlessListing(`comes within ${maxMs / 60_000} minutes`)
     if (item.name.startsWith(prefix) && isOurName(item.name)) yield item
     since = performance.now()
   }

@@ -1,12 +1,12 @@
 import { StoreFailure } from './store-failure.ts'
 
 const part = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}$/
-const longestName = 900
+const maxNameLength = 900
 
 /** The parts of an archive's name. Any other text is an internal error, and is not sent to a destination. */
 export function partsOf(name: string): string[] {
   const parts = name.split('/')
-  if (name.length > longestName || !parts.every((one) => part.test(one)))
+  if (name.length > maxNameLength || !parts.every((one) => part.test(one)))
     throw new StoreFailure('other', `${JSON.stringify(name.slice(0, 100))} is not a valid archive name`)
   return parts
 }

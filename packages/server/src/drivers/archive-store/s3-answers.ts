@@ -3,7 +3,7 @@ import { readS3Page, type S3Page } from './s3-listing.ts'
 import { StoreFailure } from './store-failure.ts'
 
 /** Limit of every response except listings and objects: some lines, which the library reads as a whole. */
-const mostBytes = 32 * 1024
+const maxBytes = 32 * 1024
 
 interface Answer {
   response: { statusCode: number; body?: Readable }
@@ -39,8 +39,8 @@ function cutOff(body: Readable): Readable {
   const bounded = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length
-      if (bytes <= mostBytes) return done(null, chunk)
-      done(new StoreFailure('other', `S3 answered with more than ${mostBytes / 1024} KB where a short response was expected`))
+      if (bytes <= maxBytes) return done(null, chunk)
+      done(new StoreFailure('other', `S3 answered with more than ${maxBytes / 1024} KB where a short response was expected`))
     },
   })
   bounded.once('close', () => body.destroy())

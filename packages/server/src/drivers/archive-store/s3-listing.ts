@@ -12,9 +12,9 @@ export interface S3Page {
 }
 
 /** Limit of one entry; a key has at most 1,024 bytes. */
-const mostEntryCharacters = 16 * 1024
-const mostPageCharacters = 64 * 1024
-const mostEntries = 10_000
+const maxEntryCharacters = 16 * 1024
+const maxPageCharacters = 64 * 1024
+const maxEntries = 10_000
 
 /**
  * Reads one page of an S3 listing as a stream, one entry at a time: the library's own parser parses the whole response at once,
@@ -40,16 +40,16 @@ export async function readS3Page(
       // The beginning of a tag may be at the end of the text.
       const until = start < 0 ? Math.max(at, rest.length - opening.length) : start
       outside += rest.slice(at, until)
-      if (outside.length > mostPageCharacters) throw unreadable()
+      if (outside.length > maxPageCharacters) throw unreadable()
       at = until
       const end = start < 0 ? -1 : rest.indexOf(closing, start)
       if (end < 0) break
       entries.push(fieldsIn(rest.slice(start + opening.length, end), wanted))
-      if (entries.length > mostEntries) throw endlessListing(`${mostEntries} names in a page`)
+      if (entries.length > maxEntries) throw endlessListing(`${maxEntries} names in a page`)
       at = end + closing.length
     }
     rest = rest.slice(at)
-    if (rest.length > mostEntryCharacters) throw unreadable()
+    if (rest.length > maxEntryCharacters) throw unreadable()
   }
 
   for await (const chunk of body) {

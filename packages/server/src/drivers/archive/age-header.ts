@@ -1,7 +1,7 @@
 import type { Stanza } from 'age-encryption'
 
 /** Limit of a header; Berth's own are much shorter. */
-const longestHeader = 16 * 1024
+const maxHeaderLength = 16 * 1024
 const endMark = Buffer.from('\n--- ')
 
 export interface AgeHeader {
@@ -34,8 +34,8 @@ export function headerLength(start: Buffer): number | undefined {
   if (!magic.startsWith(start.toString('latin1', 0, Math.min(start.length, magic.length)))) throw new NotAge('is not an age file')
   const mark = start.indexOf(endMark)
   const end = mark === -1 ? -1 : start.indexOf('\n', mark + endMark.length)
-  if (end !== -1 && end < longestHeader) return end + 1
-  if (start.length >= longestHeader) throw new NotAge('has an age header that is too long')
+  if (end !== -1 && end < maxHeaderLength) return end + 1
+  if (start.length >= maxHeaderLength) throw new NotAge('has an age header that is too long')
   return undefined
 }
 

@@ -101,4 +101,4 @@ export type Compression = 'zstd' | 'gzip'
 /** Approximate size of a part; a part is never more than twice as large. */
 export const usualPartBytes = 4 * 1024 * 1024
 /** Largest part that any version of Berth may have made. */
-export const longestPartBytes = 16 * 1024 * 1024
+export const maxPartBytes = 16 * 1024 * 1024

@@ -10,11 +10,11 @@ export async function* cutParts(
   { isTar, partBytes }: { isTar: boolean; partBytes: number },
 ): AsyncGenerator<Buffer> {
   const cuts = isTar ? new TarCuts(partBytes) : undefined
-  const most = cuts ? 2 * partBytes : partBytes
-  const part = new PartBuffer(most)
+  const max = cuts ? 2 * partBytes : partBytes
+  const part = new PartBuffer(max)
   for await (const chunk of content) {
     for (let at = 0; at < chunk.length; ) {
-      const room = most - part.bytes
+      const room = max - part.bytes
       const { bytes, cutBefore, cutAfter } = cuts?.next(chunk.subarray(0, at + room), at, part.bytes) ?? {
         bytes: Math.min(room, chunk.length - at),
         cutBefore: 0,
@@ -23,7 +23,7 @@ export async function* cutParts(
       part.add(chunk.subarray(at, at + bytes))
       at += bytes
       if (cutBefore > 0) yield part.takeAllBut(cutBefore)
-      if (cutAfter || part.bytes >= most) yield part.takeAllBut(0)
+      if (cutAfter || part.bytes >= max) yield part.takeAllBut(0)
     }
   }
   if (part.bytes > 0) yield part.takeAllBut(0)

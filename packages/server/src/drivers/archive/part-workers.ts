@@ -6,10 +6,10 @@ import type { PartResult, PartTask } from './part-work.ts'
 export class PartWorkers {
   readonly #threads: Threads<PartTask>
 
-  constructor(most = 1) {
+  constructor(max = 1) {
     this.#threads = new Threads({
       program: new URL('./part-worker.ts', import.meta.url),
-      most,
+      max,
       // The parts' bytes are outside these limits; without a limit a thread keeps tens of MB of young garbage.
       limits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 },
       handOver(task) {

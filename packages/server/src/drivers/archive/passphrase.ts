@@ -9,7 +9,7 @@ const kind = 'scrypt'
 const label = 'age-encryption.org/v1/scrypt'
 /** Work factors of age's own tool: about a second of work, and the maximum accepted from an untrusted file. */
 const usualWork = 18
-const mostWork = 20
+const maxWork = 20
 const saltBytes = 16
 const tagBytes = 16
 const nonce = Buffer.alloc(12)
@@ -29,7 +29,7 @@ export const passphraseIdentity = (passphrase: string): Identity => ({
     const [stanza] = stanzas
     if (stanza?.args[0] !== kind || stanzas.length !== 1) return null
     const [, salt = '', work = ''] = stanza.args
-    if (!/^[A-Za-z0-9+/]{22}$/.test(salt) || !/^[1-9]\d?$/.test(work) || Number(work) > mostWork) return null
+    if (!/^[A-Za-z0-9+/]{22}$/.test(salt) || !/^[1-9]\d?$/.test(work) || Number(work) > maxWork) return null
     const key = await keyOf(passphrase, Buffer.from(salt, 'base64'), Number(work))
     return opened(stanza.body, key)
   },

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import { collectYoung, inSteadyMemory } from '../../platform/steady-memory.ts'
 import { StoreFailure } from '../archive-store/store-failure.ts'
 import { NotAge } from './age-header.ts'
-import { type ArchiveIndex, type ArchivePart, type ArchiveReading, longestPartBytes } from './archive.ts'
+import { type ArchiveIndex, type ArchivePart, type ArchiveReading, maxPartBytes } from './archive.ts'
 import type { PartWorkers } from './part-workers.ts'
 import { letGo } from './seal-part.ts'
 
 /** Limit of an encrypted part; incompressible content grows a little. */
-const longestSealedBytes = longestPartBytes + 1024 * 1024
+const maxSealedBytes = maxPartBytes + 1024 * 1024
 
 /** Parts in advance: one is decrypted while the other is fetched. Each takes a few MiB of memory. */
 const partsAhead = 2
@@ -79,7 +79,7 @@ async function openNext(
  * archives.
  */
 function refuseStrange(index: ArchiveIndex): void {
-  const strange = index.parts.find((part) => part.plainBytes > longestPartBytes || part.sizeBytes > longestSealedBytes)
+  const strange = index.parts.find((part) => part.plainBytes > maxPartBytes || part.sizeBytes > maxSealedBytes)
   if (strange) throw corrupt(strange.name, 'is larger than any part can be')
 }
 

@@ -30,7 +30,7 @@ export interface RestoredFile extends Unpacked {
 /** Keeps a part of the disk free, regardless of the archive's size. */
 const shareOfDisk = 0.95
 const mostEntries = 50_000_000
-const longestManifest = 256 * 1024 * 1024
+const maxManifestLength = 256 * 1024 * 1024
 
 /** Restores a backup with its key file alone, without an instance or a database. */
 export async function restoreFile({ file, keyFile, to, onProgress, abort }: FileRestore): Promise<RestoredFile> {
@@ -77,7 +77,7 @@ async function restoreManifest(
 ): Promise<RestoredFile> {
   const destination = dirname(dirname(dirname(resolve(file))))
   const store = localStore({ kind: 'local', root: destination, path: destination })
-  const manifest = JSON.parse(String(Buffer.from(await archives.unseal(await readFile(file), longestManifest))))
+  const manifest = JSON.parse(String(Buffer.from(await archives.unseal(await readFile(file), maxManifestLength))))
   const artifacts = (manifest.artifacts ?? []) as SavedArtifact[]
   const total = artifacts.reduce((sum, { index }) => sum + index.sizeBytes, 0)
   const made: RestoredFile = { files: 0, bytes: 0, leftOut: 0, made: [] }

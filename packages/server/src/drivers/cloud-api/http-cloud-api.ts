@@ -12,17 +12,18 @@ export interface CloudApiOptions extends AgentOptions {
   /** How long to wait for the response head, or for a writable socket, before checking whether the cloud is alive. */
   silenceMs?: number
   /** How long a live cloud may take for a response. */
-  longestMs?: number
+  maxMs?: number
 }
 
 interface Waiting {
   silenceMs: number
-  longestMs: number
+  maxMs: number
 }
 
-export function createCloudApi({ silenceMs = 3_500, longestMs = 120_000, ...options }: CloudApiOptions = {}): CloudApi {
+export function createCloudApi({ silenceMs = 3_500, maxMs: longestMs = 120_000, ...options }: CloudApiOptions = {}): CloudApi {
   const agents = new KeepAliveAgents(options)
-  const once = (address: CloudAddress, request: CloudRequest) => exchange(agents, { silenceMs, longestMs }, address, request)
+  const once = (address: CloudAddress, request: CloudRequest) =>
+    exchange(agents, { silenceMs, maxMs: longestMs }, address, request)
   return {
     async send(address, request) {
       try {

@@ -3,7 +3,7 @@ export interface StallLimits {
   /** Silence after which the other system is checked. */
   silenceMs: number
   /** Maximum wait, even if it is alive. */
-  longestMs: number
+  maxMs: number
   /** Whether the request currently waits for the caller's own body. */
   waitsForCaller(): boolean
   isAlive(): Promise<boolean>
@@ -14,7 +14,7 @@ export interface StallLimits {
  * Watches a silent peer: checks on another connection whether it is alive. If it is, waiting continues; if not, `giveUp` is
  * called. Returns the function that stops the watch.
  */
-export function watchForStall({ silenceMs, longestMs, waitsForCaller, isAlive, giveUp }: StallLimits): () => void {
+export function watchForStall({ silenceMs, maxMs: longestMs, waitsForCaller, isAlive, giveUp }: StallLimits): () => void {
   const since = performance.now()
   let isOver = false
   let timer = setTimeout(look, silenceMs)

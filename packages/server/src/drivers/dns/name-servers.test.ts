@@ -39,7 +39,7 @@ test('who asks the same at once or soon after is given the same answer; a failur
 test('an abort ends the question, and no more than so many are under way', async () => {
   server.mood = 'silent'
   const stop = new AbortController()
-  const dns = open({ mostAtOnce: 2, timeoutMs: 60_000 })
+  const dns = open({ maxConcurrent: 2, timeoutMs: 60_000 })
   const asked = ['a.test', 'b.test', 'c.test'].map((name) => dns.txt(name, stop.signal).catch((error: Error) => error))
   expect(await asked[2]).toMatchObject({ message: 'Too many DNS lookups are running' })
   stop.abort()

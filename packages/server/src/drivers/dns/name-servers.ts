@@ -7,7 +7,7 @@ export interface NameServersSettings {
   /** How long a response is cached. */
   keptMs?: number
   timeoutMs?: number
-  mostAtOnce?: number
+  maxConcurrent?: number
 }
 
 interface Asked {
@@ -15,15 +15,20 @@ interface Asked {
   answer: Promise<readonly string[]>
 }
 
-const mostKept = 1_000
-const mostRecords = 100
+const maxCached = 1_000
+const maxRecords = 100
 /** The name does not exist, or has no such record. */
 const nothingThere = new Set(['ENOTFOUND', 'ENODATA'])
 
 /**
  * DNS client with limits on everything that a user who names domains could make grow: time, concurrent queries, cached responses.
  */
-export function createNameServers({ servers, keptMs = 2_000, timeoutMs = 2_000, mostAtOnce = 32 }: NameServersSettings): Dns {
+export function createNameServers({
+  servers,
+  keptMs = 2_000,
+  timeoutMs = 2_000,
+  maxConcurrent: mostAtOnce = 32,
+}: NameServersSettings): Dns {
   const asked = new Map<string, Asked>()
   let underWay = 0
   const ask = async (name: string, abort: AbortSignal): Promise<readonly string[]> => {
@@ -39,7 +44,7 @@ export function createNameServers({ servers, keptMs = 2_000, timeoutMs = 2_000, 
     txt(name, abort) {
       const known = asked.get(name)
       if (known && Date.now() - known.at < keptMs) return known.answer
-      if (asked.size >= mostKept) asked.clear()
+      if (asked.size >= maxCached) asked.clear()
       const answer = ask(name, abort)
       asked.set(name, { at: Date.now(), answer })
       // Errors are not cached.
@@ -57,7 +62,7 @@ async function askNow(name: string, servers: readonly string[] | null, timeout: 
   try {
     if (abort.aborted) throw abort.reason
     const records = await resolver.resolveTxt(name)
-    return records.slice(0, mostRecords).map((pieces) => pieces.join(''))
+    return records.slice(0, maxRecords).map((pieces) => pieces.join(''))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code && nothingThere.has(code)) return []

@@ -34,7 +34,7 @@ export interface EmbeddedEdgeOptions {
 const defaultFlags = ['--max-semi-space-size=8']
 const askAgainMs = 20
 const recoverAfterMs = 50
-const recoverAtMostMs = 2_000
+const maxRecoveryMs = 2_000
 const pingEveryMs = 5_000
 const pingMs = 10_000
 
@@ -179,7 +179,7 @@ export class EmbeddedEdge implements EdgeDriver {
   }
 
   async #recover(): Promise<void> {
-    for (let waitMs = recoverAfterMs; !this.#stopped && !this.#link; waitMs = Math.min(waitMs * 2, recoverAtMostMs)) {
+    for (let waitMs = recoverAfterMs; !this.#stopped && !this.#link; waitMs = Math.min(waitMs * 2, maxRecoveryMs)) {
       await pause(waitMs)
       await this.#linked().catch((cause) => this.#onTrouble(String(cause)))
     }

@@ -4,7 +4,7 @@ import type { FolderSize, SizeTask } from './folder-size.ts'
 /** A single thread for all: it is limited by the disk, and frequent measurements must not occupy a second CPU core. */
 const threads = new Threads<SizeTask>({
   program: new URL('./size-worker.ts', import.meta.url),
-  most: 1,
+  max: 1,
   limits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 128 },
   failed: (words) => new Error(words),
 })

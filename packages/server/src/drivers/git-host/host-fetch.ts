@@ -9,8 +9,8 @@ export interface HostAddresses {
 
 export type HostFetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
-const mostBytes = 24 * 1024 * 1024
-const mostRedirects = 3
+const maxBytes = 24 * 1024 * 1024
+const maxRedirects = 3
 
 /**
  * `fetch` for one host: requests go only to that host's URLs, also when a client supplied the URL. A redirect, as for a renamed
@@ -21,7 +21,7 @@ export function createHostFetch({ title, bases }: HostAddresses): HostFetch {
   const isOurs = (url: URL) => bases.some((base) => isBelow(url, new URL(base)))
   return async (address, init = {}) => {
     let url = new URL(address)
-    for (let hops = 0; hops <= mostRedirects; hops += 1) {
+    for (let hops = 0; hops <= maxRedirects; hops += 1) {
       if (!isOurs(url))
         throw new GitHostError('invalidResponse', `${title} redirects to another host, which does not receive the credentials`)
       const response = await fetch(url, { ...init, redirect: 'manual' }).catch((cause: unknown) => {
@@ -51,8 +51,7 @@ async function whole(response: Response, title: string, signal: AbortSignal | nu
   try {
     for await (const chunk of response.body ?? []) {
       bytes += chunk.length
-      if (bytes > mostBytes)
-        throw new GitHostError('invalidResponse', `${title} returned more than ${mostBytes / 1024 / 1024} MB`)
+      if (bytes > maxBytes) throw new GitHostError('invalidResponse', `${title} returned more than ${maxBytes / 1024 / 1024} MB`)
       chunks.push(chunk)
     }
   } catch (cause) {

@@ -5,7 +5,7 @@ const frozen = async (list: Promise<HostRepository[]>): Promise<HostRepository[]
 
 /** Time for which a list of repositories is returned from cache; after it the host is asked whether it has changed. */
 const freshMs = 15_000
-const mostLists = 300
+const maxLists = 300
 
 interface KeptList {
   readAt: number
@@ -32,7 +32,7 @@ export function withKeptLists(host: GitHost, now: () => number = Date.now): GitH
       if (lists.get(key) === reading) lists.delete(key)
     })
     for (const oldest of lists.keys()) {
-      if (lists.size <= mostLists) break
+      if (lists.size <= maxLists) break
       lists.delete(oldest)
     }
     return list

@@ -4,7 +4,7 @@ export interface Page<Item> {
   lastPage: number
 }
 
-const mostItems = 50_000
+const maxItems = 50_000
 
 /**
  * Pages of lists as last read, with the host's ETag: a request with it is answered "not modified", without a body and without
@@ -27,7 +27,7 @@ export class PageCache {
     this.#pages.set(key, page)
     this.#items += page.items.length + 1
     for (const oldest of this.#pages.keys()) {
-      if (this.#items <= mostItems) break
+      if (this.#items <= maxItems) break
       this.#forget(oldest)
     }
   }

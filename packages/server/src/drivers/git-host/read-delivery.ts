@@ -4,10 +4,10 @@ import { branchNamed, branchOf, commitOf, messageOf, nameOf } from './payload.ts
 /** Id and repository of a delivery. */
 export type About = Pick<Delivery, 'id' | 'repository'>
 
-const longestMessage = 5_000
-const longestName = 200
-const longestTitle = 300
-const longestAddress = 2_000
+const maxMessageLength = 5_000
+const maxNameLength = 200
+const maxTitleLength = 300
+const maxAddressLength = 2_000
 /** Largest integer that the databases' columns store. */
 const highestNumber = 2 ** 31 - 1
 
@@ -31,7 +31,7 @@ export function pushOf(about: About, { ref, isDeleted, after, head, ...said }: S
   const commit = commitOf(after)
   if (!commit) return null
   const { message, author } = head(commit)
-  const words = { message: messageOf(message, longestMessage) ?? '', author: messageOf(author, longestName) }
+  const words = { message: messageOf(message, maxMessageLength) ?? '', author: messageOf(author, maxNameLength) }
   return { ...about, repository, kind: 'push', branch, defaultBranch: branchNamed(said.defaultBranch), commit, ...words }
 }
 
@@ -72,9 +72,9 @@ export function pullRequestOf(about: About, said: SaidPullRequest): Delivery | n
     kind: 'pull_request',
     action,
     number,
-    title: messageOf(said.title, longestTitle) ?? '',
-    htmlUrl: messageOf(said.htmlUrl, longestAddress),
-    author: messageOf(said.author, longestName),
+    title: messageOf(said.title, maxTitleLength) ?? '',
+    htmlUrl: messageOf(said.htmlUrl, maxAddressLength),
+    author: messageOf(said.author, maxNameLength),
     changedAt: timeOf(said.changedAt),
     branch,
     commit,

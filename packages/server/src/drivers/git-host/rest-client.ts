@@ -39,12 +39,12 @@ export class RestCall {
     return (await this.#send('GET', path, query)).data
   }
 
-  /** Returns the raw bytes; undefined: more than `mostBytes`. */
-  async bytes(path: string, query: Query, mostBytes: number): Promise<Buffer | undefined> {
+  /** Returns the raw bytes; undefined: more than `maxBytes`. */
+  async bytes(path: string, query: Query, maxBytes: number): Promise<Buffer | undefined> {
     const response = await this.#request('GET', path, query)
     const bytes = Buffer.from(await response.arrayBuffer())
     if (response.status >= 400) throw failureOf(response, bytes.toString('utf8'), this.#client.title)
-    return bytes.length > mostBytes ? undefined : bytes
+    return bytes.length > maxBytes ? undefined : bytes
   }
 
   async send(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<unknown> {
@@ -54,7 +54,7 @@ export class RestCall {
   /** Reads all pages, the first before the others. */
   async list<Item>(list: RestList<Item>): Promise<Item[]> {
     const first = await this.#page(list, 1)
-    if (first.lastPage > mostPages)
+    if (first.lastPage > maxPages)
       throw new GitHostError('refused', `${this.#client.title} has too many results to list. Filter by owner.`)
     const others = Array.from({ length: first.lastPage - 1 }, (_, at) => this.#page(list, at + 2))
     return [first, ...(await Promise.all(others))].flatMap(({ items }) => items)
@@ -102,7 +102,7 @@ export class RestCall {
   }
 }
 
-const mostPages = 200
+const maxPages = 200
 
 export class RestClient {
   readonly settings: RestSettings

@@ -22,7 +22,7 @@ export interface CheckoutOptions extends Limits {
   keepGitFolder?: boolean
 }
 
-export const mostSubmodules = 100
+export const maxSubmodules = 100
 export const checkoutDefaults = { timeoutMs: 600_000, depth: 1, maxBytes: 4_000_000_000, maxFiles: 500_000 }
 
 /** Settings of one repository's checkout: the requested one, or a submodule. */

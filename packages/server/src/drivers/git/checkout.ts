@@ -5,7 +5,7 @@ import {
   type CheckoutOptions,
   checkoutDefaults,
   type FilledTree,
-  mostSubmodules,
+  maxSubmodules,
   type Settings,
   timeLeft,
 } from './checkout-settings.ts'
@@ -41,7 +41,7 @@ export async function checkout(
     wanted,
     options,
     deadline: performance.now() + options.timeoutMs,
-    left: { bytes: options.maxBytes, files: options.maxFiles, submodules: mostSubmodules },
+    left: { bytes: options.maxBytes, files: options.maxFiles, submodules: maxSubmodules },
     level: 0,
   }
   return stageFolder(intoFolder, (staging) => fill(settings, staging))

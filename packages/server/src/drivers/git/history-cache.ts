@@ -7,8 +7,8 @@ import type { RemoteAddress } from './remote.ts'
 import type { SafeGit } from './safe-git.ts'
 
 /** Limits above which a cache is deleted: fetching the newest commits again is cheaper than maintaining it. */
-const mostPacks = 50
-const mostBytes = 200_000_000
+const maxPacks = 50
+const maxBytes = 200_000_000
 
 /** Cache with one bare repository per remote, with commits only. All of it can be fetched again. */
 export class HistoryCache {
@@ -103,5 +103,5 @@ async function isWorn(gitFolder: string): Promise<boolean> {
     ),
   )
   const bytes = sizes.reduce((sum, size) => sum + size, 0)
-  return names.filter((name) => name.endsWith('.pack')).length > mostPacks || bytes > mostBytes
+  return names.filter((name) => name.endsWith('.pack')).length > maxPacks || bytes > maxBytes
 }

@@ -16,7 +16,7 @@ export interface Commit {
 const defaultTimeoutMs = 60_000
 /** Fetch depths: most queries concern the newest commits; a longer history is fetched only where these are not enough. */
 const depths = [50, 1_000]
-const longestMessage = 5_000
+const maxMessageLength = 5_000
 
 /** Queries of a remote's history, with one time limit for all commands. */
 export class History {
@@ -135,11 +135,11 @@ class CacheVisit {
   async count(from: string, to: string): Promise<number | null> {
     const base = await this.resolve(from)
     if (!base) return null
-    const most = depths.at(-1)! + 1
-    const lines = (await this.ask(['rev-list', '--parents', `--max-count=${most}`, to, `^${base}`, '--']))
+    const max = depths.at(-1)! + 1
+    const lines = (await this.ask(['rev-list', '--parents', `--max-count=${max}`, to, `^${base}`, '--']))
       .split('\n')
       .filter(Boolean)
-    if (lines.length >= most) return null
+    if (lines.length >= max) return null
     const isCut =
       lines.some((line) => !line.includes(' ')) && (await this.ask(['rev-parse', '--is-shallow-repository'])).trim() === 'true'
     return isCut ? null : lines.length
@@ -156,6 +156,6 @@ function toCommit([sha = '', author = '', committedAt = '', message = '']: strin
     sha: sha.trim(),
     author,
     committedAt: new Date(committedAt).toISOString(),
-    message: message.trim().slice(0, longestMessage),
+    message: message.trim().slice(0, maxMessageLength),
   }
 }

@@ -10,8 +10,8 @@ export interface LargeObject {
   size: number
 }
 
-const longestAnswer = 5_000_000
-const mostRedirects = 3
+const maxAnswerLength = 5_000_000
+const maxRedirects = 3
 const mediaType = 'application/vnd.git-lfs+json'
 
 /** The batch call of Git LFS: returns the URL of each object. */
@@ -35,7 +35,7 @@ export async function askForObjects(tree: Tree, objects: readonly LargeObject[])
     let bytes = 0
     for await (const chunk of response as AsyncIterable<Uint8Array>) {
       bytes += chunk.length
-      if (bytes > longestAnswer) throw new GitError(`${hostOf(url)} returned too much data about Git LFS files`)
+      if (bytes > maxAnswerLength) throw new GitError(`${hostOf(url)} returned too much data about Git LFS files`)
       chunks.push(chunk)
     }
     return placesIn(Buffer.concat(chunks).toString('utf8'), objects, hostOf(url))
@@ -70,7 +70,7 @@ export async function openObject(
   abort: AbortSignal,
 ): Promise<{ response: IncomingMessage; end(): void }> {
   let [url, sent] = [href, { ...authorization(tree, href), ...headers }]
-  for (let hops = 0; hops <= mostRedirects; hops++) {
+  for (let hops = 0; hops <= maxRedirects; hops++) {
     const { response, end } = await send(tree, { url, method: 'GET', headers: sent }, abort)
     const { statusCode = 0, headers: answered } = response
     if (statusCode === 200) return { response, end }

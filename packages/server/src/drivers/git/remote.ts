@@ -20,10 +20,10 @@ export interface RemoteAddress {
   shown: string
 }
 
-const longestUrl = 2_048
+const maxUrlLength = 2_048
 
 export function parseRemote(url: string, allowedHttpHosts: readonly string[] = []): RemoteAddress {
-  if (url.length > longestUrl) throw new RemoteRefused('is too long')
+  if (url.length > maxUrlLength) throw new RemoteRefused('is too long')
   if (/[\0-\x20\x7f-\x9f\\"'`]|\p{Cf}/u.test(url))
     throw new RemoteRefused('contains a space, a quote, a backslash or an invisible character')
   if (url.startsWith('-')) throw new RemoteRefused('starts with a dash')

@@ -19,7 +19,7 @@ export interface FolderReaderSettings {
   /** Number of folders read concurrently; others are queued, with a queue per organisation. */
   atOnce: number
   /** Maximum queued folders per organisation. */
-  waitingAtMost: number
+  maxWaiting: number
   /** CPU time limit. The wall-clock limit is three times that, because a read waits for its turn on a busy machine. */
   seconds: number
   heapMb: number
@@ -36,7 +36,7 @@ export interface ReadFor {
 
 const patience = 3
 const lookMs = 250
-const standard = { atOnce: 2, waitingAtMost: 50, seconds: 20, heapMb: 256, idleMs: 10_000 }
+const standard = { atOnce: 2, maxWaiting: 50, seconds: 20, heapMb: 256, idleMs: 10_000 }
 
 /**
  * Reads untrusted folders in separate processes with limits of time and memory: a read that exceeds them is killed with its

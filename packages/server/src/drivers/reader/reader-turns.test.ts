@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { ReaderTurns, TooManyWaiting } from './reader-turns.ts'
 
 /** Takes turns by name and notes the order in which they began. */
-function turnsOf(atOnce: number, waitingAtMost = 100) {
-  const turns = new ReaderTurns({ atOnce, waitingAtMost })
+function turnsOf(atOnce: number, maxWaiting = 100) {
+  const turns = new ReaderTurns({ atOnce, maxWaiting })
   const began: string[] = []
   const ends = new Map<string, () => void>()
   const ask = (holder: string, name: string, abort?: AbortSignal) =>

@@ -11,7 +11,7 @@ export interface TurnSettings {
   /** Number of concurrent reads. */
   atOnce: number
   /** Maximum queued reads of one holder. */
-  waitingAtMost: number
+  maxWaiting: number
 }
 
 /**
@@ -66,7 +66,7 @@ export class ReaderTurns {
 
   #wait(holder: string, abort?: AbortSignal): Promise<void> {
     const queue = this.#queues.get(holder) ?? new Set<Waiting>()
-    if (queue.size >= this.#settings.waitingAtMost)
+    if (queue.size >= this.#settings.maxWaiting)
       throw new TooManyWaiting(`${queue.size} of your folders are already waiting to be read. Try again when they are done.`)
     this.#queues.set(holder, queue)
     return new Promise((resolve, reject) => {

@@ -41,9 +41,9 @@ const accepted = [
 
 const requestMs = 10_000
 /** The largest manifest that registries must accept. */
-const manifestAtMost = 4 * 1024 * 1024
-const tokenAtMost = 64 * 1024
-const redirectsAtMost = 3
+const maxManifest = 4 * 1024 * 1024
+const maxToken = 64 * 1024
+const maxRedirects = 3
 
 export function createImageRegistry(settings: ImageRegistrySettings): ImageRegistry {
   const { registries, imageMirror } = settings
@@ -109,8 +109,7 @@ class ManifestRequest {
   /** The digest computed from the manifest, for registries that send no digest header. */
   #hashed(answer: WebAnswer): string {
     this.#check(answer)
-    if (answer.truncated)
-      throw this.#failure('invalid', `sent a manifest that is incomplete or larger than ${manifestAtMost} bytes`)
+    if (answer.truncated) throw this.#failure('invalid', `sent a manifest that is incomplete or larger than ${maxManifest} bytes`)
     return `sha256:${createHash('sha256').update(answer.body).digest('hex')}`
   }
 
@@ -128,10 +127,10 @@ class ManifestRequest {
   /** Follows a few redirects; the credential is sent only to the registry's own origin. */
   async #manifest(method: 'HEAD' | 'GET'): Promise<WebAnswer> {
     let url = this.#url
-    for (let hops = 0; hops <= redirectsAtMost; hops++) {
+    for (let hops = 0; hops <= maxRedirects; hops++) {
       const isOwn = url.origin === this.#origin.origin
       const headers = { accept: accepted, ...(isOwn && this.#authorization ? { authorization: this.#authorization } : {}) }
-      const answer = await this.#send({ url: url.href, method, headers, maxResponseBytes: manifestAtMost })
+      const answer = await this.#send({ url: url.href, method, headers, maxResponseBytes: maxManifest })
       const next = answer.outcome === 'redirected' ? URL.parse(answer.headers.location ?? '', url.href) : null
       if (!next) return answer
       if (next.protocol !== 'https:' && next.origin !== this.#origin.origin)
@@ -164,7 +163,7 @@ class ManifestRequest {
     if (service !== null) url.searchParams.set('service', service)
     url.searchParams.set('scope', `repository:${this.#path}:pull`)
     const headers: Record<string, string> = this.#login ? { authorization: basic(this.#login) } : {}
-    const answer = await this.#send({ url: url.href, method: 'GET', headers, maxResponseBytes: tokenAtMost })
+    const answer = await this.#send({ url: url.href, method: 'GET', headers, maxResponseBytes: maxToken })
     if (answer.status === 401 || answer.status === 403) this.#check(answer)
     const token = answer.status === 200 && !answer.truncated ? tokenIn(answer.body) : null
     if (token === null) throw this.#failure('invalid', 'returned no token')

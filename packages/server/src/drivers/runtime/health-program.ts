@@ -13,7 +13,7 @@ export interface HealthProgram {
 
 /** Docker's own defaults. */
 const defaults = { intervalSeconds: 30, timeoutSeconds: 30, retries: 3, startPeriodSeconds: 0 }
-const longestSeconds = 600
+const maxSeconds = 600
 
 /** A health program with Docker's defaults for every number that is absent or not positive. */
 export function healthProgramWith(argv: string[], given: (name: keyof typeof defaults) => unknown): HealthProgram {
@@ -23,6 +23,6 @@ export function healthProgramWith(argv: string[], given: (name: keyof typeof def
   }
   const [timeoutSeconds, intervalSeconds] = [number('timeoutSeconds'), number('intervalSeconds')]
   const [retries, startPeriodSeconds] = [number('retries'), number('startPeriodSeconds')]
-  const withinSeconds = Math.min(longestSeconds, startPeriodSeconds + retries * (intervalSeconds + timeoutSeconds))
+  const withinSeconds = Math.min(maxSeconds, startPeriodSeconds + retries * (intervalSeconds + timeoutSeconds))
   return { argv, timeoutSeconds, withinSeconds, intervalSeconds, retries, startPeriodSeconds }
 }

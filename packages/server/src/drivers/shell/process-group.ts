@@ -35,7 +35,7 @@ export class ProcessGroup {
     for (let waitedMs = 0; waitedMs < patienceMs && (await this.#isAlive()); waitedMs += pollMs) {
       this.end()
       // Processes that end with their leader, as in a PID namespace, exit within a moment.
-      pollMs = Math.min(pollMs * 2, longestPollMs)
+      pollMs = Math.min(pollMs * 2, maxPollMs)
       await setTimeout(pollMs)
     }
     this.#isGone = true
@@ -59,7 +59,7 @@ export class ProcessGroup {
   }
 }
 
-const longestPollMs = 20
+const maxPollMs = 20
 /** Longest wait for a process to disappear after SIGKILL. */
 export const afterKillMs = 2_000
 

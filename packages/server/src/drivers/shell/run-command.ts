@@ -20,7 +20,7 @@ export function createRunCommand(environment: Readonly<Record<string, string | u
 
 const defaultGraceMs = 5_000
 /** Longest delay of a Node timer; a longer one would fire at once. */
-const longestTimerMs = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 const messageBytes = 8_192
 
 async function start(command: Command, inherited: Record<string, string>, options: RunOptions): Promise<ChildProcess> {
@@ -87,7 +87,7 @@ class Running {
   async outcome(): Promise<CommandResult> {
     const { abort, timeoutMs } = this.#options
     const onAbort = () => this.#end('aborted')
-    const timer = setTimeout(() => this.#end('timed out'), Math.min(timeoutMs, longestTimerMs))
+    const timer = setTimeout(() => this.#end('timed out'), Math.min(timeoutMs, maxTimerMs))
     abort?.addEventListener('abort', onAbort, { once: true })
     if (abort?.aborted) onAbort()
     try {

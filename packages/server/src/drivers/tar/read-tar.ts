@@ -1,7 +1,7 @@
 import { block, decodeHeader, decodeRecords, type TarHeader } from './tar-header.ts'
 
 /** Limit of an extended header. Names have at most some KiB; a longer one is an attack on memory. */
-const longestExtension = 1024 * 1024
+const maxExtensionLength = 1024 * 1024
 const cutOff = 'The tar archive is incomplete'
 
 export interface TarEntry {
@@ -37,7 +37,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
 }
 
 async function extension(bytes: Bytes, { flag, size }: { flag: string; size: number }): Promise<Map<string, string>> {
-  if (size > longestExtension) throw new Error('The tar archive has a header that is too long')
+  if (size > maxExtensionLength) throw new Error('The tar archive has a header that is too long')
   const raw = await bytes.exactly(Math.ceil(size / block) * block)
   if (!raw) throw new Error(cutOff)
   const content = raw.subarray(0, size)
@@ -98,9 +98,9 @@ class Bytes {
   }
 
   /** Returns at least one byte. */
-  async some(most: number): Promise<Uint8Array> {
+  async some(max: number): Promise<Uint8Array> {
     if (!(await this.#more())) throw new Error(cutOff)
-    const piece = this.#chunk.subarray(0, most)
+    const piece = this.#chunk.subarray(0, max)
     this.#chunk = this.#chunk.subarray(piece.length)
     return piece
   }

@@ -1,8 +1,8 @@
 import { block } from './tar-header.ts'
 
 /** Limit of pieces in one file; more is an attack on memory. */
-const mostPieces = 1_000_000
-const longestNumber = 20
+const maxPieces = 1_000_000
+const maxNumber = 20
 
 export interface Piece {
   at: number
@@ -38,7 +38,7 @@ export async function* piecesOf(content: AsyncIterable<Uint8Array>, realSize: nu
 
 async function mapIn(reader: Reader): Promise<[place: number, length: number][]> {
   const count = await reader.number()
-  if (count > mostPieces) throw damaged()
+  if (count > maxPieces) throw damaged()
   const map: [number, number][] = []
   for (let at = 0; at < count; at += 1) map.push([await reader.number(), await reader.number()])
   return map
@@ -56,13 +56,13 @@ class Reader {
   }
 
   /** Returns at least one byte. */
-  async some(most: number): Promise<Uint8Array> {
+  async some(max: number): Promise<Uint8Array> {
     while (this.#chunk.length === 0) {
       const next = await this.#source.next()
       if (next.done) throw damaged()
       this.#chunk = next.value
     }
-    const piece = this.#chunk.subarray(0, most)
+    const piece = this.#chunk.subarray(0, max)
     this.#chunk = this.#chunk.subarray(piece.length)
     this.#at += piece.length
     return piece
@@ -75,7 +75,7 @@ class Reader {
       const code = this.#chunk.length > 0 ? this.#next() : ((await this.some(1))[0] as number)
       if (code === 0x0a) break
       digits += String.fromCharCode(code)
-      if (digits.length > longestNumber) throw damaged()
+      if (digits.length > maxNumber) throw damaged()
     }
     const number = /^\d+$/.test(digits) ? Number(digits) : Number.NaN
     if (!Number.isSafeInteger(number)) throw damaged()

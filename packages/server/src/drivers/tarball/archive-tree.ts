@@ -23,17 +23,17 @@ export type CheckedEntry = {
   | { kind: 'hardlink'; target: string }
 )
 
-const longestNameBytes = 255
-const longestPathBytes = 2_000
+const maxNameBytes = 255
+const maxPathBytes = 2_000
 /**
  * Limit of resolution steps, enough for any real project: symlinks that lead through each other in a thousand ways are an
  * attack on CPU time.
  */
-const mostLinkSteps = 2_000_000
+const maxLinkSteps = 2_000_000
 /** Steps between two yields to the event loop, some milliseconds. */
 const stepsAtOnce = 10_000
 /** Linux has the same limit. */
-const mostLinksInARow = 40
+const maxLinkChain = 40
 
 interface Link {
   target: string
@@ -119,7 +119,7 @@ export class ArchiveTree {
 
   #addSymlink(place: { path: string; newFolders: string[] }, header: EntryHeader): CheckedEntry {
     const target = header.linkname ?? ''
-    if (target === '' || target.includes('\0') || Buffer.byteLength(target) > longestPathBytes) {
+    if (target === '' || target.includes('\0') || Buffer.byteLength(target) > maxPathBytes) {
       throw new BadEntry(header.name, 'is a link without a usable target')
     }
     if (target.startsWith('/')) throw new BadEntry(header.name, `links out of the folder, to ${target}`)
@@ -150,7 +150,7 @@ export class ArchiveTree {
     const ahead = partsBackwards(link.target)
     for (let links = 1; ahead.length > 0; ) {
       this.#linkSteps += 1
-      if (this.#linkSteps > mostLinkSteps) throw new BadArchive('holds links that lead through too many others')
+      if (this.#linkSteps > maxLinkSteps) throw new BadArchive('holds links that lead through too many others')
       const part = ahead.pop()!
       if (part === '..') {
         if (at === '') return true
@@ -165,7 +165,7 @@ export class ArchiveTree {
         continue
       }
       links += 1
-      if (links > mostLinksInARow) return false
+      if (links > maxLinkChain) return false
       ahead.push(...partsBackwards(made.target))
     }
     return false
@@ -192,7 +192,7 @@ function safePath(name: string, entry: string): string {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.')
   if (parts.includes('..')) throw new BadEntry(entry, 'has `..` in its path')
   const path = parts.join('/')
-  if (Buffer.byteLength(path) > longestPathBytes || parts.some((part) => Buffer.byteLength(part) > longestNameBytes)) {
+  if (Buffer.byteLength(path) > maxPathBytes || parts.some((part) => Buffer.byteLength(part) > maxNameBytes)) {
     throw new BadEntry(entry, 'has a name that is too long')
   }
   return path

@@ -47,7 +47,7 @@ export async function* packFolder(folder: string, options: PackOptions = {}): As
 
 const alwaysLeftOut = new Set(['.git', 'node_modules'])
 const ignoreFiles = ['.gitignore', '.berthignore']
-const longestIgnoreFile = 4 * 1024 ** 2
+const maxIgnoreFileLength = 4 * 1024 ** 2
 
 interface Found {
   /** Path relative to the folder, with slashes. */
@@ -134,9 +134,9 @@ class FolderWalk {
 
   async #textOf(path: string, name: string): Promise<string> {
     const at = join(path, name)
-    const read = await readInside(await this.#root, at, { maxBytes: longestIgnoreFile })
+    const read = await readInside(await this.#root, at, { maxBytes: maxIgnoreFileLength })
     if (read.text !== null) return read.text
-    if (read.why === 'too large') throw new Error(`${at} is larger than ${longestIgnoreFile / 1024 ** 2} MiB`)
+    if (read.why === 'too large') throw new Error(`${at} is larger than ${maxIgnoreFileLength / 1024 ** 2} MiB`)
     throw new ChangedWhilePacking(at)
   }
 

@@ -15,7 +15,7 @@ export interface DownloadOptions {
 /** Downloads a public URL to a new file and returns its sha256. Each redirect is checked like the first URL. */
 export type Download = (url: string, file: string, options: DownloadOptions) => Promise<{ sha256: string }>
 
-const mostRedirects = 10
+const maxRedirects = 10
 
 export function createDownload({
   resolve = publicNames(),
@@ -29,7 +29,7 @@ export function createDownload({
     const limit = startLimit(timeoutMs, abort)
     let url = checkedUrl(address)
     try {
-      for (let hops = 0; hops <= mostRedirects; hops += 1) {
+      for (let hops = 0; hops <= maxRedirects; hops += 1) {
         const addresses = await acceptableAddresses(url, resolve, mayReach, limit.signal)
         const answer = await fetched(url, { addresses, ca: undefined, signal: limit.signal }, file, maxBytes)
         if ('sha256' in answer) return answer

@@ -10,9 +10,9 @@ type State = 'head' | 'body' | 'answering' | 'tunnel' | 'lingering' | 'closed'
 
 const headEnd = Buffer.from('\r\n\r\n')
 /** Maximum unprocessed bytes of a client; above it the socket is not read. */
-const inputAtMost = 65_536
+const maxInput = 65_536
 const lingerMs = 2_000
-const lingerBytesAtMost = 4_194_304
+const maxLingerBytes = 4_194_304
 
 /**
  * A client connection: reads requests one after another and passes each to an exchange. Input that arrives during a response
@@ -141,7 +141,7 @@ export class ClientConnection {
     }
     if (this.#state === 'lingering') {
       this.#lingered += chunk.length
-      if (this.#lingered > lingerBytesAtMost) this.socket.destroy()
+      if (this.#lingered > maxLingerBytes) this.socket.destroy()
       return
     }
     // The time limit of a head runs from its first byte and is not extended by later bytes.
@@ -251,7 +251,7 @@ export class ClientConnection {
   }
 
   #settleReading(): void {
-    const pause = this.#blocked || (this.#state !== 'lingering' && (this.#input?.length ?? 0) > inputAtMost)
+    const pause = this.#blocked || (this.#state !== 'lingering' && (this.#input?.length ?? 0) > maxInput)
     if (pause === this.#paused) return
     this.#paused = pause
     if (pause) this.socket.pause()

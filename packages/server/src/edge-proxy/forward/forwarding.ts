@@ -12,13 +12,13 @@ import { Tunnel } from './tunnel.ts'
 type Phase = 'connecting' | 'head' | 'body' | 'done'
 
 const headEnd = Buffer.from('\r\n\r\n')
-const responseHeadAtMost = 65_536
+const maxResponseHead = 65_536
 /** Maximum number and size of interim responses (1xx) to one request. */
-const interimAtMost = 16
-const interimBytesAtMost = 65_536
+const maxInterim = 16
+const maxInterimBytes = 65_536
 /** A body up to this size is sent in one write with its head. */
-const oneWriteAtMost = 16_384
-const backlogAtMost = 65_536
+const maxWriteBytes = 16_384
+const maxBacklog = 65_536
 const avoidRefusingMs = 1_000
 
 /** Forwards one request to an upstream and streams its response back. */
@@ -68,7 +68,7 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
     this.#backlog ??= []
     this.#backlog.push(piece)
     this.#backlogBytes += piece.length
-    if (this.#backlogBytes > backlogAtMost) this.#exchange.client.block(true)
+    if (this.#backlogBytes > maxBacklog) this.#exchange.client.block(true)
   }
 
   bodyEnd(): void {
@@ -177,7 +177,7 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
       const end = input.indexOf(headEnd, from)
       if (end === -1) {
         this.#input = Buffer.from(input.subarray(from))
-        if (this.#input.length > responseHeadAtMost) this.#fail(notices.unreachable)
+        if (this.#input.length > maxResponseHead) this.#fail(notices.unreachable)
         return
       }
       const response = parseResponseHead(input.toString('latin1', from, end + 2), this.#exchange.head.method)
@@ -198,7 +198,7 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
     const text = `HTTP/1.1 ${response.statusLine}\r\n${response.kept}\r\n`
     this.#interims += 1
     this.#interimBytes += text.length
-    if (this.#interims > interimAtMost || this.#interimBytes > interimBytesAtMost) {
+    if (this.#interims > maxInterim || this.#interimBytes > maxInterimBytes) {
       this.#fail(notices.unreachable)
       return false
     }
@@ -237,7 +237,7 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
     exchange.status = response.status
     const kept = response.hasRequestId ? response.kept : `${response.kept}x-request-id: ${exchange.requestId}\r\n`
     const text = exchange.headText(response.statusLine, kept, framingFor(response, minor))
-    const wholeIsHere = response.body >= 0 && response.body <= oneWriteAtMost && input.length - from >= response.body
+    const wholeIsHere = response.body >= 0 && response.body <= maxWriteBytes && input.length - from >= response.body
     if (wholeIsHere) this.#answerAtOnce(text, input, from, response.body)
     else {
       exchange.client.socket.write(text, 'latin1')

@@ -10,7 +10,7 @@ interface Usage {
 
 /**
  * A sliding window per client: the window starts with the client's first request, and the previous window counts with a decreasing
- * share, so no span of `windowSeconds` allows more than `requests`, apart from `burst`. Memory is bounded: above `clientsAtMost`
+ * share, so no span of `windowSeconds` allows more than `requests`, apart from `burst`. Memory is bounded: above `maxClients`
  * the oldest client is forgotten.
  */
 export class RateLimit {
@@ -18,15 +18,15 @@ export class RateLimit {
   readonly #requests: number
   readonly #burst: number
   readonly #clients = new Map<string, Usage>()
-  readonly #clientsAtMost: number
+  readonly #maxClients: number
   /** Requests allowed since the last report to the other workers. */
   #news = new Map<string, number>()
 
-  constructor(config: RateLimitConfig, clientsAtMost = 20_000) {
+  constructor(config: RateLimitConfig, maxClients = 20_000) {
     this.#windowMs = config.windowSeconds * 1000
     this.#requests = config.requests
     this.#burst = config.burst ?? 0
-    this.#clientsAtMost = clientsAtMost
+    this.#maxClients = maxClients
   }
 
   /** 0: allowed. Otherwise the seconds after which the client should retry. */
@@ -77,7 +77,7 @@ export class RateLimit {
   }
 
   #meet(client: string, now: number): Usage {
-    if (this.#clients.size >= this.#clientsAtMost) this.#forget(now)
+    if (this.#clients.size >= this.#maxClients) this.#forget(now)
     const usage = { windowStart: now, used: 0, usedBefore: 0, saved: this.#burst }
     this.#clients.set(client, usage)
     return usage
@@ -89,7 +89,7 @@ export class RateLimit {
     for (const [client, usage] of this.#clients) {
       if (looked === 0 || now - usage.windowStart > 2 * this.#windowMs) this.#clients.delete(client)
       looked += 1
-      if (looked > this.#clientsAtMost / 10) break
+      if (looked > this.#maxClients / 10) break
     }
   }
 

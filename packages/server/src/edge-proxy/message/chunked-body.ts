@@ -100,7 +100,7 @@ export class ChunkedBody {
   #takeText(byte: number): boolean {
     this.#extra += 1
     this.#line += String.fromCharCode(byte)
-    return this.#extra <= extraAtMost && (byte === tab || (byte >= space && byte !== del))
+    return this.#extra <= maxExtra && (byte === tab || (byte >= space && byte !== del))
   }
 
   #to(state: State): true {
@@ -112,7 +112,7 @@ export class ChunkedBody {
 type State = 'size' | 'extension' | 'sizeLf' | 'data' | 'dataCr' | 'dataLf' | 'trailer' | 'trailerLf'
 
 /** Maximum size of all extensions and trailers of one body. */
-const extraAtMost = 16_384
+const maxExtra = 16_384
 /**
  * Extensions and trailers are forwarded unchanged, so they must have a form that every parser reads as an extension or a header
  * line.

@@ -86,7 +86,7 @@ export const plainLines = /^(?:[\t\x20-\x7e\x80-\xff]+\r\n)+$/
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/
 
 const known = new Map<string, HeaderName>()
-const knownAtMost = 2_000
+const maxCached = 2_000
 
 /** The name as written, classified once and cached; undefined if it is not a valid field name. */
 export function headerName(written: string): HeaderName | undefined {
@@ -101,7 +101,7 @@ function learn(written: string): HeaderName | undefined {
   // CGI-like servers read X_Forwarded_For, some also X.Forwarded.For, as X-Forwarded-For: such a name has no other use.
   const role = roleOf(lower) ?? (roleOf(lower.replaceAll(/[^a-z0-9]/g, '-')) ? 'forged' : 'pass')
   const name = { lower, role }
-  if (known.size >= knownAtMost) known.clear()
+  if (known.size >= maxCached) known.clear()
   // The key is a slice of a whole head; a flat copy avoids keeping that head in memory.
   known.set(Buffer.from(written, 'latin1').toString('latin1'), name)
   return name

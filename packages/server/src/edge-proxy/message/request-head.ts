@@ -269,7 +269,7 @@ function readTarget(head: RequestHead): HeadFault | undefined {
 }
 
 const hosts = new Map<string, string>()
-const hostsAtMost = 5_000
+const maxHosts = 5_000
 
 function readHost(head: RequestHead): HeadFault | undefined {
   const written = head.hostHeader
@@ -282,7 +282,7 @@ function readHost(head: RequestHead): HeadFault | undefined {
   const form = hostForm.exec(written)
   if (!form || Number(form[2] ?? 0) > 65_535) return bad('malformed Host')
   head.host = form[1]!.toLowerCase().replace(/\.$/, '')
-  if (hosts.size >= hostsAtMost) hosts.clear()
+  if (hosts.size >= maxHosts) hosts.clear()
   hosts.set(Buffer.from(written, 'latin1').toString('latin1'), head.host)
   return undefined
 }

@@ -6,7 +6,7 @@ import { socketAddress } from '../protocol/socket-path.ts'
 
 export type Calls = Record<string, (...args: never[]) => unknown>
 
-const unheardBytesAtMost = 4_194_304
+const maxUnreadBytes = 4_194_304
 
 /** The edge's control socket: a unix socket that only its own user can open. */
 export class ControlServer {
@@ -58,7 +58,7 @@ export class ControlServer {
       void answerCall(message, this.#calls, (reply) => {
         lines.send(reply)
         // A control plane that does not read the responses is not read from either.
-        if (lines.waitingBytes > unheardBytesAtMost) socket.pause()
+        if (lines.waitingBytes > maxUnreadBytes) socket.pause()
       })
     })
     socket.on('drain', () => socket.resume())

@@ -15,8 +15,8 @@ const lostEveryMs = 3_000
 const trafficEveryMs = 3_000
 const graceOnSignalMs = 8_000
 const graceInSuccessionMs = 30_000
-const logBytesAtMost = 1_048_576
-const unheardBytesAtMost = 4_194_304
+const maxLogBytes = 1_048_576
+const maxUnreadBytes = 4_194_304
 
 /** The main process of an edge: serves requests itself, manages further workers, and answers the control plane. */
 export class EdgeProcess {
@@ -157,7 +157,7 @@ export class EdgeProcess {
   /** Drops the event if the control plane does not read: waiting requests repeat it. */
   #wake(event: WorkerEvent): void {
     const { line } = this.#control
-    if (line && line.waitingBytes < unheardBytesAtMost) line.send(event)
+    if (line && line.waitingBytes < maxUnreadBytes) line.send(event)
   }
 
   async #endIfLost(): Promise<void> {
@@ -167,7 +167,7 @@ export class EdgeProcess {
   /** Sends nothing without a control plane: the counts stay in the workers. */
   async #tellTraffic(): Promise<void> {
     const { line } = this.#control
-    if (!line || line.waitingBytes > unheardBytesAtMost) return
+    if (!line || line.waitingBytes > maxUnreadBytes) return
     const minutes = await this.#pool.takeTraffic()
     if (minutes.length > 0) line.send({ event: 'traffic', minutes })
   }
@@ -190,5 +190,5 @@ export class EdgeProcess {
 
 async function boundLog(path: string): Promise<void> {
   const size = (await stat(path).catch(() => undefined))?.size ?? 0
-  if (size > logBytesAtMost) await truncate(path, 0)
+  if (size > maxLogBytes) await truncate(path, 0)
 }

@@ -7,7 +7,7 @@ import type { WorkerEvent } from './worker-pool.ts'
 
 const tellEveryMs = 100
 /** Batches that the leading process has not taken yet. While there are more, records stay here, where the oldest are dropped. */
-const batchesUnderWayAtMost = 16
+const maxBatchesInFlight = 16
 
 /** A further worker: gets its table, its listening sockets and its orders from the edge process that started it. */
 export function runWorkerProcess(): void {
@@ -17,7 +17,7 @@ export function runWorkerProcess(): void {
   }
   let batchesUnderWay = 0
   const tellRecords = () => {
-    while (process.connected && batchesUnderWay < batchesUnderWayAtMost) {
+    while (process.connected && batchesUnderWay < maxBatchesInFlight) {
       const batch = worker?.takeRecords()
       if (!batch) return
       batchesUnderWay += 1

@@ -2,7 +2,7 @@ import { mkdirSync, openSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
 /** Maximum length of a unix socket path that the kernel accepts, with a margin. */
-const bytesAtMost = 100
+const maxBytes = 100
 const folders = new Map<string, number>()
 
 /**
@@ -10,7 +10,7 @@ const folders = new Map<string, number>()
  * descriptor. Outside Linux this is not possible, and a long path fails with the system's error.
  */
 export function socketAddress(path: string): string {
-  if (Buffer.byteLength(path) <= bytesAtMost || process.platform !== 'linux') return path
+  if (Buffer.byteLength(path) <= maxBytes || process.platform !== 'linux') return path
   const folder = dirname(path)
   let descriptor = folders.get(folder)
   if (descriptor === undefined) {

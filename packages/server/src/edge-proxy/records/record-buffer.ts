@@ -1,7 +1,7 @@
 import type { RecordBatch } from './request-records.ts'
 
 const congestedBytes = 2_097_152
-const keptBytesAtMost = 4_194_304
+const maxKeptBytes = 4_194_304
 
 /** Batches of request records on their way to the control plane. They never wait for it longer than the bound allows. */
 export class RecordBuffer {
@@ -12,7 +12,7 @@ export class RecordBuffer {
   add(batch: RecordBatch): void {
     this.#batches.push(batch)
     this.#bytes += batch.json.length
-    while (this.#bytes > keptBytesAtMost) {
+    while (this.#bytes > maxKeptBytes) {
       const oldest = this.#batches.shift()!
       this.#bytes -= oldest.json.length
       this.#dropped += oldest.count + oldest.dropped
@@ -31,6 +31,6 @@ export class RecordBuffer {
 
   /** While there is none, records stay with the workers, which drop their oldest. */
   get hasRoom(): boolean {
-    return this.#bytes < keptBytesAtMost / 4
+    return this.#bytes < maxKeptBytes / 4
   }
 }

@@ -38,8 +38,8 @@ interface Block {
   count: number
 }
 
-const pathAtMost = 2_048
-const userAgentAtMost = 512
+const maxPath = 2_048
+const maxUserAgent = 512
 const blockBytes = 65_536
 const comma = 44
 
@@ -48,12 +48,12 @@ const comma = 44
  * memory and cost the garbage collector nothing. Above the limit the oldest block is dropped, and its records are counted.
  */
 export class RequestRecords {
-  readonly #blocksAtMost: number
+  readonly #maxBlocks: number
   readonly #blocks: Block[] = []
   #dropped = 0
 
-  constructor(bytesAtMost = 4_194_304) {
-    this.#blocksAtMost = Math.max(1, Math.floor(bytesAtMost / blockBytes))
+  constructor(maxBytes = 4_194_304) {
+    this.#maxBlocks = Math.max(1, Math.floor(maxBytes / blockBytes))
   }
 
   add(fields: RecordFields): void {
@@ -88,7 +88,7 @@ export class RequestRecords {
     const block = { buffer: Buffer.allocUnsafeSlow(blockBytes), from: 0, to: 0, count: 0 }
     if (current && current.count === 0) this.#blocks.pop()
     this.#blocks.push(block)
-    if (this.#blocks.length > this.#blocksAtMost) this.#dropped += this.#blocks.shift()!.count
+    if (this.#blocks.length > this.#maxBlocks) this.#dropped += this.#blocks.shift()!.count
     return block
   }
 }
@@ -114,7 +114,7 @@ let lastAgentText = '""'
 function agentText(userAgent: string): string {
   if (userAgent !== lastAgent) {
     lastAgent = userAgent
-    lastAgentText = JSON.stringify(userAgent.length > userAgentAtMost ? userAgent.slice(0, userAgentAtMost) : userAgent)
+    lastAgentText = JSON.stringify(userAgent.length > maxUserAgent ? userAgent.slice(0, maxUserAgent) : userAgent)
   }
   return lastAgentText
 }
@@ -129,7 +129,7 @@ function durationText(durationMs: number): string {
 /** The path without the query, which may hold tokens and passwords. */
 function pathOf(target: string): string {
   const end = target.indexOf('?')
-  return target.slice(0, end === -1 ? pathAtMost : Math.min(end, pathAtMost))
+  return target.slice(0, end === -1 ? maxPath : Math.min(end, maxPath))
 }
 
 /** Id, address, method and host need no JSON escaping: the parsers accept no other characters. */

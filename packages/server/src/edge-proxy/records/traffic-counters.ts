@@ -26,7 +26,7 @@ const minuteMs = 60_000
 /** How long a reported minute is reported again to a new control plane: the previous one may have died with it. */
 const keptMinutes = 15
 /** Maximum number of unreported minutes without a control plane; above it the oldest are dropped. */
-const closedAtMost = 4_096
+const maxClosed = 4_096
 
 /** Traffic of each environment, per minute. */
 export class TrafficCounters {
@@ -97,7 +97,7 @@ export class TrafficCounters {
   #turn(counter: TrafficCounter, minute: number): void {
     if (counter.requests > 0) {
       this.#closed.push({ told: told(counter), isNews: true })
-      if (this.#closed.length > closedAtMost) this.#closed.shift()
+      if (this.#closed.length > maxClosed) this.#closed.shift()
     }
     // The clock was set back: the same minute of the same counter must not begin twice.
     if (minute < counter.minute) counter.name = this.#nextName()

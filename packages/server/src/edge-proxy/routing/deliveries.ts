@@ -7,7 +7,7 @@ import { Upstream } from './upstream.ts'
 const path = /^\/api\/webhooks\/git\/[a-z]{1,20}(?:\?|$)/
 
 /** Maximum concurrent deliveries: each waits in the control plane until its signature is checked, and more are rejected here. */
-const mostAtOnce = 64
+const maxConcurrent = 64
 
 /** Webhook deliveries of git hosts to a project's host name. */
 export class Deliveries {
@@ -30,7 +30,7 @@ export class Deliveries {
   }
 
   get isFull(): boolean {
-    return this.upstream.inFlight >= mostAtOnce
+    return this.upstream.inFlight >= maxConcurrent
   }
 
   /** Placed before the client's headers: of two lines with this name the first one counts. */

@@ -1,8 +1,8 @@
 import { decodeAll, pathSteps, utf8Bytes, utf8Text } from '../message/path-steps.ts'
 
-const readingsAtMost = 256
+const maxReadings = 256
 /** Maximum number of characters that are rewritten for one request. */
-const workAtMost = 196_608
+const maxWork = 196_608
 
 /**
  * Every way in which a server behind the edge may read a path: all orders of all steps. A rule applies if one of them is below its
@@ -45,7 +45,7 @@ function allReadings(path: string): string[] | undefined {
       const next = step(reading)
       work += next === reading ? reading.length >> 4 : reading.length
       found.add(next)
-      if (found.size > readingsAtMost || work > workAtMost) return undefined
+      if (found.size > maxReadings || work > maxWork) return undefined
     }
   }
   return [...found]

@@ -19,7 +19,7 @@ export interface UpstreamUser {
 const surelyOpenMs = 1_000
 /** Node's own servers close after 5 s; without a Keep-Alive header the edge closes earlier than that. */
 const idleMsByDefault = 4_000
-const idleAtMost = 512
+const maxIdle = 512
 
 /** A running replica of a deployment: its address, its idle connections and its requests in progress. */
 export class Upstream {
@@ -63,7 +63,7 @@ export class Upstream {
   /** Returns a connection to the pool after a complete response. */
   release(connection: UpstreamConnection, keepAliveMs: number, now: number): void {
     connection.user = undefined
-    if (this.#retired || !connection.usable || this.#idle.length >= idleAtMost) {
+    if (this.#retired || !connection.usable || this.#idle.length >= maxIdle) {
       connection.destroy()
       return
     }

@@ -2,12 +2,12 @@ import { promisify } from 'node:util'
 import type { Encoding } from './accept-encoding.ts'
 
 /** More at once would take the thread pool from the reading of files. */
-const atOnceAtMost = 4
+const maxConcurrent = 4
 let underWay = 0
 
 /** Undefined when it is not worth it, or too many are at it: the plain bytes are always right. */
 export async function compress(bytes: Buffer, encoding: Encoding): Promise<Buffer | undefined> {
-  if (underWay >= atOnceAtMost) throw new Error('too many compressions at once')
+  if (underWay >= maxConcurrent) throw new Error('too many compressions at once')
   underWay += 1
   try {
     const smaller = await compressBy[encoding](bytes)

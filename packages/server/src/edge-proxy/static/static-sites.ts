@@ -22,8 +22,8 @@ export interface SiteFile {
 }
 
 const lookAgainMs = 2_000
-const entriesAtMost = 4_000
-const contentsAtMost = 1_048_576
+const maxEntries = 4_000
+const maxContents = 1_048_576
 const compressFrom = 1_024
 
 interface Entry {
@@ -34,14 +34,14 @@ interface Entry {
 
 /** Files of all static deployments, looked up safely and cached within a limit. */
 export class StaticSites {
-  readonly #bytesAtMost: number
+  readonly #maxBytes: number
   readonly #entries = new Map<string, Entry>()
   readonly #roots = new Map<string, Promise<string>>()
   readonly #rules = new Map<string, Promise<SiteRules | null>>()
   #bytes = 0
 
-  constructor(bytesAtMost = 16_777_216) {
-    this.#bytesAtMost = bytesAtMost
+  constructor(maxBytes = 16_777_216) {
+    this.#maxBytes = maxBytes
   }
 
   /** The file at a path below the folder; symlinks never lead to a file outside it. */
@@ -101,7 +101,7 @@ export class StaticSites {
     entry.bytes = (file?.contents?.length ?? 0) + 512
     this.#bytes += entry.bytes
     for (const [oldest, other] of this.#entries) {
-      if (this.#bytes <= this.#bytesAtMost && this.#entries.size <= entriesAtMost) break
+      if (this.#bytes <= this.#maxBytes && this.#entries.size <= maxEntries) break
       this.#forget(oldest, other)
     }
     return file
@@ -127,7 +127,7 @@ export class StaticSites {
       if (!stat.isFile()) return undefined
       const version = [stat.dev, stat.ino, stat.size, stat.mtimeMs, stat.ctimeMs].join(' ')
       if (before?.path === real && before.version === version) return before
-      const contents = stat.size <= contentsAtMost ? await handle.readFile() : undefined
+      const contents = stat.size <= maxContents ? await handle.readFile() : undefined
       // Equal times do not prove equal contents: reproducible builds give every file the same time. Small files are hashed.
       const etag = contents
         ? `"${await contentHash(contents)}"`

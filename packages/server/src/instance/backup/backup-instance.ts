@@ -25,7 +25,7 @@ import {
 
 export { InstanceBackupRefused } from './backup-refused.ts'
 
-const longestMs = 24 * 3_600_000
+const maxMs = 24 * 3_600_000
 
 /**
  * Excluded from the archive: files that can be recreated, belong to a running process, or are backups. The key opens the archive,
@@ -65,7 +65,7 @@ export async function backupInstance(config: Config, file: string, { withEngine 
 
 /** The whole archive. The engine's part comes first, so that a restore of it need not read the rest. */
 async function* allOf(config: Config, snapshot: string, onEngine: EngineContent | null): AsyncGenerator<Uint8Array> {
-  if (onEngine) yield* engineEntries(onEngine, await engineFor(config), AbortSignal.timeout(longestMs))
+  if (onEngine) yield* engineEntries(onEngine, await engineFor(config), AbortSignal.timeout(maxMs))
   yield* tarOf(config, snapshot)
 }
 
@@ -92,7 +92,7 @@ async function* tarOf(config: Config, snapshot: string): AsyncGenerator<Uint8Arr
   const made = createRunCommand(environment)(
     { program: 'tar', args: [...args, ...excluded, ...content] },
     {
-      timeoutMs: longestMs,
+      timeoutMs: maxMs,
       maxOutputBytes: 16_384,
       // Exit code 1: a file changed while tar read it.
       acceptExitCodes: [0, 1],
@@ -130,7 +130,7 @@ export async function restoreInstance(
     await untar(config, opened())
     await checkDatabase(config)
     const nothing: Brought = { volumes: 0, kept: [] }
-    const abort = AbortSignal.timeout(longestMs)
+    const abort = AbortSignal.timeout(maxMs)
     const brought = withEngine ? await bringToEngine(opened(), () => engineFor(config), abort) : nothing
     await copyFile(keyFile, backupKeyFile(dataDir))
     // Checks that the folder is complete: it can be locked.
@@ -151,6 +151,6 @@ async function untar({ dataDir, environment }: Config, input: AsyncIterable<Uint
   const args = ['--extract', '--numeric-owner', '--preserve-permissions', '--anchored', `--exclude=${engineTop}`]
   await createRunCommand(environment)(
     { program: 'tar', args: [...args, `--directory=${dataDir}`] },
-    { timeoutMs: longestMs, maxOutputBytes: 16_384, input },
+    { timeoutMs: maxMs, maxOutputBytes: 16_384, input },
   )
 }

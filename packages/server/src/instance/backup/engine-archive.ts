@@ -12,7 +12,7 @@ export const engineTop = 'engine'
 const listName = `${engineTop}/volumes.json`
 const imagesTop = `${engineTop}/images/`
 const volumeTop = (id: string) => `${engineTop}/volumes/${id}/`
-const longestListBytes = 16 * 1024 * 1024
+const maxListBytes = 16 * 1024 * 1024
 
 interface SavedVolume {
   id: string
@@ -98,7 +98,7 @@ export async function bringToEngine(
 
 async function readList(entries: Entries): Promise<SavedVolume[]> {
   const entry = await entries.take()
-  if (!entry || entry.header.size > longestListBytes) throw new Error('The archive is damaged: its list of volumes is too long')
+  if (!entry || entry.header.size > maxListBytes) throw new Error('The archive is damaged: its list of volumes is too long')
   return JSON.parse(Buffer.concat(await Array.fromAsync(entry.content)).toString()) as SavedVolume[]
 }
 

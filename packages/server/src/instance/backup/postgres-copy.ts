@@ -2,7 +2,7 @@ import { ProgramMissing } from '../../drivers/shell/command-errors.ts'
 import { createRunCommand } from '../../drivers/shell/run-command.ts'
 import { InstanceBackupRefused } from './backup-refused.ts'
 
-const longestMs = 24 * 3_600_000
+const maxMs = 24 * 3_600_000
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -28,7 +28,7 @@ export async function loadPostgres(url: string, file: string, environment: Envir
 
 async function run(program: string, args: string[], url: string, environment: Environment): Promise<string> {
   try {
-    const options = { timeoutMs: longestMs, maxOutputBytes: 16_384 }
+    const options = { timeoutMs: maxMs, maxOutputBytes: 16_384 }
     const { stdout } = await createRunCommand(environment)({ program, args, env: accessTo(url) }, options)
     return stdout
   } catch (error) {

@@ -14,9 +14,9 @@ export const oneOf = <const T extends string>(...words: T[]): ValueKind<T> => ({
   parse: (text) => words.find((word) => word === text),
 })
 
-export const wholeNumber = (least: number, most: number): ValueKind<number> => ({
-  accepts: `a whole number from ${least} to ${most}`,
-  parse: (text) => (/^\d{1,15}$/.test(text) && Number(text) >= least && Number(text) <= most ? Number(text) : undefined),
+export const wholeNumber = (least: number, max: number): ValueKind<number> => ({
+  accepts: `a whole number from ${least} to ${max}`,
+  parse: (text) => (/^\d{1,15}$/.test(text) && Number(text) >= least && Number(text) <= max ? Number(text) : undefined),
 })
 
 export const port = wholeNumber(0, 65535)
@@ -105,10 +105,10 @@ export const secretUrl = (accepts: string, ...protocols: string[]): ValueKind<Se
   parse: (text) => (protocols.includes(URL.parse(text)?.protocol ?? '') ? new Secret(text.trim()) : undefined),
 })
 
-export const secretText = ({ least = 1, most = 1000 } = {}): ValueKind<Secret> => ({
-  accepts: `${least} to ${most} characters`,
+export const secretText = ({ least = 1, most: max = 1000 } = {}): ValueKind<Secret> => ({
+  accepts: `${least} to ${max} characters`,
   secret: true,
-  parse: (text) => (text.length >= least && text.length <= most ? new Secret(text) : undefined),
+  parse: (text) => (text.length >= least && text.length <= max ? new Secret(text) : undefined),
 })
 
 export const secretKeys: ValueKind<Secret> = {

@@ -241,10 +241,10 @@ export const gitlabSettings = hostSettings('GITLAB', 'GitLab', 'https://gitlab.c
 export const giteaSettings = hostSettings('GITEA', 'Gitea or Forgejo', 'https://gitea.com')
 
 /** A quota: limited by default in a cloud, unlimited on a self-hosted instance. */
-const quota = (name: string, inCloud: number, most: number, help: string) =>
+const quota = (name: string, inCloud: number, max: number, help: string) =>
   computed<number | null>(
     `BERTH_QUOTA_${name}`,
-    wholeNumber(1, most),
+    wholeNumber(1, max),
     ({ mode }) => (mode === 'cloud' ? inCloud : null),
     `${inCloud} in cloud mode, else none`,
     help,

@@ -12,7 +12,7 @@ const firstHash = '0'.repeat(64)
 const attempts = 50
 
 /** A statement with this many rows blocks the event loop for less than a millisecond. */
-const mostTogether = 50
+const maxBatch = 50
 
 interface Entry {
   event: AuditEvent
@@ -39,7 +39,7 @@ export function createAuditLog({ database, clock }: AccessDeps): AuditLog {
     async record(event) {
       const organizationId = event.organizationId ?? ''
       const chain = chains.get(organizationId) ?? {
-        append: writeTogether(mostTogether, appendTogether(organizationId)),
+        append: writeTogether(maxBatch, appendTogether(organizationId)),
         waiting: 0,
       }
       chains.set(organizationId, chain)

@@ -15,8 +15,8 @@ const invitationMailKind = sharedKind<InvitationMail>('access.invitation-mail')
 const hour = 3_600_000
 const day = 24 * hour
 /** Limit that keeps a caller from flooding another person's mailbox. */
-const mostOfMailbox = { count: 5, withinMs: hour }
-const mostOfOrganization = { count: 100, withinMs: day }
+const maxPerMailbox = { count: 5, withinMs: hour }
+const maxPerOrganization = { count: 100, withinMs: day }
 
 export interface Invited {
   id: string
@@ -44,7 +44,7 @@ export async function mailInvitation(
       .selectFrom('invitationMails')
       .select(({ fn }) => fn.countAll<number>().as('count'))
       .where('createdAt', '>', now - withinMs)
-  const refuseMore = async (query: ReturnType<typeof since>, { count, withinMs }: typeof mostOfMailbox, whom: string) => {
+  const refuseMore = async (query: ReturnType<typeof since>, { count, withinMs }: typeof maxPerMailbox, whom: string) => {
     const { count: sent } = await query.executeTakeFirstOrThrow()
     if (Number(sent) >= count)
       fail('rate_limited', {
@@ -52,9 +52,9 @@ export async function mailInvitation(
         words: `${whom} ${count} invitations within ${withinMs / hour} h. Try again later.`,
       })
   }
-  await refuseMore(since(mostOfMailbox.withinMs).where('email', '=', email), mostOfMailbox, 'This e-mail address was sent')
-  const ofOrganization = since(mostOfOrganization.withinMs).where('organizationId', '=', organizationId)
-  await refuseMore(ofOrganization, mostOfOrganization, 'This organisation has sent')
+  await refuseMore(since(maxPerMailbox.withinMs).where('email', '=', email), maxPerMailbox, 'This e-mail address was sent')
+  const ofOrganization = since(maxPerOrganization.withinMs).where('organizationId', '=', organizationId)
+  await refuseMore(ofOrganization, maxPerOrganization, 'This organisation has sent')
   await db.insertInto('invitationMails').values({ invitationId: id, organizationId, email, createdAt: now }).execute()
   await enqueue(invitationMailKind.of({ organizationId }), { invitationId: id })
 }

@@ -20,9 +20,9 @@ const day = 24 * hour
 const goodForMs = day
 const invitationGoodForMs = 7 * day
 /** Limit per client address: a user asks once or twice; a shared address may need a few more. */
-const mostOfClient = { count: 20, withinMs: day }
+const maxPerClient = { count: 20, withinMs: day }
 /** Limit per e-mail address, so that a client cannot flood another person's mailbox. */
-const mostOfEmail = { count: 3, withinMs: hour }
+const maxPerEmail = { count: 3, withinMs: hour }
 
 /**
  * Requests a sign-up. The response is the same whether or not the address has an account; only its mailbox receives the
@@ -158,7 +158,7 @@ async function refuseTooMany(
     if (Number(found) >= count)
       fail('rate_limited', { retryAfterSeconds: withinMs / 1000, words: 'Too many sign-up requests. Try again later.' })
   }
-  await tooMany(since(mostOfEmail.withinMs).where('email', '=', email), mostOfEmail)
-  await tooMany(since(mostOfClient.withinMs).where('client', '=', client), mostOfClient)
+  await tooMany(since(maxPerEmail.withinMs).where('email', '=', email), maxPerEmail)
+  await tooMany(since(maxPerClient.withinMs).where('client', '=', client), maxPerClient)
   await tooMany(since(hour), { count: perHour, withinMs: hour })
 }

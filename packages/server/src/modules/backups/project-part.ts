@@ -54,14 +54,14 @@ export const backupsPart = (deps: BackupsDeps): ProjectPart => ({
 })
 
 const pollMs = 100
-const longestWaitMs = 60_000
+const maxWaitMs = 60_000
 
 /**
  * Waits for restores: one that still writes would create deleted volumes again. Rejects after a timeout, so that the removal is
  * retried.
  */
 async function untilRestoresEnded(projectId: string, { database: { db } }: BackupsDeps): Promise<void> {
-  for (const end = performance.now() + longestWaitMs; performance.now() < end; await pause(pollMs))
+  for (const end = performance.now() + maxWaitMs; performance.now() < end; await pause(pollMs))
     if ((await listOperations(db, projectId, 0)).every(({ kind }) => kind !== 'restore')) return
   throw new Error('a restore is still being rolled back')
 }

@@ -8,7 +8,7 @@ import { parseInSlices } from '../../platform/sliced-json.ts'
 const usualBytes = 1024 * 1024
 
 interface AnswerBounds {
-  mostBytes?: number
+  maxBytes?: number
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each caller checks the parts that it needs
@@ -39,7 +39,7 @@ export async function askWithAny(
   api: CloudApi,
   address: CloudAddress,
   request: CloudRequest,
-  { mostBytes = usualBytes }: AnswerBounds = {},
+  { maxBytes: mostBytes = usualBytes }: AnswerBounds = {},
 ): Asked {
   const askedAt = performance.now()
   try {
@@ -51,14 +51,14 @@ export async function askWithAny(
   }
 }
 
-async function textOf(body: Readable, mostBytes: number, withinMs: number): Promise<string> {
+async function textOf(body: Readable, maxBytes: number, withinMs: number): Promise<string> {
   const late = setTimeout(() => body.destroy(new CloudUnreachable('its response was incomplete')), withinMs)
   const chunks: Uint8Array[] = []
   let size = 0
   try {
     for await (const chunk of body as AsyncIterable<Uint8Array>) {
       size += chunk.length
-      if (size > mostBytes) throw new CloudAnswerTooLong(`its response is larger than ${mostBytes / 1024 / 1024} MB`)
+      if (size > maxBytes) throw new CloudAnswerTooLong(`its response is larger than ${maxBytes / 1024 / 1024} MB`)
       chunks.push(chunk)
     }
     return Buffer.concat(chunks).toString('utf8')

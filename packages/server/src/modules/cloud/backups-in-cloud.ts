@@ -5,7 +5,7 @@ import type { CloudDeps } from './deps.ts'
 import type { Links } from './links.ts'
 import { linkedOrganizations } from './store.ts'
 
-const mostClouds = 10
+const maxClouds = 10
 const withinMs = 5_000
 
 /** Backups of projects in a linked cloud, for the backups module. */
@@ -36,7 +36,7 @@ async function runInCloud(webhookToken: string, { api, database }: CloudDeps, li
     if (address) clouds.set(address.url, clouds.get(address.url) || address.mayBeInside)
   }
   const abort = AbortSignal.timeout(withinMs)
-  const runs = [...clouds].slice(0, mostClouds).map(async ([url, mayBeInside]) => {
+  const runs = [...clouds].slice(0, maxClouds).map(async ([url, mayBeInside]) => {
     const address = { url, token: webhookToken, mayBeInside }
     const { status, body } = await askWithAny(api, address, { method: 'POST', path: '/api/webhooks/backup', abort })
     const runId: unknown = body?.data?.runId

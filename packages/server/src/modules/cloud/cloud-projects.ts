@@ -10,11 +10,11 @@ import { transfer } from './transfers/start-transfer.ts'
 
 /** Time limit for all pages together. */
 const limitMs = 4_500
-const mostPages = 40
+const maxPages = 40
 const pageSize = 200
 const leastPageSize = 10
 /** Limit for all pages together: the list is returned as a whole. */
-const mostBytes = 4 * 1024 * 1024
+const maxBytes = 4 * 1024 * 1024
 
 interface CloudList {
   linked: boolean
@@ -59,7 +59,7 @@ async function allPages({ address }: Link, api: CloudApi): Promise<Project[]> {
   let bytes = 0
   let cursor: string | null = null
   let limit = pageSize
-  for (let page = 0; page < mostPages; page += 1) {
+  for (let page = 0; page < maxPages; page += 1) {
     const query = new URLSearchParams({ limit: String(limit), ...(cursor ? { cursor } : {}) })
     const answer = await ask(api, address, { method: 'GET', path: `/api/projects?${query}`, abort }).catch((error: Failure) => {
       // A page that exceeds the size limit is requested again with half its length.
@@ -73,7 +73,7 @@ async function allPages({ address }: Link, api: CloudApi): Promise<Project[]> {
     const { status, body, bytes: pageBytes } = answer
     if (status !== 200 || !Array.isArray(body?.data)) throw new Error(`the cloud answered ${status}`)
     bytes += pageBytes
-    if (bytes > mostBytes) throw new Error(`the cloud lists more than ${mostBytes / 1024 / 1024} MB of projects`)
+    if (bytes > maxBytes) throw new Error(`the cloud lists more than ${maxBytes / 1024 / 1024} MB of projects`)
     for (const project of body.data) if (isProject(project)) projects.push({ ...project, location: 'cloud' as const })
     cursor = typeof body.nextCursor === 'string' ? body.nextCursor : null
     if (cursor === null) break

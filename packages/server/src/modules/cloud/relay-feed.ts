@@ -13,7 +13,7 @@ interface Position {
 /** Deliveries are committed a little later than their time: this much is read again. */
 const overlapMs = 2 * 60_000
 const pageSize = 200
-const mostAnnounced = 50
+const maxAnnounced = 50
 const known: ReadonlySet<string> = new Set(categories.map(({ id }) => id))
 
 /**
@@ -28,7 +28,7 @@ export async function relayFeed(link: Link, deps: CloudDeps, abort: AbortSignal)
   if (status !== 200 || !Array.isArray(body?.data)) return
   const feed = (body.data as Delivery[]).filter(isReadable)
   const position = feedPosition === null ? null : (JSON.parse(feedPosition) as Position)
-  const fresh = position ? feed.filter((one) => isNew(one, position)).slice(-mostAnnounced) : []
+  const fresh = position ? feed.filter((one) => isNew(one, position)).slice(-maxAnnounced) : []
   const next = nextPosition(position, position ? [...fresh, ...feed.filter((one) => !isNew(one, position))] : feed, deps)
   if (position && fresh.length === 0) return
   await deps.database.transaction(async ({ db, announce }) => {

@@ -11,7 +11,7 @@ import { findDelivery, hasNewerWaiting, listNewerHandled, markHandled } from './
  * If more deliveries of one branch or pull request are queued, they arrive faster than they can be built, and only the last ones
  * are handled.
  */
-const mostWaiting = 10
+const maxWaiting = 10
 
 /** Handles one delivery. May run twice: deployments have a request key, so the second run finds the existing one. */
 export const handleJob = (deps: GitEventsDeps) =>
@@ -24,7 +24,7 @@ export const handleJob = (deps: GitEventsDeps) =>
       const { db } = deps.database
       const row = await findDelivery(db, key)
       if (!row?.delivery) return
-      if (row.subject === null || !(await hasNewerWaiting(db, row, mostWaiting)))
+      if (row.subject === null || !(await hasNewerWaiting(db, row, maxWaiting)))
         await act(row, JSON.parse(row.delivery) as Delivery, attempt, deps)
       await markHandled(db, key, nowOf(deps))
     },

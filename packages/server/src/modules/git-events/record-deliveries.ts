@@ -19,11 +19,11 @@ export interface Incoming {
   owner: JobOwner
 }
 
-const mostTogether = 50
+const maxBatch = 50
 
 /** Records each delivery once, with its job. Writes are batched, because hosts send bursts. */
 export const createRecorder = (deps: Pick<GitEventsDeps, 'database' | 'clock'>): ((incoming: Incoming) => Promise<boolean>) =>
-  writeTogether(mostTogether, (all) => recordAll(all, deps))
+  writeTogether(maxBatch, (all) => recordAll(all, deps))
 
 /** Records deliveries. False for a duplicate: the same id, or a push with the same body that was replayed under another id. */
 const recordAll = (

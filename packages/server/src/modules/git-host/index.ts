@@ -37,7 +37,7 @@ export function createGitHost(deps: GitHostDeps) {
       const now = nowOf(deps)
       const due = webhookIds.filter((id) => now - (noted.get(id) ?? 0) >= 1000)
       if (due.length === 0) return
-      if (noted.size > mostNoted) noted.clear()
+      if (noted.size > maxRecorded) noted.clear()
       for (const id of due) noted.set(id, now)
       await noteDeliveries(deps.database.db, due, now)
     },
@@ -49,6 +49,6 @@ export function createGitHost(deps: GitHostDeps) {
 }
 
 /** Maximum size of the map; then it is cleared, which only costs a few extra writes. */
-const mostNoted = 10_000
+const maxRecorded = 10_000
 
 export type GitHostModule = ReturnType<typeof createGitHost>

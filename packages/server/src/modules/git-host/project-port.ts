@@ -51,7 +51,7 @@ const through = async (
  * Minimum remaining validity of a reused token, so that a clone can still finish. Tokens for one repository live at most an hour.
  */
 const leastLeftMs = 20 * 60_000
-const mostTokens = 500
+const maxTokens = 500
 
 /** Repository operations for the modules above. */
 export function createProjectPort(deps: GitHostDeps) {
@@ -66,7 +66,7 @@ export function createProjectPort(deps: GitHostDeps) {
       deps.scrubber.register(made.token)
       if (row.source === 'app') tokens.set(key, made)
       for (const oldest of tokens.keys()) {
-        if (tokens.size <= mostTokens) break
+        if (tokens.size <= maxTokens) break
         tokens.delete(oldest)
       }
       return made

@@ -68,7 +68,7 @@ function imageOf({ image, imageId }: ReadContainer, found: ReadImage | undefined
 
 const sameAs = (one: string[] | null, other: string[] | null | undefined) =>
   JSON.stringify(one ?? []) === JSON.stringify(other ?? [])
-const bounded = (value: number, least: number, most: number) => (value > 0 ? Math.min(Math.max(value, least), most) : null)
+const bounded = (value: number, least: number, limit: number) => (value > 0 ? Math.min(Math.max(value, least), limit) : null)
 
 /** Published ports first: the first port is the one that requests go to. */
 const portsOf = ({ ports }: ReadContainer): number[] => {

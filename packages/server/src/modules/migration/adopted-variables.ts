@@ -16,7 +16,7 @@ export interface AdoptedVariables {
  * stricter name.
  */
 const variableName = /^[A-Za-z_][A-Za-z0-9_./-]*$/
-const longestKey = 255
+const maxKeyLength = 255
 
 /**
  * Stores each value as a variable of the project that the service refers to: two services may have different values under one
@@ -49,7 +49,7 @@ export function adoptVariables(
 const isStorable = (key: string, value: string, prefix: string): boolean =>
   variableName.test(key) &&
   key !== '__proto__' &&
-  key.length + prefix.length < longestKey - 10 &&
+  key.length + prefix.length < maxKeyLength - 10 &&
   Buffer.byteLength(value) <= limits.envValueBytes &&
   !value.includes('\0') &&
   value.isWellFormed() &&

@@ -11,7 +11,7 @@ const label = {
   number: 'com.docker.compose.container-number',
 } as const
 
-const mostFiles = 10
+const maxFiles = 10
 
 export interface ComposeMarks {
   project: string
@@ -31,7 +31,7 @@ export function composeMarks({ labels }: Pick<ReadContainer, 'labels'>): Compose
     project,
     service,
     workingDir: absolute(labels[label.workingDir]),
-    configFiles: (labels[label.configFiles] ?? '').split(',').filter(isAbsolute).slice(0, mostFiles),
+    configFiles: (labels[label.configFiles] ?? '').split(',').filter(isAbsolute).slice(0, maxFiles),
     isOneOff: labels[label.oneOff]?.toLowerCase() === 'true',
     dependsOn: (labels[label.dependsOn] ?? '')
       .split(',')

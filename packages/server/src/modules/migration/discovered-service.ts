@@ -8,7 +8,7 @@ import { ownEnv } from './own-env.ts'
 import { plainText, plainWords } from './plain-text.ts'
 
 const mask = '••••••••'
-const mostVariables = 500
+const maxVariables = 500
 
 export interface Facts extends AdoptionFacts {
   image: ReadImage | undefined
@@ -95,4 +95,4 @@ export const dependenciesOf = (labelled: string[], inFile: ComposeService | unde
 ]
 
 const masked = (keys: readonly string[]): Record<string, string> =>
-  Object.fromEntries(keys.slice(0, mostVariables).map((key) => [plainText(key), mask]))
+  Object.fromEntries(keys.slice(0, maxVariables).map((key) => [plainText(key), mask]))

@@ -9,10 +9,10 @@ export function plainText(text: string): string {
   return short.replace(unseen, '\ufffd')
 }
 
-export function plainWords(record: Record<string, string>, most = 200): Record<string, string> {
+export function plainWords(record: Record<string, string>, max = 200): Record<string, string> {
   const shown: [string, string][] = []
   for (const key in record) {
-    if (shown.length === most) break
+    if (shown.length === max) break
     shown.push([plainText(key), plainText(record[key] as string)])
   }
   return Object.fromEntries(shown)

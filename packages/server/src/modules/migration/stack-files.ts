@@ -16,10 +16,10 @@ export interface ReadFor extends Pick<MigrationDeps, 'readStack'> {
   abort: AbortSignal
 }
 
-const longestFile = 128 * 1024
+const maxFileLength = 128 * 1024
 const fileMs = 10_000
 /** Limit for other files that a stack refers to. */
-const mostOthers = 20
+const maxOtherFiles = 20
 const rounds = 4
 
 /** The Compose files of a stack, as they are on the server now. */
@@ -58,7 +58,7 @@ export async function readFilesOf(
 async function readWithOthers(stack: StackFiles, project: string, files: ServerFiles, { readStack, ...readFor }: ReadFor) {
   for (let round = 0; ; round += 1) {
     const { file, wanted } = await readStack(stack, readFor)
-    const room = mostOthers - Object.keys(stack.others).length
+    const room = maxOtherFiles - Object.keys(stack.others).length
     if (wanted.length === 0 || round === rounds || room <= 0) return found(file, project)
     for (const path of wanted.slice(0, room)) stack.others[path] = await textOrNull(files, path, readFor.abort)
   }
@@ -80,7 +80,7 @@ async function textOf(files: ServerFiles, path: string, abort: AbortSignal): Pro
   if (notOnDisk.test(posix.normalize(path))) throw new FileUnreadable('not_a_file', `${path} is not a regular file`)
   const own = AbortSignal.timeout(fileMs)
   try {
-    return (await files.read(path, longestFile, AbortSignal.any([abort, own]))).toString('utf8')
+    return (await files.read(path, maxFileLength, AbortSignal.any([abort, own]))).toString('utf8')
   } catch (error) {
     if (!own.aborted || abort.aborted) throw error
     throw new FileUnreadable('not_a_file', `reading ${path} timed out after ${fileMs / 1000} s`)

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 
-const longestBase = 50
+const maxBaseLength = 50
 
 /** The slug of a name; null when no character of it can be used. */
 export function slugFrom(name: string): string | null {
   const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
   const slug = plain
     .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, longestBase)
+    .slice(0, maxBaseLength)
     .replace(/^-+|-+$/g, '')
   return slug || null
 }

@@ -12,12 +12,12 @@ import { openCertificate } from './usable-certificates.ts'
 export const certifyKind = sharedKind<{ hostname: string }>('edge.certify')
 
 const day = 86_400_000
-const longestRenewalMs = 30 * day
+const maxRenewalMs = 30 * day
 const deadlineMs = 5 * 60_000
 
 /** A certificate is renewed 30 days before it expires, a short-lived one in the last third of its life. */
 export const isDue = ({ issuedAt, expiresAt }: Pick<CertificateRow, 'issuedAt' | 'expiresAt'>, now: number): boolean =>
-  expiresAt - now <= Math.min(longestRenewalMs, (expiresAt - issuedAt) / 3)
+  expiresAt - now <= Math.min(maxRenewalMs, (expiresAt - issuedAt) / 3)
 
 /** Job keys: orders of one host name run one after the other, and a second queued one is dropped. */
 export const orderKeys = (hostname: string) => ({

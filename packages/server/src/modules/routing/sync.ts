@@ -19,7 +19,7 @@ export interface EdgeState {
 }
 
 const againAfterMs = 1_000
-const againAtMostMs = 30_000
+const maxRetryMs = 30_000
 
 /**
  * Sends the routes in the database to the edge. Calls during a running sync share the next one. A failed sync is retried until it
@@ -103,7 +103,7 @@ export class EdgeSync {
   #tryAgain(): void {
     clearTimeout(this.#again)
     if (this.#stopped) return
-    const waitMs = Math.min(againAtMostMs, againAfterMs * 2 ** this.#failures++)
+    const waitMs = Math.min(maxRetryMs, againAfterMs * 2 ** this.#failures++)
     const again = () =>
       void this.sync().catch((error: unknown) => this.#deps.log.warn({ err: error }, 'routing: edge rejected the table'))
     this.#again = setTimeout(again, waitMs).unref()

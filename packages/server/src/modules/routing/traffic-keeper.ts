@@ -35,7 +35,7 @@ export class TrafficKeeper {
     const key = `${minute.counter} ${minute.at}`
     this.#waiting.delete(key)
     this.#waiting.set(key, minute)
-    if (this.#waiting.size > waitingAtMost) this.#waiting.delete(this.#waiting.keys().next().value as string)
+    if (this.#waiting.size > maxWaiting) this.#waiting.delete(this.#waiting.keys().next().value as string)
   }
 
   async #write(): Promise<void> {
@@ -56,4 +56,4 @@ export class TrafficKeeper {
 }
 
 /** Limit while the database is unreachable; the oldest counts are dropped first. */
-const waitingAtMost = 10_000
+const maxWaiting = 10_000

@@ -2,13 +2,13 @@
 const shortestMs = 0.1
 
 /**
- * SQLite calls are synchronous, so a series of statements would block the event loop. Once statements have run for `#longestMs`
+ * SQLite calls are synchronous, so a series of statements would block the event loop. Once statements have run for `#maxMs`
  * within one iteration of the loop, the next statement waits for a later iteration. If other work makes iterations long, statements
  * may take half as long as an iteration, so that they still make progress.
  */
 export class ShortTurns {
   #began: number | undefined
-  #longestMs = shortestMs
+  #maxMs = shortestMs
   /** Callers that wait, the longest-waiting first. */
   readonly #waiting: (() => void)[] = []
 
@@ -19,7 +19,7 @@ export class ShortTurns {
 
   /** True if this iteration of the event loop has time left; the first call starts the measurement. */
   #hasRoom(): boolean {
-    if (this.#began !== undefined) return performance.now() - this.#began <= this.#longestMs
+    if (this.#began !== undefined) return performance.now() - this.#began <= this.#maxMs
     this.#began = performance.now()
     setImmediate(() => {
       this.#began = undefined
@@ -41,7 +41,7 @@ export class ShortTurns {
   #letOneGo(): void {
     const since = performance.now()
     setImmediate(() => {
-      this.#longestMs = Math.max(shortestMs, (performance.now() - since) / 2)
+      this.#maxMs = Math.max(shortestMs, (performance.now() - since) / 2)
       if (this.#hasRoom()) this.#waiting.shift()?.()
       else this.#letOneGo()
     })

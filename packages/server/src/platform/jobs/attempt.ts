@@ -15,7 +15,7 @@ export interface AttemptParts<Deps> {
 /** A run that has not ended this long after its abort signal is abandoned: its slot and its lease are needed. */
 const abandonMs = 10_000
 const onFailedMs = 60_000
-const longestErrorLength = 2_000
+const maxErrorLength = 2_000
 
 /** An attempt at a job, from the claim until its result is written to the row. */
 export class Attempt<Deps> {
@@ -165,4 +165,4 @@ async function within(ms: number, work: Promise<void>): Promise<void> {
   }
 }
 
-const messageOf = (error: unknown): string => errorMessage(error).slice(0, longestErrorLength)
+const messageOf = (error: unknown): string => errorMessage(error).slice(0, maxErrorLength)

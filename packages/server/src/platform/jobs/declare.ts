@@ -96,10 +96,10 @@ export function job<Payload, Deps>(kind: string | SharedKind<Payload>, options: 
 }
 
 const firstPauseMs = 1_000
-const longestPauseMs = 300_000
+const maxPauseMs = 300_000
 
 /** Half of the pause is random, so that jobs that failed together are not retried together. */
 export function growingPause(attempt: number): Millis {
-  const full = Math.min(firstPauseMs * 2 ** (attempt - 1), longestPauseMs)
+  const full = Math.min(firstPauseMs * 2 ** (attempt - 1), maxPauseMs)
   return Math.round(full * (0.5 + Math.random() / 2))
 }

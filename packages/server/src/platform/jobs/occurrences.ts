@@ -54,13 +54,13 @@ function parseCron({ cron, timezone }: { cron: string; timezone?: string | null 
 
 /** Asking costs as much as a query; there are some hundred of them, and as many spellings as people write. */
 const knownTimezones = new Set<string>()
-const knownAtMost = 1_000
+const maxCached = 1_000
 
 function isTimezone(name: string): boolean {
   if (knownTimezones.has(name)) return true
   try {
     new Intl.DateTimeFormat('en', { timeZone: name })
-    if (knownTimezones.size < knownAtMost) knownTimezones.add(name)
+    if (knownTimezones.size < maxCached) knownTimezones.add(name)
     return true
   } catch {
     return false

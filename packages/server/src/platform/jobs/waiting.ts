@@ -12,7 +12,7 @@ export async function findWaiting<Payload>(
   db: Db,
   { kind }: JobKind<Payload>,
   now: Date,
-  most: number,
+  max: number,
 ): Promise<WaitingJob<Payload>[]> {
   const rows = await db
     .selectFrom('jobs')
@@ -23,7 +23,7 @@ export async function findWaiting<Payload>(
     .where('attempts', '=', 0)
     .orderBy('runAt')
     .orderBy('sequence')
-    .limit(most)
+    .limit(max)
     .execute()
   return rows.map(({ id, payload }) => ({ id, payload: JSON.parse(payload) as Payload }))
 }

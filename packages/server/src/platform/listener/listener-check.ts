@@ -9,9 +9,9 @@ interface Question {
   answer: (isOwn: boolean) => void
 }
 
-const keptAtMost = 10_000
+const maxCached = 10_000
 /** Maximum number of listeners that share one address and port (SO_REUSEPORT); more are treated as foreign. */
-const sharedAtMost = 256
+const maxShared = 256
 /** How long further requests are refused without another search, after a search through the processes that found nothing. */
 const refusedMs = 500
 /** Maximum share of time spent searching, since the project controls how long a search takes. */
@@ -45,7 +45,7 @@ function answerAll(): void {
 
 async function isListener(address: ListenerAddress, owner: ListenerOwner, sockets: ListeningSockets): Promise<boolean> {
   const found = await sockets.at(address)
-  if (found.length === 0 || found.length > sharedAtMost) return false
+  if (found.length === 0 || found.length > maxShared) return false
   if ('uid' in owner) return found.every(({ uid }) => uid === owner.uid || (uid === 0 && owner.orRoot === true))
   return areHeld(
     found.map(({ inode }) => inode),
@@ -77,7 +77,7 @@ async function searchTree(key: string, owner: LaunchedProcess, inodes: readonly 
   const began = performance.now()
   try {
     const isOwn = await treeHolds(owner, inodes)
-    if (proven.size >= keptAtMost) proven.clear()
+    if (proven.size >= maxCached) proven.clear()
     const known = isOwn || Math.max(performance.now() + refusedMs, restsUntil(began, searchShare))
     for (const inode of inodes) proven.set(keyOf(owner, inode), known)
     return isOwn

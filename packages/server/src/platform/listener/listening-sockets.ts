@@ -10,7 +10,7 @@ export interface ListeningSocket {
 }
 
 /** Maximum bytes read of the kernel's socket list per protocol, since a project controls how many listeners it opens. */
-const bytesAtMost = 8 * 1024 * 1024
+const maxBytes = 8 * 1024 * 1024
 const pieceBytes = 65_536
 /** Values of the state column, after both addresses: a listening socket, and a connection that has not been accepted yet. */
 const states = { listening: '0A', incoming: '03' }
@@ -152,7 +152,7 @@ async function listenersOf(file: string): Promise<string> {
   const parts: string[] = []
   try {
     const buffer = Buffer.allocUnsafe(pieceBytes)
-    for (let bytes = 0; bytes < bytesAtMost; ) {
+    for (let bytes = 0; bytes < maxBytes; ) {
       const { bytesRead } = await handle.read(buffer, 0, buffer.length, null)
       if (bytesRead === 0) break
       bytes += bytesRead

@@ -59,9 +59,9 @@ export async function socketsOf(
 async function* heldBy(
   pids: readonly number[],
   wanted: ReadonlySet<string>,
-  most: number,
+  max: number,
 ): AsyncGenerator<{ inode: string; holder: number }> {
-  let left = most
+  let left = max
   const long: number[] = []
   for (const pid of pids) {
     const names = await namesIn(`/proc/${pid}/fd`, Math.min(left, firstDescriptors))
@@ -144,7 +144,7 @@ async function sessionOf(pid: number, known: ReadonlySet<number>): Promise<numbe
 }
 
 /** The first names in a /proc folder, in the kernel's order: for descriptors, the ones that were opened first. */
-async function namesIn(folder: string, most: number): Promise<string[]> {
+async function namesIn(folder: string, max: number): Promise<string[]> {
   const names: string[] = []
   let open: Dir
   try {
@@ -153,7 +153,7 @@ async function namesIn(folder: string, most: number): Promise<string[]> {
     return names
   }
   try {
-    for (let entry = await open.read(); entry && names.length < most; entry = await open.read()) names.push(entry.name)
+    for (let entry = await open.read(); entry && names.length < max; entry = await open.read()) names.push(entry.name)
   } catch {
     // The process has exited meanwhile.
   } finally {

@@ -83,7 +83,7 @@ export function toLine(kind: LogKind, id: number, entry: NewEntry<LogKind>, now:
   let line = `{"id":"${formatLogId(id)}","time":"${toTime(entry.time, now)}"`
   for (const field of fieldsOf[kind]) {
     const value: unknown = entry[field as keyof typeof entry]
-    const bounded = typeof value === 'string' ? cut(value, field === 'message' ? longestMessage : longestField) : value
+    const bounded = typeof value === 'string' ? cut(value, field === 'message' ? maxMessageLength : maxFieldLength) : value
     line += `,"${field}":${JSON.stringify(bounded ?? null)}`
   }
   return `${line}}\n`
@@ -118,16 +118,16 @@ export function factsOfLine(line: string): { id: number; time: number; deploymen
 const lineStart = /^\{"id":"(\d{16})","time":"([^"]+)"/
 const deploymentField = /"deploymentId":("(?:[^"\\]|\\.)*")/
 
-const longestMessage = 16 * 1024
-const longestField = 4 * 1024
+const maxMessageLength = 16 * 1024
+const maxFieldLength = 4 * 1024
 
 /** Limits are in bytes; the mark at the end tells the original size. */
-function cut(text: string, most: number): string {
-  if (text.length * 3 <= most) return text
+function cut(text: string, max: number): string {
+  if (text.length * 3 <= max) return text
   const bytes = Buffer.byteLength(text)
-  if (bytes <= most) return text
-  const head = Buffer.from(text.slice(0, most))
-  let end = most
+  if (bytes <= max) return text
+  const head = Buffer.from(text.slice(0, max))
+  let end = max
   while (((head[end] ?? 0) & 0xc0) === 0x80) end--
   return `${head.subarray(0, end).toString()}… [cut: ${bytes} bytes in all]`
 }

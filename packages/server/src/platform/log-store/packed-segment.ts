@@ -25,7 +25,7 @@ interface PackedBlock {
   latest: number
 }
 
-const mostListedDeployments = 200
+const maxListedDeployments = 200
 
 /**
  * A packed file is one zstd frame a block and then the index in a frame that zstd skips,
@@ -47,7 +47,7 @@ export async function packFile(from: string, to: string): Promise<{ index: Packe
       blocks.push({ position, bytes: frame.length, plainBytes, ...facts })
       position += frame.length
     }
-    const index = { blocks, deployments: deployments.size <= mostListedDeployments ? [...deployments] : null }
+    const index = { blocks, deployments: deployments.size <= maxListedDeployments ? [...deployments] : null }
     const frame = indexFrame(index)
     await target.writeFile(frame)
     await target.sync()
@@ -97,7 +97,7 @@ function factsOf(text: string, deployments: Set<string>): Pick<PackedBlock, 'fir
     facts.lastId = found.id
     facts.earliest = Math.min(facts.earliest, found.time)
     facts.latest = Math.max(facts.latest, found.time)
-    if (found.deploymentId !== null && deployments.size <= mostListedDeployments) deployments.add(found.deploymentId)
+    if (found.deploymentId !== null && deployments.size <= maxListedDeployments) deployments.add(found.deploymentId)
   }
   return facts.firstId === 0 ? null : facts
 }

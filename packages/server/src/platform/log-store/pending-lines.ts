@@ -7,24 +7,24 @@ export interface Chunk {
 }
 
 const chunkBytes = 16 * 1024
-const mostSpare = 64
+const maxSpare = 64
 
 /** Memory that all streams together hold in pending lines: appending waits at the first limit and drops lines at the second. */
 export class PendingMemory {
   #held = 0
-  readonly #most: number
+  readonly #max: number
   readonly #spare: Buffer[] = []
 
-  constructor(mostBytes: number) {
-    this.#most = mostBytes
+  constructor(maxBytes: number) {
+    this.#max = maxBytes
   }
 
   get isFull(): boolean {
-    return this.#held >= this.#most
+    return this.#held >= this.#max
   }
 
   get isExhausted(): boolean {
-    return this.#held >= 2 * this.#most
+    return this.#held >= 2 * this.#max
   }
 
   count(bytes: number): void {
@@ -36,7 +36,7 @@ export class PendingMemory {
   }
 
   giveBack(buffer: Buffer): void {
-    if (buffer.length === chunkBytes && this.#spare.length < mostSpare) this.#spare.push(buffer)
+    if (buffer.length === chunkBytes && this.#spare.length < maxSpare) this.#spare.push(buffer)
   }
 }
 
@@ -70,9 +70,9 @@ export class PendingLines {
   }
 
   /** The oldest chunks up to a number of bytes, at least one. */
-  take(mostBytes: number): Chunk[] {
+  take(maxBytes: number): Chunk[] {
     let count = 0
-    for (let room = mostBytes; room > 0 && count < this.#chunks.length; count++) room -= this.#chunks[count]!.bytes
+    for (let room = maxBytes; room > 0 && count < this.#chunks.length; count++) room -= this.#chunks[count]!.bytes
     return this.#chunks.splice(0, Math.max(count, 1))
   }
 

@@ -16,7 +16,7 @@ export interface SegmentSettings {
 }
 
 /** Closed segments that may wait to be packed before writing waits for them. */
-const mostUnpacked = 3
+const maxUnpacked = 3
 
 /** The files of one stream, oldest first: the newest one grows, full ones are packed, the oldest go when all of them take too much. */
 export class SegmentList {
@@ -60,7 +60,7 @@ export class SegmentList {
     await this.#writer.write(segment, chunks)
     if (!this.#canGrow(segment)) this.#pack(segment)
     await this.#removeOldest()
-    if (this.#packing.size > mostUnpacked) await Promise.race(this.#packing.values())
+    if (this.#packing.size > maxUnpacked) await Promise.race(this.#packing.values())
   }
 
   /** Oldest first. */

@@ -9,11 +9,11 @@ export interface Automaton {
  * longest pattern that ends at a node, 0 for none.
  */
 export function buildAutomaton(patterns: readonly string[]): Automaton {
-  const mostNodes = patterns.reduce((sum, pattern) => sum + pattern.length, 1)
-  const edges = createEdges(mostNodes)
-  const longest = new Int32Array(mostNodes)
-  const parent = new Int32Array(mostNodes)
-  const unit = new Uint16Array(mostNodes)
+  const maxNodes = patterns.reduce((sum, pattern) => sum + pattern.length, 1)
+  const edges = createEdges(maxNodes)
+  const longest = new Int32Array(maxNodes)
+  const parent = new Int32Array(maxNodes)
+  const unit = new Uint16Array(maxNodes)
   let count = 1
   for (const pattern of patterns) {
     let node = 0
@@ -40,8 +40,8 @@ interface Edges {
   set(node: number, code: number, next: number): void
 }
 
-function createEdges(most: number): Edges {
-  const size = 2 ** Math.ceil(Math.log2(most * 2 + 2))
+function createEdges(max: number): Edges {
+  const size = 2 ** Math.ceil(Math.log2(max * 2 + 2))
   const nodes = new Int32Array(size)
   const codes = new Uint16Array(size)
   const nexts = new Int32Array(size)

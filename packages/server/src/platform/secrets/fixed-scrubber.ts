@@ -8,7 +8,7 @@ const everyday = new Set([
 ])
 
 /** Limits the memory to about 6 MB. */
-const mostCharacters = 128 * 1024
+const maxCharacters = 128 * 1024
 
 /** True if a value is so short or so common that it stays visible in logs. */
 export const isEveryday = (value: string): boolean => value.length < shortestSecret || everyday.has(value.toLowerCase())
@@ -20,7 +20,7 @@ export const isEveryday = (value: string): boolean => value.length < shortestSec
 export function fixedScrubber(values: Iterable<string>): (text: string) => string {
   const kept = [...new Set(values)].filter((value) => !isEveryday(value))
   if (kept.length === 0) return (text) => text
-  const share = Math.max(pieceLength * 2, Math.floor(mostCharacters / kept.length))
+  const share = Math.max(pieceLength * 2, Math.floor(maxCharacters / kept.length))
   const automaton = buildAutomaton(kept.flatMap((value) => withinShare(patternsOf(value), share)))
   return (text) => {
     const spans: Span[] = []

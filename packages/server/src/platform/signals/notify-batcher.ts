@@ -6,7 +6,7 @@ export interface WireMessage {
 
 /** PostgreSQL accepts payloads of fewer than 8000 bytes; the rest is for the envelope. */
 const batchBytes = 7_800
-const mostWaiting = 10_000
+const maxWaiting = 10_000
 
 /** Events waiting to be sent to the other control planes. The queue is bounded: a flood is replaced by "read again". */
 export class NotifyBatcher {
@@ -19,7 +19,7 @@ export class NotifyBatcher {
   add(topic: string, event: object): void {
     const message = { topic, event }
     const bytes = sizeOf(message)
-    if (this.#waiting.length >= mostWaiting) this.#shrink()
+    if (this.#waiting.length >= maxWaiting) this.#shrink()
     if (bytes > batchBytes) this.addReread(topic)
     else this.#waiting.push({ message, bytes })
   }

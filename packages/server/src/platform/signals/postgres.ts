@@ -8,7 +8,7 @@ import type { Signals } from './signals.ts'
 
 const channel = 'berth_signals'
 const firstPauseMs = 100
-const longestPauseMs = 10_000
+const maxPauseMs = 10_000
 
 /** Signals between control planes that share a PostgreSQL. Listeners of this process are called directly, without a round trip. */
 export async function postgresSignals(url: string, log: Log, options: { pingMs?: number } = {}): Promise<Signals> {
@@ -114,7 +114,7 @@ class Link {
 
   #reconnectLater(): void {
     const pause = this.#pauseMs * (0.5 + Math.random() / 2)
-    this.#pauseMs = Math.min(this.#pauseMs * 2, longestPauseMs)
+    this.#pauseMs = Math.min(this.#pauseMs * 2, maxPauseMs)
     this.#retry = setTimeout(async () => {
       try {
         await this.open()

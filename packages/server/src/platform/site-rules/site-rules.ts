@@ -30,4 +30,4 @@ export type PatternStep = string
 /** Name of the rules file beside the folder of the pages, so that it is never served. */
 export const siteRulesFile = 'site-rules.json'
 export const siteRulesBytes = 512 * 1024
-export const siteRulesAtMost = { redirects: 500, headers: 200, valuesEach: 30 }
+export const maxSiteRules = { redirects: 500, headers: 200, valuesEach: 30 }

@@ -1,4 +1,4 @@
-import { type ContainerSettings, containerPatterns, longestStopSeconds, mostProcesses } from '@berth/contract'
+import { type ContainerSettings, containerPatterns, maxProcesses, maxStopSeconds } from '@berth/contract'
 import type { ComposeService } from './model.ts'
 import { networksOf } from './service-networks.ts'
 
@@ -24,9 +24,9 @@ export function containerOf(
       values.flatMap((value) => one(field, value, pattern) ?? []),
       () => refuse(field, 'has more than 100 lines'),
     )
-  const atMost = (field: string, value: number | null, most: number, unit: string) => {
-    if (value !== null && value > most) refuse(field, `${value}${unit} is more than is given: at most ${most}${unit}`)
-    return value === null || value > most ? null : value
+  const atMost = (field: string, value: number | null, max: number, unit: string) => {
+    if (value !== null && value > max) refuse(field, `${value}${unit} is more than is given: at most ${max}${unit}`)
+    return value === null || value > max ? null : value
   }
   const said: ContainerSettings = {
     user: one('user', service.user, 'user'),
@@ -34,9 +34,9 @@ export function containerOf(
     hostname: one('hostname', service.hostname, 'hostname'),
     domainname: one('domainname', service.domainname, 'hostOfAddress'),
     stopSignal: one('stop_signal', service.stopSignal, 'stopSignal'),
-    stopGraceSeconds: atMost('stop_grace_period', ceil(stopGraceSeconds), longestStopSeconds, ' s'),
+    stopGraceSeconds: atMost('stop_grace_period', ceil(stopGraceSeconds), maxStopSeconds, ' s'),
     shmMb: atMost('shm_size', shmMb === null ? null : Math.max(1, Math.ceil(shmMb)), 65_536, ' MB'),
-    pidsLimit: atMost('pids_limit', pidsLimit !== null && pidsLimit > 0 ? pidsLimit : null, mostProcesses, ''),
+    pidsLimit: atMost('pids_limit', pidsLimit !== null && pidsLimit > 0 ? pidsLimit : null, maxProcesses, ''),
     memoryReservationMb: memoryReservationMb === null ? null : Math.max(6, Math.ceil(memoryReservationMb)),
     platform: one('platform', service.platform, 'platform'),
     init: service.init || null,

@@ -2,16 +2,16 @@ import { parseEnv } from 'node:util'
 import { interpolate } from './interpolate.ts'
 
 /** Maximum size of an env file. */
-const longestEnvFile = 256 * 1024
+const maxEnvFileLength = 256 * 1024
 /** Maximum total length of the values after interpolation. */
-const longestValues = 1024 ** 2
+const maxValues = 1024 ** 2
 
 /**
  * The variables of an env file. As in Compose, a value may reference earlier variables and `known` ones, which take precedence; in
  * single quotes a dollar is literal.
  */
 export function readEnvFile(text: string, known: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const whole = text.slice(0, longestEnvFile)
+  const whole = text.slice(0, maxEnvFileLength)
   const lines = [...whole.matchAll(/^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*('?)/gm)]
   const literal = new Set(lines.flatMap(([, name, quote]) => (quote ? [name] : [])))
   // The parser sorts the names, but a value may only reference earlier ones.
@@ -20,7 +20,7 @@ export function readEnvFile(text: string, known: Readonly<Record<string, string>
   parsed.sort(([left], [right]) => (places.get(left) ?? 0) - (places.get(right) ?? 0))
   const values: Record<string, string> = {}
   const all: Record<string, string> = { ...known }
-  let left = longestValues
+  let left = maxValues
   for (const [name, value] of parsed) {
     values[name] = literal.has(name) || !value.includes('$') ? value : interpolate(value, all, left).value
     if (!Object.hasOwn(known, name)) all[name] = values[name]

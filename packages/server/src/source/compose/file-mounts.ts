@@ -63,7 +63,7 @@ function ofFile(definition: Record<string, unknown>, fields: Record<string, unkn
   return file === null ? [] : (fileMount(bindSource(file), target, place) ?? [])
 }
 
-const longestContent = 64 * 1024
+const maxContentLength = 64 * 1024
 
 function inlineFile(
   definition: Record<string, unknown>,
@@ -75,7 +75,7 @@ function inlineFile(
   const content = contentOf(definition, defined, service)
   if (content === null) return []
   if (!/^\/[^\0]+$/.test(target)) refuse(within(at, 'target'), `"${target}" is not a path in the container`)
-  if (content.length > longestContent) refuse(defined, `is longer than ${longestContent / 1024} KiB`)
+  if (content.length > maxContentLength) refuse(defined, `is longer than ${maxContentLength / 1024} KiB`)
   const number = (key: string, base: number, otherwise: number) => {
     const text = textAt(fields[key], within(at, key))
     if (text === null) return otherwise

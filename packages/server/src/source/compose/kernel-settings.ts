@@ -1,4 +1,4 @@
-import { containerPatterns, harmlessSysctls, leastOfUlimit, mostOfUlimit, sysctlPattern, type UlimitName } from '@berth/contract'
+import { containerPatterns, harmlessSysctls, leastOfUlimit, maxUlimit, sysctlPattern, type UlimitName } from '@berth/contract'
 import type { ComposeService } from './model.ts'
 import { type Place, refuse, within } from './place.ts'
 import { isMapping, pairsAt, textAt, textsAt } from './values.ts'
@@ -34,7 +34,7 @@ function isWithheld(plain: string, at: Place): boolean {
 export const readDnsServers = (value: unknown, place: Place): string[] =>
   textsAt(value, place).filter((server, index) => !isWithheld(server, within(place, index)))
 
-const isLimit = (name: string): name is UlimitName => Object.hasOwn(mostOfUlimit, name)
+const isLimit = (name: string): name is UlimitName => Object.hasOwn(maxUlimit, name)
 
 export function readUlimits(value: unknown, place: Place): ComposeService['ulimits'] {
   const fields = isMapping(value) ? Object.entries(value) : []
@@ -44,7 +44,7 @@ export function readUlimits(value: unknown, place: Place): ComposeService['ulimi
       refuse(at, 'is not supported: limits are set by cpus, mem_limit and pids_limit')
       return []
     }
-    const most = mostOfUlimit[name]
+    const max = maxUlimit[name]
     const numberAt = (item: unknown) => Number(textAt(item, at) ?? Number.NaN)
     const [soft, hard] = isMapping(limit)
       ? [numberAt(limit.soft), numberAt(limit.hard ?? limit.soft)]
@@ -54,9 +54,9 @@ export function readUlimits(value: unknown, place: Place): ComposeService['ulimi
       refuse(at, 'is not a whole number')
       return []
     }
-    const isTooMuch = (one: number) => one > most || one < leastOfUlimit(name)
+    const isTooMuch = (one: number) => one > max || one < leastOfUlimit(name)
     if (isTooMuch(hard) || isTooMuch(soft)) {
-      refuse(at, `${hard} is more than a container is given: at most ${most}`)
+      refuse(at, `${hard} is more than a container is given: at most ${max}`)
       return []
     }
     return [{ name, soft, hard }]

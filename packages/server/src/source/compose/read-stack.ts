@@ -28,7 +28,7 @@ export interface StackReading {
   lines?: Record<string, SourceLine>
 }
 
-const mostExtended = 8
+const maxExtended = 8
 
 /**
  * Merges several files as Compose does. It reads no disk and never throws. `options` are those of a project's folder, whose root
@@ -79,7 +79,7 @@ function extended(service: unknown, name: string, path: string, context: Context
   const { extends: _, ...own } = service
   const { file } = said
   const at = within(within(context.root, 'services'), name)
-  const base = depth < mostExtended ? serviceIn(file, said.service, context, depth) : undefined
+  const base = depth < maxExtended ? serviceIn(file, said.service, context, depth) : undefined
   if (base === undefined)
     refuse(within(at, 'extends'), `"${file.slice(1)}" has no service "${said.service}", or could not be read`)
   return base === undefined ? own : merge(base, own, context.budget)

@@ -13,7 +13,7 @@ export async function scriptCommand(app: App, tools: JavascriptTools, name: stri
   const words = parseCommandLine(command)
   const isDirect =
     Array.isArray(words) &&
-    command.length <= longestCommand &&
+    command.length <= maxCommandLength &&
     !hasHooks(scripts, name) &&
     !callsScripts(words, scripts) &&
     isInPath(words[0] ?? '', tools) &&
@@ -22,7 +22,7 @@ export async function scriptCommand(app: App, tools: JavascriptTools, name: stri
 }
 
 /** The limit of a project's start command. */
-const longestCommand = 500
+const maxCommandLength = 500
 
 /** Programs that run scripts of `package.json`, or read the variables that a package manager sets. */
 const scriptRunners = new Set(

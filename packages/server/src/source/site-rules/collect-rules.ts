@@ -1,4 +1,4 @@
-import { type SiteHeaders, type SiteRedirect, type SiteRules, siteRulesAtMost } from '../../platform/site-rules/site-rules.ts'
+import { maxSiteRules, type SiteHeaders, type SiteRedirect, type SiteRules } from '../../platform/site-rules/site-rules.ts'
 import { headersOf, redirectOf, type WrittenRedirect } from './rule-parts.ts'
 
 /** Collects the rules of one file within their limits, and warnings about the others. */
@@ -24,13 +24,13 @@ export class RulesCollector {
   redirect(written: WrittenRedirect): void {
     const rule = redirectOf(written)
     if (typeof rule === 'string') this.leave(rule)
-    else this.#add(this.rules.redirects, rule, siteRulesAtMost.redirects, 'redirects')
+    else this.#add(this.rules.redirects, rule, maxSiteRules.redirects, 'redirects')
   }
 
   headers(path: string, values: readonly (readonly [string, string])[]): void {
-    const { rule, left } = headersOf(path, values.slice(0, siteRulesAtMost.valuesEach))
+    const { rule, left } = headersOf(path, values.slice(0, maxSiteRules.valuesEach))
     for (const words of left) this.leave(words)
-    if (rule) this.#add(this.rules.headers, rule, siteRulesAtMost.headers, 'rules for headers')
+    if (rule) this.#add(this.rules.headers, rule, maxSiteRules.headers, 'rules for headers')
   }
 
   #add<Rule extends SiteRedirect | SiteHeaders>(into: Rule[], rule: Rule, atMost: number, what: string): void {
@@ -43,8 +43,8 @@ export class RulesCollector {
 export function joinRules(...all: readonly (SiteRules | undefined)[]): SiteRules {
   const parts = all.filter((one) => one !== undefined)
   return {
-    redirects: parts.flatMap(({ redirects }) => redirects).slice(0, siteRulesAtMost.redirects),
-    headers: parts.flatMap(({ headers }) => headers).slice(0, siteRulesAtMost.headers),
+    redirects: parts.flatMap(({ redirects }) => redirects).slice(0, maxSiteRules.redirects),
+    headers: parts.flatMap(({ headers }) => headers).slice(0, maxSiteRules.headers),
   }
 }
 

@@ -2,7 +2,7 @@ import { dig, recordOf, textOf } from '../detection/manifests/values.ts'
 import { RulesCollector } from './collect-rules.ts'
 import { clip } from './rule-parts.ts'
 
-const linesAtMost = 5_000
+const maxLines = 5_000
 
 /** `[[redirects]]` and `[[headers]]` of netlify.toml. */
 export function netlifyRules(toml: unknown): RulesCollector {
@@ -75,7 +75,7 @@ export function headerLines(text: string): RulesCollector {
 
 /** Lines without empty lines and comments. */
 function wordLines(text: string): [line: string, words: string[]][] {
-  const lines = text.split('\n', linesAtMost).map((line) => line.replace(/\r$/, ''))
+  const lines = text.split('\n', maxLines).map((line) => line.replace(/\r$/, ''))
   return lines.flatMap((line): [string, string[]][] => {
     const words = line.split(/[ \t]+/).filter(Boolean)
     const remark = words.findIndex((word) => word.startsWith('#'))

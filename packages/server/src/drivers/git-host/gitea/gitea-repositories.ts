@@ -3,7 +3,7 @@ import { emptyInsteadOfMissing, noneIfEmpty } from '../empty-repository.ts'
 import type { HostBranch, HostRepository, RepositoryCalls } from '../git-host.ts'
 import { GitHostError } from '../git-host-error.ts'
 import { entryFrom, branchFrom as githubBranch } from '../github/github-shapes.ts'
-import { mostFileBytes, refuseLarge } from '../large-file.ts'
+import { maxFileBytes, refuseLarge } from '../large-file.ts'
 import { Fields } from '../payload.ts'
 import type { RepositoryName } from '../repository-name.ts'
 import type { RestCall, RestClient } from '../rest-client.ts'
@@ -69,12 +69,12 @@ export function createRepositories(
         if (Array.isArray(data) || fields.text('type') !== 'file') throw new GitHostError('not_found', `${path} is not a file`)
         const [content, sizeBytes] = [fields.text('content'), fields.whole('size')]
         if (sizeBytes === null) return invalidResponse(title, 'a file')
-        if (sizeBytes > mostFileBytes) return refuseLarge(path)
+        if (sizeBytes > maxFileBytes) return refuseLarge(path)
         const ref = branch ?? from(await call.get(repositoryPath(name))).defaultBranch ?? ''
         // Above its own limit the host omits the content.
         const bytes = content
           ? Buffer.from(content, 'base64')
-          : await call.bytes(`${repositoryPath(name)}${contents(path).replace(/^\/contents/, '/raw')}`, { ref }, mostFileBytes)
+          : await call.bytes(`${repositoryPath(name)}${contents(path).replace(/^\/contents/, '/raw')}`, { ref }, maxFileBytes)
         return { path, branch: ref, sizeBytes, text: (bytes ?? refuseLarge(path)).toString('utf8') }
       }),
   }

@@ -21,9 +21,9 @@ export interface GitHubSettings {
 /** Work with an Octokit client for one call; the signal aborts it. */
 export type Asking = (octokit: Octokit, signal: AbortSignal) => Promise<unknown>
 
-const mostClients = 200
+const maxClients = 200
 /** Longest rate limit that is waited for, since a user waits for the response; a longer one is reported. */
-const longestWaitSeconds = 2
+const maxWaitSeconds = 2
 
 /** Octokit with its throttling and retry plugins and Berth's own fetch, one client per access. Loaded at the first call. */
 export class GitHubClient {
@@ -70,7 +70,7 @@ export class GitHubClient {
     made.catch(() => this.#clients.delete(key))
     this.#clients.set(key, made)
     for (const oldest of this.#clients.keys()) {
-      if (this.#clients.size <= mostClients) break
+      if (this.#clients.size <= maxClients) break
       this.#clients.delete(oldest)
     }
     return made
@@ -109,7 +109,7 @@ const nothing = () => undefined
 /** Octokit's own log lines contain URLs; the error has the relevant part. */
 const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 const mayWait = (seconds: number, _options: unknown, _octokit: unknown, retryCount: number) =>
-  seconds <= longestWaitSeconds && retryCount === 0
+  seconds <= maxWaitSeconds && retryCount === 0
 const limitHandlers = { onRateLimit: mayWait, onSecondaryRateLimit: mayWait }
 
 /** GitHub.com requires a second between two writes, and three where users are notified; an Enterprise Server does not. */

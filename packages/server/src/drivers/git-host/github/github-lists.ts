@@ -22,13 +22,13 @@ interface Reading {
 }
 
 const perPage = 100
-const mostPages = 200
+const maxPages = 200
 
 /** Reads all pages: the first says how many there are, the others are read concurrently. */
 export async function readList<Item>(request: ListRequest<Item>, reading: Reading): Promise<Item[]> {
   const first = await readPage(request, 1, reading)
-  if (first.lastPage > mostPages)
-    throw new GitHostError('refused', `${reading.title} has more than ${mostPages * perPage} results. Filter by owner.`)
+  if (first.lastPage > maxPages)
+    throw new GitHostError('refused', `${reading.title} has more than ${maxPages * perPage} results. Filter by owner.`)
   const others = Array.from({ length: first.lastPage - 1 }, (_, at) => readPage(request, at + 2, reading))
   const rest = await Promise.all(others)
   return [first, ...rest].flatMap(({ items }) => items)

@@ -2,7 +2,7 @@ import { invalidResponse } from '../answer-parts.ts'
 import { noneIfEmpty } from '../empty-repository.ts'
 import type { RepositoryCalls } from '../git-host.ts'
 import { GitHostError } from '../git-host-error.ts'
-import { mostFileBytes, refuseLarge } from '../large-file.ts'
+import { maxFileBytes, refuseLarge } from '../large-file.ts'
 import { Fields } from '../payload.ts'
 import type { GitHubClient } from './github-client.ts'
 import { readList } from './github-lists.ts'
@@ -106,7 +106,7 @@ function fileFrom(data: unknown, path: string, title: string) {
   if (Array.isArray(data) || fields.text('type') !== 'file') throw new GitHostError('not_found', `${path} is not a file`)
   const [content, sizeBytes, sha] = [fields.text('content'), fields.whole('size'), fields.text('sha') ?? '']
   if (sizeBytes === null) return invalidResponse(title, 'a file')
-  if (sizeBytes > mostFileBytes) return refuseLarge(path)
+  if (sizeBytes > maxFileBytes) return refuseLarge(path)
   const isWhole = content !== null && fields.text('encoding') === 'base64' && (content !== '' || sizeBytes === 0)
   if (!isWhole && !/^[0-9a-f]{40,64}$/.test(sha)) return invalidResponse(title, 'a file')
   const text = isWhole ? Buffer.from(content, 'base64').toString('utf8') : null

@@ -2,7 +2,7 @@ import { invalidResponse } from '../answer-parts.ts'
 import { emptyInsteadOfMissing, noneIfEmpty } from '../empty-repository.ts'
 import type { RepositoryCalls } from '../git-host.ts'
 import { GitHostError } from '../git-host-error.ts'
-import { mostFileBytes, refuseLarge } from '../large-file.ts'
+import { maxFileBytes, refuseLarge } from '../large-file.ts'
 import { Fields } from '../payload.ts'
 import type { RepositoryName } from '../repository-name.ts'
 import type { RestCall, RestClient } from '../rest-client.ts'
@@ -76,7 +76,7 @@ export function createRepositories(client: RestClient): RepositoryCalls {
         const at = `${projectPath(name)}/repository/files/${encodeURIComponent(path)}`
         const fields = new Fields(await call.get(at, { ref }).catch(emptyInsteadOfMissing(isEmpty(call, name))))
         const [content, sizeBytes] = [fields.text('content'), fields.whole('size')]
-        if (sizeBytes !== null && sizeBytes > mostFileBytes) return refuseLarge(path)
+        if (sizeBytes !== null && sizeBytes > maxFileBytes) return refuseLarge(path)
         if (content === null || sizeBytes === null || fields.text('encoding') !== 'base64')
           return invalidResponse(title, 'a file')
         return { path, branch: ref, sizeBytes, text: Buffer.from(content, 'base64').toString('utf8') }

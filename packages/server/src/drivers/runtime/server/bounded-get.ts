@@ -33,9 +33,9 @@ export class AskRefused extends Error {
 
 const askMs = 20_000
 /** Items of a list that are parsed. A caller that keeps fewer sees that there are more. */
-export const itemsAtMost = 2_001
+export const maxItems = 2_001
 const headBytes = 256
-const wordsBytes = 300
+const maxMessageBytes = 300
 
 /** Byte budget of one reading of a server: bytes held in memory, and bytes received in all. */
 export class Allowance {
@@ -107,9 +107,10 @@ export function boundedGet<T>(
       response.once('end', () => {
         isWhole = true
         const said = () => Buffer.concat(chunks.splice(0)).toString('utf8')
-        if (response.statusCode !== 200) return fail(new AskRefused(path, response.statusCode ?? 0, said().slice(0, wordsBytes)))
+        if (response.statusCode !== 200)
+          return fail(new AskRefused(path, response.statusCode ?? 0, said().slice(0, maxMessageBytes)))
         inTurn(async () => {
-          const kept = read(await parseInSlices(said(), itemsAtMost))
+          const kept = read(await parseInSlices(said(), maxItems))
           allowance.drop(length - JSON.stringify(kept ?? null).length)
           return kept
         }).then(resolve, fail)

@@ -3,7 +3,7 @@ import { dripping, endless, type Lie, says, startLyingEngine } from '../../../..
 import { describeNeeding, partOf } from '../../../../../../tests/kit/machine.ts'
 import { type Sshd, startSshd } from '../../../../../../tests/kit/sshd.ts'
 import { linksTo } from '../../shell/ssh/test-server.ts'
-import { wordsAtMost } from './plain-values.ts'
+import { maxTextLength } from './plain-values.ts'
 import { createServerReader } from './read-server.ts'
 
 const never = new AbortController().signal
@@ -65,7 +65,7 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
     })
     const kept = containers[0]?.labels
     expect(kept).toMatchObject({ 'label 0': 'x', 'com.docker.compose.project': 'shop', 'berth.instance': 'ours' })
-    expect(Object.keys(kept ?? {})).toHaveLength(wordsAtMost + 2)
+    expect(Object.keys(kept ?? {})).toHaveLength(maxTextLength + 2)
   })
 
   test('all answers together are bounded: what is beyond is left out with a line', async () => {

@@ -37,12 +37,12 @@ function bound(request: ClientRequest): void {
   request.once('response', (response) => {
     const isError = (response.statusCode ?? 0) >= 400
     if (streaming.test(request.path) && !isError) return
-    const mostBytes = isError ? errorBytes : answerBytes
+    const maxBytes = isError ? errorBytes : answerBytes
     let length = 0
     response.on('data', (chunk: Buffer) => {
       length += chunk.length
-      if (length <= mostBytes) return
-      const tooLarge = new Error(`the engine's answer is larger than ${mostBytes / 1024} KB`)
+      if (length <= maxBytes) return
+      const tooLarge = new Error(`the engine's answer is larger than ${maxBytes / 1024} KB`)
       // A caller that reads the answer as a stream gets the error there.
       response.destroy(tooLarge)
       request.destroy(tooLarge)

@@ -9,14 +9,14 @@ export const textOrNull = (value: unknown): string | null => (typeof value === '
 export const count = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
 export const flag = (value: unknown): boolean => value === true
 /** Limit per list of one container. Real containers stay below it; millions of small items use more memory than their bytes. */
-const partsAtMost = 20_000
+const maxParts = 20_000
 /** Limit of labels and options. A Compose file has some dozens. */
-export const wordsAtMost = 200
+export const maxTextLength = 200
 /** Labels of the tool that created a container. They are kept wherever they are in the list. */
 const ownLabels = /^(com\.docker\.compose|berth)\./
-const ownLabelsAtMost = 50
-export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value.slice(0, partsAtMost) : [])
-export const names = (value: unknown): string[] => Object.keys(record(value)).slice(0, partsAtMost)
+const maxOwnLabels = 50
+export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value.slice(0, maxParts) : [])
+export const names = (value: unknown): string[] => Object.keys(record(value)).slice(0, maxParts)
 export const texts = (value: unknown): string[] => list(value).filter((one) => typeof one === 'string')
 export const textsOrNull = (value: unknown): string[] | null => (Array.isArray(value) ? texts(value) : null)
 
@@ -24,7 +24,7 @@ export const textsOrNull = (value: unknown): string[] | null => (Array.isArray(v
 export function words(value: unknown): Record<string, string> {
   const found: Record<string, string> = Object.create(null)
   const given = record(value)
-  let [left, leftOwn] = [wordsAtMost, ownLabelsAtMost]
+  let [left, leftOwn] = [maxTextLength, maxOwnLabels]
   // Iterates key by key: `Object.keys` would build a list as long as the server chooses.
   for (const name in given) {
     const isOwn = leftOwn > 0 && ownLabels.test(name)

@@ -1,6 +1,6 @@
 import { ServerAway } from '../../shell/ssh/server-away.ts'
 import type { ServerLink } from '../../shell/ssh/server-link.ts'
-import { Allowance, AnswerTooLong, AskRefused, boundedGet, itemsAtMost, SaidTooMuch } from './bounded-get.ts'
+import { Allowance, AnswerTooLong, AskRefused, boundedGet, maxItems, SaidTooMuch } from './bounded-get.ts'
 import { linkAgent } from './link-agent.ts'
 import { flag, list, record, text, words } from './plain-values.ts'
 import { readContainer, readImage } from './read-container.ts'
@@ -16,7 +16,7 @@ const wholeBytes = 4 * 1024 * 1024
 const receivedBytes = 256 * 1024 * 1024
 const wholeMs = 60_000
 const atOnce = 16
-const containersAtMost = 2_000
+const maxContainers = 2_000
 const pageSize = 100
 
 /** See `ServerReader`. */
@@ -81,7 +81,7 @@ function readNetwork(value: unknown): ReadNetwork {
 async function listContainers(get: Get, warnings: string[]): Promise<string[]> {
   const ids: string[] = []
   let before: string | null = null
-  for (let size = pageSize; ids.length < containersAtMost; ) {
+  for (let size = pageSize; ids.length < maxContainers; ) {
     const filters: string = before === null ? '' : `&filters=${encodeURIComponent(JSON.stringify({ before: [before] }))}`
     try {
       const page: string[] = await get(`/containers/json?all=1&limit=${size}${filters}`, idsIn, pageBytes)
@@ -107,16 +107,16 @@ async function listContainers(get: Get, warnings: string[]): Promise<string[]> {
       } else throw error
     }
   }
-  warnings.push(`There are more than ${containersAtMost} containers: the oldest are skipped`)
-  return ids.slice(0, containersAtMost)
+  warnings.push(`There are more than ${maxContainers} containers: the oldest are skipped`)
+  return ids.slice(0, maxContainers)
 }
 
-const listedAtMost = itemsAtMost - 1
+const maxListed = maxItems - 1
 
 function atMost(value: unknown, what: string, warnings: string[]): unknown[] {
   const items = list(value)
-  if (items.length > listedAtMost) warnings.push(`There are more than ${listedAtMost} ${what}: the others are skipped`)
-  return items.slice(0, listedAtMost)
+  if (items.length > maxListed) warnings.push(`There are more than ${maxListed} ${what}: the others are skipped`)
+  return items.slice(0, maxListed)
 }
 
 const idsIn = (page: unknown): string[] => list(page).map((one) => text(record(one).Id))

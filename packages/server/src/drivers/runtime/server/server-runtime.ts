@@ -8,13 +8,13 @@ import { Tunnels } from './tunnels.ts'
 
 export type ServerRuntimeSettings = Omit<DockerRuntimeSettings, 'engine' | 'fence'> & { link: ServerLink }
 
-const routesAtMost = 1024 ** 2
+const maxRoutes = 1024 ** 2
 const routesMs = 10_000
 
 /** Runs projects in the Docker engine of a server: the docker runtime over SSH, with instances reached through tunnels. */
 export function createServerRuntime({ link, ...settings }: ServerRuntimeSettings): Runtime {
   const readRoutes = async () =>
-    (await link.files.read('/proc/net/route', routesAtMost, AbortSignal.timeout(routesMs))).toString('latin1')
+    (await link.files.read('/proc/net/route', maxRoutes, AbortSignal.timeout(routesMs))).toString('latin1')
   const addresses = { ...settings.addresses, readRoutes }
   const docker = createDockerRuntime({
     ...settings,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Tunnels, tunnelsAtMost } from './tunnels.ts'
+import { maxTunnels, Tunnels } from './tunnels.ts'
 
 const remote = { host: '127.0.0.1', port: 1 }
 const nowhere = { toPort: () => Promise.reject(new Error('connection refused')) }
@@ -17,7 +17,7 @@ test('the port of an instance follows from its id: it is the same after a restar
 test('a server that tells of instances without number gets so many ports and no more', async () => {
   const tunnels = new Tunnels(nowhere)
   try {
-    for (let at = 0; at < tunnelsAtMost; at++) await tunnels.open(`ins_${at}`, remote)
+    for (let at = 0; at < maxTunnels; at++) await tunnels.open(`ins_${at}`, remote)
     await expect(tunnels.open('ins_more', remote)).rejects.toThrow('more than 1024')
     await tunnels.close('ins_0')
     expect((await tunnels.open('ins_more', remote)).port).toBeGreaterThan(0)

@@ -5,10 +5,10 @@ import type { InstanceAddress } from '../runtime.ts'
 
 /** Port range of the tunnels, below the ports that engines and operating systems assign themselves. */
 const [lowest, highest] = [10_240, 19_999]
-const triesAtMost = 200
+const maxTries = 200
 const openMs = 15_000
 /** Limit per server. A server that reports countless instances must not use up the ports of the others. */
-export const tunnelsAtMost = 1_024
+export const maxTunnels = 1_024
 
 interface Remote {
   host: string
@@ -61,8 +61,8 @@ export class Tunnels {
   }
 
   async #listen(instanceId: string, remote: Remote): Promise<Tunnel> {
-    if (this.#open.size >= tunnelsAtMost) throw new Error(`the server tells of more than ${tunnelsAtMost} instances with a port`)
-    for (let tries = 0; tries < triesAtMost; tries++) {
+    if (this.#open.size >= maxTunnels) throw new Error(`the server tells of more than ${maxTunnels} instances with a port`)
+    for (let tries = 0; tries < maxTries; tries++) {
       const digest = createHash('sha256').update(`${instanceId}/${tries}`).digest()
       const port = lowest + (digest.readUInt32BE(0) % (highest - lowest))
       const tunnel: Tunnel = {

@@ -7,7 +7,7 @@ import type { SshConnection } from './ssh-connection.ts'
 
 /** sshd allows ten sessions per connection by default; one is reserved for files. */
 const sessionsPerConnection = 8
-const connectionsAtMost = 8
+const maxConnections = 8
 const pingMs = 10_000
 const greeting = 'GET /_ping HTTP/1.1\r\nHost: docker\r\nConnection: close\r\n\r\n'
 
@@ -119,7 +119,7 @@ export class DockerSocketTunnel {
       const free = all.find(({ channels }) => channels < sessionsPerConnection)
       // Counted as soon as it is requested, so that the next caller sees it.
       if (free) return free.run(command, abort)
-      if (all.length >= connectionsAtMost) throw new Error('too many sessions are open to its Docker')
+      if (all.length >= maxConnections) throw new Error('too many sessions are open to its Docker')
       await this.#oneMore()
     }
   }

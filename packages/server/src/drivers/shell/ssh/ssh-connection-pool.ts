@@ -9,7 +9,7 @@ import type { SshTarget, SshTargets } from './ssh-target.ts'
 
 const idleMs = 60_000
 const firstPauseMs = 1_000
-const longestPauseMs = 15_000
+const maxPauseMs = 15_000
 
 interface LinkParts {
   targets: () => SshTargets
@@ -129,7 +129,7 @@ export class SshConnectionPool implements ServerLink {
       this.#current = undefined
       this.#hasBeenAway = true
       this.#losses++
-      const pauseMs = Math.min(longestPauseMs, (this.#failure?.pauseMs ?? firstPauseMs / 2) * 2)
+      const pauseMs = Math.min(maxPauseMs, (this.#failure?.pauseMs ?? firstPauseMs / 2) * 2)
       this.#failure = { error, pauseMs, until: performance.now() + pauseMs }
       throw error
     }

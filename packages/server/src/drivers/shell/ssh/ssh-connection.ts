@@ -3,7 +3,7 @@ import type { Client, ClientChannel, SFTPWrapper } from 'ssh2'
 import { ServerAway } from './server-away.ts'
 import { call } from './server-files.ts'
 
-const channelsAtMost = 512
+const maxChannels = 512
 const prohibited = 1
 
 /** An SSH connection that counts its channels, so that an idle one can be closed. */
@@ -111,7 +111,7 @@ export class SshConnection {
    * take it.
    */
   async #slot(abort: AbortSignal): Promise<void> {
-    if (this.#open < channelsAtMost) {
+    if (this.#open < maxChannels) {
       this.#open++
       return
     }

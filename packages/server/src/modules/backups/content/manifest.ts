@@ -25,7 +25,7 @@ export interface ManifestArtifact {
 
 const manifestFormat = 'berth-backup/1'
 /** Limit for reading a manifest; an index takes some hundred bytes for each 8 MiB. */
-export const longestManifestBytes = 256 * 1024 * 1024
+export const maxManifestBytes = 256 * 1024 * 1024
 
 export function manifestOf(
   run: RunRow,

@@ -8,17 +8,17 @@ const comparedCharacters = 4096
 
 /** Time of matching without a pause, and in total for one archive. */
 const sliceMs = 2
-const longestMs = 5 * 60_000
+const maxTotalMs = 5 * 60_000
 
 /** The tar without excluded entries, by the rules of .gitignore; an excluded folder is left out with its content. */
 export function withoutExcluded(
   tar: AsyncIterable<Uint8Array>,
   patterns: readonly string[],
-  mostMs = longestMs,
+  maxMs = maxTotalMs,
 ): AsyncIterable<Uint8Array> {
   if (patterns.length === 0) return tar
   const rules = IgnoreRules.none.with(patterns.join('\n'), '')
-  const time = new ComparingTime(mostMs)
+  const time = new ComparingTime(maxMs)
   return rewriteTar(tar, async (header) => {
     time.begin()
     return (await isOut(asText(header.name), header.type === 'directory', rules, time)) ? null : header
@@ -30,8 +30,8 @@ class ComparingTime {
   #leftMs: number
   #since = 0
 
-  constructor(mostMs: number) {
-    this.#leftMs = mostMs
+  constructor(maxMs: number) {
+    this.#leftMs = maxMs
   }
 
   begin(): void {

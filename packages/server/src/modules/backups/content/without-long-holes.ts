@@ -5,7 +5,7 @@ const gibibyte = 1024 ** 3
  * Longest run of zeros. Real data does not have that many; reading them at some hundred MB/s occupies a backup slot for
  * minutes.
  */
-const mostZeros = 64 * gibibyte
+const maxZeros = 64 * gibibyte
 const nothing = Buffer.alloc(256 * 1024)
 
 /**
@@ -15,14 +15,14 @@ const nothing = Buffer.alloc(256 * 1024)
 export async function* withoutLongHoles(
   tar: AsyncIterable<Uint8Array>,
   volume: string,
-  most = mostZeros,
+  max = maxZeros,
 ): AsyncGenerator<Uint8Array> {
   let zeros = 0
   for await (const chunk of tar) {
     zeros = isNothing(chunk) ? zeros + chunk.length : 0
-    if (zeros > most)
+    if (zeros > max)
       throw new VolumeUnreadable(
-        `The volume ${volume} contains a sparse file with a hole larger than ${Math.floor(most / gibibyte)} GiB (a disk image or a memory-mapped database). Add it to payload.exclude of the policy, or shrink it.`,
+        `The volume ${volume} contains a sparse file with a hole larger than ${Math.floor(max / gibibyte)} GiB (a disk image or a memory-mapped database). Add it to payload.exclude of the policy, or shrink it.`,
       )
     yield chunk
   }

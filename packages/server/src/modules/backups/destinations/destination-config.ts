@@ -123,12 +123,12 @@ function fieldValue(
   return undefined
 }
 
-const mostCharacters = 1_000
-const mostKeyCharacters = 20_000
+const maxCharacters = 1_000
+const maxKeyCharacters = 20_000
 
 function textProblem(given: unknown, { lines }: Field): string | null {
   if (typeof given !== 'string' || given.trim() === '') return 'must be a non-empty string'
-  const most = lines ? mostKeyCharacters : mostCharacters
+  const most = lines ? maxKeyCharacters : maxCharacters
   if (given.length > most) return `must have at most ${most} characters`
   if ((lines ? /[\0]/ : /[\0-\x1f\x7f]/).test(given)) return 'contains an invalid character'
   return null

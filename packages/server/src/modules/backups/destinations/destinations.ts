@@ -11,7 +11,7 @@ import { mayBeHere, mayStillBeHere } from './destination-address.ts'
 import { type CheckedConfig, checkConfig, type StoredConfig } from './destination-config.ts'
 import * as store from './destination-store.ts'
 
-const mostDestinations = 200
+const maxDestinations = 200
 
 export const destinationLock = (id: string) => `backups:destination:${id}`
 
@@ -20,8 +20,8 @@ export async function createDestination(body: DestinationBody, caller: Caller, d
   const { db } = deps.database
   const stored = accepted(checkConfig(body.kind, body.config, deps.settings))
   const isHere = mayBeHere(body.kind, stored, await deps.isOperator(caller))
-  if ((await store.countDestinations(db, organizationId)) >= mostDestinations)
-    fail('conflict', { words: `There are already ${mostDestinations} destinations, the maximum. Delete one first.` })
+  if ((await store.countDestinations(db, organizationId)) >= maxDestinations)
+    fail('conflict', { words: `There are already ${maxDestinations} destinations, the maximum. Delete one first.` })
   // The key is generated now, while a user sets up backups: the log says where it is.
   await deps.archives()
   const [now, id] = [nowOf(deps), newId('bkd')]

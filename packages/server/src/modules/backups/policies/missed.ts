@@ -8,7 +8,7 @@ import { type LastRun, lastRuns, scheduledPolicies } from './policy-store.ts'
 const graceMs = 60 * 60_000
 
 /** The check runs every five minutes; a longer gap means that the instance was down or the clock jumped. */
-const longestGapMs = 30 * 60_000
+const maxGapMs = 30 * 60_000
 /** Time after such a gap in which the schedules start missed runs and announce them themselves. */
 const settleMs = 10 * 60_000
 
@@ -17,7 +17,7 @@ export function missedWatch(deps: Pick<BackupsDeps, 'database'>): (now: Date) =>
   let [since, lookedAt] = [0, 0]
   return async (now) => {
     const gap = now.getTime() - lookedAt
-    if (gap > longestGapMs || gap < 0) since = now.getTime()
+    if (gap > maxGapMs || gap < 0) since = now.getTime()
     lookedAt = now.getTime()
     return lookedAt - since < settleMs ? [] : missedBackups(now, deps)
   }

@@ -17,7 +17,7 @@ import { checkSchedule, nextRunAt, reschedule } from './policy-schedule.ts'
 import * as store from './policy-store.ts'
 import { retire } from './retire.ts'
 
-const mostPolicies = 100
+const maxPolicies = 100
 /** Retention of a new policy that names neither a count nor days. */
 const defaultRetainCount = 7
 const defaultPayload: BackupPayload = { volumes: 'all', databases: 'auto', exclude: [] }
@@ -31,8 +31,8 @@ export async function createPolicy(project: ProjectRow, body: PolicyBody, caller
   return deps.database.transaction(async (bound) => {
     await lockProject(bound, project.id)
     await refuseDestination(bound.db, project.organizationId, body.destinationId)
-    if ((await store.countPolicies(bound.db, project.id)) >= mostPolicies)
-      fail('conflict', { words: `The project has ${mostPolicies} backup policies, the maximum. Delete one first.` })
+    if ((await store.countPolicies(bound.db, project.id)) >= maxPolicies)
+      fail('conflict', { words: `The project has ${maxPolicies} backup policies, the maximum. Delete one first.` })
     const policy = await store.insertPolicy(bound.db, {
       id: newId('bkp'),
       organizationId: project.organizationId,

@@ -4,7 +4,7 @@ import { readTar } from '../../../drivers/tar/read-tar.ts'
 /** Files of a tar, by a short hash of the name (names may be long); null: more entries than are tracked. */
 export type FileList = Map<string, string> | null
 
-const mostEntries = 200_000
+const maxEntries = 200_000
 const short = (text: string) => hash('sha1', text, 'base64').slice(0, 16)
 
 /**
@@ -18,13 +18,13 @@ export async function filesIn(tar: AsyncIterable<Uint8Array>): Promise<{ files: 
     const { name, type, size, mode, mtime, linkname, sparse } = header
     entries += 1
     bytes += size
-    if (type !== 'directory' && files.size < mostEntries)
+    if (type !== 'directory' && files.size < maxEntries)
       files.set(
         short(name.replace(/^\.?\/+/, '')),
         short([type, sparse?.realSize ?? size, mode, sparse ? mtime.getTime() : await hashOf(content), linkname].join(' ')),
       )
   }
-  return { files: files.size >= mostEntries ? null : files, bytes, entries }
+  return { files: files.size >= maxEntries ? null : files, bytes, entries }
 }
 
 async function hashOf(content: AsyncIterable<Uint8Array>): Promise<string> {

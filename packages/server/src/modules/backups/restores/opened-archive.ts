@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Archives } from '../../../drivers/archive/archive.ts'
 import type { ArchiveStore } from '../../../drivers/archive-store/archive-store.ts'
 import type { RunRow } from '../../../platform/db/tables/backups.ts'
-import { longestManifestBytes, type Manifest, readManifest } from '../content/manifest.ts'
+import { type Manifest, maxManifestBytes, readManifest } from '../content/manifest.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { BackupFailed } from '../failures.ts'
 import { howToBringBack, lostRecipient } from '../runs/lost-key.ts'
@@ -43,11 +43,11 @@ async function manifestOf(run: RunRow, store: ArchiveStore, archives: Archives, 
   let bytes = 0
   for await (const chunk of store.get(run.manifestName as string, abort)) {
     bytes += chunk.length
-    if (bytes > longestManifestBytes) throw new BackupFailed('manifest_damaged', 'The manifest is too large')
+    if (bytes > maxManifestBytes) throw new BackupFailed('manifest_damaged', 'The manifest is too large')
     chunks.push(chunk)
   }
   const sealed = Buffer.concat(chunks)
   if (createHash('sha256').update(sealed).digest('hex') !== run.manifestSha256)
     throw new BackupFailed('manifest_damaged', 'The manifest at the destination was changed after it was stored')
-  return readManifest(Buffer.from(await archives.unseal(sealed, longestManifestBytes)).toString('utf8'), run)
+  return readManifest(Buffer.from(await archives.unseal(sealed, maxManifestBytes)).toString('utf8'), run)
 }

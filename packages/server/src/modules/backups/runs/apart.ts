@@ -7,14 +7,14 @@ import type { Millis } from '../../../platform/db/columns.ts'
  */
 const apartMs = 800
 /** A run that has waited this long starts at once: more runs are due than can start at this interval. */
-const longestWaitMs = 15 * 60_000
+const maxWaitMs = 15 * 60_000
 
 /** Spaces the starts of scheduled runs, so that requests are hardly delayed when a thousand are due in the same minute. */
 export class Apart {
   #next = 0
 
   async begin(waitedMs: Millis, abort: AbortSignal): Promise<void> {
-    if (waitedMs > longestWaitMs) return
+    if (waitedMs > maxWaitMs) return
     const now = performance.now()
     const at = Math.max(now, this.#next)
     this.#next = at + apartMs

@@ -6,7 +6,7 @@ import { showRestore } from '../restores/show-restore.ts'
 import { listRuns } from './run-store.ts'
 import { showRun, withArtifacts } from './show-run.ts'
 
-const mostTravelling = 500
+const maxReadAtOnce = 500
 
 /** Runs and restores of a project that is being moved, as the API shows them. Their data stays at its destination. */
 export interface BackupHistory {
@@ -15,7 +15,7 @@ export interface BackupHistory {
 }
 
 export async function readBackupHistory(db: Db, projectId: string): Promise<BackupHistory> {
-  const { rows } = await listRuns(db, { projectId }, { limit: mostTravelling })
+  const { rows } = await listRuns(db, { projectId }, { limit: maxReadAtOnce })
   // With time 0 no protection has expired: each is exported as recorded.
   const runs = (await withArtifacts(db, rows)).map((run) => showRun(run, 0))
   const restores = await db
@@ -23,7 +23,7 @@ export async function readBackupHistory(db: Db, projectId: string): Promise<Back
     .selectAll()
     .where('projectId', '=', projectId)
     .orderBy('createdAt', 'desc')
-    .limit(mostTravelling)
+    .limit(maxReadAtOnce)
     .execute()
   return { runs, restores: restores.map(showRestore) }
 }

@@ -23,7 +23,7 @@ const withBody = (method: string, path: string, body: object): CloudRequest => (
 })
 
 export function remoteDeparture({ id, projectId, withData }: CloudTransferRow, { api, address }: Remote): DepartingSide {
-  const say = async (request: CloudRequest) => answered(await ask(api, address, request, { mostBytes: filesBytes })) as Departure
+  const say = async (request: CloudRequest) => answered(await ask(api, address, request, { maxBytes: filesBytes })) as Departure
   const path = `/api/departures/${id}`
   return {
     start: (recipient) =>
@@ -41,7 +41,7 @@ export function remoteDeparture({ id, projectId, withData }: CloudTransferRow, {
 }
 
 export function remoteArrival({ id, projectId }: CloudTransferRow, { api, address }: Remote): ArrivingSide {
-  const say = async (request: CloudRequest) => answered(await ask(api, address, request, { mostBytes: filesBytes })) as Arrival
+  const say = async (request: CloudRequest) => answered(await ask(api, address, request, { maxBytes: filesBytes })) as Arrival
   const path = `/api/arrivals/${id}`
   return {
     open: () => say(withBody('PUT', path, { project: projectId })),

@@ -8,7 +8,7 @@ export interface ListeningAt {
 }
 
 const readMs = 5_000
-const bytesAtMost = 256 * 1024
+const maxBytes = 256 * 1024
 /** Docker's embedded DNS server, present in every container of a user-defined network. */
 const nameServer = '127.0.0.11'
 
@@ -17,7 +17,7 @@ export async function listeningInside(runtime: Runtime, instanceId: string): Pro
   if (runtime.kind !== 'docker') return null
   let text = ''
   const onStdout = (chunk: Uint8Array) => {
-    if (text.length < bytesAtMost) text += Buffer.from(chunk).toString('latin1')
+    if (text.length < maxBytes) text += Buffer.from(chunk).toString('latin1')
   }
   try {
     // One of the two files may be missing: `cat` then fails after it has printed the other.
@@ -31,7 +31,7 @@ export async function listeningInside(runtime: Runtime, instanceId: string): Pro
 /** Listeners by port. A port is loopback only if all of its listeners are. */
 export function listenersIn(table: string): ListeningAt[] {
   const found = new Map<number, ListeningAt>()
-  for (const { host, port } of socketsIn(table.slice(0, bytesAtMost))) {
+  for (const { host, port } of socketsIn(table.slice(0, maxBytes))) {
     if (host === nameServer) continue
     const isLoopback = (host.startsWith('127.') || host === '::1') && found.get(port)?.isLoopback !== false
     found.set(port, { port, isLoopback })

@@ -10,7 +10,7 @@ const lookMs = 5_000
 const noteMs = 1_000
 /** First delay before the ended output of an instance is read again. It doubles each time; an event of the instance resets it. */
 const againMs = 1_000
-const againAtMostMs = 5 * 60_000
+const maxRetryMs = 5 * 60_000
 
 /** Copies the output of instances to the log store, which outlives them. Each instance is followed once, from its last position. */
 export class LogFollower {
@@ -78,7 +78,7 @@ export class LogFollower {
       })
       .finally(() => {
         this.#following.delete(row.id)
-        const pauseMs = Math.min(againAtMostMs, (this.#quiet.get(row.id)?.pauseMs ?? againMs / 2) * 2)
+        const pauseMs = Math.min(maxRetryMs, (this.#quiet.get(row.id)?.pauseMs ?? againMs / 2) * 2)
         this.#quiet.set(row.id, { pauseMs, until: performance.now() + pauseMs })
       })
     this.#following.set(row.id, run)

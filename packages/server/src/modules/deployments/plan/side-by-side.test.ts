@@ -39,15 +39,15 @@ test('after a failure nothing more begins, and it rejects with it once all have 
 })
 
 test('no more than eight at once', async () => {
-  let [now, most] = [0, 0]
+  let [now, limit] = [0, 0]
   await inDependencyOrder(
     Array.from({ length: 30 }, (_, at) => unit(`s${at}`)),
     never,
     async () => {
-      most = Math.max(most, ++now)
+      limit = Math.max(limit, ++now)
       await moment()
       now -= 1
     },
   )
-  expect(most).toBe(8)
+  expect(limit).toBe(8)
 })

@@ -18,7 +18,7 @@ const kind = 'deployments.check-images'
 export const checkImagesSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, recurrence: { everySeconds: 60 } }
 
 const atOnce = 4
-const projectsAtMost = 500
+const maxProjects = 500
 
 /** Deploys image projects whose tag points to another digest than the live one. */
 export const checkImagesJob = (deps: DeploymentsDeps) =>
@@ -67,7 +67,7 @@ async function takeDue(projects: readonly ImageProject[], deps: DeploymentsDeps)
     // Spread over time, so that many projects do not query a registry at once.
     if (!check) changed.push({ projectId: project.id, nextAt: now + Math.round(Math.random() * intervalMs), digest: null })
     // A time beyond the longest interval was set while the clock was ahead.
-    else if ((check.nextAt <= now || check.nextAt > now + 2 * intervalMs) && due.length < projectsAtMost) {
+    else if ((check.nextAt <= now || check.nextAt > now + 2 * intervalMs) && due.length < maxProjects) {
       const next = { ...check, nextAt: now + Math.round(intervalMs * (0.9 + Math.random() * 0.2)) }
       changed.push(next)
       due.push({ project, check: next })
@@ -150,10 +150,10 @@ const listChecks = (db: Db, projects: readonly ImageProject[]): Promise<ImageChe
     .execute()
 
 async function saveChecks(db: Db, rows: readonly ImageCheckRow[]): Promise<void> {
-  for (let at = 0; at < rows.length; at += projectsAtMost)
+  for (let at = 0; at < rows.length; at += maxProjects)
     await db
       .insertInto('imageChecks')
-      .values(rows.slice(at, at + projectsAtMost))
+      .values(rows.slice(at, at + maxProjects))
       .onConflict((conflict) =>
         conflict.column('projectId').doUpdateSet((eb) => ({
           nextAt: eb.ref('excluded.nextAt'),

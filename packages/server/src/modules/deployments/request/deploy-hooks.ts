@@ -12,7 +12,7 @@ import { namedEnvironment, sourceKind } from '../../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { requestDeployment } from './request-deployment.ts'
 
-const hooksAtMost = 50
+const maxHooks = 50
 
 /** Makes a secret address that deploys the project. Only the hash of its token is kept. */
 export async function createHook(
@@ -28,8 +28,7 @@ export async function createHook(
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .where('projectId', '=', project.id)
     .executeTakeFirstOrThrow()
-  if (Number(count) >= hooksAtMost)
-    fail('conflict', { words: `The project has ${hooksAtMost} deploy hooks. Delete an unused one.` })
+  if (Number(count) >= maxHooks) fail('conflict', { words: `The project has ${maxHooks} deploy hooks. Delete an unused one.` })
   const token = `dph_${randomCode(40)}`
   const row: DeployHookRow = {
     id: newId('hok'),

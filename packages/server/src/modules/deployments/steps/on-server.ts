@@ -7,7 +7,7 @@ import type { Deploying, DeployStep } from '../step.ts'
 
 const lookMs = 1_000
 /** An engine that answers between its failures is not waited for without end. */
-const longestCuts = 5
+const maxCutsLength = 5
 
 /**
  * Runs a step of a deployment. A step that uses a server, or this machine's Docker engine, waits while it is unreachable, and is
@@ -27,7 +27,7 @@ export async function runStep(step: DeployStep, deploying: Deploying): Promise<v
     } catch (error) {
       abort.throwIfAborted()
       if (!(await wasCutShort(error, before, deploying))) throw error
-      if (cuts >= longestCuts) throw new DeployFailed(awayCode(serverId), errorMessage(error), [], { cause: error })
+      if (cuts >= maxCutsLength) throw new DeployFailed(awayCode(serverId), errorMessage(error), [], { cause: error })
       const what = serverId === null ? 'Docker engine' : 'server'
       log.line(`The connection to the ${what} was lost. This step is repeated when the connection is back.`)
     }

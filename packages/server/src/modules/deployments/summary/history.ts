@@ -3,11 +3,11 @@ import type { Db } from '../../../platform/db/schema.ts'
 import { insertHistory, listDeployments } from '../store.ts'
 import { type ImportedConfig, showDeployment } from './show.ts'
 
-const mostTravelling = 500
+const maxReadAtOnce = 500
 
 /** The newest deployments of a project that moves, as the API shows them. */
 export async function readHistory(db: Db, projectId: string): Promise<Deployment[]> {
-  const { rows } = await listDeployments(db, null, { projectId, limit: mostTravelling })
+  const { rows } = await listDeployments(db, null, { projectId, limit: maxReadAtOnce })
   return rows.map(showDeployment)
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { HealthRounds } from './health-rounds.ts'
 
-const rounds = () => new HealthRounds({ firstMs: 5_000, longestMs: 30_000 }, () => 0.5)
+const rounds = () => new HealthRounds({ firstMs: 5_000, maxMs: 30_000 }, () => 0.5)
 const all = (...names: string[]) => new Map(names.map((name) => [name, 'dep_1']))
 
 /** When each look of one that is always as `isWell` says takes place, in seconds. */
@@ -62,7 +62,7 @@ test('another version begins anew; what is gone is not looked at', () => {
 
 test('looks that fell together drift apart', () => {
   const chances = [0.5, 0.5, 0, 1]
-  const two = new HealthRounds({ firstMs: 5_000, longestMs: 30_000 }, () => chances.shift() ?? 0.5)
+  const two = new HealthRounds({ firstMs: 5_000, maxMs: 30_000 }, () => chances.shift() ?? 0.5)
   two.keep(all('a', 'b'), 0)
   for (const key of two.due(5_000)) two.begin(key)(true, 5_000)
   expect(two.due(5_000 + 7_500 * 0.95)).toEqual(['a'])

@@ -2,7 +2,7 @@
 export interface Pauses {
   firstMs: number
   /** While healthy, each interval is 1.5 times the previous one, up to this. */
-  longestMs: number
+  maxMs: number
 }
 
 interface Round {
@@ -44,16 +44,16 @@ export class HealthRounds {
     return [...this.#rounds].filter(([, { dueAt, isLooking }]) => !isLooking && dueAt <= now).map(([key]) => key)
   }
 
-  /** Starts a check; returns the function that ends it with the result. `longestMs` overrides the longest interval. */
-  begin(key: string): (isWell: boolean, now: number, longestMs?: number) => void {
+  /** Starts a check; returns the function that ends it with the result. `maxMs` overrides the longest interval. */
+  begin(key: string): (isWell: boolean, now: number, maxMs?: number) => void {
     const round = this.#rounds.get(key)
     if (!round) return () => undefined
     round.isLooking = true
-    return (isWell, now, longestMs = this.#pauses.longestMs) => {
+    return (isWell, now, maxMs = this.#pauses.maxMs) => {
       round.isLooking = false
       const { firstMs } = this.#pauses
-      const next = isWell ? Math.min(longestMs, round.pauseMs * 1.5) : firstMs
-      round.pauseMs = Math.min(longestMs, Math.max(firstMs, next))
+      const next = isWell ? Math.min(maxMs, round.pauseMs * 1.5) : firstMs
+      round.pauseMs = Math.min(maxMs, Math.max(firstMs, next))
       round.dueAt = round.isAskedFor ? now : now + round.pauseMs * (0.9 + this.#chance() / 5)
       round.isAskedFor = false
     }

@@ -16,7 +16,7 @@ import { findDeployment, listInstances } from '../store.ts'
 const drainMs = 30_000
 const startsAtOnce = 2 + 2 * availableParallelism()
 /** The next start begins after this time, even if this one is not up yet. */
-const longestTurnMs = 2_000
+const maxWaitMs = 2_000
 
 /**
  * Makes the instances on this machine match the database, at startup. Returns the cleanup function, which waits for requests in
@@ -127,7 +127,7 @@ export async function restartWaking(deps: DeploymentsDeps, abort: AbortSignal): 
       })
       .finally(() => starting.delete(start))
     starting.add(start)
-    if (starting.size >= startsAtOnce) await Promise.race([...starting, pause(longestTurnMs, undefined, { ref: false })])
+    if (starting.size >= startsAtOnce) await Promise.race([...starting, pause(maxWaitMs, undefined, { ref: false })])
   }
   await Promise.all(starting)
 }

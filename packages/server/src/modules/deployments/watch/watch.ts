@@ -22,10 +22,10 @@ const failuresBeforeAlarm = 3
 const unseenEndMs = 5_000
 
 const listMs = 5_000
-const pauses = { firstMs: 5_000, longestMs: 30_000 }
+const pauses = { firstMs: 5_000, maxMs: 30_000 }
 /** Time between two checks of healthy environments: with many of them, each is checked less often (100: once a minute each). */
 const lookApartMs = 600
-const mostSeldomMs = 120_000
+const maxIntervalMs = 120_000
 
 /** Results of earlier checks. */
 interface Memory {
@@ -107,7 +107,7 @@ interface Found {
   everyMs?: number
 }
 
-export const pauseAmong = (count: number) => Math.min(mostSeldomMs, Math.max(pauses.longestMs, count * lookApartMs))
+export const pauseAmong = (count: number) => Math.min(maxIntervalMs, Math.max(pauses.maxMs, count * lookApartMs))
 
 const keyOf = ({ projectId, environment }: { projectId: string; environment: string }) => `${projectId}:${environment}`
 

@@ -46,7 +46,7 @@ export async function throughSources<Result>(
       troubles.push(error)
     }
   }
-  throw mostTelling(troubles)
+  throw bestError(troubles)
 }
 
 /** Runs the work with one connection. A login that the host has revoked is marked and not used again. */
@@ -66,13 +66,13 @@ export async function throughSource<Result>(
 const givesWay: ReadonlySet<GitHostTrouble> = new Set(['unauthorized', 'forbidden', 'not_found', 'limited'])
 
 const telling: readonly GitHostTrouble[] = ['limited', 'forbidden', 'not_found', 'unauthorized']
-const mostTelling = (troubles: readonly GitHostError[]): GitHostError =>
+const bestError = (troubles: readonly GitHostError[]): GitHostError =>
   troubles.toSorted((one, other) => telling.indexOf(one.trouble) - telling.indexOf(other.trouble))[0]!
 
 /** Picks the error to report when several sources failed: errors that the host did not cause come first. */
-export const mostTellingOf = (errors: readonly unknown[]): unknown => {
+export const bestErrorOf = (errors: readonly unknown[]): unknown => {
   const troubles = errors.filter((error) => error instanceof GitHostError)
-  return errors.find((error) => !(error instanceof GitHostError) || !givesWay.has(error.trouble)) ?? mostTelling(troubles)
+  return errors.find((error) => !(error instanceof GitHostError) || !givesWay.has(error.trouble)) ?? bestError(troubles)
 }
 
 async function noteRevoked(row: GitConnectionRow, { message }: GitHostError, deps: GitHostDeps): Promise<void> {

@@ -8,7 +8,7 @@ import { checkedName } from '../names.ts'
 import { refuseHidden, type Wanted } from './repositories.ts'
 
 /** Hosts issue tokens for an hour; the margin allows for clock skew. */
-const longestLifeMs = 65 * 60_000
+const maxLifetimeMs = 65 * 60_000
 
 /**
  * Creates a read-only token for one repository, valid for less than an hour. Only an app can: no host can restrict an account's
@@ -23,7 +23,7 @@ export async function cloneToken(wanted: Wanted, caller: Caller, deps: GitHostDe
   return throughSources(apps, deps, async (access, host) => {
     const { token, username, expiresAt } = await host.repositoryToken(access, name)
     deps.scrubber.register(token)
-    if (expiresAt === null || expiresAt.getTime() - nowOf(deps) >= longestLifeMs)
+    if (expiresAt === null || expiresAt.getTime() - nowOf(deps) >= maxLifetimeMs)
       fail('conflict', { words: 'The git host returned a token that is valid longer than an hour, which is not allowed' })
     const value = token.reveal()
     if (!/^[\w.~+/=-]+$/.test(value)) throw new GitHostError('invalidResponse', 'The git host returned an invalid token')

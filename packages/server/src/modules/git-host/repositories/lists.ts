@@ -6,8 +6,8 @@ import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
 import type { GitConnectionRow } from '../../../platform/db/tables/git-host.ts'
 import { fail } from '../../../platform/failure.ts'
 import {
+  bestErrorOf,
   dropIfGone,
-  mostTellingOf,
   sourcesFor,
   throughSource,
   throughSources,
@@ -90,7 +90,7 @@ export async function listRepositoriesOf(
     ),
   )
   const read = lists.flatMap((list) => (list.status === 'fulfilled' ? [list.value] : []))
-  if (read.length === 0) throw mostTellingOf(lists.map((list) => (list as PromiseRejectedResult).reason))
+  if (read.length === 0) throw bestErrorOf(lists.map((list) => (list as PromiseRejectedResult).reason))
   const known = new Map<string, Repository>()
   for (const one of read.flat()) if (!known.has(one.id) && visible(one.owner, one.name)) known.set(one.id, one)
   return [...known.values()]

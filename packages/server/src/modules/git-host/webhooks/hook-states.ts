@@ -10,7 +10,7 @@ interface AskedState {
 
 /** How long an answer of the host is given again. */
 const freshMs = 10_000
-const mostStates = 1_000
+const maxStates = 1_000
 
 /** Whether the host reports our webhook as active. Concurrent and repeated queries within a short time share one call. */
 export function createHookStates(deps: GitHostDeps) {
@@ -28,7 +28,7 @@ export function createHookStates(deps: GitHostDeps) {
     states.delete(key)
     states.set(key, { askedAt: nowOf(deps), isActive })
     for (const oldest of states.keys()) {
-      if (states.size <= mostStates) break
+      if (states.size <= maxStates) break
       states.delete(oldest)
     }
     return isActive

@@ -27,7 +27,7 @@ export interface VerifiedDelivery {
 }
 
 /** Maximum number of webhooks of one repository that are tried: each costs a hash of the whole body. */
-const mostHooks = 20
+const maxHooks = 20
 
 /** Null: the signature matches no known secret. */
 export async function verifyDelivery(inbound: InboundDelivery, deps: GitHostDeps): Promise<VerifiedDelivery | null> {
@@ -73,7 +73,7 @@ export async function webhookSecretsFor(
   repo: string,
   deps: GitHostDeps,
 ): Promise<{ organizationId: string | null; webhookId: string | null; secret: Secret }[]> {
-  const rows = await webhooksOn(deps.database.db, provider, repositoryKey(owner, repo), mostHooks)
+  const rows = await webhooksOn(deps.database.db, provider, repositoryKey(owner, repo), maxHooks)
   const own = deps.webhookSecrets[provider]
   return [
     ...(own ? [{ organizationId: null, webhookId: null, secret: own }] : []),
@@ -90,12 +90,12 @@ async function hookNamed({ provider, hook }: InboundDelivery, { database: { db }
 }
 
 /** Maximum size of an unverified body that is parsed to find the webhooks whose secrets to try. */
-const longestUnsigned = 1024 * 1024
+const maxUnsignedLength = 1024 * 1024
 
 async function hooksOnNamed({ provider, headers, rawBody }: InboundDelivery, deps: GitHostDeps) {
-  if (rawBody.length > longestUnsigned) return []
+  if (rawBody.length > maxUnsignedLength) return []
   const repository = keyOf(deps.hosts[provider].readDelivery(headers, rawBody))
-  return repository ? webhooksOn(deps.database.db, provider, repository, mostHooks) : []
+  return repository ? webhooksOn(deps.database.db, provider, repository, maxHooks) : []
 }
 
 function isSignedFor(row: GitWebhookRow, host: GitHost, { headers, rawBody }: InboundDelivery, deps: GitHostDeps): boolean {

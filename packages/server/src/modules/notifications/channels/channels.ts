@@ -12,7 +12,7 @@ import { channelKind } from './kinds/registry.ts'
 
 type AnyStored = Stored<object, object>
 
-const mostChannels = 100
+const maxChannels = 100
 
 export async function createChannel(body: ChannelBody, owner: store.Owner, deps: NotificationsDeps) {
   const kind = kindOf(body.kind)
@@ -22,8 +22,8 @@ export async function createChannel(body: ChannelBody, owner: store.Owner, deps:
   const id = newId('nch')
   const row = await deps.database.transaction(async ({ db, lock }) => {
     await lock(store.channelsLock(owner))
-    if ((await store.countChannels(db, owner)) >= mostChannels)
-      fail('conflict', { words: `You already have ${mostChannels} channels, the maximum. Delete one first.` })
+    if ((await store.countChannels(db, owner)) >= maxChannels)
+      fail('conflict', { words: `You already have ${maxChannels} channels, the maximum. Delete one first.` })
     if (body.kind === 'in_app') await store.optIntoFeed(db, owner)
     return store.insertChannel(db, {
       id,

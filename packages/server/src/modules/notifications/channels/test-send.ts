@@ -55,7 +55,7 @@ async function testMessage(organizationId: string, deps: NotificationsDeps): Pro
 }
 
 const windowMs = 60_000
-const mostTests = 20
+const maxTests = 20
 
 /**
  * Rate limit for test messages: they go to unconfirmed addresses and must not be usable to flood a stranger. Each control plane
@@ -72,7 +72,7 @@ class Pace {
     }
     const count = (this.#counts.get(userId) ?? 0) + 1
     this.#counts.set(userId, count)
-    if (count <= mostTests) return
+    if (count <= maxTests) return
     const retryAfterSeconds = Math.max(1, Math.ceil((this.#startedAt + windowMs - now) / 1000))
     fail('rate_limited', { retryAfterSeconds, words: `Too many test notifications. Try again in ${retryAfterSeconds} s.` })
   }

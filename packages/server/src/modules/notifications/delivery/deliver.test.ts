@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { mostTries, pauseAfter } from './deliver.ts'
+import { maxTries, pauseAfter } from './deliver.ts'
 
 test('up to 8 tries with growing pauses', () => {
-  expect(mostTries).toBe(8)
+  expect(maxTries).toBe(8)
   for (let round = 0; round < 50; round++) {
-    const pauses = Array.from({ length: mostTries - 1 }, (_, at) => pauseAfter(at + 1))
+    const pauses = Array.from({ length: maxTries - 1 }, (_, at) => pauseAfter(at + 1))
     expect(pauses).toEqual(pauses.toSorted((left, right) => left - right))
     expect(new Set(pauses).size).toBe(7)
   }

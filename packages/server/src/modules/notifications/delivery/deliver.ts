@@ -42,7 +42,7 @@ async function deliver(id: string, jobId: string, abort: AbortSignal, deps: Deli
   if (!(await store.beginTry(db, current))) return
   const failure = await send(row, abort, deps)
   if (!failure) return await recordSent(current, row, deps)
-  if (failure.permanent || current.attempt >= mostTries) return await giveUp(current, row, failure.reason, deps)
+  if (failure.permanent || current.attempt >= maxTries) return await giveUp(current, row, failure.reason, deps)
   await tryAgainLater(current, row, failure, deps)
 }
 
@@ -51,7 +51,7 @@ function obstacleOf(row: store.SendingRow): string | undefined {
   if (row.channelConfig === null) return 'The channel was deleted'
   if (row.channelEnabled !== 1) return 'The channel is disabled'
   if (row.channelVerified !== 1) return 'The channel is no longer verified. Test it again.'
-  if (row.attempts >= mostTries) return 'Berth stopped during the last attempt'
+  if (row.attempts >= maxTries) return 'Berth stopped during the last attempt'
   return undefined
 }
 
@@ -124,7 +124,7 @@ function tryAgainLater(
 }
 
 /** Maximum number of attempts; an attempt whose process died counts too. */
-export const mostTries = 8
+export const maxTries = 8
 
 const seconds = 1_000
 const minutes = 60 * seconds

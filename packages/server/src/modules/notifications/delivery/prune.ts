@@ -6,10 +6,10 @@ const day = 86_400_000
 
 export interface PruneBounds {
   keepMs: number
-  mostPerPerson: number
+  maxPerUser: number
 }
 
-const bounds: PruneBounds = { keepMs: 90 * day, mostPerPerson: 2_000 }
+const bounds: PruneBounds = { keepMs: 90 * day, maxPerUser: 2_000 }
 /** Small, because deleting an announcement also deletes its deliveries to a whole organisation. */
 const batch = 50
 
@@ -24,7 +24,12 @@ export function pruneJob(deps: NotificationsDeps): Job<Record<string, never>, un
   })
 }
 
-export async function prune(db: Db, now: number, { keepMs, mostPerPerson }: PruneBounds, abort: AbortSignal): Promise<void> {
+export async function prune(
+  db: Db,
+  now: number,
+  { keepMs, maxPerUser: mostPerPerson }: PruneBounds,
+  abort: AbortSignal,
+): Promise<void> {
   const untilDone = async (removeSome: () => Promise<number>) => {
     while (!abort.aborted && (await removeSome()) === batch);
   }
@@ -43,12 +48,12 @@ interface Person {
   userId: string
 }
 
-const peopleWithMore = (db: Db, most: number): Promise<Person[]> =>
+const peopleWithMore = (db: Db, max: number): Promise<Person[]> =>
   db
     .selectFrom('deliveries')
     .select(['organizationId', 'userId'])
     .groupBy(['organizationId', 'userId'])
-    .having(({ fn }) => fn.countAll(), '>', most)
+    .having(({ fn }) => fn.countAll(), '>', max)
     .execute()
 
 const ofPerson = (db: Db, { organizationId, userId }: Person) =>

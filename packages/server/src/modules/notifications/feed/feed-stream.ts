@@ -27,8 +27,8 @@ export async function streamFeed(stream: FeedStream, reader: feed.Reader, deps: 
   })
 }
 
-const mostRemembered = 1_000
-const mostMissed = 200
+const maxRemembered = 1_000
+const maxMissed = 200
 /** Clocks of control planes differ by so much at most, and a commit comes a little after its time. */
 const skewMs = 5_000
 
@@ -76,7 +76,7 @@ class Relay {
   }
 
   async #sendMissed(): Promise<void> {
-    await this.#send(await feed.findSince(this.#deps.database.db, this.#reader, this.#since - skewMs, mostMissed))
+    await this.#send(await feed.findSince(this.#deps.database.db, this.#reader, this.#since - skewMs, maxMissed))
   }
 
   async #send(rows: Awaited<ReturnType<typeof feed.findSince>>): Promise<void> {
@@ -87,7 +87,7 @@ class Relay {
       await this.#stream.send('delivery', feed.showDelivery(row), row.id)
     }
     for (const id of this.#sent) {
-      if (this.#sent.size <= mostRemembered) break
+      if (this.#sent.size <= maxRemembered) break
       this.#sent.delete(id)
     }
   }

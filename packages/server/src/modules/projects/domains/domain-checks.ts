@@ -23,15 +23,15 @@ export const checkSchedule: Schedule<unknown> = {
 }
 
 const shortestPauseMs = 30_000
-const longestPauseMs = 6 * 3_600_000
+const maxPauseMs = 6 * 3_600_000
 const atOnce = 8
-const mostInOneRun = 500
+const maxInOneRun = 500
 
 /**
  * Pause before the next check: half of the claim's age. Checks are frequent while a user waits for the result, then rare and
  * cheap.
  */
-export const pauseAfter = (ageMs: number): number => Math.min(Math.max(Math.floor(ageMs / 2), shortestPauseMs), longestPauseMs)
+export const pauseAfter = (ageMs: number): number => Math.min(Math.max(Math.floor(ageMs / 2), shortestPauseMs), maxPauseMs)
 
 /** Looks up the TXT records of unproven claims, one host name at a time. A lookup without an answer is retried later. */
 export const checkJob = (deps: ProjectsDeps) =>
@@ -70,9 +70,9 @@ async function dueNames({ database: { db }, ...deps }: ProjectsDeps): Promise<st
     .select(['hostname', 'projects.organizationId'])
     .where('projects.presence', 'in', present)
     // A time beyond the longest pause was set while the clock was ahead.
-    .where((is) => is.or([is('nextCheckAt', '<=', now), is('nextCheckAt', '>', now + longestPauseMs)]))
+    .where((is) => is.or([is('nextCheckAt', '<=', now), is('nextCheckAt', '>', now + maxPauseMs)]))
     .orderBy('nextCheckAt')
-    .limit(mostInOneRun)
+    .limit(maxInOneRun)
     .execute()
   return [...new Set(inTurns(due, ({ organizationId }) => organizationId).map(({ hostname }) => hostname))]
 }

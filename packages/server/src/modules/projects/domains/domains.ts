@@ -59,14 +59,14 @@ async function addDomain(
   const known = isNew ? row : await findDomain(db, project.organizationId, hostname)
   if (known?.projectId !== project.id) fail('domain_taken', { field: 'domain' })
   if (isNew) {
-    if ((await countDomains(db, project.id)) > mostDomains) refuse('domain', `a project has at most ${mostDomains} domains`)
+    if ((await countDomains(db, project.id)) > maxDomains) refuse('domain', `a project has at most ${maxDomains} domains`)
     await enqueue(checkKind, {}, { uniqueKey: checkKind.kind })
   }
   const { waiting } = await judgeName(db, hostname, deps.settings)
   return { row: known, isNew, missing: waiting.get(known.id) ?? null }
 }
 
-const mostDomains = 100
+const maxDomains = 100
 
 export const newDomain = (
   project: Pick<ProjectRow, 'id' | 'organizationId'>,

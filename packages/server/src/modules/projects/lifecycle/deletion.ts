@@ -27,7 +27,7 @@ const removal = sharedKind<RemovalPayload>('projects.remove')
 const uniqueKey = (projectId: string) => `${removal.kind}:${projectId}`
 const netAfterMs = 60_000
 /** Longest wait for a start that is in progress, before its instance is stopped. */
-const longestStartMs = 30_000
+const maxStartMs = 30_000
 
 export interface Deletion {
   preview(project: ProjectRow): Promise<{ items: DeletionItem[]; blockedBy: WorkUnderWay[] }>
@@ -96,7 +96,7 @@ export async function removeSoon(
 
 /** Removes the parts in order, and the project's own rows last: while the project row exists, the removal is incomplete. */
 async function removeAll(project: ProjectRow, options: DeletionOptions, deps: ProjectsDeps): Promise<void> {
-  await untilNoneHeld(project.id, deps, longestStartMs)
+  await untilNoneHeld(project.id, deps, maxStartMs)
   for (const part of partsOf(deps)) {
     await part.remove(project, options).catch((error: unknown) => {
       throw new Error(`${part.describe} of ${project.id} could not be removed`, { cause: error })

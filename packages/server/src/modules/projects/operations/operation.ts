@@ -117,9 +117,9 @@ export async function untilAlone(subjectId: string, { database, clock }: Waiting
   }
 }
 
-/** Resolves when no process holds an operation of the project any more, or after `mostMs`: a start may time out. */
-export async function untilNoneHeld(projectId: string, { database, clock }: Waiting, mostMs: number): Promise<void> {
-  for (const giveUpAt = Date.now() + mostMs; Date.now() < giveUpAt; await pause(pollMs)) {
+/** Resolves when no process holds an operation of the project any more, or after `maxMs`: a start may time out. */
+export async function untilNoneHeld(projectId: string, { database, clock }: Waiting, maxMs: number): Promise<void> {
+  for (const giveUpAt = Date.now() + maxMs; Date.now() < giveUpAt; await pause(pollMs)) {
     const underWay = await listOperations(database.db, projectId, nowOf({ clock }))
     if (underWay.every(isDurable)) return
   }

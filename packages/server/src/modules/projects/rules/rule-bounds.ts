@@ -40,8 +40,8 @@ export async function refuseManyRules(
 const userAgentsIn = ({ kind, config }: Pick<RouteRuleRow, 'kind' | 'config'>): number =>
   kind === 'ban' ? ((JSON.parse(config) as { userAgents?: string[] }).userAgents?.length ?? 0) : 0
 
-function refuseBeyond(field: string, what: string, most: number, found: number): void {
-  if (found > most) refuse(field, `a project is limited to ${most} ${what}, and this would make ${found}. Delete some.`)
+function refuseBeyond(field: string, what: string, max: number, found: number): void {
+  if (found > max) refuse(field, `a project is limited to ${max} ${what}, and this would make ${found}. Delete some.`)
 }
 
 const sum = <Row>(rows: readonly Row[], of: (row: Row) => number): number => rows.reduce((total, row) => total + of(row), 0)

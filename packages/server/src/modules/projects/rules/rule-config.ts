@@ -24,18 +24,18 @@ export function checkRuleConfig(kind: RuleKind, config: RuleConfig): RuleConfig 
 type Check = (value: unknown, field: string) => unknown
 
 const wholeNumber =
-  (least: number, most: number): Check =>
+  (least: number, max: number): Check =>
   (value, field) => {
-    const fits = Number.isInteger(value) && (value as number) >= least && (value as number) <= most
-    return fits ? value : refuse(field, `must be a whole number from ${least} to ${most}`)
+    const fits = Number.isInteger(value) && (value as number) >= least && (value as number) <= max
+    return fits ? value : refuse(field, `must be a whole number from ${least} to ${max}`)
   }
 
 /** Refuses an empty list: a rule with only empty lists would have no effect but look effective. */
 const listOf =
-  (most: number, check: (text: string, field: string) => string): Check =>
+  (max: number, check: (text: string, field: string) => string): Check =>
   (value, field) => {
     if (!Array.isArray(value) || value.length === 0) refuse(field, 'must be a list with at least one entry')
-    if (value.length > most) refuse(field, `must have no more than ${most} entries`)
+    if (value.length > max) refuse(field, `must have no more than ${max} entries`)
     return value.map((entry: unknown, at) => {
       if (typeof entry !== 'string') refuse(`${field}.${at}`, 'must be a string')
       return check(entry.trim(), `${field}.${at}`)

@@ -27,7 +27,7 @@ interface Packing {
 
 /** Indexes of a pass, for the next one: names, sizes and keyed hashes. Not part of the bundle. */
 const indexName = (pass: number) => `index.${pass}.json`
-const longestIndexBytes = 256 * 1024 * 1024
+const maxIndexBytes = 256 * 1024 * 1024
 
 /** Packs the whole project into encrypted files. Returns all files to fetch; a restart begins anew. */
 export async function pack(end: TransferEndRow, pass: 1 | 2, deps: TransfersDeps, abort: AbortSignal): Promise<BundleFile[]> {
@@ -102,7 +102,7 @@ const write = (base: string, extension: string, content: AsyncIterable<Uint8Arra
 async function earlierParts(store: ArchiveStore, pass: number, abort: AbortSignal): Promise<ReadonlyMap<string, ArchivePart>> {
   if (pass === 1) return new Map()
   try {
-    const parts = JSON.parse((await readWhole(store, indexName(pass - 1), longestIndexBytes, abort)).toString('utf8'))
+    const parts = JSON.parse((await readWhole(store, indexName(pass - 1), maxIndexBytes, abort)).toString('utf8'))
     return await partsThere(store, '', parts as ArchivePart[], abort)
   } catch (error) {
     if (isMissing(error)) return new Map()

@@ -12,7 +12,7 @@ import { clearAway } from './clean-up.ts'
 import { arriveKey, arriveKind } from './import-kind.ts'
 import { forgetCount } from './import-quota.ts'
 
-const mostOpen = 5
+const maxOpen = 5
 
 /** Opens an import; the same request again returns the existing one. */
 export async function openArrival(
@@ -34,9 +34,9 @@ export async function openArrival(
     const isKept = there?.organizationId === organizationId && there.presence === 'departed'
     if (there && !isKept) fail('already_there')
     refuseOther(await openOfProject(bound.db, project), organizationId)
-    if ((await openArrivals(bound.db, organizationId)).length >= mostOpen)
+    if ((await openArrivals(bound.db, organizationId)).length >= maxOpen)
       fail('work_in_progress', {
-        words: `An organisation can run at most ${mostOpen} imports at the same time. Wait for one of them, or cancel one (${howToCallOff}).`,
+        words: `An organisation can run at most ${maxOpen} imports at the same time. Wait for one of them, or cancel one (${howToCallOff}).`,
       })
     await insertEnd(bound.db, {
       ...{ id, side: 'arrival', organizationId, projectId: project, state: 'open', withData: 1, recipient, signer: '' },

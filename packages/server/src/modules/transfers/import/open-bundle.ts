@@ -23,8 +23,8 @@ export interface OpenedBundle {
   close(): Promise<void>
 }
 
-const longestManifestBytes = 64 * 1024 * 1024
-const longestBodyBytes = 64 * 1024 * 1024
+const maxManifestBytes = 64 * 1024 * 1024
+const maxBodyBytes = 64 * 1024 * 1024
 
 export async function openBundle(
   end: TransferEndRow,
@@ -54,11 +54,11 @@ async function verifiedBody(
   deps: TransfersDeps,
   abort: AbortSignal,
 ): Promise<BundleBody> {
-  const text = await readWhole(store, manifestName(pass), longestManifestBytes, abort)
+  const text = await readWhole(store, manifestName(pass), maxManifestBytes, abort)
   const manifest = readManifest(text, { signer: end.signer, transfer: end.id, project: end.projectId, pass })
   for (const file of [...manifest.files, manifest.body]) await checkFile(file, store, abort)
-  const sealed = await readWhole(store, manifest.body.name, longestBodyBytes, abort)
-  const plain = await reader.unseal(sealed, manifest.compression, longestBodyBytes)
+  const sealed = await readWhole(store, manifest.body.name, maxBodyBytes, abort)
+  const plain = await reader.unseal(sealed, manifest.compression, maxBodyBytes)
   if (isTooDeep(plain)) throw new TransferFailed('bundle_refused', 'The content of the bundle is nested too deep')
   const body = checkShape(BundleBody, JSON.parse(Buffer.from(plain).toString('utf8')))
   refuseUnlisted(body, manifest)

@@ -91,8 +91,8 @@ const isOwnBuild = (build: ComposeFile['services'][number]['build']) =>
   build !== null && !/^(vendor|node_modules)(\/|$)/.test(build.context)
 
 /** Maximum depth of files that extend other files. */
-const mostRounds = 4
-const mostExtended = 20
+const maxRounds = 4
+const maxExtended = 20
 
 /** Reads the files with those they extend; variables from `env_file` are added elsewhere. */
 async function readWithExtended(
@@ -108,8 +108,8 @@ async function readWithExtended(
       wanted,
       lines = {},
     } = readStack({ workingDir: `/${directory}`, files, dotEnv: null, others }, { folder: folder.absolutePath, directory, env })
-    const missing = wanted.filter((path) => /\.ya?ml$/.test(path)).slice(0, mostExtended)
-    if (missing.length === 0 || round === mostRounds) return { file, lines }
+    const missing = wanted.filter((path) => /\.ya?ml$/.test(path)).slice(0, maxExtended)
+    if (missing.length === 0 || round === maxRounds) return { file, lines }
     for (const path of missing) others[path] = await folder.text(path.slice(1))
   }
 }
@@ -126,12 +126,12 @@ const variablesIn = async (
 }
 
 /** Limit over all services: each of them may reference the same large file. */
-const mostVariables = 20_000
+const maxVariables = 20_000
 
 /** Adds the variables of `env_file`; the service's own take precedence. */
 async function fillFromEnvFiles({ folder, variables }: App, file: ComposeFile): Promise<Problem[]> {
   const missing: Problem[] = []
-  let left = mostVariables
+  let left = maxVariables
   if (!variables) return missing
   for (const service of file.services) {
     const found: Record<string, string> = {}
@@ -139,7 +139,7 @@ async function fillFromEnvFiles({ folder, variables }: App, file: ComposeFile): 
     for (const [path, required] of new Map(service.envFiles.map((one) => [one.path, one.required]))) {
       const inFile = await variablesIn(folder, path, { ...(await variablesIn(folder, '.env', variables)), ...variables })
       left -= Object.keys(inFile ?? {}).length
-      if (left < 0) return [...missing, { path: at, message: `the files hold more than ${mostVariables} variables together` }]
+      if (left < 0) return [...missing, { path: at, message: `the files hold more than ${maxVariables} variables together` }]
       Object.assign(found, inFile)
       const words = `the file "${path}" is not there; set its variables on the project`
       if (inFile === null && required) missing.push({ path: at, message: words })

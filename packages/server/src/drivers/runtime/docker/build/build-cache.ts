@@ -28,7 +28,7 @@ export interface CacheRecord {
 /** The projects of each record, and the running builds with the records that existed before them. */
 interface Ledger {
   records: Record<string, string[]>
-  builds: { projectId: string; since: number; untilAtMost: number; before: string[] }[]
+  builds: { projectId: string; since: number; expiresAt: number; before: string[] }[]
 }
 
 /**
@@ -57,7 +57,7 @@ export class BuildCache {
     const begun = await this.#inTurn(async () => {
       await this.#settleLost()
       const before = (await this.#records()).map(({ id }) => id)
-      const row = { projectId, since, untilAtMost: since + timeoutMs, before }
+      const row = { projectId, since, expiresAt: since + timeoutMs, before }
       this.#read().builds.push(row)
       this.#running.add(row)
       this.#save()
@@ -90,7 +90,7 @@ export class BuildCache {
     for (const row of lost)
       this.#note(
         row,
-        records.filter(({ createdAt }) => createdAt >= row.since && createdAt <= row.untilAtMost),
+        records.filter(({ createdAt }) => createdAt >= row.since && createdAt <= row.expiresAt),
       )
     ledger.builds = ledger.builds.filter((row) => this.#running.has(row))
     this.#save()

@@ -18,7 +18,7 @@ import { DockerfileBuild } from './dockerfile-build.ts'
 import { type AddedFile, addedFolder, type GuardedDockerfile, guardedDockerfile, refuseTrigger } from './guarded-dockerfile.ts'
 import { declaredArguments, withoutUnneededStages } from './needed-stages.ts'
 import { listSource, readFor } from './source-tar.ts'
-import { DockerfileRefused, dockerfileAtMost } from './strict-dockerfile.ts'
+import { DockerfileRefused, maxDockerfile } from './strict-dockerfile.ts'
 import { withSyntaxHere } from './syntax-line.ts'
 
 /** Arguments that every build accepts without declaration. */
@@ -204,12 +204,12 @@ const maxBytes = 1024 ** 2
 
 /** Reads the Dockerfile. It may be outside of the build context, but not outside of the project. */
 async function readDockerfile(context: string, file: string, root: string): Promise<string> {
-  const read = await readInside(root, relative(root, join(context, file)), { maxBytes: dockerfileAtMost })
+  const read = await readInside(root, relative(root, join(context, file)), { maxBytes: maxDockerfile })
   if (read.text !== null) return read.text
   if (read.why === 'too large')
     throw new BuildFailed(
       'bad_plan',
-      `${file} is larger than ${dockerfileAtMost / 1024} KiB: move scripts and data into files of their own`,
+      `${file} is larger than ${maxDockerfile / 1024} KiB: move scripts and data into files of their own`,
     )
   throw new BuildFailed('bad_plan', `${file} does not exist in the project`)
 }

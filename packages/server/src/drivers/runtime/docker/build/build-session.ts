@@ -11,7 +11,7 @@ const folderMethod = '/moby.filesync.v1.FileSync/DiffCopy'
 const healthMethod = '/grpc.health.v1.Health/Check'
 /** Registry login, which is answered with empty credentials. */
 const signInMethod = '/moby.filesync.v1.Auth/Credentials'
-const requestAtMost = 64 * 1024
+const maxRequest = 64 * 1024
 const callsAtOnce = 100
 
 export interface BuildSession {
@@ -81,7 +81,7 @@ const pathsIn = (header: string | string[] | undefined): string[] =>
 
 async function firstMessage(stream: ServerHttp2Stream): Promise<Buffer | undefined> {
   try {
-    for await (const message of messagesOf(stream, requestAtMost)) return message
+    for await (const message of messagesOf(stream, maxRequest)) return message
   } catch {
     // Longer than any request of BuildKit.
   }

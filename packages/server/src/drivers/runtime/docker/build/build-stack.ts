@@ -22,7 +22,7 @@ const longMs = 60 * 60_000
 /** Number of cached installs per project: for the newest build, and for another branch. */
 const keptInstalls = 2
 /** Size limit of a manifest. With a longer one, the install runs on the whole source without a cache. */
-const longestManifest = 4 * 1024 ** 2
+const maxManifestLength = 4 * 1024 ** 2
 
 export interface Build {
   request: BuildRequest
@@ -79,7 +79,7 @@ export async function runCommands(build: Build): Promise<BuildContainer> {
   })
   const manifests = await dependencyFiles(recipe.stack, request.plan, {
     paths: build.entries.filter(({ type }) => type === 'file').map(({ path }) => path),
-    read: async (path) => (await readInside(await realpath(request.sourceFolder), path, { maxBytes: longestManifest })).text,
+    read: async (path) => (await readInside(await realpath(request.sourceFolder), path, { maxBytes: maxManifestLength })).text,
   })
   const cached = manifests ? await cachedInstall(base, manifests, build) : null
   const image = cached?.isThere ? cached.tag : base

@@ -2,7 +2,7 @@ import { connect, type ServerHttp2Stream } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { ask, type Engine } from '../engine.ts'
 
-const answerAtMost = 64 * 1024 * 1024
+const maxAnswer = 64 * 1024 * 1024
 
 /** Opens a connection that the engine upgrades to HTTP/2, for gRPC in either direction. */
 export function upgraded({ modem }: Engine, path: string, headers: Record<string, string | string[]>): Promise<Duplex> {
@@ -64,7 +64,7 @@ export function callBuildKit(engine: Engine, method: string, message: Uint8Array
         stream.on('response', note).on('trailers', note)
         stream.end(framed(message))
         const answers: Buffer[] = []
-        for await (const answer of messagesOf(stream, answerAtMost)) answers.push(answer)
+        for await (const answer of messagesOf(stream, maxAnswer)) answers.push(answer)
         if (status !== '0') throw new Error(`BuildKit: ${words || `status ${status}`}`)
         return answers
       } finally {

@@ -22,7 +22,7 @@ const packet = { stat: 0, request: 1, data: 2, finished: 3 } as const
 /** File mode bits of Go. */
 const goMode = { folder: 2 ** 31, link: 2 ** 27 } as const
 const chunkBytes = 64 * 1024
-const requestAtMost = 64 * 1024
+const maxRequest = 64 * 1024
 /** Refuses links and pipes that have replaced a file since it was listed. */
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
@@ -43,7 +43,7 @@ export async function sendFolder(stream: ServerHttp2Stream, folder: SentFolder, 
   const isIgnoreOnly = wanted.length > 0 && wanted.every((path) => path === '.dockerignore')
   const all = isIgnoreOnly ? [] : await entriesOf(folder)
   beginReply(stream)
-  await pipeline(Readable.from(packets(all, messagesOf(stream, requestAtMost))), stream)
+  await pipeline(Readable.from(packets(all, messagesOf(stream, maxRequest))), stream)
 }
 
 async function* packets(all: readonly Sent[], requests: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

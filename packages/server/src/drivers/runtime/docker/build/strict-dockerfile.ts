@@ -26,10 +26,10 @@ const keywords = new Set(
   ),
 )
 /** Size limit, because the Dockerfile is parsed on the main thread. Most are a hundredth of it. */
-export const dockerfileAtMost = 256 * 1024
-const instructionsAtMost = 2_000
+export const maxDockerfile = 256 * 1024
+const maxInstructions = 2_000
 /** Limit of an expanded value: one that refers to itself twice doubles with each expansion. */
-const wordAtMost = 16_384
+const maxWordLength = 16_384
 /** Instructions whose options can refer to things outside of the project. */
 const withFlags = new Set(['FROM', 'RUN', 'ADD', 'COPY'])
 
@@ -38,7 +38,7 @@ const withFlags = new Set(['FROM', 'RUN', 'ADD', 'COPY'])
  * instructions must be those that the builder runs.
  */
 export function readStrictly(text: string): StrictDockerfile {
-  if (text.length > dockerfileAtMost) throw new DockerfileRefused(`it is larger than ${dockerfileAtMost / 1024} KiB`)
+  if (text.length > maxDockerfile) throw new DockerfileRefused(`it is larger than ${maxDockerfile / 1024} KiB`)
   const lines = text
     .replace(/^\ufeff/, '')
     .split('\n')
@@ -55,8 +55,7 @@ export function readStrictly(text: string): StrictDockerfile {
       whole += part
       if (!goesOn) break
     }
-    if (instructions.length === instructionsAtMost)
-      throw new DockerfileRefused(`it has more than ${instructionsAtMost} instructions`)
+    if (instructions.length === maxInstructions) throw new DockerfileRefused(`it has more than ${maxInstructions} instructions`)
     const instruction = {
       ...instructionOf(whole, first, escapeSign),
       first,
@@ -144,7 +143,7 @@ export function expandWord(word: string, values: ReadonlyMap<string, string>, es
   let quote = ''
   for (let at = 0; at < word.length; at += 1) {
     const sign = word[at]!
-    if (out.length > wordAtMost) return null
+    if (out.length > maxWordLength) return null
     if (quote === "'" && sign !== "'") out += sign
     else if (sign === quote) quote = ''
     else if (quote === '' && (sign === '"' || sign === "'")) quote = sign
@@ -160,7 +159,7 @@ export function expandWord(word: string, values: ReadonlyMap<string, string>, es
       at += whole.length - 1
     } else out += sign
   }
-  return quote === '' && out.length <= wordAtMost ? out : null
+  return quote === '' && out.length <= maxWordLength ? out : null
 }
 
 /** Words of ADD, COPY and FROM: a JSON list, or split at spaces. */

@@ -1,4 +1,4 @@
-import { type ContainerSettings, mostProcesses, sysctlPattern } from '@berth/contract'
+import { type ContainerSettings, maxProcesses, sysctlPattern } from '@berth/contract'
 import type { ContainerCreateOptions } from 'dockerode'
 import { buildCores } from '../../build-cores.ts'
 import { messageOf } from '../../process/build/command-words.ts'
@@ -43,7 +43,7 @@ export function containerSettings(request: StartRequest, place: Place): Containe
     ...healthcheckFor(request.healthProgram),
     ...(first ? { NetworkingConfig: { EndpointsConfig: { [first.network]: { Aliases: [...first.aliases] } } } } : {}),
     HostConfig: {
-      ...limitsOf(request.allotment, Math.min(request.container?.pidsLimit ?? mostProcesses, mostProcesses)),
+      ...limitsOf(request.allotment, Math.min(request.container?.pidsLimit ?? maxProcesses, maxProcesses)),
       ...safety(place.isUnprivileged, request.container?.capDrop ?? [], request.container?.capAdd ?? []),
       ...hostSideOf(request),
       NetworkMode: first?.network ?? 'none',

@@ -4,7 +4,7 @@ import { StartFailed } from '../../runtime.ts'
 import { ask, type Engine } from '../engine.ts'
 
 const mapped = new WeakMap<Engine, boolean>()
-const passwdAtMost = 1024 ** 2
+const maxPasswd = 1024 ** 2
 
 /** Checks once whether the engine maps a container's root to another user: `userns-remap`, or a rootless engine. */
 export async function noteUserNamespaces(engine: Engine): Promise<boolean> {
@@ -41,7 +41,7 @@ async function uidOf(name: string, container: Container, abort: AbortSignal): Pr
   archive.on('error', (error: Error) => reader.destroy(error))
   archive.pipe(reader)
   for await (const entry of reader) {
-    if (entry.header.type !== 'file' || (entry.header.size ?? 0) > passwdAtMost) return ''
+    if (entry.header.type !== 'file' || (entry.header.size ?? 0) > maxPasswd) return ''
     const chunks: Buffer[] = []
     for await (const chunk of entry) chunks.push(chunk as Buffer)
     const line = Buffer.concat(chunks)

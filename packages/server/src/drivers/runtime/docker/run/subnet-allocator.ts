@@ -116,12 +116,12 @@ export class SubnetAllocator {
   /** Routes of the machine. Empty if they cannot be read: the engine still refuses its own subnets. */
   async #routes() {
     const { readRoutes = isElsewhere(this.#engine) ? async () => '' : readOwnRoutes } = this.#settings
-    return routesIn(await readRoutes().catch(() => '')).slice(0, mostListed)
+    return routesIn(await readRoutes().catch(() => '')).slice(0, maxListed)
   }
 }
 
 /** Limit far above real machines: a server may report anything, and each entry is compared with every subnet. */
-const mostListed = 4_000
-const listed = (list: unknown): unknown[] => (Array.isArray(list) ? list.slice(0, mostListed) : [])
+const maxListed = 4_000
+const listed = (list: unknown): unknown[] => (Array.isArray(list) ? list.slice(0, maxListed) : [])
 
 const readOwnRoutes = () => readFile('/proc/net/route', 'utf8')

@@ -260,7 +260,7 @@ async function runOne(
   lines.stderr.end()
 }
 
-const longestLine = 16 * 1024
+const maxLineLength = 16 * 1024
 
 /** Splits chunks into lines. A line that is too long is cut. */
 export function lineSplitter(onLine: (line: string) => void) {
@@ -271,7 +271,7 @@ export function lineSplitter(onLine: (line: string) => void) {
       const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n')
       rest = parts.pop() ?? ''
       for (const line of parts) onLine(line.replace(/\r$/, ''))
-      if (rest.length > longestLine) {
+      if (rest.length > maxLineLength) {
         onLine(rest)
         rest = ''
       }

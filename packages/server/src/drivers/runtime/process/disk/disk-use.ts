@@ -11,7 +11,7 @@ const worthALookBytes = 64 * megabyte
 /** Pause between two periodic measurements. It doubles after each one that finds nothing. */
 const firstPauseMs = 60_000
 /** Longest pause. Shorter where the kernel does not report the bytes that a program writes. */
-const longestPauseMs = { known: 24 * 60 * 60_000, unknown: 30 * 60_000 }
+const maxPauseMs = { known: 24 * 60 * 60_000, unknown: 30 * 60_000 }
 /** Highest share of the time spent on measuring. */
 const shareOfTime = 1 / 5
 
@@ -78,8 +78,8 @@ export class DiskLook {
     const written = pids ? await writtenBytes(pids) : null
     const hasWritten = written === null || written < this.#writtenBytes || written - this.#writtenBytes > this.#noticedBytes
     if (isFilled) return hasWritten ? 'writes' : 'maybe'
-    if (hasWritten || this.#pauseMs >= longestPauseMs.known) return 'maybe'
-    this.#pauseMs = Math.min(longestPauseMs.known, this.#pauseMs * 2)
+    if (hasWritten || this.#pauseMs >= maxPauseMs.known) return 'maybe'
+    this.#pauseMs = Math.min(maxPauseMs.known, this.#pauseMs * 2)
     this.#lookedAt = Date.now()
     return 'none'
   }
@@ -90,7 +90,7 @@ export class DiskLook {
     const limit = limitMb * megabyte
     this.#room = await roomAt(grows)
     const byNow = pids ? await writtenBytes(pids) : null
-    this.#pauseMs = this.#nextPauseMs(byNow === null ? longestPauseMs.unknown : longestPauseMs.known)
+    this.#pauseMs = this.#nextPauseMs(byNow === null ? maxPauseMs.unknown : maxPauseMs.known)
     this.#hasFilled = false
     this.#lookedAt = Date.now()
     this.#writtenBytes = byNow ?? 0
@@ -110,9 +110,9 @@ export class DiskLook {
     return this.#room.bytes - bytes > this.#noticedBytes || (this.#room.names - names) * bytesOfAName > this.#noticedBytes
   }
 
-  #nextPauseMs(longestMs: number): number {
+  #nextPauseMs(maxMs: number): number {
     const isForNoCause = this.#lookedAt > 0 && !this.#hasFilled
-    return isForNoCause ? Math.min(longestMs, this.#pauseMs * 2) : firstPauseMs
+    return isForNoCause ? Math.min(maxMs, this.#pauseMs * 2) : firstPauseMs
   }
 }
 

@@ -10,7 +10,7 @@ export interface VolumeReading {
   abort: AbortSignal
 }
 
-const longestMs = 12 * 3_600_000
+const maxMs = 12 * 3_600_000
 /** Fewer bytes of holes are read faster than tar is started. */
 const leastHoles = 64 * 1024 * 1024
 
@@ -37,7 +37,7 @@ export async function* sparseEntry(fd: number, { environment, abort }: VolumeRea
     { program: 'tar', args: [...args, '--', `/proc/${process.pid}/fd/${fd}`] },
     {
       abort: AbortSignal.any([abort, stop.signal]),
-      timeoutMs: longestMs,
+      timeoutMs: maxMs,
       maxOutputBytes: 4_096,
       // 1: the file changed while it was read.
       acceptExitCodes: [0, 1],

@@ -21,7 +21,7 @@ export interface PortQuestion {
 }
 
 /** Limit of the listeners that are checked. The rest is ignored. */
-const listenersAtMost = 64
+const maxListeners = 64
 
 /** Listening addresses that accept a connection to 127.0.0.1. */
 const reachable = new Set(['127.0.0.1', '0.0.0.0', '::'])
@@ -47,7 +47,7 @@ export class OwnPort {
   async look({ process, given, hinted }: PortQuestion, sockets: ListeningSockets): Promise<PortFinding> {
     const all = await sockets.all()
     const inodes = await socketsOf(process, new Set(all.map(({ inode }) => inode)))
-    const own = all.filter(({ inode }) => inodes.has(inode)).slice(0, listenersAtMost)
+    const own = all.filter(({ inode }) => inodes.has(inode)).slice(0, maxListeners)
     const listensOn = own.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
     const ports = [...new Set(own.filter(({ host }) => reachable.has(host)).map(({ port }) => port))]
     const [free, shared]: [number[], number[]] = [[], []]

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 
-const rememberedAtMost = 4096
-const triesAtMost = 100
+const maxRemembered = 4096
+const maxTries = 100
 
 /**
  * Ports for instances. Every start gets a port that no instance had recently, not even the same one. A client with an
@@ -16,12 +16,12 @@ export class Ports {
   }
 
   async next(): Promise<number> {
-    for (let tries = 0; tries < triesAtMost; tries++) {
+    for (let tries = 0; tries < maxTries; tries++) {
       const port = await freePort()
       if (this.#given.has(port)) continue
       this.#given.add(port)
       for (const oldest of this.#given) {
-        if (this.#given.size <= rememberedAtMost) break
+        if (this.#given.size <= maxRemembered) break
         this.#given.delete(oldest)
       }
       return port

@@ -12,7 +12,7 @@ import { runLaunched } from '../processes/run-launched.ts'
 import type { Shown } from '../sandbox/bubblewrap.ts'
 import type { Launched } from '../sandbox/sandbox.ts'
 
-const longestMs = 6 * 60 * 60_000
+const maxMs = 6 * 60 * 60_000
 
 type Result = { exitCode: number; stderrTail: string }
 
@@ -92,7 +92,7 @@ async function outcomeOf(launched: Launched, { stdin, onStdout, onStderr }: Exec
   try {
     const { exitCode, stderr } = await runLaunched(launched, {
       abort,
-      timeoutMs: longestMs,
+      timeoutMs: maxMs,
       maxOutputBytes: 64 * 1024,
       ...(stdin ? { input: stdin } : {}),
       ...(onStdout ? { onStdout } : {}),

@@ -10,7 +10,7 @@ const chunkBytes = 64 * 1024
 const pollMs = 100
 /** Polling interval beside the file system's change events, in case an event is lost. */
 const fallbackPollMs = 15_000
-const longestReadMs = 3_000
+const maxReadMs = 3_000
 /** Length above which output that was read is cut off, so that a program does not fill the disk with it. */
 const cutAboveBytes = 4 * 1024 * 1024
 /** Limit of unread output. Output beyond it is dropped, or a program that writes faster would fill the disk. */
@@ -96,7 +96,7 @@ function watched(folder: string, onChange: () => void): FSWatcher | null {
 }
 
 const newline = 10
-const longestLineBytes = 16 * 1024
+const maxLineBytes = 16 * 1024
 
 /** Splits chunks into lines and tracks the byte offset after each, so that a reader can continue after any line. */
 class LinesByOffset {
@@ -113,8 +113,8 @@ class LinesByOffset {
     for (;;) {
       const at = this.#pending.indexOf(newline)
       // A line that is too long is cut.
-      if (at < 0 && this.#pending.length <= longestLineBytes) return
-      yield this.#hand(at < 0 ? longestLineBytes : at, at < 0 ? 0 : 1)
+      if (at < 0 && this.#pending.length <= maxLineBytes) return
+      yield this.#hand(at < 0 ? maxLineBytes : at, at < 0 ? 0 : 1)
     }
   }
 
@@ -163,7 +163,7 @@ export class Readers {
   async done(id: string): Promise<void> {
     this.#endings.get(id)?.abort()
     this.#endings.delete(id)
-    await Promise.race([Promise.all(this.#open.get(id) ?? []), pause(longestReadMs, undefined, { ref: false })])
+    await Promise.race([Promise.all(this.#open.get(id) ?? []), pause(maxReadMs, undefined, { ref: false })])
   }
 }
 

@@ -27,7 +27,7 @@ export type Program = Pick<Launch, 'argv' | 'cwd' | 'env' | 'who' | 'shown'> & {
 const takeUpMs = 500
 const lookMs = 1_000
 const exitMs = 1_000
-const longestPauseMs = 30_000
+const maxPauseMs = 30_000
 /** Uptime after which earlier restarts no longer count. */
 const settledMs = 60_000
 const restartsOfALoop = 5
@@ -306,7 +306,7 @@ export class Supervised {
     this.record.restarts += 1
     this.isRestarting = true
     this.#tell(this.record.restarts === restartsOfALoop ? 'crash_loop' : 'restarted', this.#words(), this)
-    await pause(Math.min(longestPauseMs, 500 * 2 ** Math.min(this.record.restarts, 10)), undefined, { ref: false })
+    await pause(Math.min(maxPauseMs, 500 * 2 ** Math.min(this.record.restarts, 10)), undefined, { ref: false })
     this.isRestarting = false
     if (!this.#stopping) await this.#spawnAgain()
   }
