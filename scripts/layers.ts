@@ -16,8 +16,8 @@ const modules = [
   'git-events',
   'backups',
   'migration',
-  'transfers',
   'cloud',
+  'transfers',
 ]
 /** The module that receives every event through announce(). No module imports it. */
 const listener = 'notifications'

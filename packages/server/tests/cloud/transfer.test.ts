@@ -1,8 +1,8 @@
 // gate: also on PostgreSQL, since a transfer and an arrival take locks
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { newBundleKey } from '../../src/drivers/archive/bundle-key.ts'
-import { transferKind } from '../../src/modules/cloud/transfers/transfer-job.ts'
-import { insertTransfer } from '../../src/modules/cloud/transfers/transfer-store.ts'
+import { transferKind } from '../../src/modules/transfers/coordinator/transfer-job.ts'
+import { insertTransfer } from '../../src/modules/transfers/rows/transfer-store.ts'
 import { newId } from '../../src/platform/db/ids.ts'
 import { call } from '../kit/call.ts'
 import { makePeople, makeToken } from '../kit/people.ts'

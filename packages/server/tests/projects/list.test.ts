@@ -137,15 +137,12 @@ describe('GET /projects/home', () => {
   test('local and cloud projects are merged; when the cloud is away it still answers, with the local ones', async () => {
     let reachable = true
     const inCloud: Project[] = []
-    const transferred = async () => ({ projectId: 'prj_x', location: 'cloud' as const, warnings: [] })
     const linked = await startInstance(
       {},
       {
         projectPorts: {
           cloud: {
             list: async () => ({ linked: true, reachable, projects: reachable ? inCloud : [] }),
-            transferToCloud: transferred,
-            transferToSelfHosted: transferred,
           },
         },
       },

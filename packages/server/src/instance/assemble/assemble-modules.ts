@@ -88,11 +88,10 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     config.mode === 'self-hosted'
       ? createCloud({
           ...common,
-          projects: projects.transfers,
           uploads: projects.passableUploads,
           api: cloudApi,
           transferPorts,
-          retryLimits,
+          pollMs: retryLimits.pollMs,
           isOperator,
         })
       : undefined
@@ -131,9 +130,11 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
       imageRegistry: parts.imageRegistry ?? imageRegistryOf(config),
       predecessors: migration ? { containers: migration.predecessors } : {},
       cloudBackups: cloud?.backups ?? {},
-      transferDrivers: cloud ? { isDriven: cloud.isDriving, callOff: cloud.callOff } : {},
+      cloud: cloud?.connection,
+      retryLimits,
     })
-  if (running) transferPorts.ends = running.modules.transfers.ends
+  const transfers = running?.modules.transfers
+  if (transfers) Object.assign(transferPorts, { running: transfers.running, removeCopy: transfers.removeCopy })
   serverPorts.usesOf = async (db, serverId) => [
     ...(await projectsOnServer(db, serverId)).map(({ name }) => `the project ${name}`),
     ...(await usesOfServer(db, serverId)),
@@ -152,11 +153,11 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     access,
     gitHost,
     registries,
-    projects,
+    projects: { ...projects, handlers: { ...projects.handlers, ...transfers?.projectHandlers } },
     ...running?.modules,
     ...(servers ? { servers } : {}),
     ...(migration ? { migration } : {}),
-    ...(cloud ? { cloud } : {}),
+    ...(cloud ? { cloud: { ...cloud, handlers: { ...cloud.handlers, ...transfers?.cloudHandlers } } } : {}),
     notifications: createNotifications({
       ...common,
       settings: { slackHost: config.slackHost },

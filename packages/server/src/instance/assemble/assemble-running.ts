@@ -27,7 +27,8 @@ export function assembleRunning(
     isOperator,
     version,
     predecessors,
-    transferDrivers,
+    cloud,
+    retryLimits,
     cloudBackups,
     gitHost,
     control,
@@ -37,7 +38,8 @@ export function assembleRunning(
   }: Common & {
     config: Config
     predecessors: DeploymentsDeps['predecessors']
-    transferDrivers: TransfersDeps['drivers']
+    cloud: TransfersDeps['cloud']
+    retryLimits: TransfersDeps['retryLimits']
     /** Backups of projects that live in a linked cloud. */
     cloudBackups: BackupsDeps['ports']
     version: string
@@ -91,7 +93,8 @@ export function assembleRunning(
     stores,
     data,
     projects: projects.transfers,
-    drivers: transferDrivers,
+    cloud,
+    retryLimits,
     deployments: { ...deployments, summary: async (id) => (await deployments.reader.summaries([id])).get(id) },
     history: {
       read: async (projectId) => ({

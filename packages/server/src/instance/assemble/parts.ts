@@ -6,11 +6,11 @@ import type { ImageRegistry } from '../../drivers/registry/image-registry.ts'
 import type { UploadStore } from '../../drivers/upload-store/upload-store.ts'
 import type { Resolve } from '../../drivers/web-request/resolve.ts'
 import type { Loaders } from '../../http/handler.ts'
-import type { CloudDeps } from '../../modules/cloud/index.ts'
 import type { CloudLinks } from '../../modules/git-host/index.ts'
 import type { NotificationsDeps } from '../../modules/notifications/index.ts'
 import type { ProjectPorts } from '../../modules/projects/index.ts'
 import type { ServersDeps } from '../../modules/servers/index.ts'
+import type { TransfersDeps } from '../../modules/transfers/index.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
 import type { Job } from '../../platform/jobs/declare.ts'
@@ -47,8 +47,8 @@ export interface Parts {
   /** Replaces the upload store from the settings. */
   uploadStore?: UploadStore
   cloudApi?: CloudApi
-  /** Retry limits for a cloud that becomes unreachable during a move. */
-  retryLimits?: CloudDeps['retryLimits']
+  /** Retry limits for a cloud that becomes unreachable during a transfer. */
+  retryLimits?: TransfersDeps['retryLimits']
   gitHosts?: GitHostDrivers
   /** Signs in at git hosts through a linked cloud. */
   cloudLinks?: CloudLinks

@@ -6,7 +6,6 @@ import type { CloudProjects } from '../projects/index.ts'
 import { ask, CloudAnswerTooLong } from './ask.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Link, Links } from './links.ts'
-import { transfer } from './transfers/start-transfer.ts'
 
 /** Time limit for all pages together. */
 const limitMs = 4_500
@@ -24,15 +23,7 @@ interface CloudList {
 
 /** The cloud as the projects module sees it. */
 export function cloudProjects(deps: CloudDeps, links: Links): CloudProjects {
-  const towards =
-    (direction: 'to_cloud' | 'to_self_hosted'): CloudProjects['transferToCloud'] =>
-    (projectId, project, options, caller) =>
-      transfer({ projectId, project, direction, options, caller }, links, deps)
-  return {
-    list: (caller) => listCloudProjects(caller, links, deps),
-    transferToCloud: towards('to_cloud'),
-    transferToSelfHosted: towards('to_self_hosted'),
-  }
+  return { list: (caller) => listCloudProjects(caller, links, deps) }
 }
 
 /** The projects of the linked account that the caller's token may see. An unreachable cloud is reported with an empty list. */

@@ -7,7 +7,6 @@ import type { CloudDeps } from './deps.ts'
 import { forgetSoon } from './forget-job.ts'
 import type { Links } from './links.ts'
 import { passUploadOn } from './pass-upload-on.ts'
-import { underWay } from './transfers/transfer-store.ts'
 
 /** Forwards requests to the cloud for projects that are not on this instance. */
 export const createCloudProxy = (links: Links, deps: CloudDeps): CloudProxy => ({
@@ -23,7 +22,7 @@ export const createCloudProxy = (links: Links, deps: CloudDeps): CloudProxy => (
     const answer = await deps.api.send(link.address, request).catch((error: unknown) => {
       throw cloudUnreachable(error)
     })
-    if (answer.status === 404 && projectId) await refuseArriving({ organizationId, projectId }, request, answer, deps)
+    if (answer.status === 404 && projectId) await refuseImporting({ organizationId, projectId }, request, answer, deps)
     const deleted = deletedProject(request, answer)
     if (deleted) await forgetSoon(deleted, deps)
     return answer
@@ -32,28 +31,28 @@ export const createCloudProxy = (links: Links, deps: CloudDeps): CloudProxy => (
 
 type Sent = Omit<ForwardedRequest, 'projectId'>
 
-const arrivalWaitMs = 10_000
+const importWaitMs = 10_000
 
 /**
- * The cloud releases a project, at the end of a move to this instance, a moment before it is available here. A read waits for
- * that moment and is served here; any other request is refused, as during the whole move.
+ * The cloud releases a project, at the end of a transfer to this instance, a moment before it is available here. A read waits for
+ * that moment and is served here; any other request is refused, as during the whole transfer.
  */
-async function refuseArriving(
+async function refuseImporting(
   { organizationId, projectId }: { organizationId: string; projectId: string },
   { method, abort }: Sent,
   { body }: ForwardedAnswer,
-  { database: { db }, retryLimits }: CloudDeps,
+  { database: { db }, transferPorts, pollMs }: CloudDeps,
 ): Promise<void> {
-  const move = await underWay(db, organizationId, projectId)
-  if (move?.direction !== 'to_self_hosted' || (move.phase !== 'committing' && move.phase !== 'settling')) return
+  const transfer = await transferPorts.running?.(organizationId, projectId)
+  if (transfer?.direction !== 'to_self_hosted' || (transfer.phase !== 'committing' && transfer.phase !== 'settling')) return
   body.destroy()
-  const giveUpAt = Date.now() + arrivalWaitMs
+  const giveUpAt = Date.now() + importWaitMs
   while (method === 'GET' && Date.now() < giveUpAt) {
     if ((await findAnyProject(db, projectId))?.presence === 'here') throw new ProjectCameBack()
-    await pause(retryLimits.pollMs, undefined, { signal: abort })
+    await pause(pollMs, undefined, { signal: abort })
   }
   fail('work_in_progress', {
-    words: `The project is being transferred to this instance (${move.id}). Try again when the transfer has ended.`,
+    words: `The project is being transferred to this instance (${transfer.id}). Try again when the transfer has ended.`,
   })
 }
 

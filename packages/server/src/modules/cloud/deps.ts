@@ -1,3 +1,4 @@
+import type { Transfer } from '@berth/contract'
 import type { CloudApi } from '../../drivers/cloud-api/cloud-api.ts'
 import type { Caller } from '../../http/handler.ts'
 import type { Awaitable } from '../../platform/awaitable.ts'
@@ -7,10 +8,6 @@ import type { UploadSessionRow } from '../../platform/db/tables/projects.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
-
-import type { ProjectTransfers } from '../projects/index.ts'
-import type { TransferEnds } from '../transfers/index.ts'
-import type { RetryLimits } from './transfers/retry-unreachable.ts'
 
 /** Uploads of this instance that may be forwarded to the cloud. */
 export interface PassableUploads {
@@ -23,6 +20,14 @@ export interface PassableUploads {
   noteCloudSession(sessionId: string, cloudSessionId: string): Promise<unknown>
 }
 
+/** Functions of the transfers module, which is above this one. */
+export interface TransferPorts {
+  /** The transfer of the project that has not ended. */
+  running?(organizationId: string, projectId: string): Promise<Pick<Transfer, 'id' | 'direction' | 'phase'> | undefined>
+  /** Removes the copy of a project that was kept on this instance. */
+  removeCopy?(projectId: string): Promise<void>
+}
+
 export interface CloudDeps {
   database: Database
   clock: Clock
@@ -31,11 +36,10 @@ export interface CloudDeps {
   /** Redacts the link's token from the instance's own log. */
   scrubber: Scrubber
   api: CloudApi
-  projects: Pick<ProjectTransfers, 'restoreFolder'>
   uploads: PassableUploads
   /** Set by the code that assembles the instance, once the transfers module exists; empty where no project runs. */
-  transferPorts: { ends?: TransferEnds }
-  /** Retry limits for a cloud that becomes unreachable during a move. */
-  retryLimits: RetryLimits
+  transferPorts: TransferPorts
+  /** Poll interval while a project is transferred. */
+  pollMs: number
   isOperator(caller: Caller): Awaitable<boolean>
 }

@@ -10,7 +10,7 @@ export const forgetJob = (deps: CloudDeps) =>
     deadlineMs: 3_600_000,
     maxAttempts: Number.MAX_SAFE_INTEGER,
     async run({ projectId }) {
-      await deps.transferPorts.ends?.forget(projectId)
+      await deps.transferPorts.removeCopy?.(projectId)
       await deleteMoved(deps.database.db, projectId)
     },
   })

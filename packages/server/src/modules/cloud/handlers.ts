@@ -2,13 +2,10 @@ import type { CloudLink, contract } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
 import { iso, isoOrNull } from '../../platform/db/columns.ts'
 import { sealedFor } from '../../platform/db/sealed-columns.ts'
-import { fail } from '../../platform/failure.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Link, Links } from './links.ts'
 import { isReachable, proveAccount } from './prove-account.ts'
 import { deleteLink, saveLink } from './store.ts'
-import { showTransfer } from './transfers/start-transfer.ts'
-import { newestTransfer } from './transfers/transfer-store.ts'
 
 const notLinked: CloudLink = {
   linked: false,
@@ -19,7 +16,7 @@ const notLinked: CloudLink = {
   tokenExpiresAt: null,
 }
 
-export function cloudHandlers(deps: CloudDeps, links: Links): Handlers<typeof contract.cloud> {
+export function cloudHandlers(deps: CloudDeps, links: Links): Omit<Handlers<typeof contract.cloud>, 'transfer'> {
   const { database, secretBox, clock } = deps
   return {
     link: async ({ body }, { caller }) => {
@@ -50,11 +47,6 @@ export function cloudHandlers(deps: CloudDeps, links: Links): Handlers<typeof co
     unlink: async (_, { caller }) => {
       await database.transaction(({ db }) => deleteLink(db, caller.organizationId))
       links.changed(caller.organizationId)
-    },
-    transfer: async ({ params }, { project, caller }) => {
-      const row = await newestTransfer(database.db, caller.organizationId, params.id)
-      if (!project && !row) fail('not_found')
-      return { data: row ? showTransfer(row) : null }
     },
   }
 }

@@ -8,12 +8,20 @@ import { gitHostLinks } from './git-host-links.ts'
 import { cloudHandlers } from './handlers.ts'
 import { Links } from './links.ts'
 import { linksEnding } from './store.ts'
-import { callOff } from './transfers/call-off.ts'
-import { transferJob } from './transfers/transfer-job.ts'
-import { findTransfer, isOver } from './transfers/transfer-store.ts'
 import { watchJob, watchSchedule } from './watch-job.ts'
 
+export { ask, cloudUnreachable } from './ask.ts'
+export { answered, isUnreachable } from './cloud-answer.ts'
+export { cloudOf } from './cloud-of.ts'
 export type { CloudDeps } from './deps.ts'
+export type { Link } from './links.ts'
+export { deleteMoved, findMoved, saveMoved } from './moved-store.ts'
+
+/** Connection to the clouds that organisations are linked to. */
+export interface CloudConnection {
+  links: Links
+  api: CloudDeps['api']
+}
 
 /**
  * A *link* connects an organisation of a self-hosted instance to an account in a cloud. Requests for a project that is not on
@@ -25,15 +33,10 @@ export function createCloud(deps: CloudDeps) {
     handlers: cloudHandlers(deps, links),
     elsewhere: createCloudProxy(links, deps),
     projects: cloudProjects(deps, links),
-    jobs: [transferJob(deps, links), forgetJob(deps), watchJob(deps, links)] as Job<unknown, undefined>[],
+    jobs: [forgetJob(deps), watchJob(deps, links)] as Job<unknown, undefined>[],
     schedules: [watchSchedule],
-    /** Whether this instance drives that move and it has not ended. */
-    async isDriving(id: string): Promise<boolean> {
-      const transfer = await findTransfer(deps.database.db, id)
-      return transfer !== undefined && !isOver(transfer)
-    },
-    /** Cancels a move that this instance drives; false where it does not. */
-    callOff: (id: string, organizationId: string) => callOff(id, organizationId, deps),
+    /** The link and its API, for transfers. */
+    connection: { links, api: deps.api } satisfies CloudConnection,
     gitHostLinks: gitHostLinks(deps, links),
     backups: backupsInCloud(deps, links),
     /** Tokens of links that expire soon, for the token check. */

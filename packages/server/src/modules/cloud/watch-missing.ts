@@ -1,9 +1,9 @@
 import { ask } from './ask.ts'
+import { cloudOf } from './cloud-of.ts'
 import type { CloudDeps } from './deps.ts'
 import { forgetSoon } from './forget-job.ts'
 import type { Link } from './links.ts'
 import { movedOf, noteMissing } from './moved-store.ts'
-import { cloudOf } from './transfers/cloud-of.ts'
 
 /** A project must be missing for this long: a cloud that is being restored from a backup may lack it temporarily. */
 const missingMs = 10 * 60_000

@@ -14,12 +14,12 @@ import { uploadHandlers } from './handlers/uploads.ts'
 import type { Deletion } from './lifecycle/deletion.ts'
 import type { EnvironmentDeletion } from './lifecycle/environment-deletion.ts'
 
-/** All handlers of the projects routes, one spread per handlers file. */
+/** All handlers of the projects routes, one spread per handlers file. The transfers module handles the routes that transfer a project. */
 export const projectsHandlers = (
   deps: ProjectsDeps,
   deletion: Deletion,
   environmentDeletion: EnvironmentDeletion,
-): Handlers<typeof contract.projects> => ({
+): Omit<Handlers<typeof contract.projects>, 'transferToCloud' | 'transferToSelfHosted'> => ({
   ...coreHandlers(deps, deletion),
   ...settingsHandlers(deps, environmentDeletion),
   ...domainHandlers(deps),

@@ -4,7 +4,7 @@ import type { Caller } from '../../http/handler.ts'
 import type { Awaitable } from '../../platform/awaitable.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { ServiceRoute } from '../../platform/db/tables/deployments.ts'
-import type { DomainRow, ProjectRow } from '../../platform/db/tables/projects.ts'
+import type { DomainRow } from '../../platform/db/tables/projects.ts'
 import type { Secret } from '../../platform/secrets/secret.ts'
 import type { TransactionContext } from '../../platform/transaction.ts'
 import type { DeployedSettings } from './deployed-settings.ts'
@@ -144,36 +144,11 @@ export interface EdgeRoutes {
   ports(): { http: number; https: number | null }
 }
 
-export interface TransferOptions {
-  /** False: volumes stay behind. */
-  withData: boolean
-}
-
 export interface CloudProjects {
   /** Lists the projects in the cloud. An unreachable cloud is reported as such with an empty list, not as an error. */
   list(
     caller: Pick<Caller, 'organizationId' | 'projectIds'>,
   ): Promise<{ linked: boolean; reachable: boolean; projects: Project[] }>
-  /** `project` is undefined where the project is not on this instance: it may be in the cloud. */
-  transferToCloud(
-    projectId: string,
-    project: ProjectRow | undefined,
-    options: TransferOptions,
-    caller: Caller,
-  ): Promise<Transferred>
-  transferToSelfHosted(
-    projectId: string,
-    project: ProjectRow | undefined,
-    options: TransferOptions,
-    caller: Caller,
-  ): Promise<Transferred>
-}
-
-export interface Transferred {
-  projectId: string
-  location: 'local' | 'cloud'
-  /** Parts of the project that did not come along, or are not in force there. */
-  warnings: string[]
 }
 
 export interface ServerDirectory {

@@ -2,8 +2,9 @@ import type { TransferEndRow } from '../../platform/db/tables/transfers.ts'
 import { job } from '../../platform/jobs/declare.ts'
 import type { Schedule } from '../../platform/jobs/schedules.ts'
 import { callOffEnd } from './cancel.ts'
-import { nowOf, type TransfersDeps } from './deps.ts'
+import { isCoordinator, nowOf, type TransfersDeps } from './deps.ts'
 import { deleteOverSince, listOpen } from './rows/side-store.ts'
+import { isRunning } from './rows/transfer-store.ts'
 
 type Nothing = Record<string, never>
 const kind = 'transfers.sweep'
@@ -29,7 +30,8 @@ export const sweepJob = (deps: TransfersDeps) =>
     maxAttempts: 1,
     async run() {
       for (const end of await listOpen(deps.database.db))
-        if (isForgotten(end, deps) && !(await deps.drivers.isDriven?.(end.id))) await callOff(end, deps)
+        if (isForgotten(end, deps) && !(isCoordinator(deps) && (await isRunning(deps.database.db, end.id))))
+          await callOff(end, deps)
       await deleteOverSince(deps.database.db, nowOf(deps) - keptRowsMs)
     },
   })

@@ -1,6 +1,7 @@
 import type { TransferEndRow } from '../../platform/db/tables/transfers.ts'
 import { fail } from '../../platform/failure.ts'
-import type { TransfersDeps } from './deps.ts'
+import { cancelTransfer } from './coordinator/cancel-transfer.ts'
+import { isCoordinator, type TransfersDeps } from './deps.ts'
 import { keep } from './export/exports.ts'
 import { abortArrival } from './import/imports.ts'
 import { findEnd, isOver } from './rows/side-store.ts'
@@ -14,7 +15,7 @@ export const callOffEnd = (end: TransferEndRow, deps: TransfersDeps): Promise<vo
  * driver: the other side may already have been asked to serve. A driver elsewhere learns of it at its next request.
  */
 export async function callOff(id: string, organizationId: string, deps: TransfersDeps): Promise<void> {
-  if (await deps.drivers.callOff?.(id, organizationId)) return
+  if (isCoordinator(deps) && (await cancelTransfer(id, organizationId, deps))) return
   const end = id.includes('\0') ? undefined : await findEnd(deps.database.db, id)
   if (end?.organizationId !== organizationId) return fail('not_found')
   if (isOver(end)) fail('conflict', { words: `The transfer has already ended: it is ${end.state}` })

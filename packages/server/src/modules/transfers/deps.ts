@@ -6,9 +6,11 @@ import type { Database } from '../../platform/database.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import type { Log } from '../../platform/log.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
+import type { CloudConnection } from '../cloud/index.ts'
 import type { ProjectData } from '../deployments/index.ts'
 import type { DeploymentSummary, ProjectTransfers } from '../projects/index.ts'
 import type { History } from './bundle/bundle-body.ts'
+import type { RetryLimits } from './coordinator/retry-unreachable.ts'
 
 export interface TransfersDeps {
   database: Database
@@ -39,15 +41,18 @@ export interface TransfersDeps {
   }
   /** Names the parts of a project that a move leaves behind. */
   leftBehind(projectId: string): Promise<string[]>
-  /** Set by the code that assembles the instance: whether this instance drives a move that has not ended. */
-  drivers: {
-    isDriven?(id: string): Promise<boolean>
-    /** False: this instance does not drive the move. Rejects when the move can no longer be cancelled. */
-    callOff?(id: string, organizationId: string): Promise<boolean>
-  }
+  /** Connection to the linked cloud; undefined in a cloud, which coordinates no transfers. */
+  cloud: CloudConnection | undefined
+  /** Retry limits for a cloud that becomes unreachable during a transfer. */
+  retryLimits: RetryLimits
   /** Resolves when the edge has applied the project's routes from the database. */
   syncRoutes(projectId: string): Promise<void>
 }
+
+/** Dependencies of the coordinator, which runs on a self-hosted instance. */
+export type CoordinatorDeps = TransfersDeps & { cloud: CloudConnection }
+
+export const isCoordinator = (deps: TransfersDeps): deps is CoordinatorDeps => deps.cloud !== undefined
 
 export const nowOf = ({ clock }: Pick<TransfersDeps, 'clock'>): number => clock.now().getTime()
 

@@ -3,13 +3,15 @@ import type { contract } from '@berth/contract'
 import type { Caller, Handlers } from '../../http/handler.ts'
 import { fail } from '../../platform/failure.ts'
 import { callOff } from './cancel.ts'
-import type { TransfersDeps } from './deps.ts'
+import { showTransfer, startTransfer } from './coordinator/start-transfer.ts'
+import type { CoordinatorDeps, TransfersDeps } from './deps.ts'
 import { changeDeparture, startDeparture } from './export/exports.ts'
 import { readPacked } from './export/packed-files.ts'
 import { changeArrival, openArrival } from './import/imports.ts'
 import { storeFile } from './import/received-files.ts'
 import { openOfOrganization } from './rows/side-store.ts'
 import { endOf, showArrival, showDeparture, showOpen } from './rows/sides.ts'
+import { newestTransfer } from './rows/transfer-store.ts'
 
 const idPattern = /^trf_[a-z2-7]{20}$/
 const filePattern = /^[a-z0-9][a-z0-9_.-]{0,120}$/
@@ -49,3 +51,25 @@ export function transfersHandlers(deps: TransfersDeps): Handlers<typeof contract
     },
   }
 }
+
+type TransferRoutes = Pick<Handlers<typeof contract.projects>, 'transferToCloud' | 'transferToSelfHosted'>
+
+/** Routes of a project that start its transfer. Self-hosted instances only. */
+export function projectTransferHandlers(deps: CoordinatorDeps): TransferRoutes {
+  const start =
+    (direction: 'to_cloud' | 'to_self_hosted'): TransferRoutes['transferToCloud'] =>
+    async ({ params, body: { withData = true } }, { project, caller }) => {
+      const { warnings, ...data } = await startTransfer({ projectId: params.id, project, direction, withData, caller }, deps)
+      return { data, warnings }
+    }
+  return { transferToCloud: start('to_cloud'), transferToSelfHosted: start('to_self_hosted') }
+}
+
+/** Route that shows a project's newest transfer. Self-hosted instances only. */
+export const transferStatusHandlers = ({ database }: CoordinatorDeps): Pick<Handlers<typeof contract.cloud>, 'transfer'> => ({
+  transfer: async ({ params }, { project, caller }) => {
+    const row = await newestTransfer(database.db, caller.organizationId, params.id)
+    if (!project && !row) fail('not_found')
+    return { data: row ? showTransfer(row) : null }
+  },
+})

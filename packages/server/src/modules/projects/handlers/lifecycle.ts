@@ -2,7 +2,7 @@ import type { contract, Project } from '@berth/contract'
 import type { Caller, Handlers, RequestContext } from '../../../http/handler.ts'
 import { type Awaitable, after } from '../../../platform/awaitable.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
-import { fail, refuse } from '../../../platform/failure.ts'
+import { refuse } from '../../../platform/failure.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { checkProject } from '../domains/domain-checks.ts'
 import { hostnameOf } from '../domains/wanted-hostname.ts'
@@ -17,7 +17,6 @@ import { disableProject, enableProject } from '../lifecycle/power.ts'
 import { refuseDeleting } from '../lifecycle/refuse-deleting.ts'
 import { updateFromScan, updateProject } from '../lifecycle/update-project.ts'
 import { changeProject } from '../operations/change-project.ts'
-import type { Transferred } from '../project-ports.ts'
 import { projectAnswers, projectLists, showInfo, showProjects, showRoutes } from '../records/records.ts'
 import { domainsOf, listProjects, type ProjectChanges } from '../store.ts'
 
@@ -93,18 +92,8 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
     },
     setSleepMode: ({ body }, { project }) => change(project, { sleepMode: body.sleepMode }),
     setOptions: ({ body }, context) => update(context.project, body, context),
-    transferToCloud: async ({ params, body: { withData = true } }, { project, caller }) => {
-      const cloud = deps.projectPorts.cloud ?? fail(project ? 'cloud_not_linked' : 'not_found')
-      return answerOf(await cloud.transferToCloud(params.id, project, { withData }, caller))
-    },
-    transferToSelfHosted: async ({ params, body: { withData = true } }, { project, caller }) => {
-      const cloud = deps.projectPorts.cloud ?? fail(project ? 'cloud_not_linked' : 'not_found')
-      return answerOf(await cloud.transferToSelfHosted(params.id, project, { withData }, caller))
-    },
   } satisfies Rows
 }
-
-const answerOf = ({ warnings, ...data }: Transferred) => ({ data, warnings })
 
 const newestFirst = (left: Project, right: Project) => Date.parse(right.createdAt) - Date.parse(left.createdAt)
 

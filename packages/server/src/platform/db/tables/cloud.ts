@@ -1,6 +1,5 @@
-import type { TransferPhase } from '@berth/contract'
 import type { Selectable } from 'kysely'
-import type { Flag, JsonText, Millis } from '../columns.ts'
+import type { Flag, Millis } from '../columns.ts'
 
 /** The cloud account in which an organisation's other projects live; at most one per organisation. */
 export interface CloudLinksTable {
@@ -34,34 +33,10 @@ export interface CloudProjectsTable {
   missingSince: Millis | null
 }
 
-/** A move of a project to the cloud or back, driven by the linked instance. */
-export interface CloudTransfersTable {
-  id: string
-  organizationId: string
-  projectId: string
-  projectName: string
-  direction: 'to_cloud' | 'to_self_hosted'
-  /** Account and cloud of this move: a link that was changed later says nothing about this move. */
-  cloud: string
-  withData: Flag
-  phase: TransferPhase
-  bytesDone: number
-  bytesTotal: number | null
-  warnings: JsonText<string[]>
-  /** Why the move was, or is being, rolled back. */
-  errorCode: string | null
-  errorMessage: string | null
-  createdBy: string | null
-  createdAt: Millis
-  finishedAt: Millis | null
-}
-
 export interface CloudTables {
   cloudLinks: CloudLinksTable
-  cloudTransfers: CloudTransfersTable
   cloudProjects: CloudProjectsTable
 }
 
 export type CloudLinkRow = Selectable<CloudLinksTable>
 export type CloudProjectRow = Selectable<CloudProjectsTable>
-export type CloudTransferRow = Selectable<CloudTransfersTable>

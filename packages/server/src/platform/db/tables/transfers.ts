@@ -1,4 +1,4 @@
-import type { ArrivalState, BundleFile, DepartureState } from '@berth/contract'
+import type { ArrivalState, BundleFile, DepartureState, TransferPhase } from '@berth/contract'
 import type { Selectable } from 'kysely'
 import type { Flag, JsonText, Millis } from '../columns.ts'
 
@@ -34,8 +34,32 @@ export interface TransferEndsTable {
   touchedAt: Millis
 }
 
+/** A transfer of a project to the cloud or back, coordinated by the linked instance. */
+export interface CloudTransfersTable {
+  id: string
+  organizationId: string
+  projectId: string
+  projectName: string
+  direction: 'to_cloud' | 'to_self_hosted'
+  /** Account and cloud of this transfer: a link that was changed later says nothing about it. */
+  cloud: string
+  withData: Flag
+  phase: TransferPhase
+  bytesDone: number
+  bytesTotal: number | null
+  warnings: JsonText<string[]>
+  /** Why the transfer was, or is being, rolled back. */
+  errorCode: string | null
+  errorMessage: string | null
+  createdBy: string | null
+  createdAt: Millis
+  finishedAt: Millis | null
+}
+
 export interface TransfersTables {
+  cloudTransfers: CloudTransfersTable
   transferEnds: TransferEndsTable
 }
 
 export type TransferEndRow = Selectable<TransferEndsTable>
+export type CloudTransferRow = Selectable<CloudTransfersTable>

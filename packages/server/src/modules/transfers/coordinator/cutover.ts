@@ -1,38 +1,37 @@
 import { Failure } from '../../../platform/failure.ts'
-import { isUnreachable } from '../cloud-answer.ts'
-import { findMoved } from '../moved-store.ts'
-import { enter, SideFailed, type TransferContext } from './drive.ts'
-import { addWarnings } from './transfer-store.ts'
+import { findMoved, isUnreachable } from '../../cloud/index.ts'
+import { addWarnings } from '../rows/transfer-store.ts'
+import { enter, SideFailed, type TransferContext } from './prepare.ts'
 
 /**
- * Commits the move. The cloud's state decides in both directions: its import becomes active, or its export is released. Before
+ * Commits the transfer. The cloud's state decides in both directions: its import becomes active, or its export is released. Before
  * that nothing on this instance may serve; after it the remaining steps are local and are completed. While the cloud is
  * unreachable the decision is unknown, so this rejects and is retried.
  */
-export async function commit(context: TransferContext): Promise<void> {
+export async function cutOver(context: TransferContext): Promise<void> {
   const { transfer, sides } = context
   await enter('committing', context)
   if (transfer.direction === 'to_cloud')
     await decided(
-      () => sides.arrival.change({ state: 'active' }),
-      () => sides.arrival.look(),
+      () => sides.target.change({ state: 'active' }),
+      () => sides.target.get(),
       'active',
     )
   else
     await decided(
-      () => sides.departure.change('departed'),
-      () => sides.departure.look(),
+      () => sides.source.change('departed'),
+      () => sides.source.get(),
       'departed',
     )
 }
 
 /** Completes this instance's part, after the cloud's. */
-export async function settle(context: TransferContext): Promise<void> {
+export async function finishCutover(context: TransferContext): Promise<void> {
   const { transfer, sides } = context
   await enter('settling', context)
-  if (transfer.direction === 'to_cloud') await sides.departure.change('departed')
+  if (transfer.direction === 'to_cloud') await sides.source.change('departed')
   else {
-    await sides.arrival.change({ state: 'active' })
+    await sides.target.change({ state: 'active' })
     await restoreFolder(context)
   }
 }
@@ -46,7 +45,7 @@ async function restoreFolder({ transfer: { id, projectId }, deps }: TransferCont
 
 async function decided(
   change: () => Promise<{ state: string }>,
-  look: () => Promise<{ state: string }>,
+  get: () => Promise<{ state: string }>,
   wanted: string,
 ): Promise<void> {
   try {
@@ -54,7 +53,7 @@ async function decided(
   } catch (error) {
     if (isUnreachable(error) || !(error instanceof Failure)) throw error
   }
-  const { state } = await look()
+  const { state } = await get()
   if (state === wanted) return
   if (state === 'aborted' || state === 'failed') throw new SideFailed('conflict', 'The cloud cancelled the transfer')
   throw new Error(`the cloud has not committed the transfer: it is ${state}`)

@@ -1,17 +1,17 @@
 import type { Arrival, ArrivalChange, Departure } from '@berth/contract'
 
-/** The source of a move. Every call may be repeated. */
-export interface DepartingSide {
-  start(recipient: string): Promise<Departure>
-  look(): Promise<Departure>
+/** The source of a transfer, on this instance or in the cloud. Every call may be repeated. */
+export interface TransferSource {
+  startExport(recipient: string): Promise<Departure>
+  get(): Promise<Departure>
   change(state: 'ready' | 'departed' | 'aborted'): Promise<Departure>
   read(file: string, abort: AbortSignal): Promise<AsyncIterable<Uint8Array>>
 }
 
-/** The target of a move. Every call may be repeated. */
-export interface ArrivingSide {
-  open(): Promise<Arrival>
-  look(): Promise<Arrival>
+/** The target of a transfer, on this instance or in the cloud. Every call may be repeated. */
+export interface TransferTarget {
+  openImport(): Promise<Arrival>
+  get(): Promise<Arrival>
   change(change: ArrivalChange): Promise<Arrival>
   /** Rejects when the received bytes have another hash. */
   write(
@@ -22,6 +22,6 @@ export interface ArrivingSide {
 }
 
 export interface Sides {
-  departure: DepartingSide
-  arrival: ArrivingSide
+  source: TransferSource
+  target: TransferTarget
 }

@@ -1,9 +1,9 @@
 import { fail } from '../../../platform/failure.ts'
-import type { CloudDeps } from '../deps.ts'
-import { findTransfer, isOver, markUndoing } from './transfer-store.ts'
+import type { TransfersDeps } from '../deps.ts'
+import { findTransfer, isOver, markUndoing } from '../rows/transfer-store.ts'
 
-/** Cancels a move; the job that drives it undoes everything. False: this instance does not drive a move with that id. */
-export async function callOff(id: string, organizationId: string, { database }: CloudDeps): Promise<boolean> {
+/** Cancels a transfer; its job rolls it back. False: this instance does not coordinate a transfer with that id. */
+export async function cancelTransfer(id: string, organizationId: string, { database }: TransfersDeps): Promise<boolean> {
   const transfer = id.includes('\0') ? undefined : await findTransfer(database.db, id)
   if (transfer?.organizationId !== organizationId || isOver(transfer)) return false
   if (transfer.phase === 'undoing') return true
@@ -14,20 +14,20 @@ export async function callOff(id: string, organizationId: string, { database }: 
 
 const pollMs = 500
 
-/** Aborts once the move was cancelled. */
-export function watchCallingOff(id: string, { database }: Pick<CloudDeps, 'database'>): Disposable & { signal: AbortSignal } {
-  const off = new AbortController()
+/** Aborts once the transfer was cancelled. */
+export function watchCancelled(id: string, { database }: Pick<TransfersDeps, 'database'>): Disposable & { signal: AbortSignal } {
+  const cancelled = new AbortController()
   let isOver = false
-  const look = async () => {
-    // A failed read is repeated at the next poll, and once more before the cloud commits the move.
+  const poll = async () => {
+    // A failed read is repeated at the next poll, and once more before the cloud commits the transfer.
     const transfer = await findTransfer(database.db, id).catch(() => undefined)
-    if (transfer?.phase === 'undoing') off.abort()
+    if (transfer?.phase === 'undoing') cancelled.abort()
     // The next poll is scheduled after the response: a slow database does not get concurrent polls.
     else if (!isOver) timer.refresh()
   }
-  const timer = setTimeout(() => void look(), pollMs)
+  const timer = setTimeout(() => void poll(), pollMs)
   return {
-    signal: off.signal,
+    signal: cancelled.signal,
     [Symbol.dispose]: () => {
       isOver = true
       clearTimeout(timer)

@@ -1,10 +1,9 @@
 import { Readable } from 'node:stream'
 import type { Arrival, Departure } from '@berth/contract'
 import type { CloudAddress, CloudApi, CloudRequest } from '../../../drivers/cloud-api/cloud-api.ts'
-import type { CloudTransferRow } from '../../../platform/db/tables/cloud.ts'
-import { ask, cloudUnreachable } from '../ask.ts'
-import { answered } from '../cloud-answer.ts'
-import type { ArrivingSide, DepartingSide } from './sides.ts'
+import type { CloudTransferRow } from '../../../platform/db/tables/transfers.ts'
+import { answered, ask, cloudUnreachable } from '../../cloud/index.ts'
+import type { TransferSource, TransferTarget } from './sides.ts'
 
 interface Remote {
   api: CloudApi
@@ -22,31 +21,31 @@ const withBody = (method: string, path: string, body: object): CloudRequest => (
   body: JSON.stringify(body),
 })
 
-export function remoteDeparture({ id, projectId, withData }: CloudTransferRow, { api, address }: Remote): DepartingSide {
-  const say = async (request: CloudRequest) => answered(await ask(api, address, request, { maxBytes: filesBytes })) as Departure
+export function remoteSource({ id, projectId, withData }: CloudTransferRow, { api, address }: Remote): TransferSource {
+  const call = async (request: CloudRequest) => answered(await ask(api, address, request, { maxBytes: filesBytes })) as Departure
   const path = `/api/departures/${id}`
   return {
-    start: (recipient) =>
-      say(
+    startExport: (recipient) =>
+      call(
         withBody('POST', `/api/projects/${encodeURIComponent(projectId)}/departure`, {
           transfer: id,
           recipient,
           withData: withData === 1,
         }),
       ),
-    look: () => say({ method: 'GET', path }),
-    change: (state) => say(withBody('PATCH', path, { state })),
+    get: () => call({ method: 'GET', path }),
+    change: (state) => call(withBody('PATCH', path, { state })),
     read: (file, abort) => download(`${path}/files/${encodeURIComponent(file)}`, { api, address }, abort),
   }
 }
 
-export function remoteArrival({ id, projectId }: CloudTransferRow, { api, address }: Remote): ArrivingSide {
-  const say = async (request: CloudRequest) => answered(await ask(api, address, request, { maxBytes: filesBytes })) as Arrival
+export function remoteTarget({ id, projectId }: CloudTransferRow, { api, address }: Remote): TransferTarget {
+  const call = async (request: CloudRequest) => answered(await ask(api, address, request, { maxBytes: filesBytes })) as Arrival
   const path = `/api/arrivals/${id}`
   return {
-    open: () => say(withBody('PUT', path, { project: projectId })),
-    look: () => say({ method: 'GET', path }),
-    change: (change) => say(withBody('PATCH', path, change)),
+    openImport: () => call(withBody('PUT', path, { project: projectId })),
+    get: () => call({ method: 'GET', path }),
+    change: (change) => call(withBody('PATCH', path, change)),
     async write({ name, sizeBytes, sha256 }, bytes, abort) {
       answered(
         await ask(api, address, {

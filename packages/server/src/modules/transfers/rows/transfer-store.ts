@@ -1,9 +1,9 @@
 import { type TransferPhase, transferPhases } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
 import type { Db } from '../../../platform/db/schema.ts'
-import type { CloudTransferRow, CloudTransfersTable } from '../../../platform/db/tables/cloud.ts'
+import type { CloudTransferRow, CloudTransfersTable } from '../../../platform/db/tables/transfers.ts'
 
-/** SQL of moves to and from the cloud. */
+/** SQL of transfers to and from the cloud. */
 
 const over: readonly TransferPhase[] = ['done', 'failed']
 
@@ -22,18 +22,18 @@ export const underWay = (db: Db, organizationId: string, projectId: string): Pro
 export const insertTransfer = (db: Db, row: Insertable<CloudTransfersTable>): Promise<unknown> =>
   db.insertInto('cloudTransfers').values(row).execute()
 
-/** Updates a move that has not ended. */
+/** Updates a transfer that has not ended. */
 export const updateTransfer = (db: Db, id: string, changes: Omit<Updateable<CloudTransfersTable>, 'id'>): Promise<unknown> =>
   db.updateTable('cloudTransfers').set(changes).where('id', '=', id).where('phase', 'not in', over).execute()
 
-/** Adds the warnings that the move does not have yet. */
+/** Adds the warnings that the transfer does not have yet. */
 export async function addWarnings(db: Db, id: string, more: readonly string[]): Promise<void> {
   const known = JSON.parse((await findTransfer(db, id))?.warnings ?? '[]') as string[]
   const warnings = [...new Set([...known, ...more])]
   if (warnings.length > known.length) await updateTransfer(db, id, { warnings: JSON.stringify(warnings) })
 }
 
-/** Undefined: the move was cancelled or has ended. */
+/** Undefined: the transfer was cancelled or has ended. */
 export const enterPhase = (db: Db, id: string, phase: TransferPhase): Promise<{ id: string } | undefined> =>
   db
     .updateTable('cloudTransfers')
@@ -58,3 +58,9 @@ export const markUndoing = (
     .executeTakeFirst()
 
 export const isOver = ({ phase }: Pick<CloudTransferRow, 'phase'>): boolean => over.includes(phase)
+
+/** Whether this instance coordinates that transfer and it has not ended. */
+export async function isRunning(db: Db, id: string): Promise<boolean> {
+  const transfer = await findTransfer(db, id)
+  return transfer !== undefined && !isOver(transfer)
+}

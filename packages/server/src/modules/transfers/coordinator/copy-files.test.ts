@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { Failure } from '../../../platform/failure.ts'
-import { carryFiles } from './carry-files.ts'
+import { copyFiles } from './copy-files.ts'
 import type { Sides } from './sides.ts'
 
-test('a file that the other side refuses ends the whole carrying at once, also files that are on their way', async () => {
+test('a file that the other side refuses ends the whole copy at once, also files that are being sent', async () => {
   const files = ['refused', 'slow', 'slower'].map((name) => ({ name, sizeBytes: 1, sha256: '' }))
   const retryLimits = { giveUpMs: 500, pollMs: 5 }
   const underWay = Promise.withResolvers<void>()
   let begun = 0
-  const write: Sides['arrival']['write'] = async ({ name }, _, signal) => {
+  const write: Sides['target']['write'] = async ({ name }, _, signal) => {
     begun += 1
     if (begun === files.length) underWay.resolve()
     await underWay.promise
@@ -17,9 +17,9 @@ test('a file that the other side refuses ends the whole carrying at once, also f
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve))
     throw new Failure('cloud_unreachable', { words: 'The connection was ended' })
   }
-  const sides = { departure: { read: async () => [] }, arrival: { write } } as unknown as Sides
-  const carried = carryFiles(files, [], sides, retryLimits, new AbortController().signal, () => undefined)
-  await expect(carried).rejects.toMatchObject({ code: 'conflict', message: 'The import is aborted' })
+  const sides = { source: { read: async () => [] }, target: { write } } as unknown as Sides
+  const copied = copyFiles(files, [], sides, retryLimits, new AbortController().signal, () => undefined)
+  await expect(copied).rejects.toMatchObject({ code: 'conflict', message: 'The import is aborted' })
   // Each file was sent once, and none again after the refusal.
   expect(begun).toBe(files.length)
 })

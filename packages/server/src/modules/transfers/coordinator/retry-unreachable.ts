@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { isUnreachable } from '../cloud-answer.ts'
+import { isUnreachable } from '../../cloud/index.ts'
 
 export interface RetryLimits {
-  /** How long the cloud may be unreachable during a move before the move is undone. */
+  /** How long the cloud may be unreachable during a transfer before it is rolled back. */
   giveUpMs: number
   pollMs: number
 }
 
-/** Retries while the cloud is unreachable, up to the limit: it may be restarted during a move. */
+/** Retries while the cloud is unreachable, up to the limit: it may be restarted during a transfer. */
 export async function retryWhileUnreachable<Result>(
   call: () => Promise<Result>,
   { giveUpMs, pollMs }: RetryLimits,

@@ -7,10 +7,10 @@ const atOnce = 3
 const fileLimitMs = 5 * 60_000
 
 /** Copies the files that the target does not have yet; an interrupted file is sent again. */
-export async function carryFiles(
+export async function copyFiles(
   files: readonly BundleFile[],
   has: readonly string[],
-  { departure, arrival }: Sides,
+  { source, target }: Sides,
   retryLimits: RetryLimits,
   abort: AbortSignal,
   onFile: (sizeBytes: number) => void,
@@ -20,15 +20,15 @@ export async function carryFiles(
   const missing = files.filter(({ name }) => !there.has(name)).values()
   const stop = new AbortController()
   const ended = AbortSignal.any([abort, stop.signal])
-  const carry = async () => {
+  const copy = async () => {
     for (const file of missing) {
       // An aborted call looks like an unreachable cloud, but is not retried.
-      await retryWhileUnreachable(() => carryOne(file, { departure, arrival }, ended), retryLimits, ended)
+      await retryWhileUnreachable(() => copyOne(file, { source, target }, ended), retryLimits, ended)
       onFile(file.sizeBytes)
     }
   }
   const lanes = Array.from({ length: atOnce }, () =>
-    carry().catch((error: unknown) => {
+    copy().catch((error: unknown) => {
       stop.abort(error)
       throw error
     }),
@@ -38,7 +38,7 @@ export async function carryFiles(
   for (const result of results) if (result.status === 'rejected') throw stop.signal.reason
 }
 
-async function carryOne(file: BundleFile, { departure, arrival }: Sides, given: AbortSignal): Promise<void> {
+async function copyOne(file: BundleFile, { source, target }: Sides, given: AbortSignal): Promise<void> {
   const abort = AbortSignal.any([given, AbortSignal.timeout(fileLimitMs)])
-  await arrival.write(file, await departure.read(file.name, abort), abort)
+  await target.write(file, await source.read(file.name, abort), abort)
 }

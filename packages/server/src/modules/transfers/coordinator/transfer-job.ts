@@ -1,30 +1,28 @@
 import type { Db } from '../../../platform/db/schema.ts'
-import type { CloudTransferRow } from '../../../platform/db/tables/cloud.ts'
+import type { CloudTransferRow } from '../../../platform/db/tables/transfers.ts'
 import { diskFullFailure } from '../../../platform/disk-full.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
 import { Failure } from '../../../platform/failure.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'
+import { cloudOf, deleteMoved, saveMoved } from '../../cloud/index.ts'
 import { findAnyProject } from '../../projects/index.ts'
-import type { CloudDeps } from '../deps.ts'
-import type { Links } from '../links.ts'
-import { deleteMoved, saveMoved } from '../moved-store.ts'
-import { watchCallingOff } from './call-off.ts'
-import { cloudOf } from './cloud-of.ts'
-import { commit, settle } from './commit.ts'
-import { prepare, SideFailed, type TransferContext } from './drive.ts'
-import { localArrival, localDeparture } from './local-sides.ts'
-import { remoteArrival, remoteDeparture } from './remote-sides.ts'
+import type { CoordinatorDeps } from '../deps.ts'
+import { findTransfer, isOver, updateTransfer } from '../rows/transfer-store.ts'
+import { watchCancelled } from './cancel-transfer.ts'
+import { cutOver, finishCutover } from './cutover.ts'
+import { localSource, localTarget } from './local-sides.ts'
+import { prepare, SideFailed, type TransferContext } from './prepare.ts'
+import { remoteSource, remoteTarget } from './remote-sides.ts'
+import { rollBack } from './roll-back.ts'
 import type { Sides } from './sides.ts'
-import { findTransfer, isOver, updateTransfer } from './transfer-store.ts'
-import { undo } from './undo.ts'
 
 export const transferKind = sharedKind<{ id: string }>('cloud.transfer')
 
 const hours = 3_600_000
-const undoAttempts = 20
+const rollbackAttempts = 20
 
-/** Drives a move to its end, or undoes it. May be killed at any line and run again. */
-export const transferJob = (deps: CloudDeps, links: Links) =>
+/** Runs a transfer to its end, or rolls it back. May be killed at any line and run again. */
+export const transferJob = (deps: CoordinatorDeps) =>
   job<{ id: string }, unknown>(transferKind, {
     deadlineMs: 24 * hours,
     concurrency: 4,
@@ -34,88 +32,83 @@ export const transferJob = (deps: CloudDeps, links: Links) =>
     async run({ id }, _, abort, { attempt }) {
       const transfer = await findTransfer(deps.database.db, id)
       if (!transfer || isOver(transfer)) return
-      await drive(transfer, deps, links, abort, attempt)
+      await runTransfer(transfer, deps, abort, attempt)
     },
   })
 
-async function drive(
+async function runTransfer(
   transfer: CloudTransferRow,
-  deps: CloudDeps,
-  links: Links,
+  deps: CoordinatorDeps,
   abort: AbortSignal,
   attempt: number,
 ): Promise<void> {
   const isDecided = transfer.phase === 'committing' || transfer.phase === 'settling'
-  const sides = await sidesOf(transfer, deps, links)
+  const sides = await sidesOf(transfer, deps)
   if (!sides) {
     if (isDecided)
       throw new Error('the cloud link changed during the transfer. Link the same cloud account again to finish the transfer.')
-    await undoHere(transfer, deps)
+    await rollBackHere(transfer, deps)
     await recordFailure(transfer, { code: 'cloud_not_linked', message: 'The cloud link was removed during the transfer' }, deps)
     return
   }
   const isNew = attempt === 1 && transfer.phase === 'packing'
-  const undoing: TransferContext = { transfer, sides, retryLimits: deps.retryLimits, isNew, deps, abort }
-  if (transfer.phase === 'undoing') return takeBack(undoing, attempt)
-  using off = watchCallingOff(transfer.id, deps)
-  const context: TransferContext = { ...undoing, abort: AbortSignal.any([abort, off.signal]) }
+  const rollingBack: TransferContext = { transfer, sides, retryLimits: deps.retryLimits, isNew, deps, abort }
+  if (transfer.phase === 'undoing') return completeRollback(rollingBack, attempt)
+  using cancelled = watchCancelled(transfer.id, deps)
+  const context: TransferContext = { ...rollingBack, abort: AbortSignal.any([abort, cancelled.signal]) }
   try {
     if (!isDecided) await prepare(context)
-    if (transfer.phase !== 'settling') await commit(context)
+    if (transfer.phase !== 'settling') await cutOver(context)
   } catch (error) {
     abort.throwIfAborted()
-    // After the cloud was asked to commit, only its own decision can undo the move.
-    const mayTurn = transfer.phase !== 'committing' && transfer.phase !== 'settling'
-    if (!mayTurn && !(error instanceof SideFailed)) throw error
-    await turnAround(transfer, error, deps)
-    return takeBack(undoing, 1)
+    // After the cloud was asked to commit, only its own decision can roll the transfer back.
+    const mayRollBack = transfer.phase !== 'committing' && transfer.phase !== 'settling'
+    if (!mayRollBack && !(error instanceof SideFailed)) throw error
+    await beginRollback(transfer, error, deps)
+    return completeRollback(rollingBack, 1)
   }
-  await settle(context)
+  await finishCutover(context)
   await complete(transfer, deps)
 }
 
 /** Undefined: the link was removed, or belongs to another account. */
-async function sidesOf(transfer: CloudTransferRow, deps: CloudDeps, links: Links): Promise<Sides | undefined> {
-  const link = await links.of(transfer.organizationId)
+async function sidesOf(transfer: CloudTransferRow, deps: CoordinatorDeps): Promise<Sides | undefined> {
+  const link = await deps.cloud.links.of(transfer.organizationId)
   if (!link || cloudOf(link.row) !== transfer.cloud) return undefined
-  const { ends } = deps.transferPorts
-  if (!ends) throw new Error('this instance runs no projects and cannot transfer any')
-  const remote = { api: deps.api, address: link.address }
+  const remote = { api: deps.cloud.api, address: link.address }
   return transfer.direction === 'to_cloud'
-    ? { departure: localDeparture(transfer, ends, deps), arrival: remoteArrival(transfer, remote) }
-    : { departure: remoteDeparture(transfer, remote), arrival: localArrival(transfer, ends) }
+    ? { source: localSource(transfer, deps), target: remoteTarget(transfer, remote) }
+    : { source: remoteSource(transfer, remote), target: localTarget(transfer, deps) }
 }
 
-/** Undoes the side on this instance, which needs no link. */
-async function undoHere(transfer: CloudTransferRow, deps: CloudDeps): Promise<void> {
-  const { ends } = deps.transferPorts
-  if (!ends) return
-  const isLeaving = transfer.direction === 'to_cloud'
-  const called = isLeaving
-    ? localDeparture(transfer, ends, deps).change('aborted')
-    : localArrival(transfer, ends).change({ state: 'aborted' })
+/** Rolls back the side on this instance, which needs no link. */
+async function rollBackHere(transfer: CloudTransferRow, deps: CoordinatorDeps): Promise<void> {
+  const called =
+    transfer.direction === 'to_cloud'
+      ? localSource(transfer, deps).change('aborted')
+      : localTarget(transfer, deps).change({ state: 'aborted' })
   await called.catch((error: unknown) => {
     // The side was never begun, or has ended already.
     if (!(error instanceof Failure)) throw error
   })
 }
 
-async function turnAround(transfer: CloudTransferRow, error: unknown, deps: CloudDeps): Promise<void> {
+async function beginRollback(transfer: CloudTransferRow, error: unknown, deps: CoordinatorDeps): Promise<void> {
   const current = await findTransfer(deps.database.db, transfer.id)
-  // The move was cancelled: the reason is recorded already.
+  // The transfer was cancelled: the reason is recorded already.
   if (current?.phase === 'undoing') return void Object.assign(transfer, current)
-  const said = error instanceof Failure || error instanceof SideFailed ? error : diskFullFailure(error)
-  if (!said) deps.log.error({ err: error, transfer: transfer.id }, 'transfers: unexpected error')
-  const errorCode = said?.code ?? 'internal'
-  const message = said?.message ?? 'Internal error. The log of the instance has the details.'
+  const known = error instanceof Failure || error instanceof SideFailed ? error : diskFullFailure(error)
+  if (!known) deps.log.error({ err: error, transfer: transfer.id }, 'transfers: unexpected error')
+  const errorCode = known?.code ?? 'internal'
+  const message = known?.message ?? 'Internal error. The log of the instance has the details.'
   deps.log.warn({ transfer: transfer.id, phase: transfer.phase, why: errorMessage(error) }, 'transfers: rolling back')
   Object.assign(transfer, { phase: 'undoing', errorCode, errorMessage: message })
   await updateTransfer(deps.database.db, transfer.id, { phase: 'undoing', errorCode, errorMessage: message })
 }
 
-async function takeBack(context: TransferContext, attempt: number): Promise<void> {
+async function completeRollback(context: TransferContext, attempt: number): Promise<void> {
   const { transfer, deps } = context
-  if (!(await undo(context)) && attempt < undoAttempts)
+  if (!(await rollBack(context)) && attempt < rollbackAttempts)
     throw new Error('the cloud could not be notified of a cancelled transfer yet')
   await recordFailure(transfer, { code: transfer.errorCode ?? 'internal', message: transfer.errorMessage ?? '' }, deps)
 }
@@ -123,7 +116,7 @@ async function takeBack(context: TransferContext, attempt: number): Promise<void
 const recordFailure = (
   { id }: CloudTransferRow,
   { code, message }: { code: string; message: string },
-  { database, clock }: CloudDeps,
+  { database, clock }: CoordinatorDeps,
 ): Promise<unknown> =>
   updateTransfer(database.db, id, { phase: 'failed', errorCode: code, errorMessage: message, finishedAt: clock.now().getTime() })
 
@@ -134,7 +127,7 @@ async function noteMoved({ direction, projectId, organizationId, cloud }: CloudT
   await saveMoved({ projectId, organizationId, cloud, localPath, movedAt: now, missingSince: null }, db)
 }
 
-async function complete(transfer: CloudTransferRow, { database, clock }: CloudDeps): Promise<void> {
+async function complete(transfer: CloudTransferRow, { database, clock }: CoordinatorDeps): Promise<void> {
   const { id, organizationId, projectId, projectName, direction } = transfer
   const warnings = JSON.parse((await findTransfer(database.db, id))?.warnings ?? '[]') as string[]
   const place = direction === 'to_cloud' ? 'the cloud' : 'this instance'

@@ -1,25 +1,25 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Arrival, Departure, TransferPhase } from '@berth/contract'
-import type { CloudTransferRow } from '../../../platform/db/tables/cloud.ts'
+import type { CloudTransferRow } from '../../../platform/db/tables/transfers.ts'
 import { Failure } from '../../../platform/failure.ts'
-import type { CloudDeps } from '../deps.ts'
-import { carryFiles } from './carry-files.ts'
+import type { CoordinatorDeps } from '../deps.ts'
+import { enterPhase, updateTransfer } from '../rows/transfer-store.ts'
+import { copyFiles } from './copy-files.ts'
 import { type RetryLimits, retryWhileUnreachable } from './retry-unreachable.ts'
 import type { Sides } from './sides.ts'
-import { enterPhase, updateTransfer } from './transfer-store.ts'
 
-/** Context of every step of a move. */
+/** Context of every step of a transfer. */
 export interface TransferContext {
   transfer: CloudTransferRow
   sides: Sides
   retryLimits: RetryLimits
-  /** No step of the move has been done yet. */
+  /** No step of the transfer has been done yet. */
   isNew: boolean
-  deps: CloudDeps
+  deps: CoordinatorDeps
   abort: AbortSignal
 }
 
-/** The source or target has failed, with its own message; the move is undone. */
+/** The source or target has failed, with its own message; the transfer is rolled back. */
 export class SideFailed extends Error {
   override readonly name = 'SideFailed'
   readonly code: string
@@ -31,45 +31,45 @@ export class SideFailed extends Error {
 }
 
 /**
- * Runs the move up to the cutover: the target has and has checked everything and runs the project without a route, while the
+ * Runs the transfer up to the cutover: the target has and has checked everything and runs the project without a route, while the
  * source has stopped. May be restarted at any line: the states of both sides show which steps are done.
  */
 export async function prepare(context: TransferContext): Promise<void> {
   const { sides, abort, retryLimits } = context
-  const { departure, arrival } = sides
+  const { source, target } = sides
   await enter('packing', context)
-  // A new move fails at once while the cloud is unreachable; a move that has begun waits for it.
-  let there = await (context.isNew ? arrival.open() : retryWhileUnreachable(() => arrival.open(), retryLimits, abort))
+  // A new transfer fails at once while the cloud is unreachable; a transfer that has begun waits for it.
+  let there = await (context.isNew ? target.openImport() : retryWhileUnreachable(() => target.openImport(), retryLimits, abort))
   if (there.state === 'open') {
-    await retryWhileUnreachable(() => departure.start(there.recipient), retryLimits, abort)
-    const packed = await until(() => departure.look(), ['packed', 'releasing', 'ready'], context)
+    await retryWhileUnreachable(() => source.startExport(there.recipient), retryLimits, abort)
+    const packed = await until(() => source.get(), ['packed', 'releasing', 'ready'], context)
     await enter('sending', context)
-    await carry(packed, there, context)
+    await copy(packed, there, context)
     await enter('staging', context)
-    there = await retryWhileUnreachable(() => arrival.change({ state: 'staged', signer: packed.signer }), retryLimits, abort)
+    there = await retryWhileUnreachable(() => target.change({ state: 'staged', signer: packed.signer }), retryLimits, abort)
   }
-  there = await until(() => arrival.look(), ['staged', 'landing', 'landed'], context)
+  there = await until(() => target.get(), ['staged', 'landing', 'landed'], context)
   if (there.state === 'staged') {
     await enter('releasing', context)
-    await retryWhileUnreachable(() => departure.change('ready'), retryLimits, abort)
-    const ready = await until(() => departure.look(), ['ready'], context)
+    await retryWhileUnreachable(() => source.change('ready'), retryLimits, abort)
+    const ready = await until(() => source.get(), ['ready'], context)
     await enter('catching_up', context)
-    await carry(ready, there, context)
+    await copy(ready, there, context)
     await enter('landing', context)
-    await retryWhileUnreachable(() => arrival.change({ state: 'landed' }), retryLimits, abort)
+    await retryWhileUnreachable(() => target.change({ state: 'landed' }), retryLimits, abort)
   }
   const landed = await until(
-    () => arrival.look(),
+    () => target.get(),
     ['landed'],
     context,
-    () => departure.look(),
+    () => source.get(),
   )
-  const left = await retryWhileUnreachable(() => departure.look(), retryLimits, abort)
+  const left = await retryWhileUnreachable(() => source.get(), retryLimits, abort)
   const warnings = JSON.stringify([...(left.warnings ?? []), ...landed.warnings])
   await updateTransfer(context.deps.database.db, context.transfer.id, { warnings })
 }
 
-/** Enters the phase; rejects when the move was cancelled, so that no further step begins. */
+/** Enters the phase; rejects when the transfer was cancelled, so that no further step begins. */
 export async function enter(phase: TransferPhase, { transfer, deps }: Pick<TransferContext, 'transfer' | 'deps'>): Promise<void> {
   if (transfer.phase === phase) return
   if (!(await enterPhase(deps.database.db, transfer.id, phase)))
@@ -77,21 +77,21 @@ export async function enter(phase: TransferPhase, { transfer, deps }: Pick<Trans
   transfer.phase = phase
 }
 
-async function carry(
+async function copy(
   { files }: Departure,
   there: Arrival,
   { transfer, sides, retryLimits, deps, abort }: TransferContext,
 ): Promise<void> {
   const bytesTotal = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
   let bytesDone = 0
-  let saidAt = 0
+  let recordedAt = 0
   const { db } = deps.database
   await updateTransfer(db, transfer.id, { bytesDone, bytesTotal })
-  const current = await retryWhileUnreachable(() => sides.arrival.look(), retryLimits, abort)
-  await carryFiles(files, current.files.length > 0 ? current.files : there.files, sides, retryLimits, abort, (sizeBytes) => {
+  const current = await retryWhileUnreachable(() => sides.target.get(), retryLimits, abort)
+  await copyFiles(files, current.files.length > 0 ? current.files : there.files, sides, retryLimits, abort, (sizeBytes) => {
     bytesDone += sizeBytes
-    if (Date.now() - saidAt < 500) return
-    saidAt = Date.now()
+    if (Date.now() - recordedAt < 500) return
+    recordedAt = Date.now()
     void updateTransfer(db, transfer.id, { bytesDone }).catch(() => undefined)
   })
   await updateTransfer(db, transfer.id, { bytesDone })
@@ -99,15 +99,15 @@ async function carry(
 
 /** Polls until the side reaches the wanted state; rejects when it has failed or was cancelled. */
 async function until<Side extends Departure | Arrival>(
-  look: () => Promise<Side>,
+  get: () => Promise<Side>,
   wanted: readonly Side['state'][],
   { retryLimits, abort }: TransferContext,
-  alsoLook?: () => Promise<unknown>,
+  alsoGet?: () => Promise<unknown>,
 ): Promise<Side> {
-  for (let looks = 1; ; looks += 1) {
+  for (let polls = 1; ; polls += 1) {
     // A side that is not polled for long cancels itself.
-    if (alsoLook && looks % 50 === 0) await retryWhileUnreachable(alsoLook, retryLimits, abort)
-    const side = await retryWhileUnreachable(look, retryLimits, abort)
+    if (alsoGet && polls % 50 === 0) await retryWhileUnreachable(alsoGet, retryLimits, abort)
+    const side = await retryWhileUnreachable(get, retryLimits, abort)
     if (wanted.includes(side.state)) return side
     if (side.state === 'failed') throw new SideFailed(side.error?.code ?? 'conflict', side.error?.message ?? 'It failed')
     if (side.state === 'aborted') throw new Failure('conflict', { words: 'The transfer was cancelled' })

@@ -3,57 +3,55 @@ import { type ErrorCode, errors, type Project, type Transfer } from '@berth/cont
 import type { Caller } from '../../../http/handler.ts'
 import { iso, isoOrNull } from '../../../platform/db/columns.ts'
 import { newId } from '../../../platform/db/ids.ts'
-import type { CloudTransferRow } from '../../../platform/db/tables/cloud.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
+import type { CloudTransferRow } from '../../../platform/db/tables/transfers.ts'
 import { Failure, fail } from '../../../platform/failure.ts'
-import type { TransferOptions, Transferred } from '../../projects/index.ts'
-import { ask } from '../ask.ts'
-import { answered } from '../cloud-answer.ts'
-import type { CloudDeps } from '../deps.ts'
-import type { Link, Links } from '../links.ts'
-import { cloudOf } from './cloud-of.ts'
+import { answered, ask, cloudOf, type Link } from '../../cloud/index.ts'
+import type { CoordinatorDeps } from '../deps.ts'
+import { findTransfer, insertTransfer, underWay } from '../rows/transfer-store.ts'
 import { transferKind } from './transfer-job.ts'
-import { findTransfer, insertTransfer, underWay } from './transfer-store.ts'
 
 type Direction = CloudTransferRow['direction']
 
-export interface Wanted {
+export interface TransferRequest {
   projectId: string
   /** Undefined where the project is not on this instance. */
   project: ProjectRow | undefined
   direction: Direction
-  options: TransferOptions
+  /** False: volumes stay behind. */
+  withData: boolean
   caller: Caller
 }
 
-/** Begins a move, or joins the one under way, and responds when it has ended. */
-export async function transfer(
-  { projectId, project, direction, options, caller }: Wanted,
-  links: Links,
-  deps: CloudDeps,
-): Promise<Transferred> {
-  const link = (await links.of(caller.organizationId)) ?? fail(project ? 'cloud_not_linked' : 'not_found')
+export interface Transferred {
+  projectId: string
+  location: 'local' | 'cloud'
+  /** Parts of the project that were not transferred, or are not in force at the target. */
+  warnings: string[]
+}
+
+/** Starts a transfer, or joins the running one, and responds when it has ended. */
+export async function startTransfer(request: TransferRequest, deps: CoordinatorDeps): Promise<Transferred> {
+  const { projectId, project, direction, caller } = request
+  const link = (await deps.cloud.links.of(caller.organizationId)) ?? fail(project ? 'cloud_not_linked' : 'not_found')
   const known = await underWay(deps.database.db, caller.organizationId, projectId)
   if (known?.direction === direction) return ended(known.id, deps)
   if (known)
     fail('work_in_progress', {
       words: `The project is being transferred in the other direction (${known.id}). Wait until that transfer has ended.`,
     })
-  const name = await nameOf(projectId, project, direction, link, deps)
-  const id = await begin({ projectId, name, direction, withData: options.withData }, link, caller, deps)
-  return ended(id, deps)
+  const name = await nameOf(request, link, deps)
+  return ended(await recordTransfer(request, name, link, deps), deps)
 }
 
 async function nameOf(
-  projectId: string,
-  project: ProjectRow | undefined,
-  direction: Direction,
+  { projectId, project, direction }: TransferRequest,
   { address }: Link,
-  { api }: CloudDeps,
+  { cloud: { api } }: CoordinatorDeps,
 ): Promise<string> {
   if (project && direction === 'to_self_hosted') fail('already_there', { words: 'The project is already on this instance' })
   if (project) {
-    // Detects an unreachable cloud before anything begins; otherwise the begun move would have to be undone.
+    // Detects an unreachable cloud before anything begins; otherwise the started transfer would have to be rolled back.
     await ask(api, address, { method: 'GET', path: '/api/auth/session' })
     return project.name
   }
@@ -64,21 +62,13 @@ async function nameOf(
   return String(name)
 }
 
-interface Beginning {
-  projectId: string
-  name: string
-  direction: Direction
-  withData: boolean
-}
-
-const begin = (
-  { projectId, name, direction, withData }: Beginning,
+const recordTransfer = (
+  { projectId, direction, withData, caller: { organizationId, userId } }: TransferRequest,
+  name: string,
   link: Link,
-  caller: Caller,
-  deps: CloudDeps,
+  deps: CoordinatorDeps,
 ): Promise<string> =>
   deps.database.transaction(async (bound) => {
-    const { organizationId, userId } = caller
     await bound.lock(`transfer:${projectId}`)
     const known = await underWay(bound.db, organizationId, projectId)
     if (known) return known.direction === direction ? known.id : fail('work_in_progress')
@@ -91,19 +81,19 @@ const begin = (
     return id
   })
 
-/** Longest wait for the undo, which may need an unreachable cloud; after it the client gets the reason of the failure. */
-const undoingMs = 10_000
+/** Longest wait for the rollback, which may need an unreachable cloud; after it the client gets the reason of the failure. */
+const rollbackMs = 10_000
 
-async function ended(id: string, { database, retryLimits }: CloudDeps): Promise<Transferred> {
-  let undoingSince: number | undefined
+async function ended(id: string, { database, retryLimits }: CoordinatorDeps): Promise<Transferred> {
+  let rollbackSince: number | undefined
   for (;;) {
     const row = (await findTransfer(database.db, id)) ?? fail('not_found')
     if (row.phase === 'done') {
       const location = row.direction === 'to_cloud' ? 'cloud' : 'local'
       return { projectId: row.projectId, location, warnings: JSON.parse(row.warnings) }
     }
-    if (row.phase === 'undoing') undoingSince ??= Date.now()
-    if (row.phase === 'failed' || (undoingSince !== undefined && Date.now() - undoingSince > undoingMs)) throw failureOf(row)
+    if (row.phase === 'undoing') rollbackSince ??= Date.now()
+    if (row.phase === 'failed' || (rollbackSince !== undefined && Date.now() - rollbackSince > rollbackMs)) throw failureOf(row)
     await pause(retryLimits.pollMs)
   }
 }
