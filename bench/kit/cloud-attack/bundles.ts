@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Arrival, Departure } from '@berth/contract'
+import type { TransferExport, TransferImport } from '@berth/contract'
 import { randomName } from './quotas.ts'
 import type { Attack, AttackScene } from './scene.ts'
 
@@ -67,13 +67,13 @@ export function bundleAttacks(scene: AttackScene, source: { id: string }): Attac
       await scene.callOffLeft('cloud', attacker.token)
       return undefined
     }
-    const { recipient } = opened.body.data as Arrival
+    const { recipient } = opened.body.data as TransferImport
     const begun = await ask('here', own, 'POST', `/projects/${project}/departure`, {
       body: { transfer, recipient, withData: true },
     })
     if (begun.status !== 202) await scene.callOffLeft('here', own)
     const departure = await settled('here', own, `/departures/${transfer}`, ['packing'])
-    const { signer, state, files: named } = (departure ?? {}) as Partial<Departure>
+    const { signer, state, files: named } = (departure ?? {}) as Partial<TransferExport>
     const files: Files = new Map()
     if (state === 'packed')
       for (const { name } of named ?? []) files.set(name, await bytesOf(`/departures/${transfer}/files/${name}`))

@@ -63,11 +63,11 @@ export const environmentMoves = {
   stopped: ['live', 'sleeping'],
 } as const satisfies Moves<EnvironmentState>
 
-export const departureStates = ['packing', 'packed', 'releasing', 'ready', 'departed', 'failed', 'aborted'] as const
-export type DepartureState = (typeof departureStates)[number]
+export const exportStates = ['packing', 'packed', 'releasing', 'ready', 'departed', 'failed', 'aborted'] as const
+export type ExportState = (typeof exportStates)[number]
 
-/** A packed project continues to serve; from `releasing` on it is stopped, until it departed or the move was aborted. */
-export const departureMoves = {
+/** A packed project continues to serve; from `releasing` on it is stopped, until the transfer is complete or cancelled. */
+export const exportMoves = {
   packing: ['packed', 'failed', 'aborted'],
   packed: ['releasing', 'aborted'],
   releasing: ['ready', 'failed', 'aborted'],
@@ -75,13 +75,13 @@ export const departureMoves = {
   failed: ['aborted'],
   departed: [],
   aborted: [],
-} as const satisfies Moves<DepartureState>
+} as const satisfies Moves<ExportState>
 
-export const arrivalStates = ['open', 'staging', 'staged', 'landing', 'landed', 'active', 'failed', 'aborted'] as const
-export type ArrivalState = (typeof arrivalStates)[number]
+export const importStates = ['open', 'staging', 'staged', 'landing', 'landed', 'active', 'failed', 'aborted'] as const
+export type ImportState = (typeof importStates)[number]
 
 /** `staged` is recorded and built, `landed` has its data and runs; only `active` has a route. */
-export const arrivalMoves = {
+export const importMoves = {
   open: ['staging', 'aborted'],
   staging: ['staged', 'failed', 'aborted'],
   staged: ['landing', 'aborted'],
@@ -90,7 +90,7 @@ export const arrivalMoves = {
   failed: ['aborted'],
   active: [],
   aborted: [],
-} as const satisfies Moves<ArrivalState>
+} as const satisfies Moves<ImportState>
 
 /**
  * Where a project is: `arriving` and `landing` are hidden until they are `here`; `departing` is stopped; `departed` is a kept copy.
@@ -106,7 +106,7 @@ export const presenceMoves = {
   landing: ['here', 'departed'],
 } as const satisfies Moves<Presence>
 
-/** Phases in order. A failure before `committing` rolls everything back; from then on the move only goes forward. */
+/** Phases in order. A failure before `committing` rolls everything back; from then on the transfer only goes forward. */
 export const transferPhases = [
   'packing',
   'sending',

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { route } from '../route.ts'
 import { data, wholeList } from '../shape.ts'
-import { Arrival, ArrivalBody, ArrivalChange, Departure, DepartureBody, DepartureChange, OpenEnd } from './shapes.ts'
+import { ExportBody, ExportChange, ImportBody, ImportChange, OpenSide, TransferExport, TransferImport } from './shapes.ts'
 
 /** The maximum size of a file in a bundle: a part has some MiB, the list of all parts of a very large volume more. */
 export const bundleFileBytes = 64 * 1024 * 1024
@@ -9,15 +9,14 @@ export const bundleFileBytes = 64 * 1024 * 1024
 const ofTransfer = { permission: 'project:admin' as const, errors: ['not_found', 'conflict'] as const }
 
 /**
- * Source and target of a move: a project departs from one instance and arrives at another. Only the client that started a side
- * drives it: the self-hosted instance for a transfer, the CLI for a bundle file. Any user who may move projects can cancel it,
- * since the driving client may be gone.
+ * Source (departure) and target (arrival) of a transfer. Only the client that started a side may use it: the self-hosted instance
+ * for a transfer, the CLI for a bundle file. Any user who may transfer projects can cancel it, since that client may be gone.
  */
 export const transfers = {
   list: route('GET /transfers', {
     summary: 'Moves, exports and imports that are not over on this side, the oldest first',
     permission: 'project:admin',
-    returns: wholeList(OpenEnd),
+    returns: wholeList(OpenSide),
   }),
   callOff: route('DELETE /transfers/:id', {
     ...ofTransfer,
@@ -28,21 +27,21 @@ export const transfers = {
     summary: 'Pack a project to be moved or exported; it goes on serving',
     permission: 'project:admin',
     on: 'project',
-    body: DepartureBody,
-    returns: data(Departure),
+    body: ExportBody,
+    returns: data(TransferExport),
     status: 202,
     errors: ['work_in_progress', 'conflict'],
   }),
   getDeparture: route('GET /departures/:id', {
     ...ofTransfer,
     summary: 'How far the packing is, and which files there are to fetch',
-    returns: data(Departure),
+    returns: data(TransferExport),
   }),
   changeDeparture: route('PATCH /departures/:id', {
     ...ofTransfer,
     summary: 'Stop the project and pack what changed, give it away for good, or keep it',
-    body: DepartureChange,
-    returns: data(Departure),
+    body: ExportChange,
+    returns: data(TransferExport),
   }),
   readFile: route('GET /departures/:id/files/:file', {
     ...ofTransfer,
@@ -52,20 +51,20 @@ export const transfers = {
   arrive: route('PUT /arrivals/:id', {
     ...ofTransfer,
     summary: 'Open an arrival: whom to encrypt the bundle to',
-    body: ArrivalBody,
-    returns: data(Arrival),
+    body: ImportBody,
+    returns: data(TransferImport),
     errors: ['already_there', 'conflict'],
   }),
   getArrival: route('GET /arrivals/:id', {
     ...ofTransfer,
     summary: 'How far the arrival is, and which files have arrived',
-    returns: data(Arrival),
+    returns: data(TransferImport),
   }),
   changeArrival: route('PATCH /arrivals/:id', {
     ...ofTransfer,
     summary: 'Record and build what arrived, start it, give it its route, or forget it',
-    body: ArrivalChange,
-    returns: data(Arrival),
+    body: ImportChange,
+    returns: data(TransferImport),
   }),
   writeFile: route('PUT /arrivals/:id/files/:file', {
     ...ofTransfer,

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Id, maybe, nullable, oneOf, secret, Time, text } from '../shape.ts'
-import { type ArrivalState, arrivalStates, type DepartureState, departureStates, transferPhases } from '../states.ts'
+import { type ExportState, exportStates, type ImportState, importStates, transferPhases } from '../states.ts'
 
 export const TransferId = Type.String({ pattern: '^trf_[a-z2-7]{20}$' })
 /** Id of a project on the other side. */
@@ -15,81 +15,81 @@ const PublicKey = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' })
 export const BundleFile = Type.Object({ name: BundleFileName, sizeBytes: Type.Integer({ minimum: 0 }), sha256: Sha256 })
 export type BundleFile = Static<typeof BundleFile>
 
-const EndError = nullable(Type.Object({ code: Type.String(), message: Type.String() }))
+const SideError = nullable(Type.Object({ code: Type.String(), message: Type.String() }))
 
-export const DepartureBody = Type.Object({
+export const ExportBody = Type.Object({
   transfer: TransferId,
   /** Public key that everything is encrypted to. */
   recipient: AgeRecipient,
   /** Volumes are included unless this is false. */
   withData: Type.Optional(Type.Boolean({ default: true })),
 })
-export type DepartureBody = Static<typeof DepartureBody>
+export type ExportBody = Static<typeof ExportBody>
 
-export const Departure = Type.Object({
+export const TransferExport = Type.Object({
   transfer: TransferId,
   projectId: Id,
-  state: oneOf(...departureStates),
+  state: oneOf(...exportStates),
   /** Public key (Ed25519) that verifies the manifests' signatures. */
   signer: PublicKey,
   /** All files that can be downloaded now. */
   files: Type.Array(BundleFile),
-  /** Parts of the project that are not moved. Absent in responses of an older version of Berth. */
+  /** Parts of the project that are not transferred. Absent in responses of an older version of Berth. */
   warnings: Type.Optional(Type.Array(Type.String())),
-  error: EndError,
+  error: SideError,
 })
-export type Departure = Static<typeof Departure>
+export type TransferExport = Static<typeof TransferExport>
 
 /**
  * `ready`: stop the project and pack the changes since. `departed`: the project is on the other instance now. `aborted`: it stays.
  */
-export const DepartureChange = Type.Object({ state: oneOf('ready', 'departed', 'aborted') })
+export const ExportChange = Type.Object({ state: oneOf('ready', 'departed', 'aborted') })
 
-export const ArrivalBody = Type.Object({
+export const ImportBody = Type.Object({
   project: ProjectId,
   /** Private key of a bundle file, which was encrypted in advance; without it the receiving side creates a key pair. */
   identity: Type.Optional(secret(text(100, 1))),
 })
-export type ArrivalBody = Static<typeof ArrivalBody>
+export type ImportBody = Static<typeof ImportBody>
 
-export const Arrival = Type.Object({
+export const TransferImport = Type.Object({
   transfer: TransferId,
   projectId: Id,
-  state: oneOf(...arrivalStates),
+  state: oneOf(...importStates),
   recipient: AgeRecipient,
   /** Files that were received completely. */
   files: Type.Array(BundleFileName),
   /** Differences from the source: a slug that was taken, a domain that belongs to another project. */
   warnings: Type.Array(Type.String()),
-  error: EndError,
+  error: SideError,
 })
-export type Arrival = Static<typeof Arrival>
+export type TransferImport = Static<typeof TransferImport>
 
 /**
  * `staged`: record and build it. `landed`: write its data and start it, without a route. `active`: the project is on this instance
  * now.
  */
-export const ArrivalChange = Type.Object({
+export const ImportChange = Type.Object({
   state: oneOf('staged', 'landed', 'active', 'aborted'),
   /** Public key that all manifests must be signed with; required for `staged`. */
   signer: Type.Optional(PublicKey),
 })
-export type ArrivalChange = Static<typeof ArrivalChange>
+export type ImportChange = Static<typeof ImportChange>
 
-/** An unfinished side of a move: it uses disk space, and blocks other moves of its project. */
-export const OpenEnd = Type.Object({
+/** An unfinished side of a transfer: it uses disk space, and blocks other transfers of its project. */
+export const OpenSide = Type.Object({
   transfer: TransferId,
   projectId: Id,
   side: oneOf('departure', 'arrival'),
-  state: oneOf(...new Set<DepartureState | ArrivalState>([...departureStates, ...arrivalStates])),
+  state: oneOf(...new Set<ExportState | ImportState>([...exportStates, ...importStates])),
   createdBy: Id,
   createdAt: Time,
-  /** When the driving client last accessed it. */
+  /** When its client last accessed it. */
   touchedAt: Time,
 })
-export type OpenEnd = Static<typeof OpenEnd>
+export type OpenSide = Static<typeof OpenSide>
 
-/** A move between this instance and the cloud, with its progress. */
+/** A transfer between this instance and the cloud, with its progress. */
 export const Transfer = Type.Object({
   id: TransferId,
   projectId: Id,
@@ -99,7 +99,7 @@ export const Transfer = Type.Object({
   /** Bytes of the encrypted files. */
   bytesDone: Type.Integer(),
   bytesTotal: nullable(Type.Integer()),
-  error: EndError,
+  error: SideError,
   warnings: Type.Array(Type.String()),
   createdBy: maybe,
   createdAt: Time,

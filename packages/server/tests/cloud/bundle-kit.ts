@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { Arrival } from '@berth/contract'
+import type { TransferImport } from '@berth/contract'
 import { newBundleKey } from '../../src/drivers/archive/bundle-key.ts'
 import { PartWorkers } from '../../src/drivers/archive/part-workers.ts'
 import { createTransferReader, createTransferWriter } from '../../src/drivers/archive/transfer-archives.ts'
 import type { BundleBody } from '../../src/modules/transfers/bundle/bundle-body.ts'
-import { newDepartureSecrets } from '../../src/modules/transfers/bundle/bundle-keys.ts'
+import { newExportKeys } from '../../src/modules/transfers/bundle/bundle-keys.ts'
 import { type Manifest, signManifest } from '../../src/modules/transfers/bundle/manifest.ts'
 import { newId } from '../../src/platform/db/ids.ts'
 import { call } from '../kit/call.ts'
@@ -55,7 +55,7 @@ export async function forged(bundle: Bundle, change: (body: BundleBody) => void,
   const writer = createTransferWriter({ recipient, contentKey: Buffer.from(body.contentKey, 'base64') }, workers)
   const { sealed, sha256, compression } = await writer.seal(Buffer.from(JSON.stringify(body)))
   await workers.close()
-  const { secrets, signer } = newDepartureSecrets()
+  const { secrets, signer } = newExportKeys()
   const transfer = newId('trf')
   const named = {
     ...manifest,
@@ -91,7 +91,7 @@ export async function sendFile(
 }
 
 /** Imports the bundle as far as possible; returns the final state of the arrival. */
-export async function bringIn(instance: TestInstance, token: string, bundle: Bundle): Promise<Arrival> {
+export async function bringIn(instance: TestInstance, token: string, bundle: Bundle): Promise<TransferImport> {
   const opened = await openArrival(instance, token, bundle)
   if (opened.status !== 200) throw new Error(`not opened: ${JSON.stringify(opened.body)}`)
   for (const [name, bytes] of bundle.files) await sendFile(instance, token, bundle.transfer, name, bytes)
@@ -104,7 +104,7 @@ export async function bringIn(instance: TestInstance, token: string, bundle: Bun
   return (await call(instance, token, 'PATCH /arrivals/:id', { params, body: { state: 'active' } })).body.data
 }
 
-async function settled(instance: TestInstance, token: string, id: string): Promise<Arrival> {
+async function settled(instance: TestInstance, token: string, id: string): Promise<TransferImport> {
   for (;;) {
     const { data } = (await call(instance, token, 'GET /arrivals/:id', { params: { id } })).body
     if (data.state !== 'staging' && data.state !== 'landing') return data

@@ -3,8 +3,8 @@ import { rename, rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { contract, type Departure } from '@berth/contract'
-import { lockBundleKey, newBundleKey } from '@berth/server/bundle-key'
+import { contract, type TransferExport } from '@berth/contract'
+import { encryptBundleKey, newBundleKey } from '@berth/server/bundle-key'
 import { newId } from '@berth/server/ids'
 import { type Command, Option } from 'commander'
 import { pack } from 'tar-stream'
@@ -12,11 +12,11 @@ import { type Connection, connect } from '../../credentials.ts'
 import { Plain } from '../../exit-codes.ts'
 import { output } from '../../output.ts'
 import { byteSize } from '../../quantities.ts'
+import { type EncryptionOptions, encryptionOf } from './bundle-encryption.ts'
 import { type BundleHead, headName, keyName } from './bundle-file.ts'
-import { type LockOptions, lockOf } from './bundle-lock.ts'
 import { namedProject } from './named-project.ts'
 
-interface Options extends LockOptions {
+interface Options extends EncryptionOptions {
   output: string
   withoutData: boolean
 }
@@ -37,7 +37,7 @@ export function addExport(project: Command): void {
     .action(async (given: string | undefined, options: Options, command: Command) => {
       const client = connect(command)
       const id = await namedProject(client, given)
-      const lock = await lockOf(options)
+      const encryption = await encryptionOf(options)
       const key = await newBundleKey()
       const transfer = newId('trf')
       const body = { transfer, recipient: key.recipient, withData: !options.withoutData }
@@ -45,7 +45,7 @@ export function addExport(project: Command): void {
       try {
         const packed = await untilPacked(client, transfer)
         const sizeBytes = packed.files.reduce((sum, file) => sum + file.sizeBytes, 0)
-        await write(options.output, packed, await lockBundleKey(key.identity, lock), client)
+        await write(options.output, packed, await encryptBundleKey(key.identity, encryption), client)
         output(command).result(
           { project: id, file: options.output, sizeBytes },
           () => `${id} is in ${options.output} (${byteSize(sizeBytes)})`,
@@ -64,7 +64,7 @@ The project keeps running and is not changed. The file is encrypted in the age f
 read while the project writes to them: for a consistent copy disable the project first (dashboard: Settings), or use
 backups. Bring it back with: berth project import <file>`
 
-async function untilPacked(client: Connection, id: string): Promise<Departure> {
+async function untilPacked(client: Connection, id: string): Promise<TransferExport> {
   for (;;) {
     const { data } = await client.call(contract.transfers.getDeparture, { params: { id } })
     if (data.state === 'packed') return data
@@ -76,7 +76,7 @@ async function untilPacked(client: Connection, id: string): Promise<Departure> {
 /** Writes the whole file or nothing. */
 async function write(
   file: string,
-  { transfer, projectId, signer, files }: Departure,
+  { transfer, projectId, signer, files }: TransferExport,
   key: Uint8Array,
   client: Connection,
 ): Promise<void> {

@@ -1,15 +1,15 @@
 import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Arrival, contract } from '@berth/contract'
-import { openBundleKey } from '@berth/server/bundle-key'
+import { contract, type TransferImport } from '@berth/contract'
+import { decryptBundleKey } from '@berth/server/bundle-key'
 import type { Command } from 'commander'
 import { extract } from 'tar-stream'
 import { type Connection, connect } from '../../credentials.ts'
 import { Plain } from '../../exit-codes.ts'
 import { output } from '../../output.ts'
+import { type DecryptionOptions, decryptionOf } from './bundle-encryption.ts'
 import { type BundleHead, headName, keyName, maxHeadBytes, readHead } from './bundle-file.ts'
-import { type UnlockOptions, unlockOf } from './bundle-lock.ts'
 
 /** `berth project import`: a project out of a file that `berth project export` wrote. */
 export function addImport(project: Command): void {
@@ -19,9 +19,9 @@ export function addImport(project: Command): void {
     .option('--key <file>', 'age key that the file was encrypted to, instead of a passphrase')
     .option('--passphrase-stdin', 'read the passphrase from standard input')
     .addHelpText('after', '\nIts domains must be verified again. A project that already exists is not changed (409).')
-    .action(async (file: string, options: UnlockOptions, command: Command) => {
+    .action(async (file: string, options: DecryptionOptions, command: Command) => {
       const client = connect(command)
-      const head = await sendBundle(file, await unlockOf(options), client)
+      const head = await sendBundle(file, await decryptionOf(options), client)
       const id = head.transfer
       try {
         const change = (state: 'staged' | 'landed' | 'active') =>
@@ -44,7 +44,7 @@ export function addImport(project: Command): void {
 const callOff = (id: string, client: Connection) =>
   client.call(contract.transfers.changeArrival, { params: { id }, body: { state: 'aborted' } }).catch(() => undefined)
 
-async function until(wanted: Arrival['state'], id: string, client: Connection): Promise<void> {
+async function until(wanted: TransferImport['state'], id: string, client: Connection): Promise<void> {
   for (;;) {
     const { data } = await client.call(contract.transfers.getArrival, { params: { id } })
     if (data.state === wanted) return
@@ -55,7 +55,11 @@ async function until(wanted: Arrival['state'], id: string, client: Connection): 
 }
 
 /** Reads the file once, from its beginning to its end, and sends each part as it comes. */
-async function sendBundle(file: string, unlock: Parameters<typeof openBundleKey>[1], client: Connection): Promise<BundleHead> {
+async function sendBundle(
+  file: string,
+  decryption: Parameters<typeof decryptBundleKey>[1],
+  client: Connection,
+): Promise<BundleHead> {
   let head: BundleHead | undefined
   let isOpen = false
   const entries = createReadStream(file).pipe(extract())
@@ -65,7 +69,7 @@ async function sendBundle(file: string, unlock: Parameters<typeof openBundleKey>
       if (name === headName) head = readHead((await whole(entry)).toString('utf8'))
       else if (!head) throw new Plain(`${file} is not a project bundle`)
       else if (name === keyName) {
-        const identity = await openBundleKey(await whole(entry), unlock).catch(() => wrongKey())
+        const identity = await decryptBundleKey(await whole(entry), decryption).catch(() => wrongKey())
         await client.call(contract.transfers.arrive, { params: { id: head.transfer }, body: { project: head.project, identity } })
         isOpen = true
       } else await sendFile(name.replace(/^files\//, ''), entry, head, client)

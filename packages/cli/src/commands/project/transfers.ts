@@ -1,4 +1,4 @@
-import { contract, type OpenEnd } from '@berth/contract'
+import { contract, type OpenSide } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../../credentials.ts'
 import { columns, minute, output } from '../../output.ts'
@@ -25,7 +25,7 @@ export function addTransfers(project: Command): void {
 }
 
 const head = ['ID', 'PROJECT', 'DIRECTION', 'STATE', 'STARTED', 'LAST ACTIVE']
-const line = ({ transfer, projectId, side, state, createdAt, touchedAt }: OpenEnd): string[] => [
+const line = ({ transfer, projectId, side, state, createdAt, touchedAt }: OpenSide): string[] => [
   ...[transfer, projectId, side === 'departure' ? 'export' : 'import', state],
   ...[minute(createdAt), minute(touchedAt)],
 ]

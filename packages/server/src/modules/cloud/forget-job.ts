@@ -1,6 +1,6 @@
 import { job, sharedKind } from '../../platform/jobs/declare.ts'
+import { deleteCloudProject } from './cloud-project-store.ts'
 import type { CloudDeps } from './deps.ts'
-import { deleteMoved } from './moved-store.ts'
 
 export const forgetKind = sharedKind<{ projectId: string }>('cloud.forget')
 
@@ -11,7 +11,7 @@ export const forgetJob = (deps: CloudDeps) =>
     maxAttempts: Number.MAX_SAFE_INTEGER,
     async run({ projectId }) {
       await deps.transferPorts.removeCopy?.(projectId)
-      await deleteMoved(deps.database.db, projectId)
+      await deleteCloudProject(deps.database.db, projectId)
     },
   })
 

@@ -12,10 +12,9 @@ import { watchJob, watchSchedule } from './watch-job.ts'
 
 export { ask, cloudUnreachable } from './ask.ts'
 export { answered, isUnreachable } from './cloud-answer.ts'
-export { cloudOf } from './cloud-of.ts'
+export { deleteCloudProject, findCloudProject, saveCloudProject } from './cloud-project-store.ts'
 export type { CloudDeps } from './deps.ts'
-export type { Link } from './links.ts'
-export { deleteMoved, findMoved, saveMoved } from './moved-store.ts'
+export { accountOf, type Link } from './links.ts'
 
 /** Connection to the clouds that organisations are linked to. */
 export interface CloudConnection {

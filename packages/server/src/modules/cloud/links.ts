@@ -11,6 +11,10 @@ interface LinkSignal {
   organizationId: string
 }
 
+/** Identifier of an account in a cloud, as stored in `cloudTransfers` and `cloudProjects`. */
+export const accountOf = ({ url, remoteOrganizationId }: Pick<CloudLinkRow, 'url' | 'remoteOrganizationId'>): string =>
+  `${url} ${remoteOrganizationId}`
+
 export interface Link {
   row: CloudLinkRow
   address: CloudAddress

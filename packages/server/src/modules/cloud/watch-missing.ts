@@ -1,20 +1,21 @@
 import { ask } from './ask.ts'
-import { cloudOf } from './cloud-of.ts'
+import { cloudProjectsOf, noteMissing } from './cloud-project-store.ts'
 import type { CloudDeps } from './deps.ts'
 import { forgetSoon } from './forget-job.ts'
-import type { Link } from './links.ts'
-import { movedOf, noteMissing } from './moved-store.ts'
+import { accountOf, type Link } from './links.ts'
 
 /** A project must be missing for this long: a cloud that is being restored from a backup may lack it temporarily. */
 const missingMs = 10 * 60_000
 const askedAtOnce = 100
 
-/** Finds projects that were moved to the cloud and deleted there, and removes their local copies. */
+/** Finds projects that were transferred to the cloud and deleted there, and removes their local copies. */
 export async function watchMissing(link: Link, deps: CloudDeps, abort: AbortSignal): Promise<void> {
-  const moved = (await movedOf(deps.database.db, link.row.organizationId)).filter(({ cloud }) => cloud === cloudOf(link.row))
-  if (moved.length === 0 || !(await seesEveryProject(link, deps, abort))) return
+  const transferred = (await cloudProjectsOf(deps.database.db, link.row.organizationId)).filter(
+    ({ cloud }) => cloud === accountOf(link.row),
+  )
+  if (transferred.length === 0 || !(await seesEveryProject(link, deps, abort))) return
   const now = deps.clock.now().getTime()
-  for (const { projectId, missingSince } of moved.slice(0, askedAtOnce)) {
+  for (const { projectId, missingSince } of transferred.slice(0, askedAtOnce)) {
     const { status } = await ask(deps.api, link.address, { method: 'GET', path: `/api/projects/${projectId}`, abort })
     if (status !== 404) {
       if (status === 200 && missingSince !== null) await noteMissing(deps.database.db, projectId, null)

@@ -20,7 +20,7 @@ import { ProjectScrubbers } from './project-scrubbers.ts'
 import { cancelDeployment } from './request/cancel.ts'
 import { checkImagesJob, checkImagesSchedule } from './request/check-images.ts'
 import { findHook } from './request/deploy-hooks.ts'
-import { goOn, requestDeployment } from './request/request-deployment.ts'
+import { requestDeployment, resume } from './request/request-deployment.ts'
 import { type DeploymentRequest, requestMany } from './request/request-many.ts'
 import { deployJob } from './steps/deploy-job.ts'
 import { findDeployment, findDeploymentOf, findNewest, findVolume } from './store.ts'
@@ -88,7 +88,7 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     find: (id: string) => findDeployment(deps.database.db, id),
     newestOf: (projectId: string, environment: string) => findNewest(deps.database.db, projectId, environment),
     deploy: (projectId: string, options: Parameters<typeof requestDeployment>[1]) => requestDeployment(projectId, options, deps),
-    goOn: (deploymentId: string) => goOn(deploymentId, deps),
+    resume: (deploymentId: string) => resume(deploymentId, deps),
     cancel: (deployment: DeploymentRow, words: string) => cancelDeployment(deployment, deps, words),
     deployMany: (requests: readonly DeploymentRequest[]) => requestMany(requests, deps),
     /** Called when a request waits for a sleeping project. */

@@ -41,7 +41,7 @@ export interface GitEventsDeps {
     Projects,
     | 'isFollowed'
     | 'wasFollowed'
-    | 'isMoving'
+    | 'isBeingTransferred'
     | 'listOfRepository'
     | 'environmentsOf'
     | 'find'

@@ -48,7 +48,7 @@ async function act(row: GitDeliveryRow, delivery: Delivery, attempt: number, dep
   } else if (delivery.kind === 'push' || delivery.kind === 'pull_request') {
     const { repository } = delivery
     const ids = organizations === 'all' ? await gitHost.organizationsWith(provider, repository.owner) : organizations
-    if (await deps.projects.isMoving({ provider, ...repository }, ids))
+    if (await deps.projects.isBeingTransferred({ provider, ...repository }, ids))
       throw new Error('a project of this repository is being transferred; the push waits until the transfer has ended')
     const haveNewer = attempt > 1 ? await whoHasNewer(row, organizations, deps) : () => false
     const projects = await deps.projects.listOfRepository(

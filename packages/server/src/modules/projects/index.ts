@@ -8,8 +8,8 @@ import { projectTransfers } from './bundle/project-transfers.ts'
 import { nowOf, type ProjectsDeps } from './deps.ts'
 import { checkJob, checkSchedule } from './domains/domain-checks.ts'
 import { hookJob, moveJob } from './git/hook-job.ts'
-import { removeHookJob } from './git/hook-of-move.ts'
 import { askRemote, remoteOf, repositoryAt } from './git/project-remote.ts'
+import { removeHookJob } from './git/transfer-webhook.ts'
 import { projectsHandlers } from './handlers.ts'
 import { deliveryAddress } from './hostnames/delivery-address.ts'
 import { requestHooks } from './hostnames/hook-request.ts'
@@ -22,7 +22,7 @@ import { projectsLoaders } from './loaders.ts'
 import { thinJob, thinSchedule } from './metrics/thin-metrics.ts'
 import { resumeJob } from './operations/resume-job.ts'
 import { sweepOperationsJob, sweepOperationsSchedule } from './operations/sweep-operations.ts'
-import { isFollowed, isMoving } from './public-queries.ts'
+import { isBeingTransferred, isFollowed } from './public-queries.ts'
 import { limitsOf, refuseOverQuota, showQuotas } from './quotas/quotas.ts'
 import { showProject, showProjects } from './records/records.ts'
 import { bringProjectBack, previewBringBack, type SavedProject, saveProjectWhole } from './saved/saved-project.ts'
@@ -38,7 +38,7 @@ import { UploadFiles } from './uploads/upload-files.ts'
 import { removeUploadJob, sweepJob, sweepSchedule } from './uploads/upload-sweep.ts'
 import { findUploadSession } from './uploads/uploads.ts'
 
-export type { ArrivingProject } from './bundle/import-project.ts'
+export type { ProjectImport } from './bundle/import-project.ts'
 export type { ProjectTransfers } from './bundle/project-transfers.ts'
 export type { Source } from './deployment-source.ts'
 export type { ProjectsDeps } from './deps.ts'
@@ -113,11 +113,12 @@ export function createProjects(deps: ProjectsDeps) {
     /** Whether any project of these organisations deploys a push to that branch. */
     isFollowed: (at: RepositoryName, organizationIds: readonly string[], push: Parameters<typeof isFollowed>[3]) =>
       isFollowed(deps.database.db, at, organizationIds, push),
-    /** The same for projects that were moved to another instance. */
+    /** The same for projects that were transferred to another instance. */
     wasFollowed: (at: RepositoryName, organizationIds: readonly string[], push: Parameters<typeof isFollowed>[3]) =>
       isFollowed(deps.database.db, at, organizationIds, push, ['departed']),
-    /** Whether a project of that repository is being moved to or from this instance. */
-    isMoving: (at: RepositoryName, organizationIds: readonly string[]) => isMoving(deps.database.db, at, organizationIds),
+    /** Whether a project of that repository is being transferred to or from this instance. */
+    isBeingTransferred: (at: RepositoryName, organizationIds: readonly string[]) =>
+      isBeingTransferred(deps.database.db, at, organizationIds),
     environmentsOf: (projectId: string) => allEnvironments(deps.database.db, projectId),
     find: (projectId: string) => findAnyProject(deps.database.db, projectId),
     ensurePreview: (project: ProjectRow, options: PreviewOptions) => ensurePreview(project, options, deps),
@@ -129,7 +130,7 @@ export function createProjects(deps: ProjectsDeps) {
     save: (projectId: string) => saveProjectWhole(projectId, deps),
     bringBack: (saved: SavedProject, organizationId: string) => bringProjectBack(saved, organizationId, deps),
     previewBringBack: (saved: SavedProject, organizationId: string) => previewBringBack(saved, organizationId, deps),
-    /** Upload that is a project's source, for backups and moves: reading it and restoring it. */
+    /** Upload that is a project's source, for backups and transfers: reading it and restoring it. */
     uploadOf: (projectId: string) => uploadOf(projectId, deps),
     isUploadMissing: (saved: SavedProject) => isUploadMissing(saved, deps),
     bringUploadBack: (saved: SavedProject, organizationId: string, content: () => AsyncIterable<Uint8Array>) =>
@@ -150,7 +151,7 @@ export function createProjects(deps: ProjectsDeps) {
     /** A deployment no longer uses the upload. */
     releaseUpload: (bound: TransactionContext, sessionId: string) => releaseUpload(bound, sessionId, deps),
     openSecrets: (projectId: string) => openSecrets(projectId, deps),
-    /** Functions for moving a project to another instance. */
+    /** Functions that export and import a project's own data. */
     transfers: projectTransfers(deps, deletion),
     /** Downloads an upload that was sent to the object store, before a row refers to it. */
     fetchUpload: (sessionId: string, organizationId: string) => fetchNamed(sessionId, organizationId, deps),

@@ -86,10 +86,10 @@ export const imageProjects = (db: Db): Promise<ImageProject[]> =>
     .$narrowType<{ image: string }>()
     .execute()
 
-const inMotion: readonly Presence[] = ['departing', 'arriving', 'landing']
+const beingTransferred: readonly Presence[] = ['departing', 'arriving', 'landing']
 
 /** Whether a project of that repository is being moved: a push waits until the move has ended. */
-export async function isMoving(
+export async function isBeingTransferred(
   db: Db,
   { provider, owner, repo }: RepositoryName,
   organizationIds: readonly string[],
@@ -102,7 +102,7 @@ export async function isMoving(
     .where('gitProvider', '=', provider)
     .where('organizationId', 'in', [...organizationIds, ''])
     .where('deletingSince', 'is', null)
-    .where('presence', 'in', inMotion)
+    .where('presence', 'in', beingTransferred)
     .limit(1)
     .executeTakeFirst()
   return found !== undefined

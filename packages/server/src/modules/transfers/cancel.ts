@@ -1,23 +1,24 @@
-import type { TransferEndRow } from '../../platform/db/tables/transfers.ts'
+import type { TransferSideRow } from '../../platform/db/tables/transfers.ts'
 import { fail } from '../../platform/failure.ts'
 import { cancelTransfer } from './coordinator/cancel-transfer.ts'
 import { isCoordinator, type TransfersDeps } from './deps.ts'
-import { keep } from './export/exports.ts'
-import { abortArrival } from './import/imports.ts'
-import { findEnd, isOver } from './rows/side-store.ts'
+import { cancelExport } from './export/exports.ts'
+import { cancelImport } from './import/imports.ts'
+import { findSide, hasEnded } from './rows/side-store.ts'
 
-/** Cancels the move on this side: the project stays where it was. */
-export const callOffEnd = (end: TransferEndRow, deps: TransfersDeps): Promise<void> =>
-  (end.side === 'departure' ? keep : abortArrival)(end, deps)
+/** Cancels the transfer on this side: the project stays where it was. */
+export const cancelSide = (row: TransferSideRow, deps: TransfersDeps): Promise<void> =>
+  (row.side === 'departure' ? cancelExport : cancelImport)(row, deps)
 
 /**
- * Cancels a move for any user of the organisation who may move projects. A move that this instance drives is cancelled by its
- * driver: the other side may already have been asked to serve. A driver elsewhere learns of it at its next request.
+ * Cancels a transfer for any user of the organisation who may transfer projects. A transfer that this instance coordinates is
+ * cancelled by its coordinator: the other side may already have been asked to serve. A coordinator on another instance gets the
+ * new state with its next request.
  */
-export async function callOff(id: string, organizationId: string, deps: TransfersDeps): Promise<void> {
+export async function cancel(id: string, organizationId: string, deps: TransfersDeps): Promise<void> {
   if (isCoordinator(deps) && (await cancelTransfer(id, organizationId, deps))) return
-  const end = id.includes('\0') ? undefined : await findEnd(deps.database.db, id)
-  if (end?.organizationId !== organizationId) return fail('not_found')
-  if (isOver(end)) fail('conflict', { words: `The transfer has already ended: it is ${end.state}` })
-  await callOffEnd(end, deps)
+  const row = id.includes('\0') ? undefined : await findSide(deps.database.db, id)
+  if (row?.organizationId !== organizationId) return fail('not_found')
+  if (hasEnded(row)) fail('conflict', { words: `The transfer has already ended: it is ${row.state}` })
+  await cancelSide(row, deps)
 }

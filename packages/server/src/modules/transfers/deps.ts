@@ -31,7 +31,7 @@ export interface TransfersDeps {
     find(id: string): Promise<DeploymentRow | undefined>
     cancel(deployment: DeploymentRow, words: string): Promise<unknown>
     /** Starts a deployment that was built and held. */
-    goOn(deploymentId: string): Promise<unknown>
+    resume(deploymentId: string): Promise<unknown>
     summary(projectId: string): Promise<DeploymentSummary | undefined>
   }
   history: {
@@ -39,7 +39,7 @@ export interface TransfersDeps {
     /** May be repeated: existing rows are left unchanged. */
     write(project: { projectId: string; organizationId: string }, history: History): Promise<void>
   }
-  /** Names the parts of a project that a move leaves behind. */
+  /** Names the parts of a project that a transfer leaves behind. */
   leftBehind(projectId: string): Promise<string[]>
   /** Connection to the linked cloud; undefined in a cloud, which coordinates no transfers. */
   cloud: CloudConnection | undefined

@@ -2,7 +2,7 @@ import { StoreFailure } from '../../drivers/archive-store/store-failure.ts'
 import { diskFullFailure } from '../../platform/disk-full.ts'
 import { Failure } from '../../platform/failure.ts'
 
-/** A failed move, for a reason that the project's owner can act on. */
+/** A failed transfer, for a reason that the project's owner can act on. */
 export class TransferFailed extends Error {
   override readonly name = 'TransferFailed'
   readonly code: string

@@ -2,52 +2,53 @@ import { Readable } from 'node:stream'
 import type { contract } from '@berth/contract'
 import type { Caller, Handlers } from '../../http/handler.ts'
 import { fail } from '../../platform/failure.ts'
-import { callOff } from './cancel.ts'
+import { cancel } from './cancel.ts'
 import { showTransfer, startTransfer } from './coordinator/start-transfer.ts'
 import type { CoordinatorDeps, TransfersDeps } from './deps.ts'
-import { changeDeparture, startDeparture } from './export/exports.ts'
+import { changeExport, startExport } from './export/exports.ts'
 import { readPacked } from './export/packed-files.ts'
-import { changeArrival, openArrival } from './import/imports.ts'
+import { changeImport, openImport } from './import/imports.ts'
 import { storeFile } from './import/received-files.ts'
-import { openOfOrganization } from './rows/side-store.ts'
-import { endOf, showArrival, showDeparture, showOpen } from './rows/sides.ts'
+import { openSidesOfOrganization } from './rows/side-store.ts'
+import { findSideOf, showExport, showImport, showSide } from './rows/sides.ts'
 import { newestTransfer } from './rows/transfer-store.ts'
 
 const idPattern = /^trf_[a-z2-7]{20}$/
 const filePattern = /^[a-z0-9][a-z0-9_.-]{0,120}$/
 
+/** Routes of one side. The API calls an export a departure, and an import an arrival. */
 export function transfersHandlers(deps: TransfersDeps): Handlers<typeof contract.transfers> {
-  const departure = (id: string, caller: Caller) => endOf(id, 'departure', caller, deps)
-  const arrival = (id: string, caller: Caller) => endOf(id, 'arrival', caller, deps)
+  const exportOf = (id: string, caller: Caller) => findSideOf(id, 'departure', caller, deps)
+  const importOf = (id: string, caller: Caller) => findSideOf(id, 'arrival', caller, deps)
   const file = (name: string) => (filePattern.test(name) ? name : fail('not_found'))
   return {
     list: async (_, { caller }) => ({
-      data: (await openOfOrganization(deps.database.db, caller.organizationId)).map(showOpen),
+      data: (await openSidesOfOrganization(deps.database.db, caller.organizationId)).map(showSide),
     }),
     callOff: async ({ params }, { caller }) => {
-      await callOff(params.id, caller.organizationId, deps)
+      await cancel(params.id, caller.organizationId, deps)
     },
     depart: async ({ body }, { project, caller }) => ({
-      data: showDeparture(await startDeparture(project, body, caller.userId, deps)),
+      data: showExport(await startExport(project, body, caller.userId, deps)),
     }),
-    getDeparture: async ({ params }, { caller }) => ({ data: showDeparture(await departure(params.id, caller)) }),
+    getDeparture: async ({ params }, { caller }) => ({ data: showExport(await exportOf(params.id, caller)) }),
     changeDeparture: async ({ params, body }, { caller }) => ({
-      data: showDeparture(await changeDeparture(await departure(params.id, caller), body.state, deps)),
+      data: showExport(await changeExport(await exportOf(params.id, caller), body.state, deps)),
     }),
     readFile: async ({ params }, { caller }) =>
-      Readable.from(await readPacked(await departure(params.id, caller), file(params.file), deps), {
+      Readable.from(await readPacked(await exportOf(params.id, caller), file(params.file), deps), {
         objectMode: false,
       }) as never,
     arrive: async ({ params, body }, { caller }) => {
       if (!idPattern.test(params.id)) fail('not_found')
-      return { data: await showArrival(await openArrival(params.id, body, caller, deps), deps) }
+      return { data: await showImport(await openImport(params.id, body, caller, deps), deps) }
     },
-    getArrival: async ({ params }, { caller }) => ({ data: await showArrival(await arrival(params.id, caller), deps) }),
+    getArrival: async ({ params }, { caller }) => ({ data: await showImport(await importOf(params.id, caller), deps) }),
     changeArrival: async ({ params, body }, { caller }) => ({
-      data: await showArrival(await changeArrival(await arrival(params.id, caller), body, deps), deps),
+      data: await showImport(await changeImport(await importOf(params.id, caller), body, deps), deps),
     }),
     writeFile: async ({ params, query, upload }, { caller }) => {
-      await storeFile(await arrival(params.id, caller), file(params.file), query.sha256, upload, deps)
+      await storeFile(await importOf(params.id, caller), file(params.file), query.sha256, upload, deps)
     },
   }
 }

@@ -1,19 +1,18 @@
 import { PartWorkers } from '../../drivers/archive/part-workers.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { Job } from '../../platform/jobs/declare.ts'
-import { sweepJob, sweepSchedule } from './cancel-abandoned.ts'
+import { cancelAbandonedJob, cancelAbandonedSchedule } from './cancel-abandoned.ts'
 import { transferJob } from './coordinator/transfer-job.ts'
 import { isCoordinator, type TransfersDeps } from './deps.ts'
-import { departJob } from './export/export-job.ts'
+import { exportJob } from './export/export-job.ts'
 import { projectTransferHandlers, transferStatusHandlers, transfersHandlers } from './handlers.ts'
-import { arriveJob } from './import/import-job.ts'
+import { importJob } from './import/import-job.ts'
 import { transfersPart } from './project-part.ts'
-import { forgetJob } from './remove-copy.ts'
-import { deleteDepartures, hasLeft } from './rows/side-store.ts'
-import { underWay } from './rows/transfer-store.ts'
+import { removeCopyJob } from './remove-copy.ts'
+import { deleteExports, hasLeft } from './rows/side-store.ts'
+import { runningTransfer } from './rows/transfer-store.ts'
 
 export type { TransfersDeps } from './deps.ts'
-export { keptDays } from './remove-copy.ts'
 
 /**
  * A *transfer* moves a project from a *source* to a *target* instance. The source's *export* packs the project into a *bundle* of
@@ -25,23 +24,23 @@ export function createTransfers(given: Omit<TransfersDeps, 'workers'>) {
   const deps: TransfersDeps = { ...given, workers: new PartWorkers() }
   const { db } = deps.database
   const coordinator = isCoordinator(deps) ? deps : undefined
-  const jobs = [departJob(deps), arriveJob(deps), forgetJob(deps), sweepJob(deps)] as Job<unknown, undefined>[]
+  const jobs = [exportJob(deps), importJob(deps), removeCopyJob(deps), cancelAbandonedJob(deps)] as Job<unknown, undefined>[]
   return {
     handlers: transfersHandlers(deps),
     /** Handlers of routes that the contract lists under projects and cloud. */
     projectHandlers: coordinator ? projectTransferHandlers(coordinator) : {},
     cloudHandlers: coordinator ? transferStatusHandlers(coordinator) : {},
     jobs: coordinator ? [...jobs, transferJob(coordinator) as Job<unknown, undefined>] : jobs,
-    schedules: [sweepSchedule],
+    schedules: [cancelAbandonedSchedule],
     part: transfersPart(deps),
     /** Whether the project was transferred away from this instance and has not come back. */
     hasLeft: (db: Db, projectId: string) => hasLeft(db, projectId),
     /** The transfer of a project that has not ended, coordinated by this instance. */
-    running: (organizationId: string, projectId: string) => underWay(db, organizationId, projectId),
+    running: (organizationId: string, projectId: string) => runningTransfer(db, organizationId, projectId),
     /** The project was deleted at the target: removes the copy that was kept here, with its volumes. */
     async removeCopy(projectId: string): Promise<void> {
-      await deps.projects.forget(projectId)
-      await deleteDepartures(db, projectId)
+      await deps.projects.removeCopy(projectId)
+      await deleteExports(db, projectId)
     },
   }
 }

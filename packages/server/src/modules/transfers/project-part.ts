@@ -1,22 +1,22 @@
 import { endOperation, lockProject, type ProjectPart } from '../projects/index.ts'
 import { removeFiles } from './bundle/bundle-files.ts'
 import type { TransfersDeps } from './deps.ts'
-import { moveEnd } from './rows/change-state.ts'
-import { openOfProject } from './rows/side-store.ts'
+import { changeSideState } from './rows/change-side-state.ts'
+import { openSidesOfProject } from './rows/side-store.ts'
 
-/** A move under way blocks the deletion of its project; a forced deletion cancels the move. */
+/** A running transfer blocks the deletion of its project; a forced deletion cancels the transfer. */
 export const transfersPart = (deps: TransfersDeps): ProjectPart => ({
   describe: 'transfers',
   previewDeletion: async () => [],
   async remove({ id }) {
-    for (const end of await openOfProject(deps.database.db, id)) {
-      if (end.side !== 'departure') continue
+    for (const row of await openSidesOfProject(deps.database.db, id)) {
+      if (row.side !== 'departure') continue
       await deps.database.transaction(async (bound) => {
-        await lockProject(bound, end.projectId)
-        await moveEnd(end, 'aborted', bound, deps, { secrets: null, files: '[]' })
-        await endOperation(end.id, bound)
+        await lockProject(bound, row.projectId)
+        await changeSideState(row, 'aborted', bound, deps, { secrets: null, files: '[]' })
+        await endOperation(row.id, bound)
       })
-      await removeFiles(end.id, deps)
+      await removeFiles(row.id, deps)
     }
   },
 })

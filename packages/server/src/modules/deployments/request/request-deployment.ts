@@ -160,14 +160,14 @@ function operationOf({ id }: ProjectRow, { trigger, environment = 'production', 
 
 /** Rejects requests for a project that is not on this instance. While it is moving here, only the move itself may deploy it. */
 function refuseAbsent({ presence }: ProjectRow, { trigger }: DeploymentOptions): void {
-  const isArriving = presence === 'arriving' || presence === 'landing'
+  const isImporting = presence === 'arriving' || presence === 'landing'
   const isHere = presence === 'here' || presence === 'departing'
-  if (!isHere && !(isArriving && trigger === 'transfer'))
+  if (!isHere && !(isImporting && trigger === 'transfer'))
     fail('conflict', { words: 'The project was transferred to another instance' })
 }
 
 /** Continues a deployment that was built and then held; does nothing when its job is already queued or running. */
-export const goOn = (deploymentId: string, { database }: DeploymentsDeps): Promise<unknown> =>
+export const resume = (deploymentId: string, { database }: DeploymentsDeps): Promise<unknown> =>
   database.transaction(async ({ db, enqueue }) => {
     const deployment = await findDeployment(db, deploymentId)
     if (deployment) await enqueue(deployKind.of(deployment), { deploymentId }, { uniqueKey: jobKey(deploymentId) })

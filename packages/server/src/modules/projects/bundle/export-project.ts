@@ -19,11 +19,11 @@ export interface DescribedProject {
   organizationId: string
   bundle: Omit<ProjectBundle, 'deployed'>
   files: SourceFiles
-  /** Environments other than production with their own upload, which is not moved. */
+  /** Environments other than production with their own upload, which is not exported. */
   uploadsLeftBehind: string[]
 }
 
-/** Everything of a project that is moved. Previews of pull requests are not: the next push creates them again. */
+/** Everything of a project that is exported. Previews of pull requests are not: the next push creates them again. */
 export async function describeProject(projectId: string, deps: ProjectsDeps): Promise<DescribedProject | undefined> {
   const { db } = deps.database
   const row = await findAnyProject(db, projectId)
@@ -87,8 +87,8 @@ function filesOf(version: Source | undefined): SourceFiles {
 }
 
 /**
- * A local folder is moved as an upload: the target has no such folder. A project of a repository or of images keeps its source,
- * also where its live version is an upload.
+ * A local folder is exported as an upload: the target has no such folder. A project of a repository or of images keeps its
+ * source, also where its live version is an upload.
  */
 function sourceOf(row: ProjectRow, version: Source | undefined): ProjectBundle['source'] {
   const kind = sourceKind(row)

@@ -40,7 +40,7 @@ import { claimUpload, dropUpload, releaseUpload } from '../uploads/upload-claim.
 import { isInForce } from './export-project.ts'
 import { replaceDomains } from './import-domains.ts'
 
-export interface ArrivingProject {
+export interface ProjectImport {
   projectId: string
   organizationId: string
   bundle: ProjectBundle
@@ -48,7 +48,7 @@ export interface ArrivingProject {
   uploadSessionId: string | null
 }
 
-export interface RecordedArrival {
+export interface ImportResult {
   /** Parts of the project that were changed or left out during the import. */
   warnings: string[]
 }
@@ -57,27 +57,27 @@ export interface RecordedArrival {
  * Records the project of a bundle, hidden until its presence is `here`. Validated like a client's request to this instance: a
  * bundle from another instance is untrusted input. May be repeated, also with a newer bundle.
  */
-export async function recordArriving(arriving: ArrivingProject, deps: ProjectsDeps): Promise<RecordedArrival> {
-  const { bundle, organizationId } = arriving
+export async function recordImport(given: ProjectImport, deps: ProjectsDeps): Promise<ImportResult> {
+  const { bundle, organizationId } = given
   refuseUnstorable({ ...bundle, environments: bundle.environments.map(({ variables: _, ...rest }) => rest) })
   checkConfig(bundle.options)
   for (const { slug, variables } of bundle.environments) {
     refuseMisuse(variables, [])
     refuseLargeEnv(sizeOf(variables), 'environments', slug)
   }
-  const source = await checkSource(sourceFields(arriving), organizationId, deps)
+  const source = await checkSource(sourceFields(given), organizationId, deps)
   const wantedRules = bundle.rules.filter((rule) => isInForce(rule, nowOf(deps)))
   const rules = checkedRules(wantedRules, nowOf(deps))
   refuseLargeRules(rules, 'rules')
   const recorded = await deps.database.transaction(async (bound) => {
-    await lockProject(bound, arriving.projectId)
-    const before = await refuseTaken(arriving, bound)
+    await lockProject(bound, given.projectId)
+    const before = await refuseTaken(given, bound)
     const warnings: string[] = []
     const columns = { ...columnsOf(bundle), ...sourceColumns(source, null, hostUrlsOf(deps.settings)) }
-    const project = await putRow(before, columns, arriving, warnings, bound, deps)
-    await exchangeUpload(before, arriving, bound, deps)
+    const project = await putRow(before, columns, given, warnings, bound, deps)
+    await exchangeUpload(before, given, bound, deps)
     await putEnvironments(bundle, project, bound, deps)
-    await putProductionUpload(arriving, bound, deps)
+    await putProductionUpload(given, bound, deps)
     await replaceDomains(bundle.domains, project, warnings, bound, deps)
     // Route rules exist only on self-hosted instances: a cloud has no API to see or change them, so it enforces none.
     const isServed = deps.settings.mode === 'self-hosted'
@@ -89,7 +89,7 @@ export async function recordArriving(arriving: ArrivingProject, deps: ProjectsDe
       carried: carriedColumn({
         rules: isServed ? [] : wantedRules,
         grants: await putGrants(bundle, project, warnings, bound, deps),
-        folderUploadId: bundle.source.ofFolder ? arriving.uploadSessionId : null,
+        folderUploadId: bundle.source.ofFolder ? given.uploadSessionId : null,
       }),
     })
     await refuseOverQuota(bound, organizationId, ['projects', 'cpuCores', 'memoryMb'], deps)
@@ -99,13 +99,13 @@ export async function recordArriving(arriving: ArrivingProject, deps: ProjectsDe
   deps.scrubber.register(
     ...bundle.environments.flatMap(({ variables }) => variables.filter((one) => one.isSecret).map((one) => one.value)),
   )
-  await deps.projectPorts.secrets?.refresh(arriving.projectId)
+  await deps.projectPorts.secrets?.refresh(given.projectId)
   return recorded
 }
 
 /** Refuses to overwrite another organisation's project with that id, or a project that lives on this instance. */
 async function refuseTaken(
-  { projectId, organizationId }: ArrivingProject,
+  { projectId, organizationId }: ProjectImport,
   { db }: TransactionContext,
 ): Promise<ProjectRow | undefined> {
   const row = await findAnyProject(db, projectId)
@@ -116,7 +116,7 @@ async function refuseTaken(
   return row
 }
 
-function sourceFields({ bundle, uploadSessionId }: ArrivingProject) {
+function sourceFields({ bundle, uploadSessionId }: ProjectImport) {
   const { kind, ...git } = bundle.source
   if (kind === 'upload') return { gitProvider: 'upload' as const, uploadSessionId }
   return kind === 'git' ? git : {}
@@ -138,7 +138,7 @@ const columnsOf = (bundle: ProjectBundle) => ({
 async function putRow(
   before: ProjectRow | undefined,
   columns: Partial<NewProject>,
-  { projectId, organizationId, bundle }: ArrivingProject,
+  { projectId, organizationId, bundle }: ProjectImport,
   warnings: string[],
   { db }: TransactionContext,
   deps: ProjectsDeps,
@@ -201,7 +201,7 @@ async function webhookDomainOf(
 
 async function exchangeUpload(
   before: ProjectRow | undefined,
-  { uploadSessionId, projectId, organizationId }: ArrivingProject,
+  { uploadSessionId, projectId, organizationId }: ProjectImport,
   bound: TransactionContext,
   deps: ProjectsDeps,
 ): Promise<void> {
@@ -213,7 +213,7 @@ async function exchangeUpload(
 
 /** Files of a project with another kind of source are the upload that production was deployed from. */
 async function putProductionUpload(
-  { bundle, uploadSessionId, projectId }: ArrivingProject,
+  { bundle, uploadSessionId, projectId }: ProjectImport,
   bound: TransactionContext,
   deps: ProjectsDeps,
 ): Promise<void> {

@@ -5,44 +5,40 @@ import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { putArrivingHook, removeHookOf } from '../git/hook-of-move.ts'
+import { addImportWebhook, removeHookOf } from '../git/transfer-webhook.ts'
 import { type Deletion, removeSoon } from '../lifecycle/deletion.ts'
-import { movePresence } from '../lifecycle/presence.ts'
+import { changePresence } from '../lifecycle/presence.ts'
 import { restoreFolder } from '../local/restore-folder.ts'
-import { beginOperation } from '../operations/operation.ts'
 import { allowedFolder } from '../source.ts'
 import { findAnyProject } from '../store.ts'
 import { UploadFiles } from '../uploads/upload-files.ts'
 import { openUpload, receiveUpload } from '../uploads/uploads.ts'
 import { type DescribedProject, describeProject, type SourceFiles } from './export-project.ts'
-import { type ArrivingProject, type RecordedArrival, recordArriving } from './import-project.ts'
+import { type ImportResult, type ProjectImport, recordImport } from './import-project.ts'
 
-/** Functions that the transfers module uses to move a project. */
+/** Functions that the transfers module uses to export and import a project: its rows belong to this module. */
 export interface ProjectTransfers {
-  find(projectId: string): Promise<ProjectRow | undefined>
   describe(projectId: string): Promise<DescribedProject | undefined>
   /** Returns a gzip-compressed tar. */
   readFiles(files: NonNullable<SourceFiles>, abort: AbortSignal): Promise<AsyncIterable<Uint8Array>>
   /** Stores the files with the same checks as an upload. Returns the session id. */
   storeFiles(tarball: AsyncIterable<Uint8Array>, owner: { organizationId: string; userId: string }): Promise<string>
-  record(arriving: ArrivingProject): Promise<RecordedArrival>
-  move(projectId: string, to: ProjectRow['presence'], bound: TransactionContext): Promise<boolean>
-  /** Begins the move as an operation of the project, or refuses it, naming the conflicting operations. */
-  begin(projectId: string, transferId: string, bound: TransactionContext): Promise<void>
+  recordImport(given: ProjectImport): Promise<ImportResult>
+  /** False when the transition is not allowed. */
+  changePresence(projectId: string, to: ProjectRow['presence'], bound: TransactionContext): Promise<boolean>
   /** Removes everything of a project whose import did not complete. */
-  discard(projectId: string, bound: TransactionContext): Promise<void>
+  discardImport(projectId: string, bound: TransactionContext): Promise<void>
   /** Creates the push webhook of an imported project; returns a warning where it cannot. */
-  putHook(projectId: string): Promise<string | null>
+  addWebhook(projectId: string): Promise<string | null>
   /** Makes the local folder the source again; returns a warning where it cannot, else null. */
   restoreFolder(projectId: string, path: string): Promise<string | null>
   /** Removes an expired kept copy, with its volumes. */
-  forget(projectId: string): Promise<void>
+  removeCopy(projectId: string): Promise<void>
 }
 
 export function projectTransfers(deps: ProjectsDeps, deletion: Pick<Deletion, 'removeKept'>): ProjectTransfers {
   const { db } = deps.database
   return {
-    find: (projectId) => findAnyProject(db, projectId),
     describe: (projectId) => describeProject(projectId, deps),
     async readFiles(files, abort) {
       if (files.kind === 'upload')
@@ -54,20 +50,18 @@ export function projectTransfers(deps: ProjectsDeps, deletion: Pick<Deletion, 'r
       await receiveUpload(session, tarball, deps)
       return session.id
     },
-    record: (arriving) => recordArriving(arriving, deps),
-    move: (projectId, to, bound) => movePresence(projectId, to, bound, deps),
-    begin: async (projectId, subjectId, bound) =>
-      void (await beginOperation({ projectId, environment: null, kind: 'move', subjectId }, bound, deps)),
-    discard: async (projectId, bound) => {
+    recordImport: (given) => recordImport(given, deps),
+    changePresence: (projectId, to, bound) => changePresence(projectId, to, bound, deps),
+    discardImport: async (projectId, bound) => {
       const project = await findAnyProject(bound.db, projectId)
       if (!project || project.deletingSince !== null) return
       if (project.presence !== 'arriving' && project.presence !== 'landing') fail('conflict')
       await removeHookOf(project, bound)
       await removeSoon(projectId, { deleteVolumes: true }, nowOf(deps), bound)
     },
-    putHook: (projectId) => putArrivingHook(projectId, deps),
+    addWebhook: (projectId) => addImportWebhook(projectId, deps),
     restoreFolder: (projectId, path) => restoreFolder(projectId, path, deps),
-    async forget(projectId) {
+    async removeCopy(projectId) {
       const project = await findAnyProject(db, projectId)
       if (project?.presence === 'departed') await deletion.removeKept(project)
     },

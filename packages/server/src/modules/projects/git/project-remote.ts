@@ -21,7 +21,7 @@ export const repositoryAt = (project: ProjectRow, { settings }: Pick<ProjectsDep
 })
 
 /**
- * Returns a project's remote with its credential, for reading, deploying and moving; no other function does. The credential is
+ * Returns a project's remote with its credential, for reading, deploying and transferring; no other function does. The credential is
  * the project's clone token, else the git host connection's credential for this repository. `url` is the URL that git will use:
  * another host than the project's current one gets no credential.
  */

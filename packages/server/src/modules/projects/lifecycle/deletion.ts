@@ -32,7 +32,7 @@ const maxStartMs = 30_000
 export interface Deletion {
   preview(project: ProjectRow): Promise<{ items: DeletionItem[]; blockedBy: WorkUnderWay[] }>
   remove(project: ProjectRow, options: DeletionOptions & { force: boolean }): Promise<DeletionItem[]>
-  /** Removes the copy that was kept when the project moved away, with its volumes. */
+  /** Removes the copy that was kept when the project was transferred away, with its volumes. */
   removeKept(project: ProjectRow): Promise<void>
   job: ReturnType<typeof removalJob>
 }

@@ -33,7 +33,7 @@ const netAfterMs = 60_000
 
 interface EnvironmentDeletionOptions extends DeletionOptions {
   force: boolean
-  /** A pull request was closed: its preview shares no data with a restore or a move. */
+  /** A pull request was closed: its preview shares no data with a restore or a transfer. */
   isAutomatic?: boolean
 }
 

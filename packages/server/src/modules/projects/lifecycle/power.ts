@@ -55,7 +55,7 @@ export async function enableProject(project: ProjectRow, deps: ProjectsDeps): Pr
   return row
 }
 
-/** Does nothing while a restore or a move has stopped the project: that operation leaves the project in its correct state. */
+/** Does nothing while a restore or a transfer has stopped the project: that operation leaves the project in its correct state. */
 export const powerJob = (deps: ProjectsDeps) =>
   job<PowerPayload, unknown>(settlePower, {
     deadlineMs: 10 * 60_000,
@@ -70,7 +70,7 @@ async function settlePowerOf(projectId: string, deps: ProjectsDeps): Promise<voi
   // The recorded state may change while it is applied.
   for (;;) {
     const project = await findAnyProject(deps.database.db, projectId)
-    if (!project || project.deletingSince !== null || isArriving(project)) return
+    if (!project || project.deletingSince !== null || isImporting(project)) return
     const wanted = shouldRun(project)
     if (wanted === done) return
     if (wanted) await power?.bringOnline(projectId)
@@ -104,8 +104,8 @@ async function settled(projectId: string, enabled: boolean, deps: ProjectsDeps):
   })
 }
 
-/** A project that is being moved here is started by the import, once its data is complete. */
-const isArriving = ({ presence }: ProjectRow): boolean => presence === 'arriving' || presence === 'landing'
+/** A project that is being imported is started by the import, once its data is complete. */
+const isImporting = ({ presence }: ProjectRow): boolean => presence === 'arriving' || presence === 'landing'
 const shouldRun = ({ enabled, presence }: ProjectRow): boolean => enabled === 1 && presence === 'here'
 
 /** Reconciles the running workload with the project's presence, at once and one job after the other. */

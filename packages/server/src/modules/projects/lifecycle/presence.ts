@@ -1,7 +1,7 @@
 import { type Presence, presenceMoves, sourcesOf } from '@berth/contract'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { removeHookOf } from '../git/hook-of-move.ts'
+import { removeHookOf } from '../git/transfer-webhook.ts'
 import { moveHookOf } from '../hostnames/delivery-address.ts'
 import { lockProject } from '../operations/operation.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
@@ -11,14 +11,14 @@ import { settlePresence } from './power.ts'
  * Changes a project's presence; false when the transition is not allowed. A job that commits with it reconciles the running
  * workload, also if this process dies.
  */
-export async function movePresence(
+export async function changePresence(
   projectId: string,
   to: Presence,
   bound: TransactionContext,
   deps: Pick<ProjectsDeps, 'clock'>,
 ): Promise<boolean> {
   await lockProject(bound, projectId)
-  const moved = await bound.db
+  const changed = await bound.db
     .updateTable('projects')
     .set({ presence: to, updatedAt: nowOf(deps) })
     .where('id', '=', projectId)
@@ -26,9 +26,9 @@ export async function movePresence(
     .where('deletingSince', 'is', null)
     .returningAll()
     .executeTakeFirst()
-  if (!moved) return false
-  if (moved.webhookDomain !== null) await moveHookOf(moved, bound)
-  if (to === 'departed') await removeHookOf(moved, bound)
+  if (!changed) return false
+  if (changed.webhookDomain !== null) await moveHookOf(changed, bound)
+  if (to === 'departed') await removeHookOf(changed, bound)
   if (to !== 'arriving' && to !== 'landing') await settlePresence(projectId, to, bound)
   bound.signal(projectsTopic, { projectId } satisfies ProjectSignal)
   return true

@@ -7,7 +7,7 @@ import type { TransfersDeps } from '../deps.ts'
 const rootOf = ({ settings }: Pick<TransfersDeps, 'settings'>) => join(settings.dataDir, 'transfers')
 const folderOf = (id: string, deps: Pick<TransfersDeps, 'settings'>) => join(rootOf(deps), id)
 
-/** The files of a bundle during the move; removed when it has ended. */
+/** The files of a bundle during the transfer; removed when it has ended. */
 export async function openFiles(id: string, deps: TransfersDeps): Promise<ArchiveStore> {
   const root = rootOf(deps)
   await mkdir(root, { recursive: true, mode: 0o700 })
@@ -21,7 +21,7 @@ export const removeFiles = (id: string, deps: Pick<TransfersDeps, 'settings'>): 
 const keptFreeBytes = 1024 ** 3
 
 /** Refuses bytes that would fill the disk. */
-export async function refuseFull(bytes: number, deps: TransfersDeps): Promise<void> {
+export async function refuseFullDisk(bytes: number, deps: TransfersDeps): Promise<void> {
   const root = rootOf(deps)
   await mkdir(root, { recursive: true, mode: 0o700 })
   const { bavail, bsize, blocks } = await statfs(root)
@@ -30,16 +30,16 @@ export async function refuseFull(bytes: number, deps: TransfersDeps): Promise<vo
     fail('unavailable', { words: 'Not enough disk space for this project. Free some space, then try again.' })
 }
 
-const lookEveryBytes = 64 * 1024 ** 2
+const checkEveryBytes = 64 * 1024 ** 2
 
 /** Passes the content through, and fails before writing it would fill the disk. */
-export async function* whileThereIsRoom(content: AsyncIterable<Uint8Array>, deps: TransfersDeps): AsyncGenerator<Uint8Array> {
-  await refuseFull(0, deps)
+export async function* untilDiskFull(content: AsyncIterable<Uint8Array>, deps: TransfersDeps): AsyncGenerator<Uint8Array> {
+  await refuseFullDisk(0, deps)
   let since = 0
   for await (const chunk of content) {
     since += chunk.length
-    if (since >= lookEveryBytes) {
-      await refuseFull(since, deps)
+    if (since >= checkEveryBytes) {
+      await refuseFullDisk(since, deps)
       since = 0
     }
     yield chunk

@@ -6,12 +6,12 @@ import type { Sides } from './sides.ts'
 test('a file that the other side refuses ends the whole copy at once, also files that are being sent', async () => {
   const files = ['refused', 'slow', 'slower'].map((name) => ({ name, sizeBytes: 1, sha256: '' }))
   const retryLimits = { giveUpMs: 500, pollMs: 5 }
-  const underWay = Promise.withResolvers<void>()
+  const runningTransfer = Promise.withResolvers<void>()
   let begun = 0
   const write: Sides['target']['write'] = async ({ name }, _, signal) => {
     begun += 1
-    if (begun === files.length) underWay.resolve()
-    await underWay.promise
+    if (begun === files.length) runningTransfer.resolve()
+    await runningTransfer.promise
     if (name === 'refused') throw new Failure('conflict', { words: 'The import is aborted' })
     // As the client of the cloud does with a connection that was ended.
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve))

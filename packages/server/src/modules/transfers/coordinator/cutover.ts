@@ -1,11 +1,11 @@
 import { Failure } from '../../../platform/failure.ts'
-import { findMoved, isUnreachable } from '../../cloud/index.ts'
+import { findCloudProject, isUnreachable } from '../../cloud/index.ts'
 import { addWarnings } from '../rows/transfer-store.ts'
 import { enter, SideFailed, type TransferContext } from './prepare.ts'
 
 /**
- * Commits the transfer. The cloud's state decides in both directions: its import becomes active, or its export is released. Before
- * that nothing on this instance may serve; after it the remaining steps are local and are completed. While the cloud is
+ * Decides the transfer. The cloud's state decides in both directions: its import becomes active, or its export is released.
+ * Before that nothing on this instance may serve; after it the remaining steps are local and are completed. While the cloud is
  * unreachable the decision is unknown, so this rejects and is retried.
  */
 export async function cutOver(context: TransferContext): Promise<void> {
@@ -38,7 +38,7 @@ export async function finishCutover(context: TransferContext): Promise<void> {
 
 /** Makes the local folder the project's source again; a project that got another source in the cloud keeps that. */
 async function restoreFolder({ transfer: { id, projectId }, deps }: TransferContext): Promise<void> {
-  const path = (await findMoved(deps.database.db, projectId))?.localPath
+  const path = (await findCloudProject(deps.database.db, projectId))?.localPath
   const warning = path ? await deps.projects.restoreFolder(projectId, path) : null
   if (warning) await addWarnings(deps.database.db, id, [warning])
 }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Arrival, Departure, TransferPhase } from '@berth/contract'
+import type { TransferExport, TransferImport, TransferPhase } from '@berth/contract'
 import type { CloudTransferRow } from '../../../platform/db/tables/transfers.ts'
 import { Failure } from '../../../platform/failure.ts'
 import type { CoordinatorDeps } from '../deps.ts'
@@ -78,8 +78,8 @@ export async function enter(phase: TransferPhase, { transfer, deps }: Pick<Trans
 }
 
 async function copy(
-  { files }: Departure,
-  there: Arrival,
+  { files }: TransferExport,
+  there: TransferImport,
   { transfer, sides, retryLimits, deps, abort }: TransferContext,
 ): Promise<void> {
   const bytesTotal = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
@@ -98,7 +98,7 @@ async function copy(
 }
 
 /** Polls until the side reaches the wanted state; rejects when it has failed or was cancelled. */
-async function until<Side extends Departure | Arrival>(
+async function until<Side extends TransferExport | TransferImport>(
   get: () => Promise<Side>,
   wanted: readonly Side['state'][],
   { retryLimits, abort }: TransferContext,

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { Arrival, Departure } from '@berth/contract'
+import type { TransferExport, TransferImport } from '@berth/contract'
 import type { CloudAddress, CloudApi, CloudRequest } from '../../../drivers/cloud-api/cloud-api.ts'
 import type { CloudTransferRow } from '../../../platform/db/tables/transfers.ts'
 import { answered, ask, cloudUnreachable } from '../../cloud/index.ts'
@@ -22,7 +22,8 @@ const withBody = (method: string, path: string, body: object): CloudRequest => (
 })
 
 export function remoteSource({ id, projectId, withData }: CloudTransferRow, { api, address }: Remote): TransferSource {
-  const call = async (request: CloudRequest) => answered(await ask(api, address, request, { maxBytes: filesBytes })) as Departure
+  const call = async (request: CloudRequest) =>
+    answered(await ask(api, address, request, { maxBytes: filesBytes })) as TransferExport
   const path = `/api/departures/${id}`
   return {
     startExport: (recipient) =>
@@ -40,7 +41,8 @@ export function remoteSource({ id, projectId, withData }: CloudTransferRow, { ap
 }
 
 export function remoteTarget({ id, projectId }: CloudTransferRow, { api, address }: Remote): TransferTarget {
-  const call = async (request: CloudRequest) => answered(await ask(api, address, request, { maxBytes: filesBytes })) as Arrival
+  const call = async (request: CloudRequest) =>
+    answered(await ask(api, address, request, { maxBytes: filesBytes })) as TransferImport
   const path = `/api/arrivals/${id}`
   return {
     openImport: () => call(withBody('PUT', path, { project: projectId })),

@@ -1,18 +1,18 @@
-import type { Arrival, ArrivalChange, Departure } from '@berth/contract'
+import type { ImportChange, TransferExport, TransferImport } from '@berth/contract'
 
 /** The source of a transfer, on this instance or in the cloud. Every call may be repeated. */
 export interface TransferSource {
-  startExport(recipient: string): Promise<Departure>
-  get(): Promise<Departure>
-  change(state: 'ready' | 'departed' | 'aborted'): Promise<Departure>
+  startExport(recipient: string): Promise<TransferExport>
+  get(): Promise<TransferExport>
+  change(state: 'ready' | 'departed' | 'aborted'): Promise<TransferExport>
   read(file: string, abort: AbortSignal): Promise<AsyncIterable<Uint8Array>>
 }
 
 /** The target of a transfer, on this instance or in the cloud. Every call may be repeated. */
 export interface TransferTarget {
-  openImport(): Promise<Arrival>
-  get(): Promise<Arrival>
-  change(change: ArrivalChange): Promise<Arrival>
+  openImport(): Promise<TransferImport>
+  get(): Promise<TransferImport>
+  change(change: ImportChange): Promise<TransferImport>
   /** Rejects when the received bytes have another hash. */
   write(
     file: { name: string; sizeBytes: number; sha256: string },

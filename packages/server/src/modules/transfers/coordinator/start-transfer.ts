@@ -6,9 +6,9 @@ import { newId } from '../../../platform/db/ids.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { CloudTransferRow } from '../../../platform/db/tables/transfers.ts'
 import { Failure, fail } from '../../../platform/failure.ts'
-import { answered, ask, cloudOf, type Link } from '../../cloud/index.ts'
+import { accountOf, answered, ask, type Link } from '../../cloud/index.ts'
 import type { CoordinatorDeps } from '../deps.ts'
-import { findTransfer, insertTransfer, underWay } from '../rows/transfer-store.ts'
+import { findTransfer, insertTransfer, runningTransfer } from '../rows/transfer-store.ts'
 import { transferKind } from './transfer-job.ts'
 
 type Direction = CloudTransferRow['direction']
@@ -34,7 +34,7 @@ export interface Transferred {
 export async function startTransfer(request: TransferRequest, deps: CoordinatorDeps): Promise<Transferred> {
   const { projectId, project, direction, caller } = request
   const link = (await deps.cloud.links.of(caller.organizationId)) ?? fail(project ? 'cloud_not_linked' : 'not_found')
-  const known = await underWay(deps.database.db, caller.organizationId, projectId)
+  const known = await runningTransfer(deps.database.db, caller.organizationId, projectId)
   if (known?.direction === direction) return ended(known.id, deps)
   if (known)
     fail('work_in_progress', {
@@ -70,11 +70,11 @@ const recordTransfer = (
 ): Promise<string> =>
   deps.database.transaction(async (bound) => {
     await bound.lock(`transfer:${projectId}`)
-    const known = await underWay(bound.db, organizationId, projectId)
+    const known = await runningTransfer(bound.db, organizationId, projectId)
     if (known) return known.direction === direction ? known.id : fail('work_in_progress')
     const id = newId('trf')
     await insertTransfer(bound.db, {
-      ...{ id, organizationId, projectId, projectName: name, direction, cloud: cloudOf(link.row), withData, phase: 'packing' },
+      ...{ id, organizationId, projectId, projectName: name, direction, cloud: accountOf(link.row), withData, phase: 'packing' },
       ...{ bytesDone: 0, warnings: '[]', createdBy: userId, createdAt: deps.clock.now().getTime() },
     })
     await bound.enqueue(transferKind.of({ organizationId }), { id }, { uniqueKey: `${transferKind.kind}:${id}` })

@@ -4,10 +4,10 @@ import { diskFullFailure } from '../../../platform/disk-full.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
 import { Failure } from '../../../platform/failure.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'
-import { cloudOf, deleteMoved, saveMoved } from '../../cloud/index.ts'
+import { accountOf, deleteCloudProject, saveCloudProject } from '../../cloud/index.ts'
 import { findAnyProject } from '../../projects/index.ts'
 import type { CoordinatorDeps } from '../deps.ts'
-import { findTransfer, isOver, updateTransfer } from '../rows/transfer-store.ts'
+import { findTransfer, hasEnded, updateTransfer } from '../rows/transfer-store.ts'
 import { watchCancelled } from './cancel-transfer.ts'
 import { cutOver, finishCutover } from './cutover.ts'
 import { localSource, localTarget } from './local-sides.ts'
@@ -31,7 +31,7 @@ export const transferJob = (deps: CoordinatorDeps) =>
     backoff: (attempt) => Math.min(250 * 2 ** Math.min(attempt, 7), 15_000),
     async run({ id }, _, abort, { attempt }) {
       const transfer = await findTransfer(deps.database.db, id)
-      if (!transfer || isOver(transfer)) return
+      if (!transfer || hasEnded(transfer)) return
       await runTransfer(transfer, deps, abort, attempt)
     },
   })
@@ -74,7 +74,7 @@ async function runTransfer(
 /** Undefined: the link was removed, or belongs to another account. */
 async function sidesOf(transfer: CloudTransferRow, deps: CoordinatorDeps): Promise<Sides | undefined> {
   const link = await deps.cloud.links.of(transfer.organizationId)
-  if (!link || cloudOf(link.row) !== transfer.cloud) return undefined
+  if (!link || accountOf(link.row) !== transfer.cloud) return undefined
   const remote = { api: deps.cloud.api, address: link.address }
   return transfer.direction === 'to_cloud'
     ? { source: localSource(transfer, deps), target: remoteTarget(transfer, remote) }
@@ -122,9 +122,9 @@ const recordFailure = (
 
 /** Records where the project lives now, and its original folder. */
 async function noteMoved({ direction, projectId, organizationId, cloud }: CloudTransferRow, db: Db, now: number): Promise<void> {
-  if (direction === 'to_self_hosted') return void (await deleteMoved(db, projectId))
+  if (direction === 'to_self_hosted') return void (await deleteCloudProject(db, projectId))
   const localPath = (await findAnyProject(db, projectId))?.localPath ?? null
-  await saveMoved({ projectId, organizationId, cloud, localPath, movedAt: now, missingSince: null }, db)
+  await saveCloudProject({ projectId, organizationId, cloud, localPath, movedAt: now, missingSince: null }, db)
 }
 
 async function complete(transfer: CloudTransferRow, { database, clock }: CoordinatorDeps): Promise<void> {

@@ -1,40 +1,40 @@
-import type { DepartureBody } from '@berth/contract'
+import type { ExportBody } from '@berth/contract'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
-import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import type { TransferSideRow } from '../../../platform/db/tables/transfers.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
-import { endOperation, enterStopped, findAnyProject, lockProject } from '../../projects/index.ts'
+import { beginOperation, endOperation, enterStopped, findAnyProject, lockProject } from '../../projects/index.ts'
 import { removeFiles } from '../bundle/bundle-files.ts'
-import { newDepartureSecrets, sealSecrets } from '../bundle/bundle-keys.ts'
+import { newExportKeys, sealKeys } from '../bundle/bundle-keys.ts'
 import { nowOf, type TransfersDeps } from '../deps.ts'
-import { forgetKind, keptDays } from '../remove-copy.ts'
-import { moveEnd } from '../rows/change-state.ts'
-import { findEnd, insertEnd } from '../rows/side-store.ts'
-import { departKey, departKind } from './export-job.ts'
+import { keptDays, removeCopyKind } from '../remove-copy.ts'
+import { changeSideState } from '../rows/change-side-state.ts'
+import { findSide, insertSide } from '../rows/side-store.ts'
+import { exportKey, exportKind } from './export-job.ts'
 
 /** Begins to pack the project, which continues to serve. The same transfer again returns the existing one. */
-export async function startDeparture(
+export async function startExport(
   project: Pick<ProjectRow, 'id' | 'organizationId'>,
-  { transfer, recipient, withData = true }: DepartureBody,
+  { transfer, recipient, withData = true }: ExportBody,
   userId: string,
   deps: TransfersDeps,
-): Promise<TransferEndRow> {
-  const { secrets, signer } = newDepartureSecrets()
+): Promise<TransferSideRow> {
+  const { secrets, signer } = newExportKeys()
   const now = nowOf(deps)
   return deps.database.transaction(async (bound) => {
     await lockProject(bound, project.id)
-    const known = await findEnd(bound.db, transfer)
+    const known = await findSide(bound.db, transfer)
     if (known)
       return known.projectId === project.id && known.createdBy === userId && known.side === 'departure' ? known : fail('conflict')
     await refuseAbsent(project.id, bound)
-    await insertEnd(bound.db, {
+    await insertSide(bound.db, {
       ...{ id: transfer, side: 'departure', organizationId: project.organizationId, projectId: project.id, state: 'packing' },
-      ...{ withData, recipient, signer, secrets: sealSecrets(transfer, secrets, deps), files: '[]', tookOver: 0, warnings: '[]' },
+      ...{ withData, recipient, signer, secrets: sealKeys(transfer, secrets, deps), files: '[]', tookOver: 0, warnings: '[]' },
       ...{ createdBy: userId, createdAt: now, touchedAt: now },
     })
-    await deps.projects.begin(project.id, transfer, bound)
-    await bound.enqueue(departKind.of(project), { id: transfer }, { uniqueKey: departKey(transfer, 'packing') })
-    return (await findEnd(bound.db, transfer)) as TransferEndRow
+    await beginOperation({ projectId: project.id, environment: null, kind: 'move', subjectId: transfer }, bound, deps)
+    await bound.enqueue(exportKind.of(project), { id: transfer }, { uniqueKey: exportKey(transfer, 'packing') })
+    return (await findSide(bound.db, transfer)) as TransferSideRow
   })
 }
 
@@ -44,56 +44,56 @@ async function refuseAbsent(projectId: string, { db }: TransactionContext): Prom
     fail('conflict', { words: 'The project was transferred to another instance' })
 }
 
-export async function changeDeparture(
-  end: TransferEndRow,
+export async function changeExport(
+  row: TransferSideRow,
   to: 'ready' | 'departed' | 'aborted',
   deps: TransfersDeps,
-): Promise<TransferEndRow> {
-  if (to === 'ready') await askForRelease(end, deps)
-  else if (to === 'departed') await finish(end, deps)
-  else await keep(end, deps)
-  return (await findEnd(deps.database.db, end.id)) ?? end
+): Promise<TransferSideRow> {
+  if (to === 'ready') await requestRelease(row, deps)
+  else if (to === 'departed') await finishExport(row, deps)
+  else await cancelExport(row, deps)
+  return (await findSide(deps.database.db, row.id)) ?? row
 }
 
 /** Sets the project's presence in the transaction that enqueues the job to stop it. */
-async function askForRelease(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
-  if (end.state === 'releasing' || end.state === 'ready') return
+async function requestRelease(row: TransferSideRow, deps: TransfersDeps): Promise<void> {
+  if (row.state === 'releasing' || row.state === 'ready') return
   await deps.database.transaction(async (bound) => {
-    await lockProject(bound, end.projectId)
-    if (!(await moveEnd(end, 'releasing', bound, deps))) fail('conflict', { words: `The export is ${end.state}` })
-    if (!(await deps.projects.move(end.projectId, 'departing', bound)))
+    await lockProject(bound, row.projectId)
+    if (!(await changeSideState(row, 'releasing', bound, deps))) fail('conflict', { words: `The export is ${row.state}` })
+    if (!(await deps.projects.changePresence(row.projectId, 'departing', bound)))
       fail('conflict', { words: 'The project was deleted or transferred during the operation' })
-    await enterStopped(end.id, bound)
-    await bound.enqueue(departKind.of(end), { id: end.id }, { uniqueKey: departKey(end.id, 'releasing') })
+    await enterStopped(row.id, bound)
+    await bound.enqueue(exportKind.of(row), { id: row.id }, { uniqueKey: exportKey(row.id, 'releasing') })
   })
 }
 
 /** The project lives on the other instance from here on. The stopped copy is kept, in case the other side loses it. */
-async function finish(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
-  if (end.state === 'departed') return
+async function finishExport(row: TransferSideRow, deps: TransfersDeps): Promise<void> {
+  if (row.state === 'departed') return
   await deps.database.transaction(async (bound) => {
-    await lockProject(bound, end.projectId)
-    if (!(await moveEnd(end, 'departed', bound, deps, { secrets: null, files: '[]' })))
-      fail('conflict', { words: `The export is ${end.state}` })
-    await deps.projects.move(end.projectId, 'departed', bound)
-    await endOperation(end.id, bound)
+    await lockProject(bound, row.projectId)
+    if (!(await changeSideState(row, 'departed', bound, deps, { secrets: null, files: '[]' })))
+      fail('conflict', { words: `The export is ${row.state}` })
+    await deps.projects.changePresence(row.projectId, 'departed', bound)
+    await endOperation(row.id, bound)
     const runAt = new Date(nowOf(deps) + keptDays * 86_400_000)
-    await bound.enqueue(forgetKind.of(end), { id: end.id }, { uniqueKey: `${forgetKind.kind}:${end.id}`, runAt })
+    await bound.enqueue(removeCopyKind.of(row), { id: row.id }, { uniqueKey: `${removeCopyKind.kind}:${row.id}`, runAt })
   })
-  await removeFiles(end.id, deps)
+  await removeFiles(row.id, deps)
 }
 
 /** Cancels the export: the project stays. A project that was stopped for it is started again by a job in the same transaction. */
-export async function keep(end: TransferEndRow, deps: TransfersDeps): Promise<void> {
-  if (end.state === 'aborted') return
+export async function cancelExport(row: TransferSideRow, deps: TransfersDeps): Promise<void> {
+  if (row.state === 'aborted') return
   await deps.database.transaction(async (bound) => {
-    await lockProject(bound, end.projectId)
-    if (!(await moveEnd(end, 'aborted', bound, deps, { secrets: null, files: '[]' })))
-      fail('conflict', { words: `The export is ${end.state}` })
-    await bound.cancelJob({ uniqueKey: departKey(end.id, 'packing') })
-    await bound.cancelJob({ uniqueKey: departKey(end.id, 'releasing') })
-    await deps.projects.move(end.projectId, 'here', bound)
-    await endOperation(end.id, bound)
+    await lockProject(bound, row.projectId)
+    if (!(await changeSideState(row, 'aborted', bound, deps, { secrets: null, files: '[]' })))
+      fail('conflict', { words: `The export is ${row.state}` })
+    await bound.cancelJob({ uniqueKey: exportKey(row.id, 'packing') })
+    await bound.cancelJob({ uniqueKey: exportKey(row.id, 'releasing') })
+    await deps.projects.changePresence(row.projectId, 'here', bound)
+    await endOperation(row.id, bound)
   })
-  await removeFiles(end.id, deps)
+  await removeFiles(row.id, deps)
 }

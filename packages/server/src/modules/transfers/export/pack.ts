@@ -5,17 +5,17 @@ import { partsThere } from '../../../drivers/archive/parts-there.ts'
 import { createTransferWriter, type TransferWriter } from '../../../drivers/archive/transfer-archives.ts'
 import type { ArchiveStore } from '../../../drivers/archive-store/archive-store.ts'
 import { isMissing } from '../../../drivers/archive-store/store-failure.ts'
-import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import type { TransferSideRow } from '../../../platform/db/tables/transfers.ts'
 import { type BundleBody, partsOf } from '../bundle/bundle-body.ts'
-import { openFiles, readWhole, whileThereIsRoom } from '../bundle/bundle-files.ts'
-import { type DepartureSecrets, openSecrets } from '../bundle/bundle-keys.ts'
+import { openFiles, readWhole, untilDiskFull } from '../bundle/bundle-files.ts'
+import { type ExportKeys, openKeys } from '../bundle/bundle-keys.ts'
 import { manifestName, signManifest } from '../bundle/manifest.ts'
 import type { TransfersDeps } from '../deps.ts'
 import { TransferFailed } from '../failures.ts'
-import { updateEnd } from '../rows/side-store.ts'
+import { updateSide } from '../rows/side-store.ts'
 
 interface Packing {
-  end: TransferEndRow
+  row: TransferSideRow
   pass: 1 | 2
   store: ArchiveStore
   writer: TransferWriter
@@ -30,19 +30,19 @@ const indexName = (pass: number) => `index.${pass}.json`
 const maxIndexBytes = 256 * 1024 * 1024
 
 /** Packs the whole project into encrypted files. Returns all files to fetch; a restart begins anew. */
-export async function pack(end: TransferEndRow, pass: 1 | 2, deps: TransfersDeps, abort: AbortSignal): Promise<BundleFile[]> {
-  const { contentKey, signingKey } = openSecrets<DepartureSecrets>(end, deps)
-  const store = await openFiles(end.id, deps)
-  const writer = createTransferWriter({ recipient: end.recipient, contentKey: Buffer.from(contentKey, 'base64') }, deps.workers)
+export async function pack(row: TransferSideRow, pass: 1 | 2, deps: TransfersDeps, abort: AbortSignal): Promise<BundleFile[]> {
+  const { contentKey, signingKey } = openKeys<ExportKeys>(row, deps)
+  const store = await openFiles(row.id, deps)
+  const writer = createTransferWriter({ recipient: row.recipient, contentKey: Buffer.from(contentKey, 'base64') }, deps.workers)
   try {
-    const packing: Packing = { end, pass, store, writer, earlier: await earlierParts(store, pass, abort), deps, abort }
+    const packing: Packing = { row, pass, store, writer, earlier: await earlierParts(store, pass, abort), deps, abort }
     const content = await packAll(packing)
     await put(store, indexName(pass), Buffer.from(JSON.stringify(partsOf(content))), abort)
     const { sealed, sha256, compression } = await writer.seal(Buffer.from(JSON.stringify({ ...content, contentKey })))
     const body = { name: `body.${pass}.json.${compression === 'zstd' ? 'zst' : 'gz'}.age`, sizeBytes: sealed.length, sha256 }
     await put(store, body.name, sealed, abort)
     const files = filesOf(partsOf(content))
-    const named = { transfer: end.id, project: end.projectId, pass, compression, body, files }
+    const named = { transfer: row.id, project: row.projectId, pass, compression, body, files }
     const manifest = await put(store, manifestName(pass), signManifest(named, signingKey), abort)
     return [...files, body, manifest]
   } finally {
@@ -51,29 +51,29 @@ export async function pack(end: TransferEndRow, pass: 1 | 2, deps: TransfersDeps
 }
 
 async function packAll(packing: Packing): Promise<Omit<BundleBody, 'contentKey'>> {
-  const { end, deps, abort } = packing
-  const described = await deps.projects.describe(end.projectId)
+  const { row, deps, abort } = packing
+  const described = await deps.projects.describe(row.projectId)
   if (!described) throw new TransferFailed('not_found', 'The project was deleted during the operation')
-  const live = (await deps.deployments.summary(end.projectId))?.live
+  const live = (await deps.deployments.summary(row.projectId))?.live
   const project = { ...described.bundle, deployed: live ? { commit: live.commit } : null }
   const { files } = described
   const source = files && (await write('source', 'tgz', await readFiles(files, packing), packing))
   const volumes: BundleBody['volumes'] = []
-  const existing = await deps.data.volumes(end.projectId)
-  if (end.withData)
+  const existing = await deps.data.volumes(row.projectId)
+  if (row.withData)
     for (const [at, { id, name, serverId }] of existing.entries()) {
       const tar = deps.data.runtimeFor(serverId).readVolume(id, abort)
       volumes.push({ name, index: await write(`v${at}`, 'tar', tar, packing) })
     }
   const warnings = [
-    ...(end.withData
+    ...(row.withData
       ? []
       : existing.map(({ name }) => `Volume ${name} was not transferred: at the target it is empty or unchanged`)),
     ...described.uploadsLeftBehind.map(uploadLeftBehind),
-    ...(await deps.leftBehind(end.projectId)),
+    ...(await deps.leftBehind(row.projectId)),
   ]
-  await updateEnd(deps.database.db, end.id, { warnings: JSON.stringify(warnings) })
-  return { project, source, volumes, history: await deps.history.read(end.projectId) }
+  await updateSide(deps.database.db, row.id, { warnings: JSON.stringify(warnings) })
+  return { project, source, volumes, history: await deps.history.read(row.projectId) }
 }
 
 const uploadLeftBehind = (slug: string): string =>
@@ -91,7 +91,7 @@ async function readFiles(files: Parameters<TransfersDeps['projects']['readFiles'
 }
 
 const write = (base: string, extension: string, content: AsyncIterable<Uint8Array>, packing: Packing): Promise<ArchiveIndex> =>
-  packing.writer.write(whileThereIsRoom(content, packing.deps), {
+  packing.writer.write(untilDiskFull(content, packing.deps), {
     store: packing.store,
     base: `p${packing.pass}-${base}`,
     extension,

@@ -1,31 +1,37 @@
-import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import type { TransferSideRow } from '../../../platform/db/tables/transfers.ts'
 import { fail } from '../../../platform/failure.ts'
+import { findAnyProject } from '../../projects/index.ts'
 import type { TransfersDeps } from '../deps.ts'
 import { failureOf, TransferFailed } from '../failures.ts'
 import type { OpenedBundle } from './open-bundle.ts'
-import { stage, start } from './stage.ts'
+import { stage, startHeldDeployment } from './stage.ts'
 
 /**
  * Completes the import after the source has stopped: records changes since the first pass, writes the data, starts the project
  * and waits until it is healthy. The project's presence records the progress, so it may be restarted at any line.
  */
-export async function land(end: TransferEndRow, bundle: OpenedBundle, deps: TransfersDeps, abort: AbortSignal): Promise<void> {
-  const project = await deps.projects.find(end.projectId)
+export async function importProject(
+  row: TransferSideRow,
+  bundle: OpenedBundle,
+  deps: TransfersDeps,
+  abort: AbortSignal,
+): Promise<void> {
+  const project = await findAnyProject(deps.database.db, row.projectId)
   if (project?.presence !== 'landing') {
-    await stage(end, bundle, deps, abort)
-    await writeVolumes(end, bundle, deps, abort)
+    await stage(row, bundle, deps, abort)
+    await writeVolumes(row, bundle, deps, abort)
     await deps.database.transaction(async (bound) => {
-      if (!(await deps.projects.move(end.projectId, 'landing', bound)))
+      if (!(await deps.projects.changePresence(row.projectId, 'landing', bound)))
         fail('conflict', { words: 'The project was deleted during the transfer' })
     })
   }
-  if (end.deploymentId) await start(end.deploymentId, deps, abort)
+  if (row.deploymentId) await startHeldDeployment(row.deploymentId, deps, abort)
 }
 
-async function writeVolumes(end: TransferEndRow, bundle: OpenedBundle, deps: TransfersDeps, abort: AbortSignal): Promise<void> {
-  const serverId = (await deps.projects.find(end.projectId))?.serverId ?? null
+async function writeVolumes(row: TransferSideRow, bundle: OpenedBundle, deps: TransfersDeps, abort: AbortSignal): Promise<void> {
+  const serverId = (await findAnyProject(deps.database.db, row.projectId))?.serverId ?? null
   for (const { name, index } of bundle.body.volumes) {
-    const volume = await deps.data.volume(end.projectId, name, serverId)
+    const volume = await deps.data.volume(row.projectId, name, serverId)
     try {
       await deps.data.runtimeFor(volume.serverId).writeVolume(volume.id, bundle.read(index, abort), abort)
     } catch (cause) {

@@ -1,42 +1,42 @@
-import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import type { TransferSideRow } from '../../../platform/db/tables/transfers.ts'
 import { fail } from '../../../platform/failure.ts'
 import { isSetupOrganization } from '../../access/index.ts'
 import { openFiles } from '../bundle/bundle-files.ts'
 import type { TransfersDeps } from '../deps.ts'
-import { howToCallOff } from '../other-transfer.ts'
-import { openArrivals } from '../rows/side-store.ts'
+import { howToCancel } from '../rows/other-transfer.ts'
+import { openImports } from '../rows/side-store.ts'
 
 const megabyte = 1_000_000
 /** Smallest size that counts for a file, however small it is: a disk block. */
 const leastBytes = 4096
 
 /** Bytes of each open import, counted once from the disk and then as files arrive. */
-const taken = new Map<string, number>()
+const receivedBytes = new Map<string, number>()
 
 /**
  * Refuses more files when the organisation's imports exceed its quota. A bundle's size is unknown before all of it has arrived,
  * so the bytes received so far count.
  */
-export async function refuseTooMuch({ organizationId }: TransferEndRow, deps: TransfersDeps): Promise<void> {
-  const { arrivingMb } = deps.settings.quotas
+export async function refuseOverQuota({ organizationId }: TransferSideRow, deps: TransfersDeps): Promise<void> {
+  const maxMb = deps.settings.quotas.arrivingMb
   const { db } = deps.database
-  if (arrivingMb === null || (await isSetupOrganization(db, organizationId))) return
+  if (maxMb === null || (await isSetupOrganization(db, organizationId))) return
   let bytes = 0
-  for (const id of await openArrivals(db, organizationId)) bytes += taken.get(id) ?? (await count(id, deps))
-  if (bytes < arrivingMb * megabyte) return
-  const words = `running imports can use ${arrivingMb} MB of disk together`
+  for (const id of await openImports(db, organizationId)) bytes += receivedBytes.get(id) ?? (await count(id, deps))
+  if (bytes < maxMb * megabyte) return
+  const words = `running imports can use ${maxMb} MB of disk together`
   fail('quota_exceeded', {
     field: 'arrivingMb',
-    words: `Quota arrivingMb: ${words}. Wait for another transfer, cancel one (${howToCallOff}), or ask the operator of this instance for more.`,
+    words: `Quota arrivingMb: ${words}. Wait for another transfer, cancel one (${howToCancel}), or ask the operator of this instance for more.`,
   })
 }
 
 /** Forgets the count; the next one is made from the disk. */
-export const forgetCount = (id: string): boolean => taken.delete(id)
+export const forgetCount = (id: string): boolean => receivedBytes.delete(id)
 
 export function countFile(id: string, sizeBytes: number): void {
-  const before = taken.get(id)
-  if (before !== undefined) taken.set(id, before + Math.max(sizeBytes, leastBytes))
+  const before = receivedBytes.get(id)
+  if (before !== undefined) receivedBytes.set(id, before + Math.max(sizeBytes, leastBytes))
 }
 
 async function count(id: string, deps: TransfersDeps): Promise<number> {
@@ -44,7 +44,7 @@ async function count(id: string, deps: TransfersDeps): Promise<number> {
   try {
     let bytes = 0
     for await (const { sizeBytes } of store.list('', AbortSignal.timeout(60_000))) bytes += Math.max(sizeBytes, leastBytes)
-    taken.set(id, bytes)
+    receivedBytes.set(id, bytes)
     return bytes
   } finally {
     await store.close()

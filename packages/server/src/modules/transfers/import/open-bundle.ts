@@ -5,11 +5,11 @@ import type { ArchiveStore } from '../../../drivers/archive-store/archive-store.
 import { isMissing } from '../../../drivers/archive-store/store-failure.ts'
 import { isTooDeep } from '../../../http/json-depth.ts'
 import { checkShape } from '../../../http/validate.ts'
-import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import type { TransferSideRow } from '../../../platform/db/tables/transfers.ts'
 import { Failure } from '../../../platform/failure.ts'
 import { BundleBody, partsOf } from '../bundle/bundle-body.ts'
-import { openFiles, readWhole, refuseFull } from '../bundle/bundle-files.ts'
-import { type ArrivalSecrets, openSecrets } from '../bundle/bundle-keys.ts'
+import { openFiles, readWhole, refuseFullDisk } from '../bundle/bundle-files.ts'
+import { type ImportKeys, openKeys } from '../bundle/bundle-keys.ts'
 import { type Manifest, manifestName, readManifest } from '../bundle/manifest.ts'
 import type { TransfersDeps } from '../deps.ts'
 import { TransferFailed } from '../failures.ts'
@@ -27,17 +27,17 @@ const maxManifestBytes = 64 * 1024 * 1024
 const maxBodyBytes = 64 * 1024 * 1024
 
 export async function openBundle(
-  end: TransferEndRow,
+  row: TransferSideRow,
   pass: 1 | 2,
   deps: TransfersDeps,
   abort: AbortSignal,
 ): Promise<OpenedBundle> {
-  const { identity } = openSecrets<ArrivalSecrets>(end, deps)
-  const store = await openFiles(end.id, deps)
+  const { identity } = openKeys<ImportKeys>(row, deps)
+  const store = await openFiles(row.id, deps)
   const reader = createTransferReader(identity, deps.workers)
   const close = () => store.close()
   try {
-    const body = await verifiedBody(end, pass, store, reader, deps, abort)
+    const body = await verifiedBody(row, pass, store, reader, deps, abort)
     const contentKey = Buffer.from(body.contentKey, 'base64')
     return { body, digest: digestOf(body), read: (index, stop) => reader.read(index, contentKey, { store, abort: stop }), close }
   } catch (error) {
@@ -47,7 +47,7 @@ export async function openBundle(
 }
 
 async function verifiedBody(
-  end: TransferEndRow,
+  row: TransferSideRow,
   pass: 1 | 2,
   store: ArchiveStore,
   reader: TransferReader,
@@ -55,7 +55,7 @@ async function verifiedBody(
   abort: AbortSignal,
 ): Promise<BundleBody> {
   const text = await readWhole(store, manifestName(pass), maxManifestBytes, abort)
-  const manifest = readManifest(text, { signer: end.signer, transfer: end.id, project: end.projectId, pass })
+  const manifest = readManifest(text, { signer: row.signer, transfer: row.id, project: row.projectId, pass })
   for (const file of [...manifest.files, manifest.body]) await checkFile(file, store, abort)
   const sealed = await readWhole(store, manifest.body.name, maxBodyBytes, abort)
   const plain = await reader.unseal(sealed, manifest.compression, maxBodyBytes)
@@ -65,7 +65,7 @@ async function verifiedBody(
   // PostgreSQL does not store NUL; the project's own fields are checked where they are recorded.
   if (JSON.stringify(body.history ?? null).includes('\\u0000'))
     throw new TransferFailed('bundle_refused', 'The history in the bundle contains an invalid character')
-  await refuseFull(
+  await refuseFullDisk(
     body.volumes.reduce((sum, { index }) => sum + index.plainBytes, 0),
     deps,
   )
@@ -73,8 +73,8 @@ async function verifiedBody(
 }
 
 /** The last pass of a bundle. An export has one; a transfer has a second, packed after the project was stopped. */
-export async function lastPass(end: TransferEndRow, deps: TransfersDeps, abort: AbortSignal): Promise<1 | 2> {
-  const store = await openFiles(end.id, deps)
+export async function lastPass(row: TransferSideRow, deps: TransfersDeps, abort: AbortSignal): Promise<1 | 2> {
+  const store = await openFiles(row.id, deps)
   try {
     return (await store.size(manifestName(2), abort)) === undefined ? 1 : 2
   } finally {

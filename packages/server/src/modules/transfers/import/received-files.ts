@@ -1,40 +1,40 @@
 import { createHash } from 'node:crypto'
 import { bundleFileBytes } from '@berth/contract'
-import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import type { TransferSideRow } from '../../../platform/db/tables/transfers.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
-import { openFiles, refuseFull } from '../bundle/bundle-files.ts'
+import { openFiles, refuseFullDisk } from '../bundle/bundle-files.ts'
 import type { TransfersDeps } from '../deps.ts'
-import { countFile, refuseTooMuch } from './import-quota.ts'
+import { countFile, refuseOverQuota } from './import-quota.ts'
 
 /** Stores the file completely and with that hash, or not at all; an existing file is not replaced. */
 export async function storeFile(
-  end: TransferEndRow,
+  row: TransferSideRow,
   name: string,
   sha256: string,
   bytes: AsyncIterable<Uint8Array>,
   deps: TransfersDeps,
 ): Promise<void> {
-  if (end.state !== 'open' && end.state !== 'staged')
-    fail('conflict', { words: `The import is ${end.state} and accepts no files` })
-  await refuseFull(bundleFileBytes, deps)
-  await refuseTooMuch(end, deps)
-  const store = await openFiles(end.id, deps)
+  if (row.state !== 'open' && row.state !== 'staged')
+    fail('conflict', { words: `The import is ${row.state} and accepts no files` })
+  await refuseFullDisk(bundleFileBytes, deps)
+  await refuseOverQuota(row, deps)
+  const store = await openFiles(row.id, deps)
   try {
     const abort = AbortSignal.timeout(10 * 60_000)
     if ((await store.size(name, abort)) !== undefined) return
     // The store wraps write errors in its own; an error in the bytes is the sender's and is reported as such.
-    const judged = new Judged(bytes, sha256)
-    const { sizeBytes } = await store.put(name, judged.read(), abort).catch((error: unknown) => {
-      throw judged.refusal ?? error
+    const checked = new CheckedBytes(bytes, sha256)
+    const { sizeBytes } = await store.put(name, checked.read(), abort).catch((error: unknown) => {
+      throw checked.refusal ?? error
     })
-    countFile(end.id, sizeBytes)
+    countFile(row.id, sizeBytes)
   } finally {
     await store.close()
   }
 }
 
 /** Bytes that are validated while they are read. */
-class Judged {
+class CheckedBytes {
   refusal: unknown
   readonly #bytes: AsyncIterable<Uint8Array>
   readonly #sha256: string
@@ -57,9 +57,9 @@ class Judged {
       this.#refuse(() => refuse('sha256', 'does not match the received bytes. Send the file again.'))
   }
 
-  #refuse(say: () => never): void {
+  #refuse(throwFailure: () => never): void {
     try {
-      say()
+      throwFailure()
     } catch (refusal) {
       this.refusal = refusal
       throw refusal
@@ -68,9 +68,9 @@ class Judged {
 }
 
 /** Names of the files that have arrived completely. */
-export async function filesOf(end: TransferEndRow, deps: TransfersDeps): Promise<string[]> {
-  if (end.state !== 'open' && end.state !== 'staged') return []
-  const store = await openFiles(end.id, deps)
+export async function receivedFiles(row: TransferSideRow, deps: TransfersDeps): Promise<string[]> {
+  if (row.state !== 'open' && row.state !== 'staged') return []
+  const store = await openFiles(row.id, deps)
   try {
     const names: string[] = []
     for await (const { name } of store.list('', AbortSignal.timeout(60_000))) names.push(name)

@@ -1,16 +1,16 @@
 import type { Insertable, Updateable } from 'kysely'
 import type { Db } from '../../../platform/db/schema.ts'
-import type { TransferEndRow, TransferEndsTable } from '../../../platform/db/tables/transfers.ts'
+import type { TransferSideRow, TransferSidesTable } from '../../../platform/db/tables/transfers.ts'
 
-/** SQL of the ends of moves. */
+/** SQL of the sides of transfers: exports and imports of this instance. */
 
-export type EndChanges = Omit<Updateable<TransferEndsTable>, 'id' | 'side' | 'state' | 'organizationId'>
+export type SideChanges = Omit<Updateable<TransferSidesTable>, 'id' | 'side' | 'state' | 'organizationId'>
 
-export const findEnd = (db: Db, id: string): Promise<TransferEndRow | undefined> =>
+export const findSide = (db: Db, id: string): Promise<TransferSideRow | undefined> =>
   db.selectFrom('transferEnds').selectAll().where('id', '=', id).executeTakeFirst()
 
 /** False when the id already exists. */
-export async function insertEnd(db: Db, row: Insertable<TransferEndsTable>): Promise<boolean> {
+export async function insertSide(db: Db, row: Insertable<TransferSidesTable>): Promise<boolean> {
   const inserted = await db
     .insertInto('transferEnds')
     .values(row)
@@ -20,43 +20,43 @@ export async function insertEnd(db: Db, row: Insertable<TransferEndsTable>): Pro
   return inserted !== undefined
 }
 
-export const updateEnd = (db: Db, id: string, changes: EndChanges): Promise<unknown> =>
+export const updateSide = (db: Db, id: string, changes: SideChanges): Promise<unknown> =>
   db.updateTable('transferEnds').set(changes).where('id', '=', id).execute()
 
-export const deleteEnd = (db: Db, id: string): Promise<unknown> => db.deleteFrom('transferEnds').where('id', '=', id).execute()
+export const deleteSide = (db: Db, id: string): Promise<unknown> => db.deleteFrom('transferEnds').where('id', '=', id).execute()
 
-const over: readonly TransferEndRow['state'][] = ['departed', 'active', 'aborted']
+const ended: readonly TransferSideRow['state'][] = ['departed', 'active', 'aborted']
 
-export const isOver = ({ state }: Pick<TransferEndRow, 'state'>): boolean => over.includes(state)
+export const hasEnded = ({ state }: Pick<TransferSideRow, 'state'>): boolean => ended.includes(state)
 
-export const listOpen = (db: Db): Promise<TransferEndRow[]> =>
-  db.selectFrom('transferEnds').selectAll().where('state', 'not in', over).execute()
+export const openSides = (db: Db): Promise<TransferSideRow[]> =>
+  db.selectFrom('transferEnds').selectAll().where('state', 'not in', ended).execute()
 
-export const openOfProject = (db: Db, projectId: string): Promise<TransferEndRow[]> =>
-  db.selectFrom('transferEnds').selectAll().where('projectId', '=', projectId).where('state', 'not in', over).execute()
+export const openSidesOfProject = (db: Db, projectId: string): Promise<TransferSideRow[]> =>
+  db.selectFrom('transferEnds').selectAll().where('projectId', '=', projectId).where('state', 'not in', ended).execute()
 
-export const openOfOrganization = (db: Db, organizationId: string): Promise<TransferEndRow[]> =>
+export const openSidesOfOrganization = (db: Db, organizationId: string): Promise<TransferSideRow[]> =>
   db
     .selectFrom('transferEnds')
     .selectAll()
     .where('organizationId', '=', organizationId)
-    .where('state', 'not in', over)
+    .where('state', 'not in', ended)
     .orderBy('createdAt')
     .orderBy('id')
     .execute()
 
-export async function openArrivals(db: Db, organizationId: string): Promise<string[]> {
+export async function openImports(db: Db, organizationId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('transferEnds')
     .select('id')
     .where('organizationId', '=', organizationId)
     .where('side', '=', 'arrival')
-    .where('state', 'not in', over)
+    .where('state', 'not in', ended)
     .execute()
   return rows.map(({ id }) => id)
 }
 
-export async function newestDeparture(db: Db, projectId: string): Promise<string | undefined> {
+export async function newestExport(db: Db, projectId: string): Promise<string | undefined> {
   const newest = await db
     .selectFrom('transferEnds')
     .select('id')
@@ -69,12 +69,12 @@ export async function newestDeparture(db: Db, projectId: string): Promise<string
   return newest?.id
 }
 
-/** Whether the project was moved away and has not come back: its completed export is kept until then. */
+/** Whether the project was transferred away and has not come back: its completed export is kept until then. */
 export async function hasLeft(db: Db, projectId: string): Promise<boolean> {
-  return (await newestDeparture(db, projectId)) !== undefined
+  return (await newestExport(db, projectId)) !== undefined
 }
 
-export const deleteDepartures = (db: Db, projectId: string): Promise<unknown> =>
+export const deleteExports = (db: Db, projectId: string): Promise<unknown> =>
   db
     .deleteFrom('transferEnds')
     .where('projectId', '=', projectId)
@@ -82,6 +82,6 @@ export const deleteDepartures = (db: Db, projectId: string): Promise<unknown> =>
     .where('state', '=', 'departed')
     .execute()
 
-/** Deletes ends that ended before that time, except exports. */
-export const deleteOverSince = (db: Db, before: number): Promise<unknown> =>
+/** Deletes sides that ended before that time, except exports. */
+export const deleteEndedBefore = (db: Db, before: number): Promise<unknown> =>
   db.deleteFrom('transferEnds').where('state', 'in', ['active', 'aborted']).where('touchedAt', '<', before).execute()

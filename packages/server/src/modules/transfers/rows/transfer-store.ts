@@ -5,7 +5,7 @@ import type { CloudTransferRow, CloudTransfersTable } from '../../../platform/db
 
 /** SQL of transfers to and from the cloud. */
 
-const over: readonly TransferPhase[] = ['done', 'failed']
+const ended: readonly TransferPhase[] = ['done', 'failed']
 
 export const findTransfer = (db: Db, id: string): Promise<CloudTransferRow | undefined> =>
   db.selectFrom('cloudTransfers').selectAll().where('id', '=', id).executeTakeFirst()
@@ -16,15 +16,15 @@ const ofProject = (db: Db, organizationId: string, projectId: string) =>
 export const newestTransfer = (db: Db, organizationId: string, projectId: string): Promise<CloudTransferRow | undefined> =>
   ofProject(db, organizationId, projectId).orderBy('createdAt', 'desc').limit(1).executeTakeFirst()
 
-export const underWay = (db: Db, organizationId: string, projectId: string): Promise<CloudTransferRow | undefined> =>
-  ofProject(db, organizationId, projectId).where('phase', 'not in', over).executeTakeFirst()
+export const runningTransfer = (db: Db, organizationId: string, projectId: string): Promise<CloudTransferRow | undefined> =>
+  ofProject(db, organizationId, projectId).where('phase', 'not in', ended).executeTakeFirst()
 
 export const insertTransfer = (db: Db, row: Insertable<CloudTransfersTable>): Promise<unknown> =>
   db.insertInto('cloudTransfers').values(row).execute()
 
 /** Updates a transfer that has not ended. */
 export const updateTransfer = (db: Db, id: string, changes: Omit<Updateable<CloudTransfersTable>, 'id'>): Promise<unknown> =>
-  db.updateTable('cloudTransfers').set(changes).where('id', '=', id).where('phase', 'not in', over).execute()
+  db.updateTable('cloudTransfers').set(changes).where('id', '=', id).where('phase', 'not in', ended).execute()
 
 /** Adds the warnings that the transfer does not have yet. */
 export async function addWarnings(db: Db, id: string, more: readonly string[]): Promise<void> {
@@ -39,7 +39,7 @@ export const enterPhase = (db: Db, id: string, phase: TransferPhase): Promise<{ 
     .updateTable('cloudTransfers')
     .set({ phase })
     .where('id', '=', id)
-    .where('phase', 'not in', [...over, 'undoing'])
+    .where('phase', 'not in', [...ended, 'undoing'])
     .returning('id')
     .executeTakeFirst()
 
@@ -57,10 +57,10 @@ export const markUndoing = (
     .returning('id')
     .executeTakeFirst()
 
-export const isOver = ({ phase }: Pick<CloudTransferRow, 'phase'>): boolean => over.includes(phase)
+export const hasEnded = ({ phase }: Pick<CloudTransferRow, 'phase'>): boolean => ended.includes(phase)
 
 /** Whether this instance coordinates that transfer and it has not ended. */
 export async function isRunning(db: Db, id: string): Promise<boolean> {
   const transfer = await findTransfer(db, id)
-  return transfer !== undefined && !isOver(transfer)
+  return transfer !== undefined && !hasEnded(transfer)
 }

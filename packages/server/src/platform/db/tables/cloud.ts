@@ -20,13 +20,13 @@ export interface CloudLinksTable {
   feedPosition: string | null
 }
 
-/** A project that was moved to the cloud and lives there, as far as this instance knows. */
+/** A project that was transferred to the cloud and lives there, as far as this instance knows. */
 export interface CloudProjectsTable {
   projectId: string
   organizationId: string
   /** Account and cloud, as in `cloudTransfers`. */
   cloud: string
-  /** The folder of this machine that it was created from, for moving it back. */
+  /** The folder of this machine that it was created from, for transferring it back. */
   localPath: string | null
   movedAt: Millis
   /** When a check first got a 404 for it from the cloud. */

@@ -1,16 +1,16 @@
-import type { ArrivalState, BundleFile, DepartureState, TransferPhase } from '@berth/contract'
+import type { BundleFile, ExportState, ImportState, TransferPhase } from '@berth/contract'
 import type { Selectable } from 'kysely'
 import type { Flag, JsonText, Millis } from '../columns.ts'
 
-/** The source or target side of a move, on the instance of that side. */
-export interface TransferEndsTable {
+/** The source or target side of a transfer, on the instance of that side. */
+export interface TransferSidesTable {
   /** The transfer id, which both sides share. */
   id: string
   side: 'departure' | 'arrival'
   organizationId: string
   projectId: string
-  /** Changed only by `transfers/rows/change-state.ts`. */
-  state: DepartureState | ArrivalState
+  /** Changed only by `transfers/rows/change-side-state.ts`. */
+  state: ExportState | ImportState
   withData: Flag
   /** Public key that the bundle is encrypted to. */
   recipient: string
@@ -30,7 +30,7 @@ export interface TransferEndsTable {
   errorMessage: string | null
   createdBy: string
   createdAt: Millis
-  /** Last access or change of state; an abandoned move is detected by it. */
+  /** Last access or change of state; an abandoned transfer is detected by it. */
   touchedAt: Millis
 }
 
@@ -58,8 +58,8 @@ export interface CloudTransfersTable {
 
 export interface TransfersTables {
   cloudTransfers: CloudTransfersTable
-  transferEnds: TransferEndsTable
+  transferEnds: TransferSidesTable
 }
 
-export type TransferEndRow = Selectable<TransferEndsTable>
+export type TransferSideRow = Selectable<TransferSidesTable>
 export type CloudTransferRow = Selectable<CloudTransfersTable>

@@ -4,15 +4,15 @@ import { ask } from '../../ask.ts'
 import { Plain } from '../../exit-codes.ts'
 import { readStandardInput } from '../../standard-input.ts'
 
-export interface LockOptions {
+export interface EncryptionOptions {
   recipient?: string
   passphraseStdin?: boolean
 }
 
-export async function lockOf({
+export async function encryptionOf({
   recipient,
   passphraseStdin,
-}: LockOptions): Promise<{ recipient: string } | { passphrase: string }> {
+}: EncryptionOptions): Promise<{ recipient: string } | { passphrase: string }> {
   if (recipient && !/^age1[a-z0-9]{58}$/.test(recipient))
     throw new Plain(`${recipient} is not an age recipient. A recipient starts with age1.`, 2)
   if (recipient) return { recipient }
@@ -22,12 +22,15 @@ export async function lockOf({
   return { passphrase }
 }
 
-export interface UnlockOptions {
+export interface DecryptionOptions {
   key?: string
   passphraseStdin?: boolean
 }
 
-export async function unlockOf({ key, passphraseStdin }: UnlockOptions): Promise<{ identity: string } | { passphrase: string }> {
+export async function decryptionOf({
+  key,
+  passphraseStdin,
+}: DecryptionOptions): Promise<{ identity: string } | { passphrase: string }> {
   if (!key) return { passphrase: passphraseStdin ? await readStandardInput() : await asked('Passphrase of the bundle') }
   const lines = (await readFile(key, 'utf8')).split('\n').map((line) => line.trim())
   const identity = lines.find((line) => line.startsWith('AGE-SECRET-KEY-1'))

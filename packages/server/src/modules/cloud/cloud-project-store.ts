@@ -1,22 +1,22 @@
 import type { Db } from '../../platform/db/schema.ts'
 import type { CloudProjectRow } from '../../platform/db/tables/cloud.ts'
 
-/** SQL of projects that were moved to a cloud. */
+/** SQL of projects that were transferred to a cloud. */
 
-export const saveMoved = ({ projectId, ...values }: CloudProjectRow, db: Db): Promise<unknown> =>
+export const saveCloudProject = ({ projectId, ...values }: CloudProjectRow, db: Db): Promise<unknown> =>
   db
     .insertInto('cloudProjects')
     .values({ projectId, ...values })
     .onConflict((conflict) => conflict.column('projectId').doUpdateSet(values))
     .execute()
 
-export const findMoved = (db: Db, projectId: string): Promise<CloudProjectRow | undefined> =>
+export const findCloudProject = (db: Db, projectId: string): Promise<CloudProjectRow | undefined> =>
   db.selectFrom('cloudProjects').selectAll().where('projectId', '=', projectId).executeTakeFirst()
 
-export const movedOf = (db: Db, organizationId: string): Promise<CloudProjectRow[]> =>
+export const cloudProjectsOf = (db: Db, organizationId: string): Promise<CloudProjectRow[]> =>
   db.selectFrom('cloudProjects').selectAll().where('organizationId', '=', organizationId).orderBy('projectId').execute()
 
-export const deleteMoved = (db: Db, projectId: string): Promise<unknown> =>
+export const deleteCloudProject = (db: Db, projectId: string): Promise<unknown> =>
   db.deleteFrom('cloudProjects').where('projectId', '=', projectId).execute()
 
 export const noteMissing = (db: Db, projectId: string, missingSince: number | null): Promise<unknown> =>

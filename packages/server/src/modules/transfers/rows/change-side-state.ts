@@ -1,23 +1,23 @@
-import { type ArrivalState, arrivalMoves, type DepartureState, departureMoves, sourcesOf } from '@berth/contract'
-import type { TransferEndRow } from '../../../platform/db/tables/transfers.ts'
+import { type ExportState, exportMoves, type ImportState, importMoves, sourcesOf } from '@berth/contract'
+import type { TransferSideRow } from '../../../platform/db/tables/transfers.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type TransfersDeps } from '../deps.ts'
-import type { EndChanges } from './side-store.ts'
+import type { SideChanges } from './side-store.ts'
 
-type State = TransferEndRow['state']
+type State = TransferSideRow['state']
 
 /** Changes the state of one side of a transfer; the only function that does. Undefined if the transition is not allowed. */
-export function moveEnd(
-  { id, side }: Pick<TransferEndRow, 'id' | 'side'>,
+export function changeSideState(
+  { id, side }: Pick<TransferSideRow, 'id' | 'side'>,
   to: State,
   { db }: Pick<TransactionContext, 'db'>,
   deps: Pick<TransfersDeps, 'clock'>,
-  changes: EndChanges = {},
-): Promise<TransferEndRow | undefined> {
+  changes: SideChanges = {},
+): Promise<TransferSideRow | undefined> {
   const from: State[] =
     side === 'departure'
-      ? sourcesOf<DepartureState>(departureMoves, to as DepartureState)
-      : sourcesOf<ArrivalState>(arrivalMoves, to as ArrivalState)
+      ? sourcesOf<ExportState>(exportMoves, to as ExportState)
+      : sourcesOf<ImportState>(importMoves, to as ImportState)
   return db
     .updateTable('transferEnds')
     .set({ ...changes, state: to, touchedAt: nowOf(deps) })

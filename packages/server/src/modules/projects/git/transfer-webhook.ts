@@ -11,7 +11,7 @@ import { repositoryAt } from './project-remote.ts'
  * Creates the push webhook of an imported project, so that deploy on push continues. Returns a warning where that is not
  * possible.
  */
-export async function putArrivingHook(projectId: string, deps: ProjectsDeps): Promise<string | null> {
+export async function addImportWebhook(projectId: string, deps: ProjectsDeps): Promise<string | null> {
   const project = await findAnyProject(deps.database.db, projectId)
   const { gitHost } = deps.projectPorts
   if (!project?.autoDeploy || !hookedRepository(project) || !gitHost) return null
@@ -34,7 +34,7 @@ function hookedRepository({ organizationId, gitProvider, gitOwner, gitRepo }: Pr
 const removeKind = sharedKind<HookedRepository>('projects.remove-webhook')
 
 /**
- * The project has moved away, or its import was cancelled: the webhook of its repository is removed, unless another project of
+ * The project was transferred away, or its import was cancelled: the webhook of its repository is removed, unless another project of
  * this instance needs it.
  */
 export async function removeHookOf(project: ProjectRow, { enqueue }: Pick<TransactionContext, 'enqueue'>): Promise<void> {
@@ -53,7 +53,7 @@ export const removeHookJob = (deps: ProjectsDeps) =>
         if (!(error instanceof Failure) || error.code === 'remote_unreachable' || error.code === 'git_host_limited') throw error
         deps.log.warn(
           { organizationId, ...repository, reason: error.message },
-          'projects: webhook of a moved project not removed',
+          'projects: webhook of a transferred project not removed',
         )
       })
     },
