@@ -4,7 +4,7 @@ import { EdgeWorker } from '../../packages/server/src/edge-proxy/process/worker.
 
 /** An edge worker in this process, and an upstream that records what it receives and sends a given response. */
 export class EdgeInProcess {
-  readonly #worker = new EdgeWorker(() => {})
+  readonly #worker = new EdgeWorker({ onWake: () => {}, onCertificateWanted: () => {} })
   readonly #front = net.createServer()
   readonly #upstream = net.createServer((socket) => this.#serve(socket))
   readonly #sockets = new Set<net.Socket>()

@@ -41,13 +41,13 @@ describe('a delivery', () => {
     'to %s goes to the control plane, with who sent it',
     async (host) => {
       const { status, heard } = await ask(host)
-      expect([status, heard['berth-edge'], heard.host.split(':')[0]]).toEqual([200, 'k1 127.0.0.1', host])
+      expect([status, heard['berth-edge'], heard.host.split(':')[0]]).toEqual([200, 'k1 127.0.0.1 http', host])
     },
   )
 
   test('that names a client itself is not believed: the edge speaks first', async () => {
     const { heard } = await ask('hooks.test', path, 'POST', { 'berth-edge': 'k1 203.0.113.9', 'x-forwarded-for': '203.0.113.9' })
-    expect([heard['berth-edge'], heard['x-forwarded-for']]).toEqual(['k1 127.0.0.1, k1 203.0.113.9', '127.0.0.1'])
+    expect([heard['berth-edge'], heard['x-forwarded-for']]).toEqual(['k1 127.0.0.1 http, k1 203.0.113.9', '127.0.0.1'])
   })
 
   test.each([

@@ -13,6 +13,8 @@ export class TestEdge {
   readonly driver: EmbeddedEdge
   readonly records: RequestRecord[] = []
   readonly woken: string[] = []
+  /** Hosts that were reported as used without a certificate. */
+  readonly wanted: string[] = []
   readonly folder: string
   port = 0
   tlsPort = 0
@@ -25,6 +27,7 @@ export class TestEdge {
     this.driver = new EmbeddedEdge({ ...testSettings(folder), ...options })
     this.driver.onRequests((batch) => this.records.push(...batch))
     this.driver.onWake((projectId) => this.woken.push(projectId))
+    this.driver.onCertificateWanted((hostname) => this.wanted.push(hostname))
   }
 
   /** Adds hosts to the table, or changes them. */

@@ -5,10 +5,11 @@ import https from 'node:https'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import tls from 'node:tls'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { serve, startEdge, startUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
+import { serve, startEchoUpstream, startEdge, startUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
 import type { EdgeCertificate } from './protocol/edge-table.ts'
 
 let edge: TestEdge
@@ -139,6 +140,44 @@ describe('TLS on the edge', () => {
     expect((await edge.ask('secure.test', '/', { headers: { 'x-forwarded-proto': 'https' } })).status).toBe(200)
   })
 
+  test('a host that requests a certificate is reported at its first use, and handshakes wait until it arrives', async () => {
+    const lacking = { ...serve(upstream), requestCertificate: true }
+    const certificates: Record<string, EdgeCertificate> = { 'two.test': await certificate('two.test') }
+    await edge.route({ 'first.test': lacking, 'never.test': lacking, 'plain.test': lacking }, { certificates })
+    expect((await edge.ask('plain.test')).body).toBe('http plain.test')
+    const [waiting, failing] = [handshake('first.test'), handshake('never.test').catch((error: Error) => error)]
+    await expect.poll(() => edge.wanted.toSorted()).toEqual(['first.test', 'never.test', 'plain.test'])
+    const issued = await certificate('first.test')
+    await edge.route({ 'never.test': serve(upstream) }, { certificates: { ...certificates, 'first.test': issued } })
+    expect((await waiting).serial).toBe(serialOf(issued))
+    // Its order was refused: the handshake does not wait any longer.
+    expect(await failing).toBeInstanceOf(Error)
+    await expect(handshake('unknown.test')).rejects.toThrow()
+    expect(edge.wanted).toHaveLength(3)
+  })
+
+  test('the control plane is forwarded to over https only, with the client and its protocol', async () => {
+    const control = await startEchoUpstream()
+    const target = { kind: 'control' as const, host: control.host, port: control.port, key: 'k1' }
+    const pair = await certificate('berth.test')
+    await edge.route({ 'berth.test': { target } }, { certificates: { 'berth.test': pair }, trustedProxies: [] })
+    expect((await edge.ask('berth.test', '/api/health')).status).toBe(503)
+    const answer = await new Promise<string>((resolve, reject) => {
+      const options = { port: edge.tlsPort, host: '127.0.0.1', servername: 'berth.test', rejectUnauthorized: false }
+      const headers = { host: 'berth.test', 'berth-edge': 'k1 203.0.113.9 http' }
+      https
+        .get({ ...options, path: '/api/x', headers, agent: false }, (response) => text(response).then(resolve, reject))
+        .on('error', reject)
+    })
+    const { url, headers } = JSON.parse(answer)
+    expect([url, headers.host, headers['berth-edge']]).toEqual([
+      '/api/x',
+      'berth.test',
+      'k1 127.0.0.1 https, k1 203.0.113.9 http',
+    ])
+    await control.close()
+  })
+
   test('a client that speaks no TLS there is turned away', async () => {
     const socket = net.connect(edge.tlsPort, '127.0.0.1')
     socket.on('error', () => {})
@@ -149,6 +188,6 @@ describe('TLS on the edge', () => {
     })
     await new Promise((resolve) => socket.once('close', resolve))
     expect(text).not.toContain('HTTP/')
-    expect((await handshake('two.test')).alpn).toBe('http/1.1')
+    expect((await handshake('berth.test')).alpn).toBe('http/1.1')
   })
 })

@@ -5,6 +5,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The client's address, read while the connection is open: a closed one has none. */
     clientAddress: string
+    /** The protocol that the client uses: that of the connection, or the one that a trusted proxy or our edge names. */
+    clientProtocol: 'http' | 'https'
   }
 }
 
@@ -12,25 +14,33 @@ declare module 'fastify' {
 const unknownAddress = 'unknown'
 
 /**
- * Trusts the client address that the edge sends with git host deliveries. Projects run on the same machine as the edge, so the
- * edge must prove itself with the key it received with its table.
+ * Trusts the client address and protocol that the edge sends with forwarded requests. Projects run on the same machine as the
+ * edge, so the edge must prove itself with the key it received with its table.
  */
 export function trustEdgeHeader(app: FastifyInstance, key: string): void {
   const known = Buffer.from(key)
   app.decorateRequest('clientAddress', unknownAddress)
+  app.decorateRequest('clientProtocol', 'http')
   app.addHook('onRequest', (request, _reply, done) => {
     const said = request.headers['berth-edge']
     const client = typeof said === 'string' ? clientIn(said, known) : null
-    request.clientAddress = client ?? request.ip ?? unknownAddress
+    request.clientAddress = client?.address ?? request.ip ?? unknownAddress
+    request.clientProtocol = client?.protocol ?? request.protocol
     done()
   })
 }
 
-function clientIn(said: string, known: Buffer): string | null {
+interface EdgeClient {
+  address: string
+  protocol: 'http' | 'https'
+}
+
+function clientIn(said: string, known: Buffer): EdgeClient | null {
   // A value that the client itself sent under that name comes after the comma.
-  const [key = '', client = ''] = said.split(',', 1)[0]!.split(' ')
+  const [key = '', address = '', protocol = ''] = said.split(',', 1)[0]!.split(' ')
   const given = Buffer.from(key)
-  return given.length === known.length && timingSafeEqual(given, known) && client ? client : null
+  if (given.length !== known.length || !timingSafeEqual(given, known) || !address) return null
+  return { address, protocol: protocol === 'https' ? 'https' : 'http' }
 }
 
 /** The client: the other end of the connection, or the address that a trusted proxy or our edge names. */

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 
 /** Origin of the URL that the request was sent to. */
-const ownOrigin = ({ protocol, host }: FastifyRequest) => `${protocol}://${host}`
+const ownOrigin = ({ clientProtocol, host }: FastifyRequest) => `${clientProtocol}://${host}`
 
 /** Whether another site's page sent the request. Browsers send Origin with every state-changing call; other clients send none. */
 export const isFromElsewhere = (request: FastifyRequest): boolean =>

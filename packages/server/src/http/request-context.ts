@@ -35,7 +35,7 @@ export class ContextOfRequest implements RequestContext {
   }
 
   get secure(): boolean {
-    return this.#request.protocol === 'https'
+    return this.#request.clientProtocol === 'https'
   }
 
   get isFromElsewhere(): boolean {

@@ -55,6 +55,8 @@ export async function serve(config: Config): Promise<Serving> {
     closers.push(() => assembled.jobs.stop({ graceMs: 5_000 }))
     const { setupUrl } = await listen(assembled, config)
     closers.push(assembled.stopAnswering)
+    // The edge forwards to the control plane's port, which is known only now if it is chosen freely.
+    if (config.port === 0) await assembled.running?.syncEdge()
     closers.push(collectWhenQuiet())
     return {
       url: assembled.publicUrl(),

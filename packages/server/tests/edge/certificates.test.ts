@@ -23,7 +23,10 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'berth-certificates-'))
   authority = new MemoryAuthority(() => Date.now() + moved)
   drivers = { ...memoryDrivers(folder), acme: authority }
-  scene = await startScene({ env: { BERTH_EDGE_TLS_PORT: '4443' }, parts: { drivers } })
+  scene = await startScene({
+    env: { BERTH_EDGE_TLS_PORT: '4443', BERTH_PUBLIC_URL: 'http://berth.example.test' },
+    parts: { drivers },
+  })
   await scene.running?.start(AbortSignal.timeout(60_000))
   people = await makePeople(scene)
   project = await makeProject(scene, people.owner.token)

@@ -24,6 +24,10 @@ export class MemoryAuthority implements Acme {
   lifetimeDays = 90
   /** If set, orders are rejected for this reason. */
   refusal: string | undefined
+  /** With a refusal: the Retry-After of the authority's rate limit. */
+  retryAt: Date | null = null
+  /** Responses to challenges, as they were published during an order. */
+  readonly proofs: { type: string; response: string }[] = []
   /** If set, it becomes unreachable during an order, while the challenge response is still published. */
   outage: string | undefined
   /** If set, the key does not match the certificate. */
@@ -43,8 +47,9 @@ export class MemoryAuthority implements Acme {
     await board.show(token, `${token}.thumbprint`)
     abort.throwIfAborted()
     if (this.outage) throw new Error(this.outage)
-    await board.hide(token)
-    if (this.refusal) throw new OrderRefused(this.refusal)
+    await board.hide(token, `${token}.thumbprint`)
+    this.proofs.push({ type: board.type, response: `${token}.thumbprint` })
+    if (this.refusal) throw new OrderRefused(this.refusal, { retryAt: this.retryAt })
     pair ??= makePair()
     return {
       // Text before a certificate is not part of it: it distinguishes one from the next.

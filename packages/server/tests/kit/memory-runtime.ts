@@ -25,6 +25,7 @@ import {
 import { onlyHere, type Runtimes } from '../../src/drivers/runtime/runtimes.ts'
 import { BuildsUse, type StorageUse } from '../../src/drivers/runtime/storage-use.ts'
 import { createServerLinks } from '../../src/drivers/shell/ssh/server-links.ts'
+import type { EdgeListening } from '../../src/edge-proxy/protocol/edge-listening.ts'
 import { type EdgeTable, emptyTable } from '../../src/edge-proxy/protocol/edge-table.ts'
 import type { TrafficMinute } from '../../src/edge-proxy/protocol/traffic.ts'
 import { openArchives } from '../../src/instance/backup-key.ts'
@@ -53,6 +54,8 @@ export function memoryDrivers(workFolder: string): MemoryDrivers {
     links: createServerLinks(),
     edge: new InMemoryEdge(),
     acme: noAuthority,
+    dnsChallenge: null,
+    tlsProbe: () => Promise.reject(new Error('nothing is served over https')),
     probe: memoryProbe(() => [runtime, ...servers.values()]),
     aroundStores,
     stores: { ...stores, open: async (config) => aroundStores.wrap(await stores.open(config)) },
@@ -327,8 +330,11 @@ export class InMemoryRuntime implements Runtime {
 export class InMemoryEdge implements EdgeDriver {
   table: EdgeTable = emptyTable
   readonly #wakeListeners = new Set<(projectId: string, hostname: string) => void>()
+  readonly #certificateListeners = new Set<(hostname: string) => void>()
 
-  start = async () => ({ http: { host: '127.0.0.1', port: 4080 }, https: null })
+  /** The addresses that it claims to listen on. */
+  listening: EdgeListening = { http: { host: '127.0.0.1', port: 4080 }, https: null }
+  start = async () => this.listening
 
   /** Runs before a table takes effect; a test makes it wait or fail. */
   beforeApply: (table: EdgeTable) => Promise<void> = async () => {}
@@ -369,6 +375,17 @@ export class InMemoryEdge implements EdgeDriver {
   /** Simulates a request for a host of a sleeping project. */
   wake(projectId: string, hostname: string): void {
     for (const listener of this.#wakeListeners) listener(projectId, hostname)
+  }
+
+  onCertificateWanted(listener: (hostname: string) => void) {
+    this.#certificateListeners.add(listener)
+    return () => this.#certificateListeners.delete(listener)
+  }
+
+  /** Simulates the use of a host without a certificate, as the edge reports it: only where the table requests one. */
+  use(hostname: string): void {
+    if (!this.table.hosts[hostname]?.requestCertificate) return
+    for (const listener of this.#certificateListeners) listener(hostname)
   }
 
   activity = async () => ({})

@@ -1,6 +1,7 @@
 import type { Client } from 'acme-client'
 import { errorMessage } from '../../platform/error-message.ts'
 import { Secret } from '../../platform/secrets/secret.ts'
+import { DnsProviderFailed } from '../dns-challenge/dns-challenge.ts'
 import { type Acme, type ChallengeBoard, type IssuedCertificate, OrderRefused } from './acme.ts'
 
 interface AcmeSettings {
@@ -31,7 +32,8 @@ async function place(
   board: ChallengeBoard,
   { directoryUrl, email }: AcmeSettings,
 ): Promise<IssuedCertificate> {
-  const { Client, crypto } = await import('acme-client')
+  const { Client, crypto, axios } = await import('acme-client')
+  reportRateLimits(axios)
   const client: Client = new Client({ directoryUrl, accountKey: accountKey.reveal(), ...patience })
   const [key, csr] = await crypto.createCsr({ altNames: [hostname] }, await crypto.createPrivateEcdsaKey())
   // Looks the account up by its key; if it does not exist (any more), the order registers it.
@@ -41,18 +43,66 @@ async function place(
       csr,
       ...(email ? { email } : {}),
       termsOfServiceAgreed: true,
-      challengePriority: ['http-01'],
+      challengePriority: [board.type],
       skipChallengeVerification: true,
-      challengeCreateFn: (_authorization, { token }, keyAuthorization) => board.show(token, keyAuthorization),
-      challengeRemoveFn: (_authorization, { token }) => board.hide(token),
+      challengeCreateFn: (_authorization, challenge, response) => {
+        if (challenge.type !== board.type) throw new Error(`the authority offers no ${board.type} challenge`)
+        return board.show(challenge.token, response)
+      },
+      challengeRemoveFn: (_authorization, { token }, response) => board.hide(token, response),
     })
     const { notAfter } = crypto.readCertificateInfo(certificate)
     return { certificate, privateKey: new Secret(key.toString()), expiresAt: notAfter, accountUrl: client.getAccountUrl() }
   } catch (error) {
     // The library throws a TypeError when a response is missing; every other message is the authority's own.
+    if (error instanceof OrderRefused || error instanceof DnsProviderFailed) throw error
     if (error instanceof TypeError) throw new Error('the certificate authority closed the connection', { cause: error })
     throw new OrderRefused(messageOf(error), { cause: error })
   }
+}
+
+type Axios = typeof import('acme-client')['axios']
+
+const shortestRetryMs = 60_000
+const longestRetryMs = 8 * 86_400_000
+let isReporting = false
+
+/**
+ * Rejects a rate-limited call with the time of its Retry-After. The library would sleep until that time, which may be days away,
+ * and repeat the call.
+ */
+function reportRateLimits(axios: Axios): void {
+  if (isReporting) return
+  isReporting = true
+  const { transformResponse } = axios.defaults
+  const transforms = transformResponse === undefined ? [] : [transformResponse].flat()
+  axios.defaults.transformResponse = [
+    ...transforms,
+    (data: unknown, headers: { get(name: string): unknown }, status?: number) => {
+      const retryAfter = headers.get('retry-after')
+      const isLimited = status === 429 || (status === 503 && typeof retryAfter === 'string')
+      if (!isLimited) return data
+      const problem = (typeof data === 'string' ? parsed(data) : data) as { detail?: string } | null
+      const words = problem?.detail ?? `the certificate authority answered ${status}`
+      throw new OrderRefused(words.slice(0, 500), { retryAt: retryTime(retryAfter) })
+    },
+  ]
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+/** Retry-After in seconds or as a date; an authority that sends none, or an unreasonable one, is left alone for an hour. */
+function retryTime(header: unknown): Date {
+  const text = String(header ?? '')
+  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now()
+  const waitMs = Number.isFinite(ms) ? Math.min(Math.max(ms, shortestRetryMs), longestRetryMs) : 3_600_000
+  return new Date(Date.now() + waitMs)
 }
 
 /** Polls the result after 1 s, 2 s, 4 s and so on, for a minute and a half in total. */

@@ -11,6 +11,7 @@ function createBoard() {
   const shown = new Map<string, string>()
   return {
     shown,
+    type: 'http-01' as const,
     show: async (token: string, answer: string) => void shown.set(token, answer),
     hide: async (token: string) => void shown.delete(token),
   }

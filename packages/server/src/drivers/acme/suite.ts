@@ -51,11 +51,12 @@ export function describeAcme(title: string, start: () => Promise<SuiteAuthority>
       await expect(scene.acme.order('a.example.test', key, scene.board, AbortSignal.abort(enough))).rejects.toBe(enough)
       const stop = new AbortController()
       const board: ChallengeBoard = {
+        type: 'http-01',
         async show(...answer) {
           await scene.board.show(...answer)
           stop.abort(enough)
         },
-        hide: (token) => scene.board.hide(token),
+        hide: (...answer) => scene.board.hide(...answer),
       }
       await expect(scene.acme.order('b.example.test', key, board, stop.signal)).rejects.toBe(enough)
     })

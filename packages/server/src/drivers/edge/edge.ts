@@ -32,6 +32,8 @@ export interface EdgeDriver {
   onTraffic(listener: (minutes: TrafficMinute[]) => void): () => void
   /** Reports a request that waits for a sleeping project. Repeated while requests wait, so a listener may ignore repeats. */
   onWake(listener: (projectId: string, hostname: string) => void): () => void
+  /** Reports the use of a host that requests a certificate. Repeated while the host is used and has none. */
+  onCertificateWanted(listener: (hostname: string) => void): () => void
   /** Time of each project's last request, in milliseconds since the epoch; `now` for a project with requests in flight. */
   activity(): Promise<Record<string, number>>
   /** Hits of each rule since the last successful call, dry runs included. */

@@ -46,6 +46,7 @@ export class EmbeddedEdge implements EdgeDriver {
   readonly #requestListeners = new Set<(batch: RequestRecord[], dropped: number) => void>()
   readonly #trafficListeners = new Set<(minutes: TrafficMinute[]) => void>()
   readonly #wakeListeners = new Set<(projectId: string, hostname: string) => void>()
+  readonly #certificateListeners = new Set<(hostname: string) => void>()
   readonly #sender = new TableSender()
   #link: EdgeLink | undefined
   #finding: Promise<EdgeLink> | undefined
@@ -105,6 +106,11 @@ export class EmbeddedEdge implements EdgeDriver {
   onWake(listener: (projectId: string, hostname: string) => void): () => void {
     this.#wakeListeners.add(listener)
     return () => this.#wakeListeners.delete(listener)
+  }
+
+  onCertificateWanted(listener: (hostname: string) => void): () => void {
+    this.#certificateListeners.add(listener)
+    return () => this.#certificateListeners.delete(listener)
   }
 
   activity(): Promise<Record<string, number>> {
@@ -200,6 +206,7 @@ export class EmbeddedEdge implements EdgeDriver {
     if (event.event === 'requests')
       for (const listener of this.#requestListeners) listener(event.batch as RequestRecord[], event.dropped)
     else if (event.event === 'wake') for (const listener of this.#wakeListeners) listener(event.projectId, event.hostname)
+    else if (event.event === 'certificate') for (const listener of this.#certificateListeners) listener(event.hostname)
     else if (event.event === 'traffic') for (const listener of this.#trafficListeners) listener(event.minutes)
   }
 }

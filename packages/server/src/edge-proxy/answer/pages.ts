@@ -41,6 +41,13 @@ export const notices = {
     code: 'waking',
     retryAfterSeconds: 5,
   },
+  notSecureYet: {
+    status: 503,
+    title: 'No certificate yet',
+    text: 'The dashboard is served over https only, and its certificate is not issued yet. Try again in a minute.',
+    code: 'no_certificate',
+    retryAfterSeconds: 10,
+  },
   tooManyHeld: {
     status: 503,
     title: 'Still waking',

@@ -1,3 +1,4 @@
+import type { CertificateRequests } from '../limits/certificate-requests.ts'
 import type { ConnectionShares } from '../limits/connection-shares.ts'
 import type { WakeQueue } from '../limits/wake-queue.ts'
 import type { RequestCounters } from '../records/request-counters.ts'
@@ -10,6 +11,7 @@ export interface Serving {
   /** Replaced as a whole; a request reads it once. */
   routing: Routing
   readonly room: WakeQueue
+  readonly certificateRequests: CertificateRequests
   readonly shares: ConnectionShares
   readonly records: RequestRecords
   readonly counters: RequestCounters

@@ -9,9 +9,10 @@ import { clientAddress } from '../limits/client-address.ts'
 import { shareOf } from '../limits/connection-shares.ts'
 import type { Held } from '../limits/wake-queue.ts'
 import type { RequestHead } from '../message/request-head.ts'
+import type { ControlTarget } from '../protocol/edge-table.ts'
 import { beginRequest, countRequest, endRequest, type RequestCounter } from '../records/request-counters.ts'
 import { recordTail } from '../records/request-records.ts'
-import type { Deliveries } from '../routing/deliveries.ts'
+import { type Deliveries, edgeHeader } from '../routing/deliveries.ts'
 import type { Route } from '../routing/routing.ts'
 
 const challengePath = '/.well-known/acme-challenge/'
@@ -90,6 +91,7 @@ export class Exchange implements Held, RequestExchange {
       return
     }
     this.route = route
+    if (route.requestCertificate && serving.httpsPort > 0) serving.certificateRequests.request(head.host, serving.now)
     if (route.redirectToHttps && serving.httpsPort > 0 && this.protocol === 'http') {
       const port = serving.routing.publicHttpsPort || serving.httpsPort
       this.#redirect(`https://${head.host}${port === 443 ? '' : `:${port}`}`)
@@ -222,7 +224,7 @@ export class Exchange implements Held, RequestExchange {
    * Forwards a git host's webhook to the control plane, which authorizes it: the project's rules, redirects and sleep do not apply.
    */
   #deliver(deliveries: Deliveries): void {
-    this.ownHeaders = deliveries.headersFor(this.address.text)
+    this.ownHeaders = deliveries.headersFor(this.address.text, this.protocol)
     if (deliveries.isFull) this.refuse(notices.crowded)
     else this.delegate(new Forwarding(this, deliveries.balance))
   }
@@ -230,6 +232,7 @@ export class Exchange implements Held, RequestExchange {
   #follow(route: Route): void {
     const { target } = route
     if (target.kind === 'redirect') this.#redirect(this.#targetOrigin(target.to))
+    else if (target.kind === 'control') this.#forwardToControl(route, target)
     else if (target.kind === 'disabled') this.refuse(notices.disabled)
     else if (target.kind === 'paused') this.refuse(notices.paused[target.reason])
     else if (!this.#takeShare(route)) this.refuse(notices.crowded)
@@ -240,6 +243,13 @@ export class Exchange implements Held, RequestExchange {
       else if (target.kind === 'sleeping') this.#hold(target.projectId, target.holdTimeoutMs ?? 60_000)
       else this.refuse(notices.failed, true)
     }
+  }
+
+  /** A session cookie must not travel over plain http, so the dashboard waits for its certificate. */
+  #forwardToControl(route: Route, { key }: ControlTarget): void {
+    this.ownHeaders = edgeHeader(key, this.address.text, this.protocol)
+    if (this.protocol === 'https') this.delegate(new Forwarding(this, route.balance!))
+    else this.refuse(notices.notSecureYet)
   }
 
   #hold(projectId: string, timeoutMs: number): void {

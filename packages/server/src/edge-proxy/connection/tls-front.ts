@@ -1,6 +1,7 @@
 import type net from 'node:net'
 import type { SecureContext, Server as TlsServer } from 'node:tls'
 import type { EdgeCertificate } from '../protocol/edge-table.ts'
+import { findCertificate } from '../protocol/find-certificate.ts'
 
 const handshakeMs = 10_000
 
@@ -11,11 +12,13 @@ export interface TlsFront {
 
 /**
  * Finds the certificate of the name a client asks for in the table that is in force. `onSecured` gets the socket when the
- * handshake is over; a failed one is closed. TLS is loaded only where https is served.
+ * handshake is over; a failed one is closed. `awaitCertificate` may delay the handshake of a name without a certificate: it returns
+ * true and calls `resume` later. TLS is loaded only where https is served.
  */
 export async function createTlsFront(
   certificates: () => ReadonlyMap<string, EdgeCertificate>,
   onSecured: (socket: net.Socket) => void,
+  awaitCertificate: (hostname: string, resume: () => void) => boolean,
 ): Promise<TlsFront> {
   const tls = await import('node:tls')
   const contexts = new SecureContexts((pair) => tls.createSecureContext({ ...pair, minVersion: 'TLSv1.2' }))
@@ -24,9 +27,13 @@ export async function createTlsFront(
     ALPNProtocols: ['http/1.1'],
     handshakeTimeout: handshakeMs,
     SNICallback: (name, done) => {
-      const context = contexts.find(certificates(), name.toLowerCase())
-      if (context) done(null, context)
-      else done(new Error(`no certificate for ${name}`))
+      const hostname = name.toLowerCase()
+      const answer = () => {
+        const context = contexts.find(certificates(), hostname)
+        if (context) done(null, context)
+        else done(new Error(`no certificate for ${name}`))
+      }
+      if (contexts.find(certificates(), hostname) || !awaitCertificate(hostname, answer)) answer()
     },
   })
   server.on('secureConnection', onSecured)
@@ -49,8 +56,7 @@ export class SecureContexts {
   }
 
   find(certificates: ReadonlyMap<string, EdgeCertificate>, name: string): SecureContext | undefined {
-    const dot = name.indexOf('.')
-    const entry = certificates.has(name) ? name : dot === -1 ? undefined : `*${name.slice(dot)}`
+    const entry = findCertificate(certificates, name)
     const pair = entry === undefined ? undefined : certificates.get(entry)
     if (!pair || entry === undefined) return undefined
     const made = this.#made.get(entry)

@@ -37,7 +37,10 @@ export class EdgeProcess {
     const files = edgeFiles(settings.folder)
     this.#settings = settings
     this.#file = new TableFile(files.table)
-    this.#worker = new EdgeWorker((projectId, hostname) => this.#hear({ event: 'wake', projectId, hostname }))
+    this.#worker = new EdgeWorker({
+      onWake: (projectId, hostname) => this.#hear({ event: 'wake', projectId, hostname }),
+      onCertificateWanted: (hostname) => this.#hear({ event: 'certificate', hostname }),
+    })
     this.#control = new ControlServer(files.socket, this.#calls(), () => this.#pool.askAgain())
   }
 
@@ -151,11 +154,11 @@ export class EdgeProcess {
 
   #hear(event: WorkerEvent): void {
     if (event.event === 'records') this.#recordBuffer.add({ ...event.batch, json: Buffer.from(event.batch.json) })
-    else if (event.event === 'wake') this.#wake(event)
+    else if (event.event === 'wake' || event.event === 'certificate') this.#report(event)
   }
 
   /** Drops the event if the control plane does not read: waiting requests repeat it. */
-  #wake(event: WorkerEvent): void {
+  #report(event: WorkerEvent): void {
     const { line } = this.#control
     if (line && line.waitingBytes < maxUnreadBytes) line.send(event)
   }

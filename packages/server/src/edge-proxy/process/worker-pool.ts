@@ -12,6 +12,7 @@ import type { ApplyResult, EdgeWorker, LimitNews } from './worker.ts'
 export type WorkerEvent =
   | { event: 'records'; batch: Omit<RecordBatch, 'json'> & { json: string } }
   | { event: 'wake'; projectId: string; hostname: string }
+  | { event: 'certificate'; hostname: string }
   | { event: 'news'; news: LimitNews }
 
 interface WorkerProcess {

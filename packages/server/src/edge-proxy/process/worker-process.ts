@@ -28,7 +28,10 @@ export function runWorkerProcess(): void {
     }
   }
   const prepare = async (httpsPort: number) => {
-    worker = new EdgeWorker((projectId, hostname) => tell({ event: 'wake', projectId, hostname }))
+    worker = new EdgeWorker({
+      onWake: (projectId, hostname) => tell({ event: 'wake', projectId, hostname }),
+      onCertificateWanted: (hostname) => tell({ event: 'certificate', hostname }),
+    })
     worker.httpsPort = httpsPort
     worker.shareLimits()
     if (httpsPort > 0) await worker.prepareTls()

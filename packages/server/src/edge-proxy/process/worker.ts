@@ -3,9 +3,11 @@ import type { Serving } from '../answer/serving.ts'
 import { Admission, endsOf } from '../connection/admission.ts'
 import { ClientConnection } from '../connection/client-connection.ts'
 import { createTlsFront, type TlsFront } from '../connection/tls-front.ts'
+import { CertificateRequests } from '../limits/certificate-requests.ts'
 import { peerAddress } from '../limits/client-address.ts'
 import { ConnectionShares } from '../limits/connection-shares.ts'
 import { WakeQueue } from '../limits/wake-queue.ts'
+import { findCertificate } from '../protocol/find-certificate.ts'
 import type { SwitchCounters } from '../protocol/request-record.ts'
 import type { TablePiece } from '../protocol/table-pieces.ts'
 import type { TrafficMinute } from '../protocol/traffic.ts'
@@ -23,6 +25,13 @@ export interface ApplyResult {
   warnings: string[]
   /** Why an entry could not be applied, by host name. */
   refused: Record<string, string>
+}
+
+export interface EdgeWorkerEvents {
+  /** A request waits for a sleeping project. */
+  onWake(projectId: string, hostname: string): void
+  /** A host without a certificate was used. */
+  onCertificateWanted(hostname: string): void
 }
 
 const sweepMs = 250
@@ -43,11 +52,12 @@ export class EdgeWorker {
   #sharing = false
   #front: TlsFront | undefined
 
-  constructor(onWake: (projectId: string, hostname: string) => void) {
+  constructor({ onWake, onCertificateWanted }: EdgeWorkerEvents) {
     const counters = new RequestCounters()
     this.#serving = {
       routing: new Routing(null, null, undefined, counters),
       room: new WakeQueue(onWake),
+      certificateRequests: new CertificateRequests(onCertificateWanted),
       shares: new ConnectionShares(),
       records: new RequestRecords(),
       counters,
@@ -73,6 +83,7 @@ export class EdgeWorker {
     this.#front ??= await createTlsFront(
       () => this.#serving.routing.certificates,
       (socket) => this.#secured(socket),
+      (hostname, resume) => this.#awaitCertificate(hostname, resume),
     )
   }
 
@@ -165,7 +176,7 @@ export class EdgeWorker {
   }
 
   #putInForce(routing: Routing): void {
-    const { counters, room, sites } = this.#serving
+    const { counters, room, sites, certificateRequests } = this.#serving
     const previous = this.#serving.routing
     if (this.#sharing) for (const rule of routing.rules.values()) rule.limit?.share()
     this.#serving.routing = routing
@@ -174,6 +185,19 @@ export class EdgeWorker {
     counters.keepOnly(routing.ids, previous.ids)
     sites.keepOnly(routing.folders)
     room.reconsider()
+    certificateRequests.reconsider((hostname) => this.#lacksCertificate(hostname))
+  }
+
+  #lacksCertificate(hostname: string): boolean {
+    const { routing } = this.#serving
+    return routing.find(hostname)?.requestCertificate === true && findCertificate(routing.certificates, hostname) === undefined
+  }
+
+  /** False if no certificate is to be expected. */
+  #awaitCertificate(hostname: string, resume: () => void): boolean {
+    const { certificateRequests, closing } = this.#serving
+    if (closing || !this.#lacksCertificate(hostname)) return false
+    return certificateRequests.hold(hostname, Date.now(), resume)
   }
 
   #accept(server: net.Server, greet: (socket: net.Socket, admission: Admission) => void): void {
@@ -239,5 +263,6 @@ export class EdgeWorker {
     for (const upstream of this.#serving.routing.upstreams.values()) upstream.sweep(now)
     for (const upstream of this.#leaving) if (upstream.inFlight === 0) this.#leaving.delete(upstream)
     this.#serving.room.askAgain(now)
+    this.#serving.certificateRequests.sweep(now)
   }
 }

@@ -17,6 +17,7 @@ export interface ReplyMessage {
 export type EdgeEvent =
   | { event: 'requests'; batch: unknown[]; dropped: number }
   | { event: 'wake'; projectId: string; hostname: string }
+  | { event: 'certificate'; hostname: string }
   | { event: 'traffic'; minutes: TrafficMinute[] }
 
 /** Thrown at everybody who waits when the other side is gone. */

@@ -38,6 +38,8 @@ export interface EdgeHost {
   service?: string
   /** Redirects http to https (308), except ACME challenges. Set it only while a certificate is in the table. */
   redirectToHttps?: boolean
+  /** Reports the first use of this host to the control plane, which orders its certificate; TLS handshakes wait for it. */
+  requestCertificate?: boolean
 }
 
 export type EdgeTarget =
@@ -48,6 +50,7 @@ export type EdgeTarget =
   | PausedTarget
   | FailedTarget
   | RedirectTarget
+  | ControlTarget
 
 /** Running replicas of one deployment. */
 export interface UpstreamsTarget {
@@ -111,6 +114,16 @@ export interface RedirectTarget {
   projectId?: string
   /** Host name, with a port only if it differs from the port of the request. */
   to: string
+}
+
+/** The control plane: dashboard and API, over https only. */
+export interface ControlTarget {
+  kind: 'control'
+  projectId?: undefined
+  host: string
+  port: number
+  /** Proves to the control plane that the edge set the client's address and protocol. */
+  key: string
 }
 
 export interface EdgeCertificate {

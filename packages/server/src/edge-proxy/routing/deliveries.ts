@@ -34,7 +34,11 @@ export class Deliveries {
   }
 
   /** Placed before the client's headers: of two lines with this name the first one counts. */
-  headersFor(client: string): string {
-    return `berth-edge: ${this.#key} ${client}\r\n`
+  headersFor(client: string, protocol: string): string {
+    return edgeHeader(this.#key, client, protocol)
   }
 }
+
+/** The header with which the edge tells the control plane the client's address and protocol. */
+export const edgeHeader = (key: string, client: string, protocol: string): string =>
+  `berth-edge: ${key} ${client} ${protocol}\r\n`

@@ -8,7 +8,6 @@ import {
   type EdgeLimits,
   type EdgeTarget,
   type EdgeUpstream,
-  type UpstreamsTarget,
 } from '../protocol/edge-table.ts'
 import { putEntries, type TablePiece, type TableRest, unknownBase } from '../protocol/table-pieces.ts'
 import type { RequestCounter, RequestCounters } from '../records/request-counters.ts'
@@ -33,6 +32,7 @@ export interface Route {
   balance: Balance | undefined
   rules: RuleSet | undefined
   redirectToHttps: boolean
+  requestCertificate: boolean
   /** Parts that had to be left out. */
   warnings: string[]
 }
@@ -138,7 +138,7 @@ export class Routing {
     const projectId = target.projectId ?? null
     const deploymentId = 'deploymentId' in target ? target.deploymentId : null
     const warnings: string[] = []
-    const shares = target.kind === 'upstreams' ? this.#shares(target, warnings) : []
+    const shares = this.#sharesOf(target, warnings)
     return {
       target,
       projectId,
@@ -148,20 +148,28 @@ export class Routing {
       traffic: projectId && host.environment ? this.#counters.traffic.of(projectId, host.environment) : undefined,
       recordTail: recordTail({ environment: host.environment ?? null, service: host.service ?? null, deploymentId, projectId }),
       upstreams: shares.map(({ upstream }) => upstream),
-      balance: target.kind === 'upstreams' ? new Balance(shares) : undefined,
+      balance: target.kind === 'upstreams' || target.kind === 'control' ? new Balance(shares) : undefined,
       rules: this.#ruleSet(host, warnings),
       redirectToHttps: host.redirectToHttps === true,
+      requestCertificate: host.requestCertificate === true,
       warnings,
     }
   }
 
-  #shares(target: UpstreamsTarget, warnings: string[]): { upstream: Upstream; weight: number }[] {
-    const usable = target.upstreams.filter(({ id, port }) => {
+  #sharesOf(target: EdgeTarget, warnings: string[]): { upstream: Upstream; weight: number }[] {
+    if (target.kind === 'upstreams') return this.#shares(target.upstreams, warnings)
+    if (target.kind !== 'control') return []
+    const { host, port } = target
+    return this.#shares([{ id: `dashboard ${host}:${port}`, host, port }], warnings)
+  }
+
+  #shares(upstreams: readonly EdgeUpstream[], warnings: string[]): { upstream: Upstream; weight: number }[] {
+    const usable = upstreams.filter(({ id, port }) => {
       const valid = Number.isInteger(port) && port > 0 && port < 65_536
       if (!valid) warnings.push(`upstream ${id}: ${port} is not a valid port`)
       return valid
     })
-    if (usable.length === 0 && target.upstreams.length > 0) throw new Error(warnings.join('; '))
+    if (usable.length === 0 && upstreams.length > 0) throw new Error(warnings.join('; '))
     return usable.map((entry) => {
       const known = this.upstreams.get(entry.id) ?? this.#previous?.upstreams.get(entry.id)
       const same = known && known.host === entry.host && known.port === entry.port && sameOwner(known.listener, entry.listener)

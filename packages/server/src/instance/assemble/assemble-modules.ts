@@ -126,7 +126,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
   const running =
     drivers &&
     assembleRunning(drivers, {
-      ...{ ...common, projects, git, logStore, config, projectPorts, isOperator, version, gitHost, control, registries },
+      ...{ ...common, projects, git, dns, logStore, config, projectPorts, isOperator, version, gitHost, control, registries },
       imageRegistry: parts.imageRegistry ?? imageRegistryOf(config),
       predecessors: migration ? { containers: migration.predecessors } : {},
       cloudBackups: cloud?.backups ?? {},

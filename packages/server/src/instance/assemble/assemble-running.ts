@@ -1,3 +1,4 @@
+import type { Dns } from '../../drivers/dns/dns.ts'
 import type { Git } from '../../drivers/git/git.ts'
 import type { ImageRegistry } from '../../drivers/registry/image-registry.ts'
 import type { Authenticator } from '../../http/guard.ts'
@@ -34,6 +35,7 @@ export function assembleRunning(
     control,
     registries,
     imageRegistry,
+    dns,
     ...common
   }: Common & {
     config: Config
@@ -50,12 +52,18 @@ export function assembleRunning(
     isOperator: Authenticator['isOperator']
     projectPorts: ProjectPorts
     git: Git
+    dns: Dns
     logStore: LogStore
     projects: ReturnType<typeof createProjects>
   },
 ) {
   const served = () => servedState(common.database.db)
-  const edge = createEdge({ ...common, driver: drivers.edge, acme: drivers.acme, logStore, served, control, settings: config })
+  const { acme, dnsChallenge, tlsProbe } = drivers
+  const edge = createEdge({
+    ...{ ...common, acme, dnsChallenge, tlsProbe, dns, logStore, served, control },
+    driver: drivers.edge,
+    settings: config,
+  })
   const guards: DeploymentsDeps['guards'] = {}
   const deployments = createDeployments({
     guards,
@@ -124,6 +132,8 @@ export function assembleRunning(
     edgeJobs: edge.jobs,
     certificates: { expiring: edge.expiring },
     ports: () => edge.routes.ports(),
+    /** Sends the current routes to the edge. */
+    syncEdge: async () => void (await edge.switch.sync()),
     async start(abort: AbortSignal): Promise<void> {
       await deployments.prepare()
       await edge.start()

@@ -152,6 +152,32 @@ export const folders: ValueKind<readonly string[]> = {
   },
 }
 
+export const addresses: ValueKind<readonly string[]> = {
+  accepts: 'comma-separated IP addresses',
+  parse: (text) => {
+    const parts = text.split(',').map((part) => part.trim())
+    return parts.every((part) => isIP(part) !== 0) ? Object.freeze(parts) : undefined
+  },
+}
+
+/** A program and its arguments: JSON if it starts with `[`, else words separated by spaces. Never given to a shell. */
+export const commandLine: ValueKind<readonly string[]> = {
+  accepts: 'an absolute program and its arguments, separated by spaces or as a JSON list',
+  parse: (text) => {
+    const words = text.startsWith('[') ? jsonWords(text) : text.split(/\s+/).filter((word) => word !== '')
+    return words?.[0]?.startsWith('/') && !text.includes('\0') ? Object.freeze(words) : undefined
+  },
+}
+
+function jsonWords(text: string): string[] | undefined {
+  try {
+    const words: unknown = JSON.parse(text)
+    return Array.isArray(words) && words.every((word) => typeof word === 'string') ? words : undefined
+  } catch {
+    return undefined
+  }
+}
+
 export const addressRanges: ValueKind<readonly string[]> = {
   accepts: 'comma-separated IP addresses or ranges such as 10.0.0.0/8',
   parse: (text) => {

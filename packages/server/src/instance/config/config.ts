@@ -4,6 +4,7 @@ import { ConfigError } from '../../platform/config-error.ts'
 import {
   allSettings,
   baseImageSettings,
+  dnsSettings,
   giteaSettings,
   githubSettings,
   gitlabSettings,
@@ -24,6 +25,7 @@ export type Config = Values<typeof mainSettings> & {
   readonly baseImages: Values<typeof baseImageSettings>
   readonly quotas: Values<typeof quotaSettings>
   readonly uploads: Values<typeof uploadSettings>
+  readonly dns: Values<typeof dnsSettings>
   /** Environment variables that child processes inherit: without Berth's own settings. */
   readonly environment: Environment
   /** Lines to log at startup: variables that look like settings but are unknown. */
@@ -39,13 +41,14 @@ export function readConfig(env: Environment): Config {
   place.mode = readSetting(mainSettings.mode, env, place)
   place.dataDir = readSetting(mainSettings.dataDir, env, place)
   const config = {
-    ...readTable(mainSettings, env, place),
+    ...withDashboardUrl(readTable(mainSettings, env, place)),
     github: Object.freeze(withOwnApi(readTable(githubSettings, env, place))),
     gitlab: Object.freeze(readTable(gitlabSettings, env, place)),
     gitea: Object.freeze(readTable(giteaSettings, env, place)),
     baseImages: Object.freeze(readTable(baseImageSettings, env, place)),
     quotas: Object.freeze(readTable(quotaSettings, env, place)),
     uploads: Object.freeze(readTable(uploadSettings, env, place)),
+    dns: Object.freeze(readTable(dnsSettings, env, place)),
     environment: Object.freeze(inheritedEnvironment(env)),
     warnings: Object.freeze(unknownVariables(env)),
   }
@@ -92,6 +95,7 @@ function refuseWhatDoesNotFit(config: Omit<Config, 'warnings'>): void {
     if (values.clientSecret && !values.clientId)
       togetherWith<'clientId' | 'clientSecret'>(values, 'clientId', 'clientSecret', table)
   refuseOnePortTwice(config)
+  refuseIncompleteDns(config.dns)
   // Open sign-up verifies addresses by mail.
   if (config.mode === 'cloud' && config.signUp === 'open' && !config.smtpUrl)
     throw new ConfigError(
@@ -109,6 +113,21 @@ function withOwnApi(github: Config['github']): Config['github'] {
   const isDefault = (row: Setting<string>, value: string) => value === row.fallback(nowhere)
   const isElsewhere = isDefault(apiUrl, github.apiUrl) && !isDefault(webUrl, github.webUrl)
   return isElsewhere ? { ...github, apiUrl: `${github.webUrl}/api/v3` } : github
+}
+
+/** With a base domain and https, the edge serves the dashboard at `berth.<base domain>` unless the operator names another URL. */
+function withDashboardUrl<Main extends Pick<Config, 'publicUrl' | 'baseDomain' | 'edgeTlsPort'>>(main: Main): Main {
+  const { publicUrl, baseDomain, edgeTlsPort } = main
+  if (publicUrl !== null || !edgeTlsPort || !baseDomain.includes('.') || /(^|\.)localhost$/.test(baseDomain)) return main
+  return { ...main, publicUrl: `https://berth.${baseDomain}${edgeTlsPort === 443 ? '' : `:${edgeTlsPort}`}` }
+}
+
+/** A hook needs its program, every other provider its token. */
+function refuseIncompleteDns(dns: Config['dns']): void {
+  const key = dns.provider === 'hook' ? 'hook' : 'token'
+  if (dns.provider === null || dns[key] !== null) return
+  const { variable, kind } = dnsSettings[key]
+  throw new ConfigError(variable, `${variable} is missing: with BERTH_DNS_PROVIDER=${dns.provider} it must be ${kind.accepts}`)
 }
 
 function togetherWith<Key extends string>(

@@ -54,6 +54,13 @@ export const mainSettings = {
     Object.freeze([]),
     'Trusted proxies: their X-Forwarded-For header is used',
   ),
+  publicAddress: setting(
+    'BERTH_PUBLIC_ADDRESS',
+    kinds.addresses,
+    null,
+    'Public IP addresses of this machine, for the DNS records of domains; absent: taken from BERTH_PUBLIC_URL or BERTH_HOST',
+  ),
+  edgeHost: setting('BERTH_EDGE_HOST', kinds.listenAddress, null, 'Address that the edge listens on; absent: BERTH_HOST'),
   edgePort: setting('BERTH_EDGE_PORT', port, 4080, 'Port that serves projects over http; 0: any free port'),
   edgeTlsPort: setting('BERTH_EDGE_TLS_PORT', port, null, 'Port that serves projects over https; absent: no https'),
   baseDomain: setting('BERTH_BASE_DOMAIN', kinds.domain, 'localhost', 'Projects are at <slug>.<this domain>'),
@@ -69,6 +76,12 @@ export const mainSettings = {
     kinds.nameServers,
     null,
     'Name servers used to verify domains; absent: those of the machine',
+  ),
+  acmeOrdersPerHour: setting(
+    'BERTH_ACME_ORDERS_PER_HOUR',
+    wholeNumber(1, 10_000),
+    40,
+    'Maximum number of certificate orders per hour; a quarter is kept for domains, renewals and the dashboard',
   ),
   acmeEmail: setting('BERTH_ACME_EMAIL', kinds.emailAddress, null, 'Contact given to the certificate authority'),
   dataDir: computed('BERTH_DATA_DIR', kinds.folder, ({ home }) => join(home, '.berth'), '~/.berth', 'Folder for all data'),
@@ -285,6 +298,25 @@ export const uploadSettings = {
   secretAccessKey: setting('BERTH_UPLOADS_SECRET_ACCESS_KEY', secretText(), null, 'Secret access key'),
 } as const
 
+/** The DNS provider of the base domain, for a wildcard certificate. */
+export const dnsSettings = {
+  provider: setting(
+    'BERTH_DNS_PROVIDER',
+    oneOf('cloudflare', 'digitalocean', 'hetzner', 'hook'),
+    null,
+    'DNS provider of the base domain: free addresses get one wildcard certificate; absent: a certificate each',
+  ),
+  token: setting('BERTH_DNS_TOKEN', secretText(), null, 'API token of the DNS provider'),
+  apiUrl: setting('BERTH_DNS_API_URL', webAddress(), null, 'Base URL of the DNS provider; absent: its public API'),
+  hook: setting('BERTH_DNS_HOOK', kinds.commandLine, null, 'Program that creates and removes TXT records, for the provider hook'),
+  waitSeconds: setting(
+    'BERTH_DNS_WAIT_SECONDS',
+    wholeNumber(0, 240),
+    120,
+    'Maximum wait until a new TXT record is visible in DNS',
+  ),
+} as const
+
 const baseImage = (stack: string, what: string) =>
   setting(`BERTH_BASE_IMAGE_${stack}`, kinds.image, null, `Docker image to build and run ${what}`)
 
@@ -314,4 +346,5 @@ export const allSettings: readonly Setting<unknown>[] = [
   ...Object.values(baseImageSettings),
   ...Object.values(quotaSettings),
   ...Object.values(uploadSettings),
+  ...Object.values(dnsSettings),
 ]

@@ -7,13 +7,17 @@ import { createAcme } from '../../drivers/acme/acme-client.ts'
 import type { Archives } from '../../drivers/archive/archive.ts'
 import type { ArchiveStores } from '../../drivers/archive-store/archive-store.ts'
 import { createArchiveStores } from '../../drivers/archive-store/create-archive-stores.ts'
+import { createDnsChallenge } from '../../drivers/dns-challenge/create-dns-challenge.ts'
+import type { DnsChallenge } from '../../drivers/dns-challenge/dns-challenge.ts'
 import type { EdgeDriver } from '../../drivers/edge/edge.ts'
 import { EmbeddedEdge } from '../../drivers/edge/embedded-edge.ts'
 import { type Probe, probe } from '../../drivers/probe/probe.ts'
 import type { Runtimes } from '../../drivers/runtime/runtimes.ts'
 import { createRuntimes } from '../../drivers/runtime/server/create-runtimes.ts'
+import { createRunCommand } from '../../drivers/shell/run-command.ts'
 import type { ServerLinks } from '../../drivers/shell/ssh/server-link.ts'
 import { createServerLinks } from '../../drivers/shell/ssh/server-links.ts'
+import { probeTls, type TlsProbe } from '../../drivers/tls-probe/tls-probe.ts'
 import { backupKeyFile, openArchives } from '../backup-key.ts'
 import type { Config } from '../config/config.ts'
 import type { Logger } from '../logger.ts'
@@ -26,6 +30,9 @@ export interface Drivers {
   links: ServerLinks
   edge: EdgeDriver
   acme: Acme
+  /** The DNS provider of the base domain; null if none is configured. */
+  dnsChallenge: DnsChallenge | null
+  tlsProbe: TlsProbe
   probe: Probe
   /** Where backups are kept. */
   stores: ArchiveStores
@@ -38,17 +45,20 @@ export interface Drivers {
 export async function createDrivers(config: Config, version: string, logger: Logger): Promise<Drivers> {
   const { dataDir } = config
   const links = createServerLinks()
+  const edgeHost = config.edgeHost ?? config.host
   return {
     links,
     runtimes: createRuntimes(await chooseRuntime(config, logger), links, serverRuntimes(config, links)),
     edge: new EmbeddedEdge({
       folder: join(dataDir, 'edge'),
-      http: { host: config.host, port: config.edgePort },
-      https: config.edgeTlsPort === null ? null : { host: config.host, port: config.edgeTlsPort },
+      http: { host: edgeHost, port: config.edgePort },
+      https: config.edgeTlsPort === null ? null : { host: edgeHost, port: config.edgeTlsPort },
       ...edgeProgram(version),
       onTrouble: (words) => logger.warn({ words }, 'edge: problem reported'),
     }),
     acme: createAcme({ directoryUrl: config.acmeDirectory, email: config.acmeEmail }),
+    dnsChallenge: createDnsChallenge({ ...config.dns, run: createRunCommand(config.environment) }),
+    tlsProbe: probeTls,
     probe,
     stores: createArchiveStores({ log: logger, allowPrivate: config.mode !== 'cloud' }),
     archives: openArchives(backupKeyFile(dataDir), logger),

@@ -127,7 +127,7 @@ const callerOfToken = memoizeByRows(
 )
 
 function bySession(db: Db, request: FastifyRequest, now: number): Awaitable<Caller | null> {
-  const value = sessionCookie.read(request.headers.cookie, request.protocol === 'https')
+  const value = sessionCookie.read(request.headers.cookie, request.clientProtocol === 'https')
   if (!value) return null
   return after(findSession.first(db, { secretHash: hashToken(value) }), (session) => {
     if (!session || session.expiresAt <= now) return null

@@ -44,7 +44,15 @@ export type { Source } from './deployment-source.ts'
 export type { ProjectsDeps } from './deps.ts'
 export { explainTls, transitionTls } from './domains/domain-tls.ts'
 export { type HostUrls, hostUrlsOf } from './git-remote.ts'
-export { environmentHostname, freeHostname, notTaken, routesLeft, serviceHostname } from './hostnames/hostnames.ts'
+export {
+  environmentHostname,
+  freeHostname,
+  instanceHostname,
+  isBelow,
+  notTaken,
+  routesLeft,
+  serviceHostname,
+} from './hostnames/hostnames.ts'
 export { judgeAll, servingAt } from './hostnames/served-domains.ts'
 export type { RecordedWith } from './lifecycle/create-project.ts'
 export { keepRestarts, keepTraffic, keepUsage, type UsageMinute } from './metrics/keep-metrics.ts'

@@ -1,15 +1,22 @@
 import { OrderRefused } from '../../drivers/acme/acme.ts'
+import { findCertificate } from '../../edge-proxy/protocol/find-certificate.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { CertificateRow } from '../../platform/db/tables/routing.ts'
 import { errorMessage } from '../../platform/error-message.ts'
-import { JobAborted, job, sharedKind } from '../../platform/jobs/declare.ts'
-import { explainTls, findAnyProject, servingAt, transitionTls } from '../projects/index.ts'
+import { JobAborted, type JobOwner, job, sharedKind } from '../../platform/jobs/declare.ts'
+import { type CertifiedName, findCertifiedName } from './certified-name.ts'
+import { boardFor } from './challenge-boards.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
+import { beginOrder, endOrder, nextOrderAfterFailure, type OrderDelay } from './order-limits.ts'
 import type { EdgeSync } from './sync.ts'
 import { openCertificate } from './usable-certificates.ts'
 
 export const certifyKind = sharedKind<{ hostname: string }>('edge.certify')
+
+/** The owner of an order's job; the dashboard and the wildcard belong to no project. */
+export const orderOwner = (projectId: string | null | undefined): JobOwner =>
+  projectId ? { projectId } : { account: 'instance' }
 
 const day = 86_400_000
 const maxRenewalMs = 30 * day
@@ -25,7 +32,7 @@ export const orderKeys = (hostname: string) => ({
   groupKey: `${certifyKind.kind}:${hostname}`,
 })
 
-/** Gets a certificate for one domain. If the authority refuses, its own message is shown. */
+/** Gets a certificate for one host name. If the authority refuses, its own message is shown. */
 export const certifyJob = (deps: EdgeDeps, edge: EdgeSync) =>
   job<{ hostname: string }, unknown>(certifyKind, {
     deadlineMs,
@@ -34,42 +41,73 @@ export const certifyJob = (deps: EdgeDeps, edge: EdgeSync) =>
     backoff: (attempt) => attempt * 15_000,
     async run({ hostname }, _, abort, { isLastAttempt }) {
       const { db } = deps.database
-      const domain = await servingAt(db, hostname, deps.settings)
-      if (!domain || deps.settings.edgeTlsPort === null) return
-      try {
-        // An interrupted attempt may have stored a valid certificate.
-        if (!(await findGood(hostname, deps))) await order(hostname, deps, edge, abort)
-        await transitionTls(db, [domain.id], 'active')
-      } catch (error) {
-        // An aborted job runs again. Only a deadline counts as a failure of the authority.
-        if (error instanceof JobAborted && error.reason !== 'deadline') throw error
-        const isFinal = error instanceof OrderRefused || isLastAttempt
-        await keepFailure(hostname, messageOf(error), isFinal, deps)
-        if (!(error instanceof OrderRefused)) throw error
+      const name = await findCertifiedName(db, hostname, deps, edge.state)
+      if (!name || deps.settings.edgeTlsPort === null) return
+      // An interrupted attempt may have stored a valid certificate.
+      if (await findGood(hostname, deps)) await name.transition(db, 'active')
+      else {
+        const begun = await beginOrder(name, deps)
+        if (typeof begun === 'number') await place(name, begun, isLastAttempt, deps, edge, abort)
+        else await wait(name, begun, deps)
       }
       await edge.sync()
     },
   })
+
+async function place(
+  name: CertifiedName,
+  startedAt: number,
+  isLastAttempt: boolean,
+  deps: EdgeDeps,
+  edge: EdgeSync,
+  abort: AbortSignal,
+): Promise<void> {
+  const { hostname } = name
+  const { database } = deps
+  try {
+    await order(hostname, deps, edge, abort)
+    await endOrder(hostname, startedAt, 'issued', { database })
+    await name.transition(database.db, 'active')
+  } catch (error) {
+    const isRefused = error instanceof OrderRefused
+    const retryAt = isRefused ? error.retryAt : null
+    await endOrder(hostname, startedAt, isRefused ? 'refused' : 'failed', { database, retryAt })
+    // An aborted job runs again. Only a deadline counts as a failure of the authority.
+    if (error instanceof JobAborted && error.reason !== 'deadline') throw error
+    await keepFailure(hostname, messageOf(error), { isFinal: isRefused || isLastAttempt, retryAt }, deps, edge)
+    if (!isRefused) throw error
+  }
+}
+
+/** Shows why a name waits. The hourly renewal run orders it again. */
+async function wait(name: CertifiedName, { until, reason, isRefusal }: OrderDelay, deps: EdgeDeps): Promise<void> {
+  const { db } = deps.database
+  deps.log.info({ hostname: name.hostname, until: new Date(until) }, 'certificates: order delayed')
+  if (name.tls === 'pending' && isRefusal) await name.transition(db, 'error', `No certificate: ${reason}`, until)
+  else if (name.tls === 'pending') await name.explain(db, `No certificate yet: ${reason}`)
+}
 
 function messageOf(error: unknown): string {
   if (error instanceof JobAborted) return `the certificate authority timed out after ${deadlineMs / 60_000} minutes`
   return errorMessage(error)
 }
 
+/** Whether a certificate covers the host name that is not to be renewed yet. */
 async function findGood(hostname: string, deps: EdgeDeps): Promise<boolean> {
   const known = await findInUse(deps.database.db, hostname, deps)
   return known !== undefined && !isDue(known, nowOf(deps))
 }
 
-/** A certificate that has not expired and is readable. */
+/** A certificate that covers the host name, has not expired and is readable. */
 async function findInUse(db: Db, hostname: string, deps: EdgeDeps): Promise<CertificateRow | undefined> {
-  const known = await db
+  const rows = await db
     .selectFrom('certificates')
     .selectAll()
-    .where('hostname', '=', hostname)
+    .where('hostname', 'in', [hostname, `*${hostname.slice(hostname.indexOf('.'))}`])
     .where('expiresAt', '>', nowOf(deps))
-    .executeTakeFirst()
-  return known && 'pair' in openCertificate(known, deps.secretBox) ? known : undefined
+    .execute()
+  const usable = new Map(rows.filter((row) => 'pair' in openCertificate(row, deps.secretBox)).map((row) => [row.hostname, row]))
+  return usable.get(findCertificate(usable, hostname) ?? '')
 }
 
 async function order(hostname: string, deps: EdgeDeps, edge: EdgeSync, abort: AbortSignal): Promise<void> {
@@ -77,7 +115,7 @@ async function order(hostname: string, deps: EdgeDeps, edge: EdgeSync, abort: Ab
   const { certificate, privateKey, expiresAt, accountUrl } = await deps.acme.order(
     hostname,
     accountKey,
-    challengeBoard(deps, edge),
+    boardFor(hostname, deps, edge, abort),
     abort,
   )
   const row = {
@@ -86,6 +124,8 @@ async function order(hostname: string, deps: EdgeDeps, edge: EdgeSync, abort: Ab
     privateKey: deps.secretBox.seal(privateKey, sealedFor.certificateKey(hostname)),
     expiresAt: expiresAt.getTime(),
     issuedAt: nowOf(deps),
+    checkedAt: null,
+    problem: null,
   }
   // An unusable certificate must not replace a usable one; it would also be ordered again and again.
   const opened = openCertificate(row, deps.secretBox)
@@ -99,21 +139,6 @@ async function order(hostname: string, deps: EdgeDeps, edge: EdgeSync, abort: Ab
     await db.updateTable('acmeAccounts').set({ accountUrl }).where('directoryUrl', '=', directoryUrl).execute()
   })
 }
-
-const challengeBoard = ({ database: { db }, ...deps }: EdgeDeps, edge: EdgeSync) => ({
-  async show(token: string, keyAuthorization: string) {
-    const row = { token, keyAuthorization, createdAt: nowOf(deps) }
-    await db
-      .insertInto('acmeChallenges')
-      .values(row)
-      .onConflict((conflict) => conflict.column('token').doUpdateSet(row))
-      .execute()
-    await edge.sync()
-  },
-  async hide(token: string) {
-    await db.deleteFrom('acmeChallenges').where('token', '=', token).execute()
-  },
-})
 
 /** The ACME account of a directory, created once; of two concurrent callers, both use the first one's. */
 async function ourAccount({ database: { db }, secretBox, acme, settings }: EdgeDeps) {
@@ -135,24 +160,33 @@ const notRenewed = 'Not renewed: '
 /**
  * Records a failed order. A certificate that is still valid stays in use. A failure is announced once, not at each hourly attempt.
  */
-async function keepFailure(hostname: string, words: string, isFinal: boolean, deps: EdgeDeps): Promise<void> {
-  const { database, settings } = deps
-  await database.transaction(async ({ db, announce }) => {
-    const domain = await servingAt(db, hostname, settings)
-    if (!domain) return
+async function keepFailure(
+  hostname: string,
+  words: string,
+  { isFinal, retryAt }: { isFinal: boolean; retryAt: Date | null },
+  deps: EdgeDeps,
+  edge: EdgeSync,
+): Promise<void> {
+  await deps.database.transaction(async ({ db, announce }) => {
+    const name = await findCertifiedName(db, hostname, deps, edge.state)
+    if (!name) return
     if (!isFinal) {
-      if (domain.tls === 'pending') await explainTls(db, domain.id, `No certificate yet: ${words}`)
+      if (name.tls === 'pending') await name.explain(db, `No certificate yet: ${words}`)
       return
     }
     const inUse = await findInUse(db, hostname, deps)
-    const wasTold = inUse ? domain.reason?.startsWith(notRenewed) : domain.tls === 'error'
-    if (inUse) await transitionTls(db, [domain.id], 'active', notRenewed + words)
-    else await transitionTls(db, [domain.id], 'error', `No certificate: ${words}`)
-    if (wasTold) return
-    const project = await findAnyProject(db, domain.projectId)
+    const wasAnnounced = inUse
+      ? name.reason?.startsWith(notRenewed)
+      : name.tls === 'error' || name.reason?.startsWith(noCertificate)
+    const nextOrderAt = await nextOrderAfterFailure(db, hostname, retryAt, nowOf(deps))
+    if (inUse) await name.transition(db, 'active', notRenewed + words, nextOrderAt)
+    else await name.transition(db, 'error', noCertificate + words, nextOrderAt)
     const subject = inUse ? `The certificate of ${hostname} was not renewed` : `No certificate for ${hostname}`
-    const { organizationId, projectId } = domain
-    const text = `${project?.name ?? projectId}: ${words}`
-    await announce('domain.failed', { organizationId, projectId, subject, text, data: { hostname } })
+    deps.log.warn({ hostname, reason: words }, 'certificates: order failed')
+    if (wasAnnounced || !name.owner) return
+    const { organizationId, projectId, title } = name.owner
+    await announce('domain.failed', { organizationId, projectId, subject, text: `${title}: ${words}`, data: { hostname } })
   })
 }
+
+const noCertificate = 'No certificate: '

@@ -1,3 +1,4 @@
+import type { TlsState } from '@berth/contract'
 import type { EdgeListening } from '../../edge-proxy/protocol/edge-listening.ts'
 import type { RequestRecord } from '../../edge-proxy/protocol/request-record.ts'
 import type { DomainRow } from '../../platform/db/tables/projects.ts'
@@ -6,7 +7,8 @@ import { addRuleHits, type EdgeRoutes, notTaken, type ProjectSignal, projectsTop
 import { certifyJob } from './certificates.ts'
 import type { EdgeDeps } from './deps.ts'
 import { expiringCertificates } from './expiring.ts'
-import { askAgain, askForNew, renewJob, renewKind, replaceUnusable } from './renewal.ts'
+import { askAgain, askForNew, askForOwn, askOnFirstUse, renewJob, renewKind, replaceUnusable } from './renewal.ts'
+import { watchJob, watchKind } from './served-certificates.ts'
 import { type EdgeState, EdgeSync } from './sync.ts'
 import { TrafficKeeper } from './traffic-keeper.ts'
 
@@ -38,13 +40,13 @@ export function createEdge(deps: EdgeDeps) {
     void askForNew(deps).catch((error: unknown) => log.warn({ err: error }, 'routing: certificate request failed'))
 
   return {
-    jobs: [certifyJob(deps, edge), renewJob(deps, edge)],
+    jobs: [certifyJob(deps, edge), renewJob(deps, edge), watchJob(deps, edge, () => listening?.https ?? null)],
     /** Route operations for the projects module. */
     routes: {
       routeStatus: (hostname, domain) => statusIn(edge.state, hostname, domain, settings),
       revision: () => edge.state,
       sync: async (projectId) => {
-        await askAgain(projectId, deps)
+        await askAgain(projectId, edge.state, deps)
         await edge.sync().catch(() => undefined)
       },
       ports,
@@ -74,10 +76,20 @@ export function createEdge(deps: EdgeDeps) {
           askSoon()
         }),
       )
-      await askForNew(deps)
-      await deps.database.transaction(({ schedule }) =>
-        schedule({ key: renewKind.kind, job: renewKind, payload: {}, recurrence: { everySeconds: 3600 } }),
+      endings.push(
+        driver.onCertificateWanted(
+          (hostname) =>
+            void askOnFirstUse(hostname, deps, edge.state).catch((error: unknown) =>
+              log.warn({ err: error, hostname }, 'certificates: request at first use failed'),
+            ),
+        ),
       )
+      await askForNew(deps)
+      await askForOwn(deps)
+      await deps.database.transaction(async ({ schedule }) => {
+        await schedule({ key: renewKind.kind, job: renewKind, payload: {}, recurrence: { everySeconds: 3600 } })
+        await schedule({ key: watchKind.kind, job: watchKind, payload: {}, recurrence: { everySeconds: 3600 } })
+      })
       counting.start()
       return listening
     },
@@ -92,13 +104,12 @@ export function createEdge(deps: EdgeDeps) {
 }
 
 function statusIn(
-  { problem, hostnames, waiting, refused, uncertified }: EdgeState,
+  { problem, hostnames, waiting, refused, uncertified, ...state }: EdgeState,
   hostname: string,
   domain: DomainRow | undefined,
   settings: EdgeDeps['settings'],
 ): RouteStatus | undefined {
-  const tls = (settings.edgeTlsPort !== null && domain?.tls) || 'none'
-  const reason = domain?.reason === notTaken.reason ? null : domain?.reason
+  const { tls, reason } = settings.edgeTlsPort === null ? withoutTls : tlsIn(state, hostname, domain)
   const missing = domain && waiting.get(domain.id)
   if (missing) return { tls: 'none', state: 'pending', reason: missing }
   const wrong = problem ?? refused.get(hostname)
@@ -108,6 +119,25 @@ function statusIn(
   if (hostnames.has(hostname)) return { tls, state: 'synced', ...(reason ? { reason } : {}) }
   return domain && { tls, state: 'pending', reason: reason ?? notTaken.reason }
 }
+
+const withoutTls = { tls: 'none', reason: null } as const
+
+/** The certificate of a host name: of its domain row, else of the name that Berth assigned. */
+function tlsIn(
+  { assigned, servedWrong, covered }: Pick<EdgeState, 'assigned' | 'servedWrong' | 'covered'>,
+  hostname: string,
+  domain: DomainRow | undefined,
+): { tls: TlsState; reason: string | null } {
+  const isCovered = covered(hostname)
+  const wrong = isCovered && servedWrong.get(isCovered === 'own' ? hostname : wildcardOf(hostname))
+  if (wrong) return { tls: 'error', reason: wrong }
+  if (domain) return { tls: domain.tls, reason: domain.reason === notTaken.reason ? null : domain.reason }
+  const row = assigned.get(hostname)
+  if (isCovered) return { tls: 'active', reason: row?.tls === 'active' ? row.reason : null }
+  return row && row.tls !== 'active' ? { tls: row.tls, reason: row.reason } : withoutTls
+}
+
+const wildcardOf = (hostname: string) => `*${hostname.slice(hostname.indexOf('.'))}`
 
 function keepRequests(batch: readonly RequestRecord[], { logStore, log }: EdgeDeps): void {
   for (const [projectId, records] of Map.groupBy(batch, (record) => record.projectId)) {

@@ -1,16 +1,20 @@
+import type { Db } from '../../platform/db/schema.ts'
 import { type JobKind, job } from '../../platform/jobs/declare.ts'
+import type { TransactionContext } from '../../platform/transaction.ts'
 import { claimedHostnames, judgeAll, transitionTls } from '../projects/index.ts'
-import { certifyKind, isDue, orderKeys } from './certificates.ts'
+import { findAssigned, isAssigned, ownHostnames, requestAssigned } from './assigned-hostnames.ts'
+import { certifyKind, isDue, orderKeys, orderOwner } from './certificates.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
-import type { EdgeSync } from './sync.ts'
+import { forgetOldOrders } from './order-limits.ts'
+import type { EdgeState, EdgeSync } from './sync.ts'
 
 export const renewKind: JobKind<Record<string, never>> = { kind: 'edge.renew' }
 
 const day = 86_400_000
 
 /**
- * Orders missing and failed certificates, renews those that expire soon, and deletes those without a domain. Its interval is also
- * the retry interval.
+ * Orders missing and failed certificates, renews those that expire soon, and deletes those without a host name. Its interval is
+ * also the retry interval.
  */
 export const renewJob = (deps: EdgeDeps, edge: EdgeSync) =>
   job<Record<string, never>, unknown>(renewKind.kind, {
@@ -19,23 +23,49 @@ export const renewJob = (deps: EdgeDeps, edge: EdgeSync) =>
     async run() {
       if (deps.settings.edgeTlsPort === null) return
       const now = nowOf(deps)
-      await deps.database.transaction(async ({ db, enqueue }) => {
+      await deps.database.transaction(async (bound) => {
+        const { db, enqueue } = bound
         const dates = await db.selectFrom('certificates').select(['hostname', 'issuedAt', 'expiresAt']).execute()
         const certificates = new Map(dates.map((row) => [row.hostname, row]))
-        for (const { hostname, projectId, tls } of (await judgeAll(db, deps.settings)).serving) {
+        const isWanting = (hostname: string, tls: string) => {
           const known = certificates.get(hostname)
-          if (!known || isDue(known, now) || tls !== 'active')
-            await enqueue(certifyKind.of({ projectId }), { hostname }, orderKeys(hostname))
+          return !known || isDue(known, now) || tls !== 'active'
         }
+        for (const { hostname, projectId, tls } of (await judgeAll(db, deps.settings)).serving)
+          if (isWanting(hostname, tls)) await enqueue(certifyKind.of({ projectId }), { hostname }, orderKeys(hostname))
+        await renewAssigned(bound, edge.state, isWanting, deps)
         await db
           .deleteFrom('acmeChallenges')
           .where('createdAt', '<', now - day)
           .execute()
-        await db.deleteFrom('certificates').where('hostname', 'not in', claimedHostnames(db)).execute()
+        await db
+          .deleteFrom('certificates')
+          .where('hostname', 'not in', claimedHostnames(db))
+          .where('hostname', 'not in', db.selectFrom('assignedHostnames').select('assignedHostnames.hostname'))
+          .execute()
+        await forgetOldOrders(db, now)
       })
       await replaceUnusable(edge.state.uncertified, deps)
     },
   })
+
+/** Renews certificates of assigned names, and forgets names that are served no more. */
+async function renewAssigned(
+  { db, enqueue }: TransactionContext,
+  { hostnames, problem, covered }: EdgeState,
+  isWanting: (hostname: string, tls: string) => boolean,
+  deps: EdgeDeps,
+): Promise<void> {
+  const own = ownHostnames(deps)
+  for (const { hostname, tls, nextOrderAt } of await db.selectFrom('assignedHostnames').selectAll().execute()) {
+    const isServed = own.includes(hostname) || (hostnames.has(hostname) && isAssigned(hostname, deps))
+    if (!isServed || covered(hostname) === 'wildcard') {
+      // While the edge has no table, nothing is known about the names that it serves.
+      if (problem === null) await db.deleteFrom('assignedHostnames').where('hostname', '=', hostname).execute()
+    } else if (isWanting(hostname, tls) && (nextOrderAt ?? 0) <= nowOf(deps))
+      await enqueue(certifyKind.of(orderOwner(hostnames.get(hostname))), { hostname }, orderKeys(hostname))
+  }
+}
 
 /** Orders certificates for served domains that have none requested yet, or whose order was lost when a process died. */
 export async function askForNew({ database, settings }: EdgeDeps): Promise<void> {
@@ -48,6 +78,35 @@ export async function askForNew({ database, settings }: EdgeDeps): Promise<void>
       if (tls === 'none') await transitionTls(db, [id], 'pending', reason)
       await enqueue(certifyKind.of({ projectId }), { hostname }, orderKeys(hostname))
     }
+  })
+}
+
+/** Orders the certificates of the dashboard and the wildcard, unless they exist or failed a short time ago. */
+export async function askForOwn(deps: EdgeDeps): Promise<void> {
+  const names = ownHostnames(deps)
+  if (names.length === 0) return
+  await deps.database.transaction(async ({ db, enqueue }) => {
+    for (const hostname of names)
+      if (await isOrderable(db, hostname, deps)) {
+        await requestAssigned(db, hostname, nowOf(deps))
+        await enqueue(certifyKind.of(orderOwner(null)), { hostname }, orderKeys(hostname))
+      }
+  })
+}
+
+async function isOrderable(db: Db, hostname: string, deps: EdgeDeps): Promise<boolean> {
+  const known = await findAssigned(db, hostname)
+  return known?.tls !== 'active' && (known?.nextOrderAt ?? 0) <= nowOf(deps)
+}
+
+/** Orders the certificate of a host that was used without one. */
+export async function askOnFirstUse(hostname: string, deps: EdgeDeps, { hostnames, covered }: EdgeState): Promise<void> {
+  if (deps.settings.edgeTlsPort === null || !hostnames.has(hostname) || !isAssigned(hostname, deps) || covered(hostname)) return
+  await deps.database.transaction(async ({ db, enqueue }) => {
+    const known = await findAssigned(db, hostname)
+    if ((known?.nextOrderAt ?? 0) > nowOf(deps)) return
+    await requestAssigned(db, hostname, nowOf(deps))
+    await enqueue(certifyKind.of(orderOwner(hostnames.get(hostname))), { hostname }, orderKeys(hostname))
   })
 }
 
@@ -69,19 +128,30 @@ export async function replaceUnusable(unusable: ReadonlyMap<string, string>, dep
     for (const { hostname, projectId, tls } of (await judgeAll(db, deps.settings)).serving)
       if (tls === 'active' && settled.has(hostname))
         await enqueue(certifyKind.of({ projectId }), { hostname }, orderKeys(hostname))
+    for (const hostname of ownHostnames(deps).filter((name) => settled.has(name)))
+      await enqueue(certifyKind.of(orderOwner(null)), { hostname }, orderKeys(hostname))
   })
 }
 
 /** Repeats the project's failed orders now, because a user reports that the cause is fixed. */
-export async function askAgain(projectId: string, { database, settings }: EdgeDeps): Promise<void> {
+export async function askAgain(projectId: string, { hostnames }: EdgeState, deps: EdgeDeps): Promise<void> {
+  const { database, settings } = deps
   if (settings.edgeTlsPort === null) return
   await database.transaction(async ({ db, enqueue }) => {
+    // A separate key, so that an order which waits for its retry, or is failing, does not suppress this one.
+    const enqueueAgain = (hostname: string) => {
+      const { uniqueKey, groupKey } = orderKeys(hostname)
+      return enqueue(certifyKind.of({ projectId }), { hostname }, { uniqueKey: `${uniqueKey}:again`, groupKey })
+    }
     const { serving } = await judgeAll(db, settings)
     for (const { id, hostname, tls } of serving.filter((domain) => domain.projectId === projectId)) {
       if (tls === 'error') await transitionTls(db, [id], 'pending')
-      // A separate key, so that an order which waits for its retry, or is failing, does not suppress this one.
-      const { uniqueKey, groupKey } = orderKeys(hostname)
-      await enqueue(certifyKind.of({ projectId }), { hostname }, { uniqueKey: `${uniqueKey}:again`, groupKey })
+      await enqueueAgain(hostname)
     }
+    for (const { hostname, tls } of await db.selectFrom('assignedHostnames').selectAll().execute())
+      if (tls !== 'active' && hostnames.get(hostname) === projectId) {
+        await requestAssigned(db, hostname, nowOf(deps))
+        await enqueueAgain(hostname)
+      }
   })
 }

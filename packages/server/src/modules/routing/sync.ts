@@ -1,6 +1,9 @@
+import { findCertificate } from '../../edge-proxy/protocol/find-certificate.ts'
 import type { Db } from '../../platform/db/schema.ts'
+import type { AssignedHostnameRow } from '../../platform/db/tables/routing.ts'
 import { errorMessage } from '../../platform/error-message.ts'
 import { judgeAll, routedProjects } from '../projects/index.ts'
+import { dashboardHostname, isAssigned } from './assigned-hostnames.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 import { edgeTable, type TableFacts } from './table.ts'
 import { UsableCertificates } from './usable-certificates.ts'
@@ -8,15 +11,23 @@ import { UsableCertificates } from './usable-certificates.ts'
 export interface EdgeState {
   /** Why the last sync failed; null if it succeeded. */
   readonly problem: string | null
-  /** Host names that the edge serves. */
-  readonly hostnames: ReadonlySet<string>
+  /** Host names that the edge serves, with their project; the dashboard has none. */
+  readonly hostnames: ReadonlyMap<string, string | null>
   /** Domains that are not served, by id, with what they lack. */
   readonly waiting: ReadonlyMap<string, string>
   /** Host names that do not match the database, with the reason. */
   readonly refused: ReadonlyMap<string, string>
   /** Certificates that are not in use, with the reason. */
   readonly uncertified: ReadonlyMap<string, string>
+  /** Names without a domain row whose certificate was requested. */
+  readonly assigned: ReadonlyMap<string, AssignedHostnameRow>
+  /** Problems of certificates as the edge serves them. */
+  readonly servedWrong: ReadonlyMap<string, string>
+  /** The certificate in use for a host name: its own, or the wildcard that covers it. */
+  covered(hostname: string): 'own' | 'wildcard' | null
 }
+
+const nothingCovered = () => null
 
 const againAfterMs = 1_000
 const maxRetryMs = 30_000
@@ -36,10 +47,13 @@ export class EdgeSync {
   #stopped = false
   #state: EdgeState = Object.freeze({
     problem: null,
-    hostnames: new Set<string>(),
+    hostnames: new Map(),
     waiting: new Map(),
     refused: new Map(),
     uncertified: new Map(),
+    assigned: new Map(),
+    servedWrong: new Map(),
+    covered: nothingCovered,
   })
 
   /** `onUnusable` is called with the unusable certificates after each sync that finds any. */
@@ -81,14 +95,18 @@ export class EdgeSync {
 
   async #apply(): Promise<EdgeState> {
     try {
-      const { waiting, uncertified, ...facts } = await readFacts(this.#deps, this.#certificates)
+      const { waiting, uncertified, servedWrong, ...facts } = await readFacts(this.#deps, this.#certificates)
       const { table, unreadable } = edgeTable(facts)
       const { warnings, refused } = await this.#deps.driver.apply(table)
       for (const warning of warnings) this.#deps.log.warn({ warning }, 'routing: edge ignored part of the table')
       const notInForce = new Map([...unreadable, ...Object.entries(refused)])
       for (const [hostname, reason] of notInForce) this.#deps.log.warn({ hostname, reason }, 'routing: edge rejected a host')
-      const hostnames = new Set(Object.keys(table.hosts).filter((hostname) => !notInForce.has(hostname)))
-      this.#state = Object.freeze({ problem: null, hostnames, waiting, refused: notInForce, uncertified })
+      const inForce = Object.entries(table.hosts).filter(([hostname]) => !notInForce.has(hostname))
+      const hostnames = new Map(inForce.map(([hostname, { target }]) => [hostname, target.projectId ?? null]))
+      this.#state = Object.freeze({
+        ...{ problem: null, hostnames, waiting, refused: notInForce, uncertified, servedWrong, assigned: facts.assigned },
+        covered: coverage(facts.certificates),
+      })
       this.#failures = 0
       if (uncertified.size > 0) this.#onUnusable(uncertified)
       return this.#state
@@ -120,6 +138,7 @@ async function readFacts({ database, settings, served, ...deps }: EdgeDeps, cert
   // An expired certificate must not cause a redirect to https.
   const rows = await db.selectFrom('certificates').selectAll().where('expiresAt', '>', nowOf(deps)).execute()
   const { usable, problems } = await certificates.of(rows)
+  const assigned = await db.selectFrom('assignedHostnames').selectAll().execute()
   const facts: TableFacts = {
     version: nowOf(deps),
     baseDomain: settings.baseDomain,
@@ -134,8 +153,20 @@ async function readFacts({ database, settings, served, ...deps }: EdgeDeps, cert
     trustedProxies: settings.trustedProxies,
     servesTls: settings.edgeTlsPort !== null,
     control: deps.control(),
+    dashboard: dashboardHostname({ settings, ...deps }),
+    assigned: new Map(assigned.map((row) => [row.hostname, row])),
+    isAssigned: (hostname) => isAssigned(hostname, { settings, ...deps }),
   }
-  return { ...facts, waiting, uncertified: problems }
+  const servedWrong = new Map(rows.flatMap(({ hostname, problem }) => (problem === null ? [] : [[hostname, problem] as const])))
+  return { ...facts, waiting, uncertified: problems, servedWrong }
+}
+
+function coverage(certificates: TableFacts['certificates']): EdgeState['covered'] {
+  const names = new Set(Object.keys(certificates))
+  return (hostname) => {
+    const found = findCertificate(names, hostname)
+    return found === undefined ? null : found === hostname ? 'own' : 'wildcard'
+  }
 }
 
 async function readChallenges(db: Db): Promise<Record<string, string>> {

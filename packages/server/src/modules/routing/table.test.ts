@@ -19,6 +19,9 @@ const facts = (enabled: 0 | 1, pauses: TableFacts['pauses']): TableFacts => ({
   trustedProxies: [],
   servesTls: false,
   control: null,
+  dashboard: null,
+  assigned: new Map(),
+  isAssigned: () => false,
 })
 
 test.each([

@@ -1,6 +1,8 @@
 import type { EdgeHost, EdgeRule, EdgeTable, EdgeTarget } from '../../edge-proxy/protocol/edge-table.ts'
+import { findCertificate } from '../../edge-proxy/protocol/find-certificate.ts'
 import type { InstanceRow, LiveEnvironmentRow, ServiceRoute } from '../../platform/db/tables/deployments.ts'
 import type { DomainRow, ProjectRow, RouteRuleRow } from '../../platform/db/tables/projects.ts'
+import type { AssignedHostnameRow } from '../../platform/db/tables/routing.ts'
 import type { ListenerOwner } from '../../platform/listener/listener-owner.ts'
 import { environmentHostname, routesLeft, serviceHostname } from '../projects/index.ts'
 
@@ -22,6 +24,12 @@ export interface TableFacts {
   trustedProxies: readonly string[]
   servesTls: boolean
   control: { host: string; port: number; key: string } | null
+  /** The host name of the dashboard; null: the edge does not serve it. */
+  dashboard: string | null
+  /** Names without a domain row whose certificate was requested. */
+  assigned: ReadonlyMap<string, AssignedHostnameRow>
+  /** Whether a certificate is ordered when the host is first used. */
+  isAssigned(hostname: string): boolean
 }
 
 /** Computes the whole table from rows. A project whose rows cannot be read is left out and does not affect the others. */
@@ -33,6 +41,7 @@ export function edgeTable(facts: TableFacts): { table: EdgeTable; unreadable: Ma
   const liveOf = Map.groupBy(facts.live, ({ projectId }) => projectId)
   const instancesOf = Map.groupBy(facts.instances, ({ projectId, environment }) => `${projectId}/${environment}`)
   const pauseOf = new Map(facts.pauses.map(({ projectId, kind }) => [projectId, kind]))
+  const tlsOf = tlsFlags(facts)
   for (const project of facts.projects) {
     const pause = pauseOf.get(project.id)
     const environments = liveOf.get(project.id) ?? []
@@ -45,23 +54,31 @@ export function edgeTable(facts: TableFacts): { table: EdgeTable; unreadable: Ma
         const rules = (rulesOf.get(project.id) ?? []).map(edgeRule)
         const instances = instancesOf.get(`${project.id}/${environment}`) ?? []
         for (const [hostname, target, service] of targetsOf(project, live, { names, ownNames, instances, pause })) {
-          const redirectToHttps = facts.servesTls && hostname in facts.certificates
-          hosts[hostname] = {
-            target,
-            rules,
-            environment,
-            ...(service ? { service } : {}),
-            ...(redirectToHttps ? { redirectToHttps } : {}),
-          }
+          hosts[hostname] = { target, rules, environment, ...(service ? { service } : {}), ...tlsOf(hostname) }
         }
       } catch (error) {
         for (const hostname of names) unreadable.set(hostname, (error as Error).message)
       }
     }
   }
+  const { dashboard, control } = facts
+  // A project that had the name before it became the dashboard's keeps it.
+  if (dashboard && control && !hosts[dashboard])
+    hosts[dashboard] = { target: { kind: 'control', ...control }, ...tlsOf(dashboard) }
   const { version, certificates, challenges, trustedProxies } = facts
   const rest = { certificates, challenges, trustedProxies: [...trustedProxies], ...deliveriesOf(facts, domainsOf) }
   return { table: { version, hosts, ...rest }, unreadable }
+}
+
+/** With a certificate, http redirects to https. Without one, the first use of an assigned name orders it. */
+function tlsFlags({ servesTls, certificates, assigned, isAssigned, version }: TableFacts) {
+  const names = new Set(Object.keys(certificates))
+  return (hostname: string): Pick<EdgeHost, 'redirectToHttps' | 'requestCertificate'> => {
+    if (!servesTls) return {}
+    if (findCertificate(names, hostname) !== undefined) return { redirectToHttps: true }
+    const isOrderable = isAssigned(hostname) && (assigned.get(hostname)?.nextOrderAt ?? 0) <= version
+    return isOrderable ? { requestCertificate: true } : {}
+  }
 }
 
 /**

@@ -44,6 +44,7 @@ import { migration as detectedFields } from './049-detected-fields.ts'
 import { migration as destinationAddresses } from './051-destination-addresses.ts'
 import { migration as sharesAndClock } from './052-shares-and-clock.ts'
 import { migration as invitationMails } from './053-invitation-mails.ts'
+import { migration as assignedHostnames } from './054-assigned-hostnames.ts'
 
 export interface Migration {
   /** `NNN-what`: the number orders the migrations, the whole name is recorded. Never changed once released. */
@@ -98,4 +99,5 @@ export const migrations: readonly Migration[] = [
   destinationAddresses,
   sharesAndClock,
   invitationMails,
+  assignedHostnames,
 ]

@@ -1,3 +1,4 @@
+import type { TlsState } from '@berth/contract'
 import type { Selectable } from 'kysely'
 import type { Millis } from '../columns.ts'
 
@@ -9,6 +10,30 @@ export interface CertificatesTable {
   privateKey: string
   expiresAt: Millis
   issuedAt: Millis
+  /** When the certificate that the edge serves was last compared with this one, and what was wrong. */
+  checkedAt: Millis | null
+  problem: string | null
+}
+
+/** Host names that Berth assigns and has requested a certificate for: free names, the dashboard's, the wildcard. */
+export interface AssignedHostnamesTable {
+  hostname: string
+  tls: TlsState
+  reason: string | null
+  /** After a failure: the time of the next order. */
+  nextOrderAt: Millis | null
+  createdAt: Millis
+}
+
+/** Orders of the last days, for rate limits. */
+export interface CertificateOrdersTable {
+  hostname: string
+  /** Names that share the authority's rate limits: the base domain of assigned names, else the host name. */
+  zone: string
+  startedAt: Millis
+  outcome: 'started' | 'issued' | 'refused' | 'failed'
+  /** From the authority's Retry-After. */
+  retryAt: Millis | null
 }
 
 /** Our account at a certificate authority, by its directory. */
@@ -29,6 +54,9 @@ export interface RoutingTables {
   certificates: CertificatesTable
   acmeAccounts: AcmeAccountsTable
   acmeChallenges: AcmeChallengesTable
+  assignedHostnames: AssignedHostnamesTable
+  certificateOrders: CertificateOrdersTable
 }
 
 export type CertificateRow = Selectable<CertificatesTable>
+export type AssignedHostnameRow = Selectable<AssignedHostnamesTable>
