@@ -24,7 +24,7 @@ export class MemoryAuthority implements Acme {
   lifetimeDays = 90
   /** If set, orders are rejected for this reason. */
   refusal: string | undefined
-  /** With a refusal: the Retry-After of the authority's rate limit. */
+  /** The Retry-After of the authority's rate limit, sent with a refusal. */
   retryAt: Date | null = null
   /** Responses to challenges, as they were published during an order. */
   readonly proofs: { type: string; response: string }[] = []

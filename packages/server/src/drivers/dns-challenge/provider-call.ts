@@ -22,7 +22,7 @@ export interface ProviderRequest {
 const callMs = 30_000
 const mostBytes = 4_194_304
 
-/** One HTTP call to a provider; every status is returned. Redirects are refused, because they would receive the credential. */
+/** Makes one HTTP call to a provider; every status is returned. Redirects are refused, because they would receive the credential. */
 export async function callProvider(
   provider: string,
   url: string,

@@ -115,7 +115,7 @@ function withOwnApi(github: Config['github']): Config['github'] {
   return isElsewhere ? { ...github, apiUrl: `${github.webUrl}/api/v3` } : github
 }
 
-/** With a base domain and https, the edge serves the dashboard at `berth.<base domain>` unless the operator names another URL. */
+/** The default public URL: the edge serves the dashboard at `berth.<base domain>` if it has a base domain and https. */
 function withDashboardUrl<Main extends Pick<Config, 'publicUrl' | 'baseDomain' | 'edgeTlsPort'>>(main: Main): Main {
   const { publicUrl, baseDomain, edgeTlsPort } = main
   if (publicUrl !== null || !edgeTlsPort || !baseDomain.includes('.') || /(^|\.)localhost$/.test(baseDomain)) return main

@@ -70,7 +70,7 @@ export function edgeTable(facts: TableFacts): { table: EdgeTable; unreadable: Ma
   return { table: { version, hosts, ...rest }, unreadable }
 }
 
-/** With a certificate, http redirects to https. Without one, the first use of an assigned name orders it. */
+/** Redirects http to https where a certificate exists; otherwise the first use of an assigned name orders one. */
 function tlsFlags({ servesTls, certificates, assigned, isAssigned, version }: TableFacts) {
   const names = new Set(Object.keys(certificates))
   return (hostname: string): Pick<EdgeHost, 'redirectToHttps' | 'requestCertificate'> => {

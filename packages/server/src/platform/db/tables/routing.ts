@@ -20,7 +20,7 @@ export interface AssignedHostnamesTable {
   hostname: string
   tls: TlsState
   reason: string | null
-  /** After a failure: the time of the next order. */
+  /** The time of the next order after a failure. */
   nextOrderAt: Millis | null
   createdAt: Millis
 }
@@ -32,7 +32,7 @@ export interface CertificateOrdersTable {
   zone: string
   startedAt: Millis
   outcome: 'started' | 'issued' | 'refused' | 'failed'
-  /** From the authority's Retry-After. */
+  /** The time of the authority's Retry-After. */
   retryAt: Millis | null
 }
 
