@@ -39,12 +39,19 @@ const programs = [
   'packages/server/src/drivers/{acme,edge}/suite.test.ts',
 ]
 
+/** Tests that run the sources start the folder reader from a bundle. */
+const bundledReader = {
+  globalSetup: ['scripts/test/bundle-reader.ts'],
+  setupFiles: ['scripts/test/use-bundled-reader.ts'],
+}
+
 const unitTests = ['packages/*/src/**/*.test.{ts,tsx}']
 
 /** The API suite is run once on each database; `selection.ts` says which files of it. */
 const api = (database: 'sqlite' | 'postgres') => ({
   test: {
     ...computing,
+    ...bundledReader,
     name: `api-${database}`,
     include: apiTestsOn(database),
     env: { BERTH_TEST_DATABASE: database },
@@ -70,12 +77,13 @@ export default defineConfig({
       {
         test: {
           ...computing,
+          ...bundledReader,
           name: 'unit',
           include: unitTests,
           exclude: [...configDefaults.exclude, ...programs, ...tooLongForQuick('unit', globSync(unitTests, { cwd: root }))],
         },
       },
-      { test: { ...computing, ...waiting, name: 'unit-programs', include: programs } },
+      { test: { ...computing, ...waiting, ...bundledReader, name: 'unit-programs', include: programs } },
       api('sqlite'),
       api('postgres'),
       endToEnd('process'),

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { BackupRun } from '@berth/contract'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Call, Fault } from '../../src/drivers/archive-store/test-faults.ts'
+import { hasRequestedJobs } from '../kit/requested-jobs.ts'
 import { type FaultyScene, setFaultyScene } from './faulty-scene.ts'
 
 /** Every fault at every call that a run makes to its destination, once and permanently. */
@@ -83,7 +84,8 @@ test.each(cases)('%s, %s: a run is whole or did not succeed, and leaves nothing'
       scene.place.arm({ fault, on, after, times })
       const runId = await scene.start(policyId)
       // A run that found earlier ones damaged is repeated.
-      for (let round = 0; round < 3; round += 1) await scene.pass(3_600_000)
+      for (let round = 0; round === 0 || (round < 3 && (await hasRequestedJobs(scene.instance.database))); round += 1)
+        await scene.pass(3_600_000)
       const run = await scene.run(runId)
       hits += scene.place.hits.length
       await expectTruth(run, what)

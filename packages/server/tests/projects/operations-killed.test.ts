@@ -7,6 +7,7 @@ import type { OperationKind } from '../../src/platform/db/tables/projects.ts'
 import { tarOf } from '../backups/scene.ts'
 import { sampled } from '../kit/before-sql.ts'
 import { Lives } from '../kit/lives.ts'
+import { hasRequestedJobs } from '../kit/requested-jobs.ts'
 import { current, type OperationsScene, type Subject, setOperationsScene } from './operations-scene.ts'
 
 vi.setConfig({ testTimeout: 240_000 })
@@ -70,7 +71,7 @@ async function rowAppears(kind: OperationKind, ...orElse: Promise<void>[]): Prom
  */
 async function takeOver(): Promise<void> {
   const life = await lives.start()
-  for (let round = 0; round < 3 || (round < 60 && (await isUnderWay())); round += 1) {
+  for (let round = 0; round === 0 || (round < 60 && (await isUnderWay())); round += 1) {
     if (round >= 3) await pause(250)
     moved += 3_600_000
     scene.instance.database.signals.publish('jobs', { due: true })
@@ -80,7 +81,9 @@ async function takeOver(): Promise<void> {
 }
 
 const isUnderWay = async (): Promise<boolean> =>
-  (await scene.rows(subject)).length > 0 || (await underWay()).some((rows) => rows.length > 0)
+  (await hasRequestedJobs(scene.instance.database)) ||
+  (await scene.rows(subject)).length > 0 ||
+  (await underWay()).some((rows) => rows.length > 0)
 
 const underWay = () =>
   Promise.all([
