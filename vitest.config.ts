@@ -21,8 +21,12 @@ const computing = {
   expect: polling(50_000),
 }
 
-/** End-to-end tests wait for programs, images and timers most of their time, and so do those of `programs`. */
+/**
+ * End-to-end tests wait for programs, images and timers most of their time, and so do those of `programs`. They keep what they
+ * have loaded too: the kit's modules have no state.
+ */
 const waiting = {
+  isolate: false,
   maxWorkers: cores * 2 + 1,
   sequence: { groupOrder: 1 },
   testTimeout: 600_000,
@@ -83,7 +87,7 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, ...programs, ...tooLongForQuick('unit', globSync(unitTests, { cwd: root }))],
         },
       },
-      { test: { ...computing, ...waiting, ...bundledReader, name: 'unit-programs', include: programs } },
+      { test: { ...waiting, ...bundledReader, name: 'unit-programs', include: programs } },
       api('sqlite'),
       api('postgres'),
       endToEnd('process'),
