@@ -16,9 +16,10 @@ const computing = {
   isolate: false,
   maxWorkers: cores + 1,
   sequence: { groupOrder: 0 },
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
-  expect: polling(50_000),
+  // In the gate they get the processor time that others leave.
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  expect: polling(120_000),
 }
 
 /**

@@ -1,6 +1,7 @@
 // Plain JavaScript for the machine's own Node, before anything is installed.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { setPriority } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -29,9 +30,11 @@ export const tool = (name) => join(root, 'node_modules', '.bin', name)
  * Runs a program to its end in the root of the clone. A signal that would end us goes to the program instead, and `interrupted`
  * names it afterwards. With `quiet` its output is returned and not shown.
  */
-export function runProgram(program, args, { env = toolEnvironment(), quiet = false } = {}) {
+export function runProgram(program, args, { env = toolEnvironment(), quiet = false, niceness = 0 } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd: root, env, stdio: quiet ? ['ignore', 'pipe', 'pipe'] : 'inherit' })
+    // Processes that it starts inherit its priority.
+    if (niceness > 0 && child.pid !== undefined) setPriority(child.pid, niceness)
     let interrupted
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text) => (output += text))

@@ -23,8 +23,9 @@ const tallies = []
 let interrupted
 
 /**
- * The tests that compute run first, beside the build and the start of the containers; then those that wait for programs,
- * containers and timers. Both at once on two cores made tests with deadlines fail. With a filter there is one run.
+ * Tests that compute start beside the build and the containers. Tests that wait for programs, containers and timers start when
+ * those are ready; the computing ones then use the processor time that these leave. With the same priority on two cores, tests with
+ * deadlines failed. The matrix runs one after the other, since it records how long each file takes. With a filter there is one run.
  */
 const runs = isWhole
   ? {
@@ -32,6 +33,9 @@ const runs = isWhole
       waiting: ['unit-programs', 'e2e-process', 'e2e-docker'],
     }
   : { all: quick ? ['unit', 'api-sqlite'] : [] }
+
+/** Niceness of a run in the background. */
+const lowPriority = 10
 
 // A signal from here on ends the current work and then this process, after the test machine was stopped.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => (interrupted = signal))
@@ -52,14 +56,14 @@ await summary()
 async function runEverything(early) {
   const checks = [program('types', tool('tsc'), ['--noEmit', '-p', '.']), program('lint', tool('biome'), ['check', '.'])]
   // Unit and API tests need neither what is built nor containers.
-  const computing = runs.computing && early && runVitest('computing', early)
+  const computing = runs.computing && early && runVitest('computing', early, { isBackground: !isMatrix })
   const [settings, built] = await Promise.all([
     quick ? early : step('test machine, containers', () => startMachine(['docker'])),
     quick || program('build', bundledNode(), ['scripts/build.mjs']),
   ])
-  await computing
+  if (isMatrix) await computing
   if (built && early && settings) await runVitest(isWhole ? 'waiting' : 'all', settings)
-  await Promise.all(checks)
+  await Promise.all([computing, ...checks])
 }
 
 async function step(name, work) {
@@ -86,8 +90,11 @@ function program(name, path, args) {
   })
 }
 
-/** Runs Vitest on the projects of one of the runs, and adds its figures to the tallies. */
-function runVitest(run, settings) {
+/**
+ * Runs Vitest on the projects of one of the runs, and adds its figures to the tallies. A run in the background has a low priority,
+ * and its output is shown when it ends.
+ */
+function runVitest(run, settings, { isBackground = false } = {}) {
   return step(run === 'all' ? 'tests' : `tests, ${run}`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'berth-tally-'))
     const file = join(folder, 'tally.json')
@@ -95,7 +102,9 @@ function runVitest(run, settings) {
       const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts', 'test', 'tally.mjs')}`]
       const named = runs[run].flatMap((name) => ['--project', name])
       const env = toolEnvironment({ ...settings, ...selection(), BERTH_TEST_TALLY: file })
-      const { code } = await runProgram(tool('vitest'), ['run', ...reporters, ...named, ...filters], { env })
+      const options = { env, quiet: isBackground, niceness: isBackground ? lowPriority : 0 }
+      const { code, output } = await runProgram(tool('vitest'), ['run', ...reporters, ...named, ...filters], options)
+      if (isBackground) console.log(output)
       if (interrupted) return
       if (code !== 0) troubles.push('tests')
       tallies.push(JSON.parse(readFileSync(file, 'utf8')))

@@ -9,7 +9,7 @@ import { Killable } from './killable.ts'
 import { tarOf } from './scene.ts'
 
 // Some hundred lives each: this takes long on a busy machine.
-vi.setConfig({ testTimeout: 240_000 })
+vi.setConfig({ testTimeout: 600_000 })
 
 /** Every step is tried exactly once: each test continues until the work ends before its step is reached. */
 

@@ -1,10 +1,8 @@
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { CloudApi } from '../../src/drivers/cloud-api/cloud-api.ts'
 import { createCloudApi } from '../../src/drivers/cloud-api/http-cloud-api.ts'
 import { type Answer, call } from '../kit/call.ts'
 import { setTransferScene, type TransferScene } from './transfer-scene.ts'
-
-vi.setConfig({ testTimeout: 240_000 })
 
 type Side = 'here' | 'cloud'
 type Direction = 'to-cloud' | 'to-self-hosted'

@@ -1,6 +1,6 @@
 // gate: also on PostgreSQL, since jobs of a dead process come back when their lease ends
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { leaseMs } from '../../src/modules/projects/operations/held-operation.ts'
 import { operationKinds } from '../../src/modules/projects/operations/meetings.ts'
 import type { OperationKind } from '../../src/platform/db/tables/projects.ts'
@@ -9,8 +9,6 @@ import { sampled } from '../kit/before-sql.ts'
 import { Lives } from '../kit/lives.ts'
 import { hasRequestedJobs } from '../kit/requested-jobs.ts'
 import { current, type OperationsScene, type Subject, setOperationsScene } from './operations-scene.ts'
-
-vi.setConfig({ testTimeout: 240_000 })
 
 /**
  * The control plane dies while the first operation is running and the second one was requested, at another step in each cell. The

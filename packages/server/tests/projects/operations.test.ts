@@ -1,6 +1,6 @@
 // gate: also on PostgreSQL, since operations on one project meet
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Meeting, meetings, operationKinds } from '../../src/modules/projects/operations/meetings.ts'
 import { newId } from '../../src/platform/db/ids.ts'
 import type { OperationKind, OperationPhase, ProjectOperationRow } from '../../src/platform/db/tables/projects.ts'
@@ -14,9 +14,6 @@ import {
   setOperationsScene,
   type UnderWay,
 } from './operations-scene.ts'
-
-// Each case has its own project with a running operation; this takes long on a busy machine.
-vi.setConfig({ testTimeout: 120_000 })
 
 let scene: OperationsScene
 let subject: Subject
