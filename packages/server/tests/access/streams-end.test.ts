@@ -41,7 +41,7 @@ async function deploymentOf(projectId: string) {
   const { db } = instance.database
   const deploymentId = 'dep_00000000000000000000'
   const row = { id: deploymentId, projectId, environment: 'production', number: 1, trigger: 'manual', status: 'queued' } as const
-  const empty = { source: '{}', config: '{}', steps: '[]', force: 0, createdAt: Date.now() } as const
+  const empty = { source: '{"kind":"image"}', config: '{}', steps: '[]', force: 0, createdAt: Date.now() } as const
   await db
     .insertInto('deployments')
     .values({ ...row, ...empty })

@@ -44,7 +44,8 @@ test('one that would write more than the project may keep on the disk (diskMb) i
   const { id } = await scene.makePolicy({ proveEveryDays: 7 })
   await scene.backUp(id)
   const { db } = scene.instance.database
-  const resources = JSON.stringify({ production: { cpuCores: 1, memoryMb: 64, diskMb: 1 }, build: {} })
+  const amounts = { cpuCores: 1, memoryMb: 64, diskMb: 1 }
+  const resources = JSON.stringify({ production: amounts, build: amounts })
   await db.updateTable('projects').set({ resources }).where('id', '=', scene.projectId).execute()
   const written: string[] = []
   const { runtime } = scene.instance.drivers

@@ -4,6 +4,7 @@ import { hooksOf } from '../../modules/deployments/index.ts'
 import { allEnvironments, findAnyProject } from '../../modules/projects/index.ts'
 import type { createRegistries } from '../../modules/registries/index.ts'
 import type { Database } from '../../platform/database.ts'
+import { projectJson } from '../../platform/db/json-columns/projects.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 
 interface LeftBehindDeps {
@@ -45,7 +46,7 @@ export async function leftBehind(
 /** Logins for registries that the project names in its settings. A Dockerfile or Compose file may name more. */
 async function loginsFor(project: ProjectRow | undefined, registries: LeftBehindDeps['registries']) {
   if (!project) return []
-  const services = JSON.parse(project.services) as { image?: string | null }[]
+  const services = projectJson.services(project)
   const images = [project.image, project.buildImage, ...services.map(({ image }) => image)].filter((image) => image != null)
   const named = new Set(images.map(registryOf))
   return (await registries.hostsOf(project.organizationId)).filter(({ host }) => named.has(host))

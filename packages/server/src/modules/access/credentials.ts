@@ -5,6 +5,7 @@ import type { Caller } from '../../http/handler.ts'
 import { isFromElsewhere } from '../../http/origin.ts'
 import { type Awaitable, after } from '../../platform/awaitable.ts'
 import { iso, isoOrNull } from '../../platform/db/columns.ts'
+import { tokenJson } from '../../platform/db/json-columns/access.ts'
 import { memoizeByRows } from '../../platform/db/kept-rows.ts'
 import { preparedQuery } from '../../platform/db/prepared.ts'
 import type { Db } from '../../platform/db/schema.ts'
@@ -120,8 +121,8 @@ const callerOfToken = memoizeByRows(
     role: found.role,
     via: 'token',
     tokenId: found.id,
-    scopes: setOf(found.scopes),
-    projectIds: setOf(found.projectIds),
+    scopes: setOf(tokenJson.scopes(found)),
+    projectIds: setOf(tokenJson.projectIds(found)),
     expiresAt: isoOrNull(found.expiresAt),
   }),
 )
@@ -167,8 +168,7 @@ function checkOrigin(request: FastifyRequest): void {
     fail('forbidden', { words: 'A state-changing call with a session cookie needs a matching Origin header' })
 }
 
-export const setOf = (json: string | null): ReadonlySet<string> | null =>
-  json === null ? null : new Set(JSON.parse(json) as string[])
+const setOf = (values: readonly string[] | null): ReadonlySet<string> | null => values && new Set(values)
 
 /** Records `lastUsedAt` at most once a minute per token, without delaying requests. */
 function createUseNoter(db: Db, log: AccessDeps['log']) {

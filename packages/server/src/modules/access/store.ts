@@ -1,5 +1,6 @@
 import type { AuditEntry, Grant, Invitation, Member, Organization, QuotaName, Role, Token, User } from '@berth/contract'
 import { iso, isoOrNull } from '../../platform/db/columns.ts'
+import { auditJson, organizationJson, tokenJson } from '../../platform/db/json-columns/access.ts'
 import { memoizeByRows } from '../../platform/db/kept-rows.ts'
 import { listed, type Page, page, preparedPage } from '../../platform/db/pages.ts'
 import type { Db } from '../../platform/db/schema.ts'
@@ -39,13 +40,13 @@ export const findOrganization = (db: Db, id: string): Promise<OrganizationRow | 
 
 export async function memberRepositories(db: Db, organizationId: string): Promise<string[] | null> {
   const row = await findOrganization(db, organizationId)
-  return row?.memberRepositories ? (JSON.parse(row.memberRepositories) as string[]) : null
+  return row ? organizationJson.memberRepositories(row) : null
 }
 
 /** Quota limits that an operator set for the organisation. */
 export async function quotaOverride(db: Db, organizationId: string): Promise<Partial<Record<QuotaName, number>> | null> {
-  const row = await db.selectFrom('organizations').select('quotas').where('id', '=', organizationId).executeTakeFirst()
-  return row?.quotas ? JSON.parse(row.quotas) : null
+  const row = await db.selectFrom('organizations').select(['id', 'quotas']).where('id', '=', organizationId).executeTakeFirst()
+  return row ? organizationJson.quotas(row) : null
 }
 
 /** Number of organisations that a user owns. */
@@ -171,15 +172,15 @@ export const showOrganization = (row: OrganizationRow, role: Role | null): Organ
   name: row.name,
   slug: row.slug,
   role,
-  memberRepositories: row.memberRepositories === null ? null : JSON.parse(row.memberRepositories),
+  memberRepositories: organizationJson.memberRepositories(row),
   createdAt: iso(row.createdAt),
 })
 
 export const showToken = (row: TokenRow): Token => ({
   id: row.id,
   name: row.name,
-  scopes: row.scopes === null ? null : JSON.parse(row.scopes),
-  projectIds: row.projectIds === null ? null : JSON.parse(row.projectIds),
+  scopes: tokenJson.scopes(row),
+  projectIds: tokenJson.projectIds(row),
   lastFour: row.lastFour,
   expiresAt: isoOrNull(row.expiresAt),
   lastUsedAt: isoOrNull(row.lastUsedAt),
@@ -212,7 +213,7 @@ type ListedAudit = Omit<AuditRow, 'changes'> & { changes: string | null; changes
 export const showAudit = ({ changes, changesLength, ...row }: ListedAudit): AuditEntry => ({
   ...row,
   at: iso(row.at),
-  changes: JSON.parse(changes ?? shortenedText(Number(changesLength))),
+  changes: auditJson.changes({ id: row.id, changes: changes ?? shortenedText(Number(changesLength)) }),
 })
 
 // Queries for other modules, which join the unexecuted ones into their own statements.

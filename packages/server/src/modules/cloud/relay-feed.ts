@@ -1,14 +1,9 @@
 import { type CategoryId, categories, type Delivery } from '@berth/contract'
+import { cloudLinkJson, type FeedPosition } from '../../platform/db/json-columns/cloud.ts'
 import { ask } from './ask.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Link } from './links.ts'
 import { saveFeedPosition } from './store.ts'
-
-/** Position in the feed: the newest time, and the delivery ids of the last minutes before it. */
-interface Position {
-  at: number
-  ids: string[]
-}
 
 /** Deliveries are committed a little later than their time: this much is read again. */
 const overlapMs = 2 * 60_000
@@ -21,13 +16,13 @@ const known: ReadonlySet<string> = new Set(categories.map(({ id }) => id))
  * token the link has. A new link starts with the next notification.
  */
 export async function relayFeed(link: Link, deps: CloudDeps, abort: AbortSignal): Promise<void> {
-  const { organizationId, feedPosition } = link.row
+  const { organizationId } = link.row
   const path = `/api/notifications/deliveries?limit=${pageSize}`
   const { status, body } = await ask(deps.api, link.address, { method: 'GET', path, abort })
   // A token without the scope has no access to the feed.
   if (status !== 200 || !Array.isArray(body?.data)) return
   const feed = (body.data as Delivery[]).filter(isReadable)
-  const position = feedPosition === null ? null : (JSON.parse(feedPosition) as Position)
+  const position = cloudLinkJson.feedPosition(link.row)
   const fresh = position ? feed.filter((one) => isNew(one, position)).slice(-maxAnnounced) : []
   const next = nextPosition(position, position ? [...fresh, ...feed.filter((one) => !isNew(one, position))] : feed, deps)
   if (position && fresh.length === 0) return
@@ -55,7 +50,7 @@ const isReadable = (one: Delivery | null): one is Delivery =>
   typeof one.text === 'string' &&
   Number.isFinite(Date.parse(one.createdAt))
 
-const isNew = ({ id, createdAt }: Delivery, { at, ids }: Position): boolean =>
+const isNew = ({ id, createdAt }: Delivery, { at, ids }: FeedPosition): boolean =>
   Date.parse(createdAt) > at - overlapMs && !ids.includes(id)
 
 /** A user with two in-app channels has two deliveries of one event. */
@@ -64,7 +59,7 @@ function oncePerEvent(deliveries: readonly Delivery[]): Delivery[] {
   return [...new Map(deliveries.map((one) => [`${keyOf(one)} ${one.createdAt}`, one])).values()]
 }
 
-function nextPosition(position: Position | null, read: readonly Delivery[], { clock }: CloudDeps): Position {
+function nextPosition(position: FeedPosition | null, read: readonly Delivery[], { clock }: CloudDeps): FeedPosition {
   const newest = read.map(({ createdAt }) => Date.parse(createdAt))
   const at = Math.max(position?.at ?? 0, ...newest, position ? 0 : clock.now().getTime() - overlapMs)
   const recent = read.filter(({ createdAt }) => Date.parse(createdAt) > at - overlapMs)

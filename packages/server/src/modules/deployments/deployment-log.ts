@@ -1,4 +1,5 @@
 import type { DeploymentStep } from '@berth/contract'
+import { deploymentJson } from '../../platform/db/json-columns/deployments.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { type DeploymentsDeps, nowOf } from './deps.ts'
 import { updateDeployment } from './store.ts'
@@ -22,7 +23,7 @@ export interface DeploymentLog {
 
 export async function openDeploymentLog(deployment: DeploymentRow, deps: DeploymentsDeps): Promise<DeploymentLog> {
   const scrubber = await deps.scrubbers.of(deployment.projectId)
-  const steps = JSON.parse(deployment.steps) as DeploymentStep[]
+  const steps = deploymentJson.steps(deployment)
   const recent: string[] = []
   let current: string | null = null
   let written: Promise<unknown> = Promise.resolve()

@@ -1,4 +1,5 @@
 import type { Database } from '../../platform/database.ts'
+import { deploymentJson } from '../../platform/db/json-columns/deployments.ts'
 import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { KeyedMutex } from '../../platform/keyed-mutex.ts'
@@ -103,16 +104,16 @@ export class ProjectScrubbers {
 
   async #secretsOf(row: Pick<DeploymentRow, 'id' | 'projectId' | 'environment' | 'env' | 'envSecretKeys'>): Promise<string[]> {
     const opened = this.#deps.secretBox.open(row.env as string, sealedFor.deploymentEnv(row.id))
-    const values = JSON.parse(opened.reveal()) as Record<string, string>
+    const values = deploymentJson.env(opened.reveal(), row.id)
     return (await secretKeysOf(row, this.#deps)).flatMap((key) => values[key] ?? [])
   }
 }
 
 /** Names of a deployment's secret variables, as they were when it read them. */
 export async function secretKeysOf(
-  { projectId, environment, envSecretKeys }: Pick<DeploymentRow, 'projectId' | 'environment' | 'envSecretKeys'>,
+  deployment: Pick<DeploymentRow, 'id' | 'projectId' | 'environment' | 'envSecretKeys'>,
   { projects }: Pick<Deps, 'projects'>,
 ): Promise<string[]> {
-  if (envSecretKeys !== null) return JSON.parse(envSecretKeys) as string[]
-  return (await projects.openEnv(projectId, environment)).secretKeys
+  const recorded = deploymentJson.envSecretKeys(deployment)
+  return recorded ?? (await projects.openEnv(deployment.projectId, deployment.environment)).secretKeys
 }

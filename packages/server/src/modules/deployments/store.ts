@@ -1,6 +1,7 @@
 import { type DeploymentStatus, deploymentMoves, settledDeployment, sourcesOf } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
 import type { AdoptedVolume } from '../../drivers/runtime/runtime.ts'
+import { volumeJson } from '../../platform/db/json-columns/deployments.ts'
 import { page } from '../../platform/db/pages.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type {
@@ -222,10 +223,14 @@ export const findLiveVersion = (db: Db, projectId: string) =>
     .executeTakeFirst()
 
 /** The plan of that deployment; without an id, of the one that serves production or did last. */
-export const findPlan = (db: Db, projectId: string, deploymentId?: string): Promise<Pick<DeploymentRow, 'plan'> | undefined> =>
+export const findPlan = (
+  db: Db,
+  projectId: string,
+  deploymentId?: string,
+): Promise<Pick<DeploymentRow, 'id' | 'plan'> | undefined> =>
   db
     .selectFrom('deployments')
-    .select('plan')
+    .select(['id', 'plan'])
     .where('projectId', '=', projectId)
     .where('id', '=', (eb) =>
       deploymentId === undefined
@@ -325,8 +330,8 @@ export async function volumeFor(db: Db, wanted: Omit<VolumeRow, 'createdAt'> & {
 // Queries for other modules
 
 /** The volume or folder that existed on the server before the project. */
-export const adoptedBytes = ({ adopted }: Pick<VolumeRow, 'adopted'>): AdoptedVolume | undefined =>
-  adopted === null ? undefined : JSON.parse(adopted)
+export const adoptedBytes = (volume: Pick<VolumeRow, 'id' | 'adopted'>): AdoptedVolume | undefined =>
+  volumeJson.adopted(volume) ?? undefined
 
 /** Records an existing volume or folder of a server as a volume of the project. */
 export const adoptVolume = (db: Db, row: VolumeRow): Promise<unknown> => db.insertInto('volumes').values(row).execute()

@@ -1,3 +1,6 @@
+import { Type } from 'typebox'
+import { gitDeliveryJson } from '../../platform/db/json-columns/git-events.ts'
+import { jsonColumn } from '../../platform/db/json-columns/json-column.ts'
 import type { GitDeliveryRow } from '../../platform/db/tables/git-events.ts'
 import { job } from '../../platform/jobs/declare.ts'
 import type { Delivery } from '../git-host/index.ts'
@@ -13,6 +16,10 @@ import { findDelivery, hasNewerWaiting, listNewerHandled, markHandled } from './
  */
 const maxWaiting = 10
 
+const deliveryContent = jsonColumn('gitDeliveries', 'delivery', Type.Unsafe<Delivery>(Type.Object({ kind: Type.String() })), [
+  'key',
+])
+
 /** Handles one delivery. May run twice: deployments have a request key, so the second run finds the existing one. */
 export const handleJob = (deps: GitEventsDeps) =>
   job<{ key: string }, unknown>(handleKind, {
@@ -23,9 +30,9 @@ export const handleJob = (deps: GitEventsDeps) =>
     async run({ key }, _deps, _abort, { attempt }) {
       const { db } = deps.database
       const row = await findDelivery(db, key)
-      if (!row?.delivery) return
-      if (row.subject === null || !(await hasNewerWaiting(db, row, maxWaiting)))
-        await act(row, JSON.parse(row.delivery) as Delivery, attempt, deps)
+      const delivery = row && deliveryContent(row)
+      if (!delivery) return
+      if (row.subject === null || !(await hasNewerWaiting(db, row, maxWaiting))) await act(row, delivery, attempt, deps)
       await markHandled(db, key, nowOf(deps))
     },
     onFailed: async ({ key }, { message }) => {
@@ -37,7 +44,7 @@ export const handleJob = (deps: GitEventsDeps) =>
 async function act(row: GitDeliveryRow, delivery: Delivery, attempt: number, deps: GitEventsDeps): Promise<void> {
   const { gitHost } = deps
   const { provider } = row
-  const organizations = JSON.parse(row.organizations) as string[] | 'all'
+  const organizations = gitDeliveryJson.organizations(row)
   // Only the app's own webhook reports installations; other webhooks belong to one repository.
   if (delivery.kind.startsWith('installation_') && organizations !== 'all') return
   if (delivery.kind === 'installation_deleted') {
@@ -63,6 +70,6 @@ async function act(row: GitDeliveryRow, delivery: Delivery, attempt: number, dep
 /** Organisations with a newer handled delivery. A retry may run after a later delivery and must not undo its effect. */
 async function whoHasNewer(row: GitDeliveryRow, organizations: string[] | 'all', { database }: GitEventsDeps) {
   const newer = row.subject === null ? [] : await listNewerHandled(database.db, row)
-  const told = newer.map((one) => JSON.parse(one.organizations) as string[] | 'all')
+  const told = newer.map((one) => gitDeliveryJson.organizations(one))
   return (id: string) => told.some((ids) => (ids === 'all' ? organizations === 'all' : ids.includes(id)))
 }

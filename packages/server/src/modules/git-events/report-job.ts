@@ -1,6 +1,7 @@
 import type { DeploymentStatus } from '@berth/contract'
 import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import type { TransactionContext } from '../../platform/transaction.ts'
+import { deployedSource } from '../deployments/index.ts'
 import { contextOf, deploymentPage } from './at-the-host.ts'
 import type { CommitState, DeploymentRow, GitEventsDeps, ProjectRow } from './deps.ts'
 import { triedAgain } from './host-trouble.ts'
@@ -40,9 +41,9 @@ export const reportJob = (deps: GitEventsDeps) =>
   })
 
 /** The full commit id, which the host requires. */
-function commitOf({ commitSha, source }: DeploymentRow): string | null {
-  const { kind, commit } = JSON.parse(source) as { kind: string; commit?: string | null }
-  const known = kind === 'git' ? (commitSha ?? commit ?? '') : ''
+function commitOf(deployment: DeploymentRow): string | null {
+  const source = deployedSource(deployment)
+  const known = source.kind === 'git' ? (deployment.commitSha ?? source.commit ?? '') : ''
   return /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(known) ? known : null
 }
 

@@ -1,6 +1,8 @@
+import { Type } from 'typebox'
 import type { ForeignState } from '../../drivers/runtime/runtime.ts'
 import type { Runtimes } from '../../drivers/runtime/runtimes.ts'
 import type { Database } from '../../platform/database.ts'
+import { jsonColumn } from '../../platform/db/json-columns/json-column.ts'
 import type { AdoptedContainerRow } from '../../platform/db/tables/migration.ts'
 import type { PredecessorContainers } from '../deployments/index.ts'
 import { listAdopted, listUnsettled, transitionAdopted } from './store.ts'
@@ -49,6 +51,15 @@ export function predecessorContainers(parts: Parts): PredecessorContainers {
   }
 }
 
+const stateBefore = jsonColumn(
+  'adoptedContainers',
+  'before',
+  Type.Unsafe<ForeignState>(
+    Type.Object({ isRunning: Type.Boolean(), restart: Type.Object({ name: Type.String(), retries: Type.Number() }) }),
+  ),
+  ['containerId'],
+)
+
 async function stop(row: AdoptedContainerRow, { database: { db }, runtimes }: Parts, abort: AbortSignal): Promise<void> {
   const { foreign } = runtimes.for(row.serverId)
   if (row.state === 'untouched') {
@@ -59,7 +70,7 @@ async function stop(row: AdoptedContainerRow, { database: { db }, runtimes }: Pa
 }
 
 async function giveBack(row: AdoptedContainerRow, { database: { db }, runtimes }: Parts, abort: AbortSignal): Promise<void> {
-  const before: ForeignState | null = row.before === null ? null : JSON.parse(row.before)
+  const before = stateBefore(row)
   if (before) await runtimes.for(row.serverId).foreign?.giveBack(row.containerId, before, abort)
   await transitionAdopted(db, row, { state: 'untouched', before: null })
 }

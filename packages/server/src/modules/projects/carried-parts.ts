@@ -1,10 +1,10 @@
+import { projectJson } from '../../platform/db/json-columns/projects.ts'
 import type { CarriedParts, ProjectRow } from '../../platform/db/tables/projects.ts'
 
 const nothing: CarriedParts = { rules: [], grants: [], folderUploadId: null }
 
 /** Parts of a moved project that do not apply on this instance, kept for the way back. */
-export const carriedParts = ({ carried }: Pick<ProjectRow, 'carried'>): CarriedParts =>
-  carried === null ? nothing : (JSON.parse(carried) as CarriedParts)
+export const carriedParts = (project: Pick<ProjectRow, 'id' | 'carried'>): CarriedParts => projectJson.carried(project) ?? nothing
 
 /** Null where there are none. */
 export function carriedColumn(parts: CarriedParts): string | null {

@@ -1,4 +1,5 @@
 import type { ProjectOptions, ResourceSides, Resources, UpdateProject } from '@berth/contract'
+import { projectJson } from '../../platform/db/json-columns/projects.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { refuse } from '../../platform/failure.ts'
 import type { ProjectChanges } from './store.ts'
@@ -89,7 +90,7 @@ type Sides = Pick<Resources, 'production' | 'build'>
  */
 export function mergedResources(changes: ResourceSides | null, current: Pick<ProjectRow, 'resources'> | null): Sides {
   if (changes === null) return defaults.resources
-  const before: Sides = current ? JSON.parse(current.resources) : defaults.resources
+  const before: Sides = current ? projectJson.resources(current) : defaults.resources
   const side = (name: keyof Sides): Sides[typeof name] => {
     const named = changes[name]
     if (named === null) return defaults.resources[name]

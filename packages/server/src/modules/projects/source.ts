@@ -1,4 +1,4 @@
-import { holds, type ProjectSource, type Service, type UpdateProject } from '@berth/contract'
+import { holds, type ProjectSource, type UpdateProject } from '@berth/contract'
 import {
   FolderMissing,
   FolderOutside,
@@ -10,6 +10,7 @@ import { RemoteRefused } from '../../drivers/git/git-errors.ts'
 import { refuseInsideHost } from '../../drivers/git/public-addresses.ts'
 import { parseRemote } from '../../drivers/git/remote.ts'
 import type { Caller } from '../../http/handler.ts'
+import { projectJson } from '../../platform/db/json-columns/projects.ts'
 import type { EnvironmentRow, ProjectRow } from '../../platform/db/tables/projects.ts'
 import { fail, refuse } from '../../platform/failure.ts'
 import type { Source } from './deployment-source.ts'
@@ -31,12 +32,12 @@ export type SourceRow = Pick<
  * they are chosen again.
  */
 export function sourceKind(row: SourceRow): ProjectSource['kind'] {
-  const { gitProvider, gitOwner, gitRepo, gitUrl, localPath, uploadSessionId, image, services } = row
+  const { gitProvider, gitOwner, gitRepo, gitUrl, localPath, uploadSessionId, image } = row
   if (image) return 'image'
   if (gitProvider === 'upload' || (!gitProvider && uploadSessionId)) return 'upload'
   if (localPath && (gitProvider === 'local' || !gitProvider)) return 'local'
   if (gitProvider !== 'local' && (gitUrl || (gitOwner && gitRepo))) return 'git'
-  return hasImages(services) ? 'image' : 'none'
+  return hasImages(row) ? 'image' : 'none'
 }
 
 type SourceEnvironment = Pick<EnvironmentRow, 'slug' | 'branch' | 'pullRequest' | 'uploadSessionId'>
@@ -78,7 +79,7 @@ export function projectSource(
 /** Whether production's upload is the project's own source: true unless a repository, a folder or images are. */
 export const isMadeOfUploads = (project: SourceRow): boolean => ['upload', 'none'].includes(sourceKind(project))
 
-const hasImages = (services: string): boolean => (JSON.parse(services) as Service[]).some(({ image }) => image)
+const hasImages = (row: SourceRow): boolean => projectJson.services(row).some(({ image }) => image)
 
 /** `commit` is the live one. */
 export function showSource(row: SourceRow, commit: string | null, urls: HostUrls): ProjectSource {

@@ -1,9 +1,10 @@
 import type { EdgeHost, EdgeRule, EdgeTable, EdgeTarget } from '../../edge-proxy/protocol/edge-table.ts'
 import { findCertificate } from '../../edge-proxy/protocol/find-certificate.ts'
+import { instanceJson, liveEnvironmentJson } from '../../platform/db/json-columns/deployments.ts'
+import { routeRuleJson } from '../../platform/db/json-columns/projects.ts'
 import type { InstanceRow, LiveEnvironmentRow, ServiceRoute } from '../../platform/db/tables/deployments.ts'
 import type { DomainRow, ProjectRow, RouteRuleRow } from '../../platform/db/tables/projects.ts'
 import type { AssignedHostnameRow } from '../../platform/db/tables/routing.ts'
-import type { ListenerOwner } from '../../platform/listener/listener-owner.ts'
 import { environmentHostname, routesLeft, serviceHostname } from '../projects/index.ts'
 
 /** The rows from which the routing table is computed. */
@@ -129,8 +130,7 @@ function targetsOf(
 
 type HostTarget = [hostname: string, target: EdgeTarget, service: string | null]
 
-const routesOf = ({ serviceRoutes }: LiveEnvironmentRow): ServiceRoute[] =>
-  serviceRoutes === null ? [] : JSON.parse(serviceRoutes)
+const routesOf = (live: LiveEnvironmentRow): ServiceRoute[] => liveEnvironmentJson.serviceRoutes(live) ?? []
 
 const exposedIn = ({ deploymentId }: LiveEnvironmentRow, instances: readonly InstanceRow[]) =>
   instances.filter((one) => one.exposed === 1 && one.deploymentId === deploymentId)
@@ -155,9 +155,11 @@ function targetOf(
   if (live.state === 'sleeping' || live.state === 'waking') return { kind: 'sleeping', projectId }
   if (live.staticFolder) return { kind: 'static', projectId, deploymentId, folder: live.staticFolder, spa: isSinglePage(project) }
   // A restarting instance has no address for a moment; that is not a failed deployment.
-  const upstreams = instances.flatMap(({ id, host, port, listener }) =>
-    host && port ? [{ id, host, port, ...(listener ? { listener: JSON.parse(listener) as ListenerOwner } : {}) }] : [],
-  )
+  const upstreams = instances.flatMap((instance) => {
+    const { id, host, port } = instance
+    const listener = instanceJson.listener(instance)
+    return host && port ? [{ id, host, port, ...(listener ? { listener } : {}) }] : []
+  })
   return instances.length > 0 ? { kind: 'upstreams', projectId, deploymentId, upstreams } : { kind: 'failed', projectId }
 }
 
@@ -174,6 +176,6 @@ export function edgeRule(row: RouteRuleRow): EdgeRule {
     hostname: row.hostname,
     dryRun: row.dryRun === 1,
     expiresAt: row.expiresAt === null ? null : new Date(row.expiresAt).toISOString(),
-    config: JSON.parse(row.config),
+    config: routeRuleJson.config(row),
   } as EdgeRule
 }

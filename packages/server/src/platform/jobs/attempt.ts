@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database.ts'
+import { jobJson } from '../db/json-columns/jobs.ts'
 import { errorMessage } from '../error-message.ts'
 import type { Log } from '../log.ts'
 import { type AbortReason, type Job, JobAborted } from './declare.ts'
@@ -74,7 +75,7 @@ export class Attempt<Deps> {
 
   async #run(): Promise<void> {
     const { row, job } = this
-    await job.run(JSON.parse(row.payload), this.#parts.deps, this.#controller.signal, {
+    await job.run(jobJson.payload(row), this.#parts.deps, this.#controller.signal, {
       jobId: row.id,
       attempt: row.attempts,
       isLastAttempt: row.attempts >= job.maxAttempts,
@@ -110,7 +111,7 @@ export class Attempt<Deps> {
     if (!job.onFailed) return { as: 'failed', error: failure }
     try {
       if (row.failure === null && !(await recordFailure(database, row, failure))) return { as: 'handed back' }
-      await within(onFailedMs, job.onFailed(JSON.parse(row.payload), { message: failure, attempts }, deps))
+      await within(onFailedMs, job.onFailed(jobJson.payload(row), { message: failure, attempts }, deps))
       return { as: 'failed', error: failure }
     } catch (error) {
       log.error({ err: error, jobId: row.id, kind: row.kind }, 'jobs: failure handler failed')

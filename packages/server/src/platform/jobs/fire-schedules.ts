@@ -1,4 +1,5 @@
 import type { Database } from '../database.ts'
+import { scheduleJson } from '../db/json-columns/jobs.ts'
 import type { Log } from '../log.ts'
 import type { TransactionContext } from '../transaction.ts'
 import { type Job, type JobKind, job } from './declare.ts'
@@ -70,7 +71,7 @@ async function fire(
   if (!(await moveOn(bound, row, next))) return
   if (!isUsable) return log.error({ schedule: row.key, kind: row.kind }, 'jobs: invalid schedule skipped')
   const due = new Date(row.nextRunAt)
-  const payload: unknown = JSON.parse(row.payload)
+  const payload = scheduleJson.payload(row)
   const hears = declared.onMissed !== undefined
   if (hears && since.getTime() - row.nextRunAt > missedAfterMs) {
     const missed = occurrencesUntil(recurrenceOf(row), due, now).map((time) => time.getTime())

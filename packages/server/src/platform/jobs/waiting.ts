@@ -1,3 +1,4 @@
+import { jobJson } from '../db/json-columns/jobs.ts'
 import type { Db } from '../db/schema.ts'
 import type { JobKind } from './declare.ts'
 import { isQueued } from './statuses.ts'
@@ -25,7 +26,7 @@ export async function findWaiting<Payload>(
     .orderBy('sequence')
     .limit(max)
     .execute()
-  return rows.map(({ id, payload }) => ({ id, payload: JSON.parse(payload) as Payload }))
+  return rows.map((row) => ({ id: row.id, payload: jobJson.payload(row) as Payload }))
 }
 
 /**

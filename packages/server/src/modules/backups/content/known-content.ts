@@ -1,4 +1,4 @@
-import type { Service, Volume } from '@berth/contract'
+import { projectJson } from '../../../platform/db/json-columns/projects.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectData } from '../../deployments/index.ts'
 
@@ -9,16 +9,16 @@ export interface KnownContent {
 
 /** The services and volumes of a project by name: those in its settings, those of the live deployment, and stored volumes. */
 export async function knownContent(
-  { id, services, volumes }: Pick<ProjectRow, 'id' | 'services' | 'volumes'>,
+  project: Pick<ProjectRow, 'id' | 'services' | 'volumes'>,
   data: Pick<ProjectData, 'units' | 'volumes'>,
 ): Promise<KnownContent> {
-  const [units, rows] = [await data.units(id), await data.volumes(id)]
-  const stored = JSON.parse(services) as Service[]
+  const [units, rows] = [await data.units(project.id), await data.volumes(project.id)]
+  const stored = projectJson.services(project)
   const mounted = stored.flatMap((service) => service.volumes ?? []).filter(({ type }) => type === 'volume')
   return {
     services: new Set([...stored.map(({ name }) => name), ...units.map(({ service }) => service).filter(Boolean)]),
     volumes: new Set([
-      ...(JSON.parse(volumes) as Volume[]).map(({ name }) => name),
+      ...projectJson.volumes(project).map(({ name }) => name),
       ...mounted.flatMap(({ source }) => source ?? []),
       ...units.flatMap((unit) => unit.volumes.map(({ name }) => name)),
       ...rows.map(({ name }) => name),

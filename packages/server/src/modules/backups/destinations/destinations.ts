@@ -2,6 +2,7 @@ import type { BackupDestination, DestinationBody, DestinationChanges, Destinatio
 import type { Caller } from '../../../http/handler.ts'
 import { iso } from '../../../platform/db/columns.ts'
 import { newId } from '../../../platform/db/ids.ts'
+import { destinationJson } from '../../../platform/db/json-columns/backups.ts'
 import { sealedFor } from '../../../platform/db/sealed-columns.ts'
 import type { DestinationRow } from '../../../platform/db/tables/backups.ts'
 import { isForeignKeyViolation } from '../../../platform/db/violations.ts'
@@ -44,9 +45,9 @@ export async function samePlaceWarnings(
   deps: BackupsDeps,
 ): Promise<string[]> {
   const others = (await store.allDestinations(deps.database.db, organizationId)).filter((other) => other.id !== id)
-  const place = placeOf(kind, config)
+  const place = placeOf({ id, kind, config })
   return others
-    .filter((other) => placeOf(other.kind, other.config) === place)
+    .filter((other) => placeOf(other) === place)
     .map(
       ({ id: otherId, name }) =>
         `The destination "${name}" (${otherId}) uses the same storage, so this one is not a second copy.`,
@@ -56,9 +57,9 @@ export async function samePlaceWarnings(
 /** Config fields that determine where the data is stored; the others determine how it is reached. */
 const placeFields = ['path', 'endpoint', 'bucket', 'prefix', 'host', 'port'] as const
 
-function placeOf(kind: string, config: string): string {
-  const fields = JSON.parse(config) as Record<string, unknown>
-  return JSON.stringify([kind, ...placeFields.map((name) => fields[name] ?? null)])
+function placeOf(destination: Pick<DestinationRow, 'id' | 'kind' | 'config'>): string {
+  const fields = destinationJson.config(destination)
+  return JSON.stringify([destination.kind, ...placeFields.map((name) => fields[name] ?? null)])
 }
 
 /**
@@ -115,12 +116,13 @@ const storesRuns = (runs: number) =>
   'Delete it with ?force=true if they are not needed.'
 
 /** The config with its decrypted secrets; from then on they are redacted from the log. */
-export function openConfig({ id, config, secrets }: DestinationRow, { secretBox, scrubber }: BackupsDeps): StoredConfig {
+export function openConfig(row: DestinationRow, { secretBox, scrubber }: BackupsDeps): StoredConfig {
+  const { id, secrets } = row
   const opened: StoredConfig['secrets'] = secrets
-    ? JSON.parse(secretBox.open(secrets, sealedFor.destinationSecrets(id)).reveal())
+    ? destinationJson.secrets(secretBox.open(secrets, sealedFor.destinationSecrets(id)).reveal(), id)
     : {}
   scrubber.register(...Object.values(opened))
-  return { config: JSON.parse(config), secrets: opened }
+  return { config: destinationJson.config(row), secrets: opened }
 }
 
 export function sealed(id: string, { config, secrets }: StoredConfig, { secretBox, scrubber }: BackupsDeps) {
@@ -139,7 +141,7 @@ export function showDestination(row: DestinationRow, deps: BackupsDeps): BackupD
     name: row.name,
     kind: row.kind,
     config: { ...(config as DestinationConfig), ...hasSecrets(row.kind, secrets) },
-    lastCheck: row.lastCheck === null ? null : JSON.parse(row.lastCheck),
+    lastCheck: destinationJson.lastCheck(row),
     createdAt: iso(row.createdAt),
     updatedAt: iso(row.updatedAt),
   }

@@ -2,6 +2,7 @@ import type { BackupPayload, BackupPolicy, PolicyBody, PolicyChanges } from '@be
 import type { Caller } from '../../../http/handler.ts'
 import { iso, isoOrNull } from '../../../platform/db/columns.ts'
 import { newId } from '../../../platform/db/ids.ts'
+import { policyJson } from '../../../platform/db/json-columns/backups.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { PolicyRow } from '../../../platform/db/tables/backups.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
@@ -81,7 +82,7 @@ export async function changePolicy(row: PolicyRow, changes: PolicyChanges, deps:
     const changed = await store.updatePolicy(bound.db, row.id, {
       ...columns,
       ...timed,
-      ...(payload ? { payload: JSON.stringify({ ...JSON.parse(current.payload), ...payload }) } : {}),
+      ...(payload ? { payload: JSON.stringify({ ...policyJson.payload(current), ...payload }) } : {}),
       ...webhook.columns,
       updatedAt: nowOf(deps),
     })
@@ -146,7 +147,7 @@ function show(row: PolicyRow, last: store.LastRun | undefined, now: Date): Backu
     timezone: row.timezone,
     retainCount: row.retainCount,
     retainDays: row.retainDays,
-    payload: JSON.parse(row.payload),
+    payload: policyJson.payload(row),
     preCommand: row.preCommand,
     postCommand: row.postCommand,
     encryption: true,

@@ -1,3 +1,4 @@
+import { retiredPolicyJson } from '../../../platform/db/json-columns/backups.ts'
 import type { PolicyRow } from '../../../platform/db/tables/backups.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { findAnyProject, lockProject } from '../../projects/index.ts'
@@ -23,7 +24,7 @@ export const bringPoliciesBack = (projectId: string, deps: BackupsDeps): Promise
     await lockProject(bound, projectId)
     if (!(await findAnyProject(bound.db, projectId))) return
     for (const row of await store.listRetired(bound.db, projectId)) {
-      const saved = JSON.parse(row.policy) as PolicyRow
+      const saved = retiredPolicyJson.policy(row)
       if (!(await findDestination(bound.db, saved.destinationId))) continue
       const policy = await store.insertPolicy(bound.db, { ...saved, updatedAt: nowOf(deps) })
       await attachRuns(bound.db, policy)
@@ -40,9 +41,9 @@ export const returningPolicies = (projectId: string, deps: BackupsDeps) => retir
 
 async function retiredIds(projectId: string, hasDestination: boolean, { database: { db } }: BackupsDeps): Promise<string[]> {
   const ids: string[] = []
-  for (const { id, policy } of await store.listRetired(db, projectId)) {
-    const destination = await findDestination(db, (JSON.parse(policy) as PolicyRow).destinationId)
-    if ((destination !== undefined) === hasDestination) ids.push(id)
+  for (const row of await store.listRetired(db, projectId)) {
+    const destination = await findDestination(db, retiredPolicyJson.policy(row).destinationId)
+    if ((destination !== undefined) === hasDestination) ids.push(row.id)
   }
   return ids
 }

@@ -1,4 +1,5 @@
-import { type RestoreReport, terminalRun } from '@berth/contract'
+import { terminalRun } from '@berth/contract'
+import { restoreJson } from '../../../platform/db/json-columns/backups.ts'
 import type { RestoreRow, RunRow } from '../../../platform/db/tables/backups.ts'
 import { type Job, job } from '../../../platform/jobs/declare.ts'
 import { endOperation, enterStopped, enterUndoing, lockProject, untilAlone } from '../../projects/index.ts'
@@ -266,8 +267,8 @@ async function startAgain({ id, projectId }: RestoreRow, { wasOnline }: Progress
 }
 
 /** Names the parts of an existing project that were not restored. */
-function unchangedText({ report }: RestoreRow): string {
-  const { unchanged = [] } = report === null ? {} : (JSON.parse(report) as RestoreReport)
+function unchangedText(restore: RestoreRow): string {
+  const { unchanged = [] } = restoreJson.report(restore) ?? {}
   return unchanged.length > 0 ? `Not changed: ${unchanged.join(', ')}.` : ''
 }
 

@@ -1,4 +1,5 @@
 import type { RestoredVolume } from '@berth/contract'
+import { restoreJson } from '../../../platform/db/json-columns/backups.ts'
 import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
 import type { ManifestArtifact } from '../content/manifest.ts'
 import type { BackupsDeps } from '../deps.ts'
@@ -8,7 +9,7 @@ import { findRestore, updateRestore } from './restore-store.ts'
 export const copyName = ({ id }: Pick<RestoreRow, 'id'>, { name }: Pick<ManifestArtifact, 'name'>): string =>
   `${name.replace(/[^A-Za-z0-9_.-]+/g, '-')}-restored-${id.slice(-8)}`
 
-export const copiesOf = ({ copies }: Pick<RestoreRow, 'copies'>): RestoredVolume[] => (copies === null ? [] : JSON.parse(copies))
+export const copiesOf = (restore: Pick<RestoreRow, 'id' | 'copies'>): RestoredVolume[] => restoreJson.copies(restore) ?? []
 
 /** Called before anything is written to the copy, so that an unfinished copy is never orphaned. */
 export async function recordCopy(

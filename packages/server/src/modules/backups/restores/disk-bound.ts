@@ -1,3 +1,4 @@
+import { projectJson } from '../../../platform/db/json-columns/projects.ts'
 import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
 import { findAnyProject } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
@@ -57,5 +58,5 @@ export const boundOfTrial = async (projectId: string, deps: BackupsDeps): Promis
 async function diskMbOf(projectId: string, { database: { db } }: BackupsDeps): Promise<number> {
   const project = await findAnyProject(db, projectId)
   if (!project) throw new BackupFailed('project_gone', 'The project was deleted')
-  return (JSON.parse(project.resources) as { production: { diskMb: number } }).production.diskMb
+  return projectJson.resources(project).production.diskMb
 }

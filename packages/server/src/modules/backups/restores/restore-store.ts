@@ -1,5 +1,4 @@
 import {
-  type RestoreReport,
   type RestoreStatus,
   type RestoresQuery,
   restoreMoves,
@@ -8,6 +7,9 @@ import {
   terminalRestore,
 } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
+import { Type } from 'typebox'
+import { restoreJson } from '../../../platform/db/json-columns/backups.ts'
+import { jsonColumn } from '../../../platform/db/json-columns/json-column.ts'
 import { page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { BackupRestoresTable, RestoreRow } from '../../../platform/db/tables/backups.ts'
@@ -101,8 +103,8 @@ export type VerificationChanges = Pick<
 /** Adds the warnings that the report does not have yet. */
 export async function addWarnings(db: Db, id: string, added: readonly string[]): Promise<void> {
   const restore = await findRestore(db, id)
-  if (!restore?.report) return
-  const report = JSON.parse(restore.report) as RestoreReport
+  const report = restore && restoreJson.report(restore)
+  if (!report) return
   const warnings = [...new Set([...report.warnings, ...added])]
   await updateRestore(db, id, { report: JSON.stringify({ ...report, warnings }) })
 }
@@ -129,7 +131,15 @@ export interface ProgressNote {
   failure?: { code: string; message: string }
 }
 
-export const progressOf = ({ progressNote }: RestoreRow): ProgressNote => (progressNote === null ? {} : JSON.parse(progressNote))
+const progressNote = jsonColumn(
+  'backupRestores',
+  'progressNote',
+  Type.Unsafe<ProgressNote>(
+    Type.Object({ failure: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() })) }),
+  ),
+)
+
+export const progressOf = (restore: RestoreRow): ProgressNote => progressNote(restore) ?? {}
 
 /** Records `partly_written` before the first byte is written; the code that ends the restore records the final state. */
 export const recordProgress = (db: Db, id: string, note: ProgressNote) =>

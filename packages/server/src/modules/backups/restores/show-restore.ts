@@ -1,5 +1,6 @@
 import { type BackupRestore, type RestoreTransition, terminalRestore } from '@berth/contract'
 import { iso, isoOrNull } from '../../../platform/db/columns.ts'
+import { restoreJson } from '../../../platform/db/json-columns/backups.ts'
 import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
 import { copiesOf } from './copies.ts'
 
@@ -42,7 +43,7 @@ export const showRestore = (row: RestoreRow): BackupRestore => ({
   target: row.target,
   status: shownStatus(row),
   verification: verificationOf(row),
-  report: row.report === null ? null : JSON.parse(row.report),
+  report: restoreJson.report(row),
   bytesTotal: row.bytesTotal,
   bytesDone: row.bytesDone,
   preRestoreRunId: row.preRestoreRunId,

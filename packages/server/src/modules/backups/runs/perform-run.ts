@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { BackupPayload } from '@berth/contract'
 import { terminalRun } from '@berth/contract'
 import type { ArchiveStore } from '../../../drivers/archive-store/archive-store.ts'
+import { policyJson } from '../../../platform/db/json-columns/backups.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { RunRow } from '../../../platform/db/tables/backups.ts'
 import { lockProject, type SavedProject } from '../../projects/index.ts'
@@ -79,7 +80,7 @@ const isNewest = async (run: RunRow, attempt: string | null, db: Db): Promise<bo
 async function settingsOf({ policyId, trigger }: RunRow, { database: { db } }: BackupsDeps): Promise<RunSettings> {
   const policy = policyId === null ? undefined : await findPolicy(db, policyId)
   if (!policy || trigger === 'pre_restore') return { preCommand: null, postCommand: null, payload: everything }
-  const payload = { ...everything, ...JSON.parse(policy.payload) }
+  const payload = { ...everything, ...policyJson.payload(policy) }
   return { preCommand: policy.preCommand, postCommand: policy.postCommand, payload }
 }
 

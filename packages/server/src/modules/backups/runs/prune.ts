@@ -1,5 +1,4 @@
-import type { ArchiveIndex } from '../../../drivers/archive/archive.ts'
-import type { RunRow } from '../../../platform/db/tables/backups.ts'
+import type { ArtifactRow, RunRow } from '../../../platform/db/tables/backups.ts'
 import { deletionTime } from '../../../platform/jobs/clock-watch.ts'
 import { type JobKind, job } from '../../../platform/jobs/declare.ts'
 import type { Schedule } from '../../../platform/jobs/schedules.ts'
@@ -12,10 +11,11 @@ import { openStore } from '../destinations/open-store.ts'
 import { allPolicies } from '../policies/policy-store.ts'
 import { moveRestore } from '../restores/move-restore.ts'
 import { listUnderWay, listWithSafetyRun } from '../restores/restore-store.ts'
+import { artifactIndex } from './artifact-index.ts'
 import { goodRunsOf, markPruned, projectsWithRuns, prunedNotGone, retiredRuns } from './kept-run-store.ts'
 import { type PrunePayload, prune, prunePlan } from './prune-kind.ts'
 import { runsToPrune } from './retention.ts'
-import { forgetArtifacts, indexesOf, keptNames, updateRun } from './run-store.ts'
+import { artifactsOf, forgetArtifacts, keptNames, updateRun } from './run-store.ts'
 import { sortSafetyRuns } from './undo-points.ts'
 
 const stagedMs = 24 * 3_600_000
@@ -107,7 +107,7 @@ async function takeAway(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Pro
     const used = await keptNames(db, run)
     const store = await openStore(destination, deps, abort)
     try {
-      const recorded = namesIn(await indexesOf(db, run.id))
+      const recorded = namesIn(await artifactsOf(db, run.id))
       if (run.manifestName !== null) recorded.add(run.manifestName)
       await removeNames(
         store,
@@ -124,5 +124,5 @@ async function takeAway(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Pro
   await updateRun(db, run.id, { manifestName: null })
 }
 
-const namesIn = (indexes: readonly string[]): Set<string> =>
-  new Set(indexes.flatMap((text) => (JSON.parse(text) as ArchiveIndex).parts.map(({ name }) => name)))
+const namesIn = (artifacts: readonly Pick<ArtifactRow, 'id' | 'index'>[]): Set<string> =>
+  new Set(artifacts.flatMap((artifact) => artifactIndex(artifact).parts.map(({ name }) => name)))

@@ -1,9 +1,10 @@
 import { type OrganizationRunsQuery, type RunStatus, runMoves, runStatuses, sourcesOf, terminalRun } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
-import type { ArchiveIndex, ArchivePart } from '../../../drivers/archive/archive.ts'
+import type { ArchivePart } from '../../../drivers/archive/archive.ts'
 import { page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { ArtifactRow, BackupArtifactsTable, BackupRunsTable, RunRow } from '../../../platform/db/tables/backups.ts'
+import { artifactIndex } from './artifact-index.ts'
 
 /** SQL of runs and artifacts. */
 
@@ -139,8 +140,8 @@ const keptAt = (db: Db, { projectId, destinationId }: Place) =>
 
 async function* indexesIn(db: Db, artifacts: readonly { id: string; runId: string }[]) {
   for (const { id, runId } of artifacts) {
-    const row = await db.selectFrom('backupArtifacts').select('index').where('id', '=', id).executeTakeFirst()
-    if (row) yield { id, runId, parts: (JSON.parse(row.index) as ArchiveIndex).parts }
+    const row = await db.selectFrom('backupArtifacts').select(['id', 'index']).where('id', '=', id).executeTakeFirst()
+    if (row) yield { id, runId, parts: artifactIndex(row).parts }
   }
 }
 
@@ -192,6 +193,3 @@ export async function flagDamaged(db: Db, place: Place, part: string): Promise<s
       .execute()
   return [...runIds]
 }
-
-export const indexesOf = async (db: Db, runId: string): Promise<string[]> =>
-  (await artifactsOf(db, runId)).map(({ index }) => index)

@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Artifact, BuildPlan } from '../../../drivers/runtime/runtime.ts'
-import { type ProjectFiles, plainDockerfile, type Unit } from '../plan/plan.ts'
+import type { ProjectFiles, Unit } from '../plan/deployed.ts'
+import { plainDockerfile } from '../plan/plan.ts'
 import type { Deploying } from '../step.ts'
 import { sourceFolder } from './fetch-source.ts'
 

@@ -2,7 +2,7 @@ import { isImageId } from '../../../drivers/runtime/image-name.ts'
 import { type Artifact, BuildFailed, type BuildPlan } from '../../../drivers/runtime/runtime.ts'
 import { ProgressDeadline } from '../../../platform/progress-deadline.ts'
 import { DeployFailed } from '../deploy-failed.ts'
-import type { DeployedConfig, DeployPlan, Unit } from '../plan/plan.ts'
+import { type DeployPlan, deployedConfig, planOf, type Unit } from '../plan/deployed.ts'
 import { withSecrets } from '../plan/snapshot.ts'
 import { secretKeysOf } from '../project-scrubbers.ts'
 import type { Deploying, DeployStep } from '../step.ts'
@@ -21,7 +21,7 @@ export const build: DeployStep = {
   isDone: ({ deployment }) => deployment.artifacts !== null,
   async run(deploying) {
     const { deployment, deps } = deploying
-    const plan = JSON.parse(deployment.plan as string) as DeployPlan
+    const plan = planOf(deployment)
     const { units, siteRules } = plan
     const artifacts: Record<string, Artifact> = {}
     for (const unit of units) {
@@ -39,7 +39,7 @@ export const build: DeployStep = {
 
 /** Completes the plan of an image project after the pull: the image digest, and the port that the image exposes. */
 function withImage(plan: DeployPlan, artifacts: Record<string, Artifact>, { deployment }: Deploying): DeployPlan {
-  const { image, portChosen, port } = JSON.parse(deployment.config) as DeployedConfig
+  const { image, portChosen, port } = deployedConfig(deployment)
   const artifact = artifacts['']
   if (!image || !artifact) return plan
   const declared = artifact.exposedPorts ?? []
@@ -72,7 +72,7 @@ const namedImage = (reference: string): Artifact => ({ kind: 'image', reference,
 async function fetchImage(image: string, { deployment, project, deps, log, abort }: Deploying): Promise<Artifact> {
   const runtime = deps.runtimes.for(deployment.serverId)
   if (!runtime.fetchImage) return namedImage(image)
-  const config = JSON.parse(deployment.config) as DeployedConfig
+  const config = deployedConfig(deployment)
   const isSource = Boolean(config.image)
   const request = {
     owner: ownerOf({ deployment }),
@@ -104,7 +104,7 @@ async function refuseId(service: string, { deployment, deps }: Deploying): Promi
 
 async function runBuild(plan: BuildPlan, service: string, deploying: Deploying): Promise<Artifact> {
   const { deployment, project, deps, env, log, abort } = deploying
-  const { resources } = JSON.parse(deployment.config) as DeployedConfig
+  const { resources } = deployedConfig(deployment)
   if (plan.kind !== 'dockerfile' && !plan.installCommand && !plan.buildCommand) log.line('Nothing to install or to build')
   using deadline = new ProgressDeadline(deps.settings.buildSilentSeconds * 1000, abort)
   try {

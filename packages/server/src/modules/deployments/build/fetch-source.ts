@@ -7,7 +7,7 @@ import type { GitRemote } from '../../../drivers/git/remote.ts'
 import { folderReader } from '../../../drivers/reader/folder-reader.ts'
 import { unpackSource } from '../../../drivers/tarball/unpack-source.ts'
 import { DeployFailed } from '../deploy-failed.ts'
-import type { DeployedSource } from '../plan/snapshot.ts'
+import { type DeployedSource, deployedSource } from '../plan/deployed.ts'
 import type { Deploying, DeployStep } from '../step.ts'
 import { updateDeployment } from '../store.ts'
 
@@ -22,7 +22,7 @@ export const fetchSource: DeployStep = {
     const into = sourceFolder(deploying)
     await rm(into, { recursive: true, force: true })
     await mkdir(deploying.folder, { recursive: true })
-    const source = JSON.parse(deploying.deployment.source) as DeployedSource
+    const source = deployedSource(deploying.deployment)
     // It starts while the source is on its way.
     if (source.kind !== 'image') folderReader.warm()
     if (source.kind === 'git') return checkOut(source, into, deploying)

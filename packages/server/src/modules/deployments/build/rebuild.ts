@@ -6,7 +6,8 @@ import { findAnyProject } from '../../projects/index.ts'
 import { DeployFailed } from '../deploy-failed.ts'
 import { type DeploymentLog, openDeploymentLog } from '../deployment-log.ts'
 import type { DeploymentsDeps } from '../deps.ts'
-import { type DeployedSource, envOf } from '../plan/snapshot.ts'
+import { type DeployedSource, deployedSource } from '../plan/deployed.ts'
+import { envOf } from '../plan/snapshot.ts'
 import { build } from './build.ts'
 import { fetchSource } from './fetch-source.ts'
 
@@ -59,7 +60,8 @@ async function rebuild(deployment: DeploymentRow, reason: string, { deps, abort,
 }
 
 /** The deployed commit, because the branch may have moved on. */
-function exactSource({ source, commitSha }: DeploymentRow): DeployedSource {
-  const parsed = JSON.parse(source) as DeployedSource
-  return parsed.kind === 'git' && commitSha !== null ? { ...parsed, commit: commitSha } : parsed
+function exactSource(deployment: DeploymentRow): DeployedSource {
+  const source = deployedSource(deployment)
+  const { commitSha } = deployment
+  return source.kind === 'git' && commitSha !== null ? { ...source, commit: commitSha } : source
 }

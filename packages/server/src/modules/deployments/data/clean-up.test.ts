@@ -44,24 +44,24 @@ describe('what was built and is named by no deployment that is kept', () => {
 
   test('is left alone while its deployment is under way, whatever the row says by now', () => {
     for (const status of ['queued', 'building', 'deploying'] as const) {
-      expect(isWanted(image, { status, artifacts: null })).toBe(true)
-      expect(isWanted(other, { status, artifacts })).toBe(true)
+      expect(isWanted(image, { id: 'dep_a', status, artifacts: null })).toBe(true)
+      expect(isWanted(other, { id: 'dep_a', status, artifacts })).toBe(true)
     }
   })
 
   test('goes with a deployment that failed, was cancelled or is unknown', () => {
-    for (const status of ['failed', 'cancelled'] as const) expect(isWanted(image, { status, artifacts })).toBe(false)
+    for (const status of ['failed', 'cancelled'] as const) expect(isWanted(image, { id: 'dep_a', status, artifacts })).toBe(false)
     expect(isWanted(image, undefined)).toBe(false)
   })
 
   test('stays where its deployment went live meanwhile and speaks of it, and goes where another image took its place', () => {
     for (const status of ['live', 'superseded'] as const) {
-      expect(isWanted(image, { status, artifacts })).toBe(true)
-      expect(isWanted(other, { status, artifacts })).toBe(false)
+      expect(isWanted(image, { id: 'dep_a', status, artifacts })).toBe(true)
+      expect(isWanted(other, { id: 'dep_a', status, artifacts })).toBe(false)
     }
   })
 
   test('goes where its deployment is out of the window, which is why its row speaks of nothing', () => {
-    expect(isWanted(image, { status: 'superseded', artifacts: null })).toBe(false)
+    expect(isWanted(image, { id: 'dep_a', status: 'superseded', artifacts: null })).toBe(false)
   })
 })

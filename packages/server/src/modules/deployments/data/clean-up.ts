@@ -4,7 +4,7 @@ import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import { allEnvironments, findAnyProject } from '../../projects/index.ts'
 import type { DeploymentsDeps } from '../deps.ts'
-import { artifactsOf } from '../plan/plan.ts'
+import { artifactsOf } from '../plan/deployed.ts'
 import { isArtifactUsed, listPlaces, listRestartable, listUnderWay, underWay, updateDeployment } from '../store.ts'
 import { releaseUploads } from './upload-release.ts'
 
@@ -87,7 +87,7 @@ async function removeUnreferenced(
     if (artifact.projectId !== projectId || kept.has(artifact.reference)) continue
     const owner = await database.db
       .selectFrom('deployments')
-      .select(['status', 'artifacts'])
+      .select(['id', 'status', 'artifacts'])
       .where('id', '=', artifact.deploymentId)
       .executeTakeFirst()
     if (!isWanted(artifact, owner)) await runtime.removeArtifact(artifact, abort)
@@ -97,7 +97,7 @@ async function removeUnreferenced(
 /** A deployment in progress keeps every artifact labelled with its id; a finished one keeps the artifacts in its row. */
 export function isWanted(
   { reference }: Pick<Artifact, 'reference'>,
-  owner: Pick<DeploymentRow, 'status' | 'artifacts'> | undefined,
+  owner: Pick<DeploymentRow, 'id' | 'status' | 'artifacts'> | undefined,
 ): boolean {
   if (!owner) return false
   if (underWay.includes(owner.status)) return true

@@ -6,7 +6,7 @@ import type { VolumeRow } from '../../../platform/db/tables/deployments.ts'
 import { type DeletionOptions, findAnyProject, findBySubject, type ProjectPart, ResumeLater } from '../../projects/index.ts'
 import type { DeploymentsDeps } from '../deps.ts'
 import { deleteLive } from '../live-environments.ts'
-import { artifactsOf } from '../plan/plan.ts'
+import { artifactsOf, storedArtifacts } from '../plan/deployed.ts'
 import { cancelDeployment } from '../request/cancel.ts'
 import { enqueueDeployment } from '../request/request-deployment.ts'
 import { stopInstances } from '../run/run-units.ts'
@@ -142,11 +142,11 @@ async function pulledBy(
 ) {
   const own = owners.map(({ id }) => id)
   const pulled = new Map<string, { runtime: Runtime; artifact: Artifact }>()
-  for (const { artifacts, serverId } of owners)
-    for (const artifact of Object.values(JSON.parse(artifacts ?? '{}') as Record<string, Artifact>))
+  for (const owner of owners)
+    for (const artifact of Object.values(storedArtifacts(owner) ?? {}))
       if (digestIn(artifact.reference) && artifact.sizeBytes > 0 && !pulled.has(artifact.reference))
         if (!(await isSharedImage(artifact, own, { database })))
-          pulled.set(artifact.reference, { runtime: runtimes.for(serverId), artifact })
+          pulled.set(artifact.reference, { runtime: runtimes.for(owner.serverId), artifact })
   return [...pulled.values()]
 }
 

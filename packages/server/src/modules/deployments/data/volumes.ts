@@ -1,4 +1,5 @@
-import type { Service, StoredVolume, Volume } from '@berth/contract'
+import type { StoredVolume } from '@berth/contract'
+import { projectJson } from '../../../platform/db/json-columns/projects.ts'
 import type { VolumeRow } from '../../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
@@ -6,7 +7,7 @@ import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import { findAnyProject, lockProject, refuseOperation } from '../../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { findLive } from '../live-environments.ts'
-import { planOf } from '../plan/plan.ts'
+import { planOf } from '../plan/deployed.ts'
 import { deleteVolumeRow, findDeployment, findVolume, pageOfVolumes } from '../store.ts'
 
 /** A page of a project's volumes, as the API shows them. */
@@ -35,15 +36,15 @@ export async function showVolumes(
 
 /** The mount path of each volume by name: in the live deployment, or else in the settings, which the next one follows. */
 async function mountPaths(
-  { id, volumes, services }: ProjectRow,
+  project: ProjectRow,
   environment: string,
   { database: { db } }: DeploymentsDeps,
 ): Promise<ReadonlyMap<string, string>> {
-  const live = await findLive(db, id, environment)
+  const live = await findLive(db, project.id, environment)
   const deployment = live?.deploymentId ? await findDeployment(db, live.deploymentId) : undefined
-  const inServices = (JSON.parse(services) as Service[]).flatMap((service) => service.volumes ?? [])
+  const inServices = projectJson.services(project).flatMap((service) => service.volumes ?? [])
   const settings = [
-    ...(JSON.parse(volumes) as Volume[]),
+    ...projectJson.volumes(project),
     ...inServices.flatMap(({ type, source, target }) => (type === 'volume' && source ? { name: source, mountPath: target } : [])),
   ]
   const mounted = deployment?.plan ? planOf(deployment).units.flatMap((unit) => unit.volumes) : []

@@ -1,6 +1,6 @@
 import { missingProgramIn } from '../../../drivers/runtime/process/tools/missing-tool.ts'
 import type { Instance } from '../../../drivers/runtime/runtime.ts'
-import type { Unit } from '../plan/plan.ts'
+import type { Unit } from '../plan/deployed.ts'
 
 const notFound = 127
 const notExecutable = 126

@@ -1,6 +1,6 @@
 import type { HealthCheck } from '@berth/contract'
 import type { Instance } from '../../../drivers/runtime/runtime.ts'
-import type { Unit } from '../plan/plan.ts'
+import type { Unit } from '../plan/deployed.ts'
 
 /**
  * The request that failed, and where a plain process listens instead; '' where it listens on that port, or where this is unknown.

@@ -1,6 +1,6 @@
 import { endText } from '../../../drivers/runtime/instance-end.ts'
 import type { Instance } from '../../../drivers/runtime/runtime.ts'
-import type { Unit } from '../plan/plan.ts'
+import type { Unit } from '../plan/deployed.ts'
 import { hasDoneItsWork } from './health.ts'
 
 export interface Problem {

@@ -1,8 +1,9 @@
 import type { ServiceStatus } from '@berth/contract'
 import { endText, type InstanceEnd } from '../../../drivers/runtime/instance-end.ts'
 import type { Instance } from '../../../drivers/runtime/runtime.ts'
+import { liveEnvironmentJson } from '../../../platform/db/json-columns/deployments.ts'
 import type { LiveEnvironmentRow, ServiceState } from '../../../platform/db/tables/deployments.ts'
-import type { Unit } from '../plan/plan.ts'
+import type { Unit } from '../plan/deployed.ts'
 import { policyOf } from '../plan/restart-policy.ts'
 import { hasDoneItsWork } from './health.ts'
 
@@ -12,8 +13,7 @@ const windowMs = 10 * 60_000
 /** So many exits within the window make the project unhealthy. */
 const endsOfALoop = 3
 
-export const statesOf = ({ services }: Pick<LiveEnvironmentRow, 'services'>): ServiceState[] =>
-  services === null ? [] : JSON.parse(services)
+export const statesOf = (live: Pick<LiveEnvironmentRow, 'services'>): ServiceState[] => liveEnvironmentJson.services(live) ?? []
 
 export const newState = (unit: Unit): ServiceState => ({
   name: unit.service,

@@ -1,16 +1,17 @@
 import type { Db } from '../../../platform/db/schema.ts'
+import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import { type AllottedReader, projectsOf } from '../../projects/index.ts'
-import { planOf } from './plan.ts'
+import { planOf } from './deployed.ts'
 
 /** CPU and memory reserved by deployments that serve or are in progress. */
 export const allottedReader: AllottedReader = {
   async planned(db, organizationId) {
     const rows = await ofOrganization(db, organizationId)
-      .select(['projectId', 'environment', 'plan'])
+      .select(['id', 'projectId', 'environment', 'plan'])
       .where('status', 'in', ['building', 'deploying', 'live'])
       .where('plan', 'is not', null)
       .execute()
-    return rows.map(({ projectId, environment, plan }) => ({ projectId, environment, ...claimOf(plan as string) }))
+    return rows.map((row) => ({ projectId: row.projectId, environment: row.environment, ...claimOf(row) }))
   },
   async building(db, organizationId) {
     const { count } = await ofOrganization(db, organizationId)
@@ -24,8 +25,8 @@ export const allottedReader: AllottedReader = {
 const ofOrganization = (db: Db, organizationId: string) =>
   db.selectFrom('deployments').where('projectId', 'in', projectsOf(db, organizationId))
 
-function claimOf(plan: string): { cpuCores: number; memoryMb: number } {
-  const { type, units } = planOf({ plan })
+function claimOf(deployment: Pick<DeploymentRow, 'id' | 'plan'>): { cpuCores: number; memoryMb: number } {
+  const { type, units } = planOf(deployment)
   const running = type === 'static' ? [] : units
   return {
     cpuCores: running.reduce((sum, { allotment, replicas = 1 }) => sum + allotment.cpuCores * replicas, 0),

@@ -2,7 +2,7 @@ import type { Db } from '../../../platform/db/schema.ts'
 import type { VolumeRow } from '../../../platform/db/tables/deployments.ts'
 import { listLive } from '../live-environments.ts'
 import { findDeployment } from '../store.ts'
-import { artifactsOf } from './plan.ts'
+import { artifactsOf } from './deployed.ts'
 
 /** Data that this machine's Docker engine stores outside the data folder: volumes, and the images of live deployments. */
 export async function heldByEngine(db: Db): Promise<{ volumes: VolumeRow[]; images: string[] }> {

@@ -1,47 +1,17 @@
 import { posix } from 'node:path'
-import type { ContainerSettings, ProjectConfig, Service } from '@berth/contract'
+import type { Service } from '@berth/contract'
 import { limits } from '@berth/contract/limits'
-import type { HealthProgram } from '../../../drivers/runtime/health-program.ts'
-import { type Allotment, type Artifact, type BuildPlan, emptyPlan, type InlineFile } from '../../../drivers/runtime/runtime.ts'
-import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
+import { type BuildPlan, emptyPlan } from '../../../drivers/runtime/runtime.ts'
+import { projectJson } from '../../../platform/db/json-columns/projects.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
-import type { SiteRules } from '../../../platform/site-rules/site-rules.ts'
 import type { Detection } from '../../../source/detection/index.ts'
 import { exposedService } from '../../../source/exposed-service.ts'
+import type { DeployedConfig, DeployPlan, ProjectFiles, Unit } from './deployed.ts'
 import { healthProgramOf } from './health-program.ts'
 import { needsDocker, nothingStartsIt, PlanRefused } from './plan-refused.ts'
-import { type Restarts, restartOf } from './restart-policy.ts'
+import { restartOf } from './restart-policy.ts'
 import { routeLabels } from './service-routes.ts'
 import { withVariables } from './service-variables.ts'
-
-/** The project's settings, stored with each deployment so that a rollback uses the settings of its time. */
-export type DeployedConfig = Pick<
-  ProjectConfig,
-  | 'framework'
-  | 'packageManager'
-  | 'installCommand'
-  | 'buildCommand'
-  | 'startCommand'
-  | 'outputDirectory'
-  | 'rootDirectory'
-  | 'dockerfilePath'
-  | 'composePath'
-  | 'composeProfiles'
-  | 'buildImage'
-  | 'buildArgs'
-  | 'buildTarget'
-  | 'image'
-  | 'port'
-  | 'healthCheck'
-  | 'volumes'
-  | 'services'
-  | 'serviceRoutes'
-  | 'resources'
-> & {
-  type: ProjectRow['type']
-  /** True when the user set the port. Absent in older deployments, which keep their port. */
-  portChosen?: boolean
-}
 
 export function configOf(project: ProjectRow): DeployedConfig {
   return {
@@ -55,79 +25,20 @@ export function configOf(project: ProjectRow): DeployedConfig {
     rootDirectory: project.rootDirectory,
     dockerfilePath: project.dockerfilePath,
     composePath: project.composePath,
-    composeProfiles: project.composeProfiles === null ? null : JSON.parse(project.composeProfiles),
+    composeProfiles: projectJson.composeProfiles(project),
     buildImage: project.buildImage,
-    buildArgs: project.buildArgs === null ? null : JSON.parse(project.buildArgs),
+    buildArgs: projectJson.buildArgs(project),
     buildTarget: project.buildTarget,
     image: project.image,
     port: project.port,
     portChosen: project.portChosen === 1,
-    healthCheck: project.healthCheck === null ? null : JSON.parse(project.healthCheck),
-    volumes: JSON.parse(project.volumes),
-    services: JSON.parse(project.services),
-    serviceRoutes: project.serviceRoutes === null ? null : JSON.parse(project.serviceRoutes),
-    resources: JSON.parse(project.resources),
+    healthCheck: projectJson.healthCheck(project),
+    volumes: projectJson.volumes(project),
+    services: projectJson.services(project),
+    serviceRoutes: projectJson.serviceRoutes(project),
+    resources: projectJson.resources(project),
   }
 }
-
-/** A unit is built and run as one: the project itself, or one of its services. */
-export interface Unit extends Restarts {
-  /** '' for the project itself. */
-  service: string
-  build: BuildPlan | null
-  /** The image to run; null when the unit is built. */
-  image: string | null
-  command: string[] | null
-  entrypoint: string[] | null
-  environment: Record<string, string>
-  /** Names of the project's variables that the unit gets; absent: all. */
-  variables?: string[]
-  port: number | null
-  /** True for the unit that receives the project's requests. */
-  exposed: boolean
-  /** Label of the unit's own host name, in front of the environment's host name. */
-  route?: string
-  volumes: { name: string; mountPath: string; readOnly: boolean }[]
-  dependsOn: string[]
-  allotment: Allotment
-  /** Number of instances; absent: one. */
-  replicas?: number
-  labels?: Record<string, string>
-  /** Files whose content is in the Compose file or in a variable. */
-  inlineFiles?: InlineFile[]
-  /** Files of the project that are mounted into the container. */
-  files?: ProjectFiles[]
-  /** Container settings beyond those of the image. */
-  container?: ContainerSettings
-  /** Health check path from the source, used when the settings have none. */
-  healthPath?: string
-  /** The health check from the Compose file, which replaces the image's own; null disables that one. */
-  healthProgram?: HealthProgram | null
-}
-
-export const replicasOf = ({ replicas = 1 }: Pick<Unit, 'replicas'>): number => replicas
-
-export interface ProjectFiles {
-  /** Relative to the source folder. */
-  from: string
-  to: string
-  readOnly: boolean
-}
-
-export interface DeployPlan {
-  type: DeployedConfig['type']
-  units: Unit[]
-  /** Variables that services reference as `${NAME}`: each is passed only to those services. */
-  ownVariables?: string[]
-  /** Resources that services set themselves; the rest comes from the project. */
-  ownResources?: Record<string, Partial<Allotment>>
-  /** Redirects and headers of a static site, as far as its source sets them. */
-  siteRules?: SiteRules
-}
-
-export const planOf = (deployment: Pick<DeploymentRow, 'plan'>) => JSON.parse(deployment.plan as string) as DeployPlan
-export const artifactsOf = (deployment: Pick<DeploymentRow, 'artifacts'>) =>
-  JSON.parse(deployment.artifacts as string) as Record<string, Artifact>
 
 /** The plan of a deployment. Detection fills in what the settings leave open. */
 export function planDeployment(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Unit } from './plan.ts'
+import type { Unit } from './deployed.ts'
 import { inDependencyOrder } from './side-by-side.ts'
 
 const unit = (service: string, ...dependsOn: string[]) => ({ service, dependsOn }) as unknown as Unit

@@ -1,4 +1,4 @@
-import type { Unit } from './plan.ts'
+import type { Unit } from './deployed.ts'
 
 /** Maximum number of units started or probed concurrently; more would only compete for the machine. */
 const atOnce = 8

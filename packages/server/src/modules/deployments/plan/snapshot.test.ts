@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { readCompose, toProjectServices } from '../../../source/compose/index.ts'
-import { type DeployedConfig, planDeployment } from './plan.ts'
+import type { DeployedConfig } from './deployed.ts'
+import { planDeployment } from './plan.ts'
 import { withMarks, withSecrets } from './snapshot.ts'
 
 const env = { PASSWORD: 'hidden $1 "canary"', NAME: 'shop', EMPTY: '' }

@@ -1,39 +1,26 @@
+import { deploymentJson } from '../../../platform/db/json-columns/deployments.ts'
 import { sealedFor } from '../../../platform/db/sealed-columns.ts'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
-import { findAnyProject, type Source } from '../../projects/index.ts'
+import { findAnyProject } from '../../projects/index.ts'
 import type { DeploymentsDeps } from '../deps.ts'
 import { secretKeysOf } from '../project-scrubbers.ts'
 import { updateDeployment } from '../store.ts'
-import type { Unit } from './plan.ts'
+import { deployedSource, type Unit } from './deployed.ts'
 import { mark, marks } from './variable-mark.ts'
 
 /** A deployment's copy of its project's source and variables, so that a rollback runs with the values of its time. */
-
-/** The source of a deployment at the time of the request. */
-export type DeployedSource =
-  | Exclude<Source, { kind: 'git' }>
-  | {
-      kind: 'git'
-      url: string
-      branch: string | null
-      commit: string | null
-      /** The ref that contains the commit when no branch of the repository does, such as a fork's pull request. */
-      ref?: string
-      /** Untrusted code from a fork: the repository's credential is used for this repository only, not for others it references. */
-      fromFork?: true
-    }
 
 /** The variables of a deployment: read once, stored sealed, and used again by each restart and rollback. */
 export async function envOf(deployment: DeploymentRow, deps: DeploymentsDeps): Promise<Record<string, string>> {
   const place = sealedFor.deploymentEnv(deployment.id)
   if (deployment.env) {
-    const values = JSON.parse(deps.secretBox.open(deployment.env, place).reveal()) as Record<string, string>
+    const values = deploymentJson.env(deps.secretBox.open(deployment.env, place).reveal(), deployment.id)
     deps.scrubber.register(...(await secretKeysOf(deployment, deps)).map((key) => values[key]))
     return values
   }
   // Read before the variables: a change in between then shows as pending, never as applied.
   const envVersion = (await findAnyProject(deps.database.db, deployment.projectId))?.envVersion ?? null
-  const source = JSON.parse(deployment.source) as DeployedSource
+  const source = deployedSource(deployment)
   const options = { fromFork: source.kind === 'git' && source.fromFork === true }
   const { values, secretKeys } = await deps.projects.openEnv(deployment.projectId, deployment.environment, options)
   deployment.env = deps.secretBox.seal(JSON.stringify(values), place)

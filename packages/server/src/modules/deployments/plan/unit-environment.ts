@@ -1,4 +1,4 @@
-import type { DeployPlan, Unit } from './plan.ts'
+import type { DeployPlan, Unit } from './deployed.ts'
 
 /** The variables that a unit is started with: its own, and those of the project that are meant for it. */
 export function environmentOf(

@@ -1,7 +1,6 @@
 import { RegistryFailure } from '../../../drivers/registry/image-registry.ts'
 import type { RegistryLogin } from '../../../drivers/registry/registry-login.ts'
 import { digestIn, registryOf } from '../../../drivers/runtime/image-name.ts'
-import type { Artifact } from '../../../drivers/runtime/runtime.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { ImageCheckRow } from '../../../platform/db/tables/deployments.ts'
 import { Failure } from '../../../platform/failure.ts'
@@ -10,6 +9,7 @@ import { job } from '../../../platform/jobs/declare.ts'
 import type { Schedule } from '../../../platform/jobs/schedules.ts'
 import { type ImageProject, imageProjects } from '../../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
+import { storedArtifacts } from '../plan/deployed.ts'
 import { listNow } from '../store.ts'
 import { requestDeployment } from './request-deployment.ts'
 
@@ -85,7 +85,7 @@ async function liveDigests(db: Db, due: readonly Due[]): Promise<ReadonlyMap<str
     db,
     due.map(({ project }) => project.id),
   )) {
-    const artifacts = JSON.parse(row.artifacts ?? '{}') as Record<string, Artifact>
+    const artifacts = storedArtifacts(row) ?? {}
     const digest = digestIn(artifacts['']?.reference ?? '')
     if (row.status !== 'live') busy.add(row.projectId)
     else if (digest) digests.set(row.projectId, digest)

@@ -22,8 +22,8 @@ import {
 } from '../../projects/index.ts'
 import { deploymentTopic } from '../deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
-import { configOf, type DeployedConfig, planOf, withResources } from '../plan/plan.ts'
-import type { DeployedSource } from '../plan/snapshot.ts'
+import { type DeployedSource, deployedConfig, deployedSource, planOf } from '../plan/deployed.ts'
+import { configOf, withResources } from '../plan/plan.ts'
 import {
   findDeployment,
   findRequested,
@@ -212,7 +212,7 @@ function settingsFor(project: ProjectRow, kept: DeploymentRow | null, isRestart:
   const { config, plan, configHash, resourcesHash, envVersion } = kept
   if (!isRestart) return { config, plan, configHash, resourcesHash, envVersion }
   const { resources } = configOf(project)
-  const before = JSON.parse(config) as DeployedConfig
+  const before = deployedConfig(kept)
   return {
     config: JSON.stringify({ ...before, resources }),
     plan: JSON.stringify(withResources(planOf(kept), before.resources, resources)),
@@ -324,7 +324,7 @@ async function takeAgain(
   { deployment, keepArtifacts }: NonNullable<DeploymentOptions['basedOn']>,
   deps: DeploymentsDeps,
 ): Promise<DeployedSource> {
-  const source = JSON.parse(deployment.source) as DeployedSource
+  const source = deployedSource(deployment)
   if (source.kind !== 'upload') return source
   await deps.projects.claimUpload(bound, source.sessionId, project).catch((error: unknown) => {
     if (!(error instanceof Failure)) throw error

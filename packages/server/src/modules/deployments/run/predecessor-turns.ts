@@ -1,6 +1,6 @@
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import type { DeploymentsDeps } from '../deps.ts'
-import type { Unit } from '../plan/plan.ts'
+import type { Unit } from '../plan/deployed.ts'
 import { listLiveDeployments, listUnderWay } from '../store.ts'
 import type { RunParts } from './run-parts.ts'
 

@@ -13,7 +13,7 @@ import { placeOf } from '../addresses.ts'
 import { DeployFailed } from '../deploy-failed.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { hasDoneItsWork, waitUntilHealthy } from '../health/health.ts'
-import { artifactsOf, type DeployedConfig, type DeployPlan, planOf, replicasOf, type Unit } from '../plan/plan.ts'
+import { artifactsOf, type DeployPlan, deployedConfig, planOf, replicasOf, type Unit } from '../plan/deployed.ts'
 import { inDependencyOrder } from '../plan/side-by-side.ts'
 import { withSecrets } from '../plan/snapshot.ts'
 import { environmentOf } from '../plan/unit-environment.ts'
@@ -66,7 +66,7 @@ export async function startUnits(parts: RunParts, only?: ReadonlySet<string>): P
 
 /** The health check of a unit. The project's path applies to the exposed unit; other services only have to accept a connection. */
 export function healthOf(deployment: DeploymentRow, unit: Unit) {
-  const { healthCheck } = JSON.parse(deployment.config) as DeployedConfig
+  const { healthCheck } = deployedConfig(deployment)
   if (unit.healthPath && !healthCheck?.path) return { ...healthCheck, path: unit.healthPath }
   return unit.exposed ? healthCheck : { timeoutSeconds: healthCheck?.timeoutSeconds }
 }

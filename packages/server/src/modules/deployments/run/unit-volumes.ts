@@ -2,7 +2,7 @@ import type { StartRequest } from '../../../drivers/runtime/runtime.ts'
 import { newId } from '../../../platform/db/ids.ts'
 import { DeployFailed } from '../deploy-failed.ts'
 import { nowOf } from '../deps.ts'
-import type { Unit } from '../plan/plan.ts'
+import type { Unit } from '../plan/deployed.ts'
 import { adoptedBytes, volumeFor } from '../store.ts'
 import type { RunParts } from './run-parts.ts'
 

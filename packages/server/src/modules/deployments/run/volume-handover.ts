@@ -1,5 +1,5 @@
 import type { DeploymentRow, InstanceRow } from '../../../platform/db/tables/deployments.ts'
-import { artifactsOf, planOf, type Unit } from '../plan/plan.ts'
+import { artifactsOf, planOf, type Unit } from '../plan/deployed.ts'
 import { envOf } from '../plan/snapshot.ts'
 import { findDeployment, listInstances, updateDeployment } from '../store.ts'
 import type { RunParts } from './run-parts.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { DeploymentRow, InstanceRow } from '../../../platform/db/tables/deployments.ts'
-import type { DeployPlan, Unit } from '../plan/plan.ts'
+import type { DeployPlan, Unit } from '../plan/deployed.ts'
 import { holdersOf, isHolder, rowsThatStay, runsTheSame } from './volume-holders.ts'
 
 const unit = (service: string, changes: Partial<Unit> = {}): Unit => ({

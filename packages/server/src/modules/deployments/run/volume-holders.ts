@@ -1,6 +1,6 @@
 import type { Artifact } from '../../../drivers/runtime/runtime.ts'
 import type { DeploymentRow, InstanceRow } from '../../../platform/db/tables/deployments.ts'
-import { artifactsOf, type DeployPlan, planOf, type Unit } from '../plan/plan.ts'
+import { artifactsOf, type DeployPlan, planOf, type Unit } from '../plan/deployed.ts'
 import { withSecrets } from '../plan/snapshot.ts'
 import { environmentOf } from '../plan/unit-environment.ts'
 

@@ -5,10 +5,11 @@ import { RootDirectoryError } from '../../../source/detection/root-directory-err
 import { SourceFileError } from '../../../source/detection/source-file-error.ts'
 import { sourceFolder } from '../build/fetch-source.ts'
 import { DeployFailed } from '../deploy-failed.ts'
-import { type DeployedConfig, type DeployPlan, planDeployment } from '../plan/plan.ts'
+import { type DeployedConfig, type DeployPlan, deployedConfig, deployedSource } from '../plan/deployed.ts'
+import { planDeployment } from '../plan/plan.ts'
 import { needsDocker, PlanRefused } from '../plan/plan-refused.ts'
 import { routeWarnings } from '../plan/service-routes.ts'
-import { type DeployedSource, withMarks } from '../plan/snapshot.ts'
+import { withMarks } from '../plan/snapshot.ts'
 import { secretKeysOf } from '../project-scrubbers.ts'
 import type { Deploying, DeployStep } from '../step.ts'
 import { updateDeployment } from '../store.ts'
@@ -21,8 +22,8 @@ export const makePlan: DeployStep = {
   async run(deploying) {
     const { deployment, project, deps, log, abort } = deploying
     const { kind } = deps.runtimes.for(deployment.serverId)
-    const config = JSON.parse(deployment.config) as DeployedConfig
-    const source = JSON.parse(deployment.source) as DeployedSource
+    const config = deployedConfig(deployment)
+    const source = deployedSource(deployment)
     try {
       const detected =
         source.kind === 'image'

@@ -1,7 +1,8 @@
 import { type Deployment, terminalDeployment } from '@berth/contract'
 import type { Db } from '../../../platform/db/schema.ts'
+import type { ImportedConfig } from '../plan/deployed.ts'
 import { insertHistory, listDeployments } from '../store.ts'
-import { type ImportedConfig, showDeployment } from './show.ts'
+import { showDeployment } from './show.ts'
 
 const maxReadAtOnce = 500
 

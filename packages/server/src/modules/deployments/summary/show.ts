@@ -1,12 +1,12 @@
-import type { Deployment, DeploymentPlan, DeploymentSource, DeploymentStep } from '@berth/contract'
-import type { Artifact } from '../../../drivers/runtime/runtime.ts'
+import type { Deployment, DeploymentPlan, DeploymentSource } from '@berth/contract'
 import { iso, isoOrNull } from '../../../platform/db/columns.ts'
+import { deploymentJson } from '../../../platform/db/json-columns/deployments.ts'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
-import type { Source } from '../../projects/index.ts'
-import { planOf } from '../plan/plan.ts'
+import { type DeployPlan, deployedSource, importedConfig, storedArtifacts, storedPlan } from '../plan/deployed.ts'
 
 export function showDeployment(row: DeploymentRow): Deployment {
-  const imported = row.importedAt === null ? null : (JSON.parse(row.config) as ImportedConfig)
+  const imported = row.importedAt === null ? null : importedConfig(row)
+  const plan = storedPlan(row)
   return {
     id: row.id,
     projectId: row.projectId,
@@ -16,17 +16,17 @@ export function showDeployment(row: DeploymentRow): Deployment {
     status: row.status,
     commit: row.commitSha === null ? null : { sha: row.commitSha, message: row.commitMessage, author: row.commitAuthor },
     source: imported?.source ?? sourceOf(row),
-    image: imported ? imported.image : imageOf(row),
+    image: imported ? imported.image : imageOf(row, plan),
     sizeBytes: row.sizeBytes,
     url: row.url,
-    steps: JSON.parse(row.steps) as DeploymentStep[],
+    steps: deploymentJson.steps(row),
     requestsDuringSwitch: row.requestsTotal === null ? null : { total: row.requestsTotal, failed: row.requestsFailed ?? 0 },
     error:
       row.errorCode === null
         ? null
-        : { code: row.errorCode, message: row.errorMessage ?? '', logTail: JSON.parse(row.errorLogTail ?? '[]') },
-    warnings: JSON.parse(row.warnings ?? '[]') as string[],
-    plan: imported ? imported.plan : showPlan(row),
+        : { code: row.errorCode, message: row.errorMessage ?? '', logTail: deploymentJson.errorLogTail(row) ?? [] },
+    warnings: deploymentJson.warnings(row) ?? [],
+    plan: imported ? imported.plan : showPlan(row, plan),
     createdAt: iso(row.createdAt),
     startedAt: isoOrNull(row.startedAt),
     finishedAt: isoOrNull(row.finishedAt),
@@ -34,11 +34,8 @@ export function showDeployment(row: DeploymentRow): Deployment {
   }
 }
 
-/** The config of an imported deployment, as the other instance showed it. */
-export type ImportedConfig = Pick<Deployment, 'image' | 'plan' | 'source'>
-
-function sourceOf(row: Pick<DeploymentRow, 'source'>): DeploymentSource {
-  const source = JSON.parse(row.source) as Source | { kind: 'none' }
+function sourceOf(row: Pick<DeploymentRow, 'id' | 'source'>): DeploymentSource {
+  const source = deployedSource(row)
   const { kind } = source
   return {
     kind,
@@ -49,9 +46,12 @@ function sourceOf(row: Pick<DeploymentRow, 'source'>): DeploymentSource {
 }
 
 /** The plan of a deployment, once decided. With several services: that of the exposed one. */
-export function showPlan({ plan, branch }: Pick<DeploymentRow, 'plan' | 'branch'>): DeploymentPlan | null {
+export function showPlan(
+  deployment: Pick<DeploymentRow, 'id' | 'plan' | 'branch'>,
+  plan: DeployPlan | null = storedPlan(deployment),
+): DeploymentPlan | null {
   if (plan === null) return null
-  const { type, units } = planOf({ plan })
+  const { type, units } = plan
   const unit = units.find(({ exposed }) => exposed) ?? units[0]
   const build = units.length === 1 || unit?.exposed ? unit?.build : null
   return {
@@ -63,14 +63,17 @@ export function showPlan({ plan, branch }: Pick<DeploymentRow, 'plan' | 'branch'
     startCommand: build?.startCommand ?? null,
     outputDirectory: build?.outputDirectory ?? null,
     port: unit?.port ?? null,
-    branch,
+    branch: deployment.branch,
   }
 }
 
 /** The running image; with several services, that of the exposed one, if any. A folder is not shown. */
-export function imageOf({ artifacts, plan }: Pick<DeploymentRow, 'artifacts' | 'plan'>): string | null {
-  const all = JSON.parse(artifacts ?? '{}') as Record<string, Artifact>
-  const units = plan === null ? [] : planOf({ plan }).units
+export function imageOf(
+  deployment: Pick<DeploymentRow, 'id' | 'artifacts' | 'plan'>,
+  plan: DeployPlan | null = storedPlan(deployment),
+): string | null {
+  const all = storedArtifacts(deployment) ?? {}
+  const units = plan?.units ?? []
   const unit = units.find(({ exposed }) => exposed) ?? (units.length === 1 ? units[0] : undefined)
   const artifact = unit && all[unit.service]
   return artifact?.kind === 'image' ? artifact.reference : null

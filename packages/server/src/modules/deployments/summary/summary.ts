@@ -1,4 +1,5 @@
 import { type Awaitable, after } from '../../../platform/awaitable.ts'
+import { liveEnvironmentJson } from '../../../platform/db/json-columns/deployments.ts'
 import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
 import { preparedQuery } from '../../../platform/db/prepared.ts'
 import type { Db } from '../../../platform/db/schema.ts'
@@ -6,7 +7,7 @@ import type { DeploymentRow, LiveEnvironmentRow } from '../../../platform/db/tab
 import type { DeploymentFacts, DeploymentReader, DeploymentSummary, RunningProjects, RunningState } from '../../projects/index.ts'
 import type { DeploymentsDeps } from '../deps.ts'
 import { reasonIn, statesOf as servicesIn, showStates } from '../health/service-states.ts'
-import { planOf } from '../plan/plan.ts'
+import { deployedSource, planOf } from '../plan/deployed.ts'
 import { findLiveVersion, findPlan, keptUploads, listDeployments } from '../store.ts'
 import { imageOf, showDeployment, showPlan } from './show.ts'
 
@@ -27,7 +28,7 @@ export const deploymentReader = ({ database: { db } }: DeploymentsDeps): Deploym
     const row = await findLiveVersion(db, projectId)
     if (!row) return undefined
     const { id, commitSha } = row
-    return { deploymentId: id, source: JSON.parse(row.source), commit: commitSha, image: imageOf(row), plan: showPlan(row) }
+    return { deploymentId: id, source: deployedSource(row), commit: commitSha, image: imageOf(row), plan: showPlan(row) }
   },
   keptUploads,
   async exposedService(projectId, deploymentId) {
@@ -166,7 +167,8 @@ type StateRow = Pick<
 const statesIn = memoizeByRows((rows: readonly StateRow[]) => new Map(rows.map((row) => [row.projectId, runningState(row)])))
 
 function runningState(row: StateRow): RunningState {
-  const { state, health, healthReason, changedAt, instances, serviceRoutes } = row
+  const { state, health, healthReason, changedAt, instances } = row
+  const serviceRoutes = liveEnvironmentJson.serviceRoutes(row)
   const states = servicesIn(row)
   const shown =
     state === 'live' ? (health === 'unhealthy' ? 'unhealthy' : 'running') : state === 'stopped' ? 'stopped' : 'sleeping'
@@ -176,6 +178,6 @@ function runningState(row: StateRow): RunningState {
     services: showStates(states, state),
     startedAt: new Date(changedAt).toISOString(),
     instances: Number(instances ?? 0),
-    ...(serviceRoutes === null ? {} : { serviceRoutes: JSON.parse(serviceRoutes) }),
+    ...(serviceRoutes === null ? {} : { serviceRoutes }),
   }
 }

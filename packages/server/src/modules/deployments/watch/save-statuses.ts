@@ -2,7 +2,7 @@ import type { LiveEnvironmentRow, ServiceState } from '../../../platform/db/tabl
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { newState, statesOf, withStatus } from '../health/service-states.ts'
 import { findLive, updateLive } from '../live-environments.ts'
-import type { Unit } from '../plan/plan.ts'
+import type { Unit } from '../plan/deployed.ts'
 import { servicesLock } from './instance-ends.ts'
 
 /** Status by service name; a service that could not be checked is absent. */

@@ -8,7 +8,7 @@ import { questionFor } from '../health/health.ts'
 import { type Problem, problemIn } from '../health/instance-problems.ts'
 import { isLooping, isNoted, loopText, newState, statesOf, statusIn } from '../health/service-states.ts'
 import { findLive, listLive, updateLive } from '../live-environments.ts'
-import type { DeployedConfig, Unit } from '../plan/plan.ts'
+import { deployedConfig, type Unit } from '../plan/deployed.ts'
 import { startByItself } from '../power/power.ts'
 import { announceHealth } from '../power/sleep.ts'
 import { healthOf, runningUnits, stopInstances, wantedRows } from '../run/run-units.ts'
@@ -125,7 +125,7 @@ async function look(live: LiveEnvironmentRow, memory: Memory, deps: DeploymentsD
   const verdict = verdictOn(problem, count, live.health)
   if (verdict === 'start again') await bringBack(live, { reason: problem?.reason ?? '', count }, deps, abort)
   else if (verdict) await record(live, verdict, problem?.reason ?? null, deps)
-  const { intervalSeconds } = (JSON.parse(deployment.config) as DeployedConfig).healthCheck ?? {}
+  const { intervalSeconds } = deployedConfig(deployment).healthCheck ?? {}
   return { isWell: problem === null, ...(intervalSeconds ? { everyMs: intervalSeconds * 1000 } : {}) }
 }
 

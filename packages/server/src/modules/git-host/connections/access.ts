@@ -1,6 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { type Static, Type } from 'typebox'
 import type { Access, AccountTokens } from '../../../drivers/git-host/git-host.ts'
 import { GitHostError } from '../../../drivers/git-host/git-host-error.ts'
+import { sealedJson } from '../../../platform/db/json-columns/json-column.ts'
+import { orNull } from '../../../platform/db/json-columns/shapes.ts'
 import { sealedFor } from '../../../platform/db/sealed-columns.ts'
 import type { GitConnectionRow } from '../../../platform/db/tables/git-host.ts'
 import { Failure } from '../../../platform/failure.ts'
@@ -11,12 +14,14 @@ import { type GitHostDeps, nowOf } from '../deps.ts'
 import { claimRefresh, findConnection, putRefreshed } from './connection-store.ts'
 
 /** Tokens of an account, stored sealed as one value. */
-interface StoredTokens {
-  accessToken: string
-  refreshToken: string | null
+const StoredTokens = Type.Object({
+  accessToken: Type.String(),
+  refreshToken: orNull(Type.String()),
   /** Issued to a cloud's OAuth client, which alone can refresh it. */
-  byCloud?: true
-}
+  byCloud: Type.Optional(Type.Literal(true)),
+})
+type StoredTokens = Static<typeof StoredTokens>
+const storedTokens = sealedJson('gitConnections.credential', StoredTokens)
 
 const earlyMs = 120_000
 const refreshMs = 30_000
@@ -49,7 +54,7 @@ export const expiryOf = ({ lifetimeSeconds }: AccountTokens, deps: GitHostDeps):
 
 function openTokens({ id, credential }: GitConnectionRow, { secretBox, scrubber }: GitHostDeps) {
   if (credential === null) throw new GitHostError('unauthorized', 'The stored login was deleted')
-  const stored = JSON.parse(secretBox.open(credential, sealedFor.gitCredential(id)).reveal()) as StoredTokens
+  const stored = storedTokens(secretBox.open(credential, sealedFor.gitCredential(id)).reveal(), id)
   scrubber.register(stored.accessToken, stored.refreshToken)
   return {
     accessToken: new Secret(stored.accessToken),

@@ -1,5 +1,6 @@
 import type { ChannelBody, ChannelChanges, FieldProblem } from '@berth/contract'
 import { newId } from '../../../platform/db/ids.ts'
+import { channelJson } from '../../../platform/db/json-columns/notifications.ts'
 import { sealedFor } from '../../../platform/db/sealed-columns.ts'
 import type { ChannelRow } from '../../../platform/db/tables/notifications.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
@@ -105,12 +106,13 @@ export const show = (row: ChannelRow, deps: Pick<NotificationsDeps, 'secretBox' 
 
 /** The config with its secrets, which are also registered with the log scrubber. */
 export function openConfig(
-  { id, config, secrets }: Pick<ChannelRow, 'id' | 'config' | 'secrets'>,
+  channel: Pick<ChannelRow, 'id' | 'config' | 'secrets'>,
   { secretBox, scrubber }: Pick<NotificationsDeps, 'secretBox' | 'scrubber'>,
 ): AnyStored {
-  const opened: Record<string, string> = secrets ? JSON.parse(secretBox.open(secrets, sealedFor.channelSecrets(id)).reveal()) : {}
+  const { id, secrets } = channel
+  const opened = secrets ? channelJson.secrets(secretBox.open(secrets, sealedFor.channelSecrets(id)).reveal(), id) : {}
   scrubber.register(...Object.values(opened))
-  return { config: JSON.parse(config), secrets: opened }
+  return { config: channelJson.config(channel), secrets: opened }
 }
 
 export function kindOf(name: string): ChannelKind {

@@ -1,5 +1,6 @@
 import { setImmediate as otherWorkFirst } from 'node:timers/promises'
 import { iso } from '../../../platform/db/columns.ts'
+import { announcementJson } from '../../../platform/db/json-columns/notifications.ts'
 import type { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import { clamp } from '../channels/kinds/clamp.ts'
 import { joinMessages, type Message } from '../channels/kinds/message.ts'
@@ -38,7 +39,7 @@ function asMessage(told: Told, row: SendingRow, { publicUrl }: NotificationsDeps
     ...(projectName === null ? {} : { projectName }),
     subject: told.subject,
     text: told.text,
-    data: JSON.parse(told.data),
+    data: announcementJson.data(told),
     createdAt: iso(told.happenedAt),
     // A deleted project has no page.
     url: projectId !== null && projectName !== null ? `${home}/projects/${projectId}` : `${home}/notifications`,

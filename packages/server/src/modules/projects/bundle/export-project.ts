@@ -1,5 +1,6 @@
 import type { CreateRule, ProjectBundle, ProjectOptions } from '@berth/contract'
 import { iso } from '../../../platform/db/columns.ts'
+import { projectJson } from '../../../platform/db/json-columns/projects.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { carriedParts } from '../carried-parts.ts'
 import type { Source } from '../deployment-source.ts'
@@ -40,6 +41,7 @@ export async function describeProject(projectId: string, deps: ProjectsDeps): Pr
   }
   const domains = (await domainsOf(db, [projectId])).get(projectId) ?? []
   const carried = carriedParts(row)
+  const detected = projectJson.detected(row)
   const rules = [...(await rulesOf(db, projectId)).map(ruleFields), ...carried.rules].filter((rule) =>
     isInForce(rule, nowOf(deps)),
   )
@@ -50,7 +52,7 @@ export async function describeProject(projectId: string, deps: ProjectsDeps): Pr
     bundle: {
       ...{ name: row.name, slug: row.slug, enabled: row.enabled === 1, createdAt: iso(row.createdAt) },
       options: optionsOf(row),
-      resources: JSON.parse(row.resources),
+      resources: projectJson.resources(row),
       previewsUseProduction: row.previewsUseProduction === 1,
       source: { ...source, ofFolder: isOfFolder(row, version) },
       cloneToken: openCloneToken(row, deps)?.reveal() ?? null,
@@ -59,7 +61,7 @@ export async function describeProject(projectId: string, deps: ProjectsDeps): Pr
       rules,
       grants: [...(await deps.grants.of(db, projectId)), ...carried.grants],
       webhookDomain: webhookDomainOf(row, deps),
-      ...(row.detected ? { detected: JSON.parse(row.detected) } : {}),
+      ...(detected ? { detected } : {}),
     },
   }
 }
@@ -117,12 +119,12 @@ function optionsOf(row: ProjectRow): ProjectOptions {
     ...{ dockerfilePath, composePath, buildImage, buildTarget, image, type, previewsMaximum, previewsMaxAgeDays, rollbackWindow },
     // A detected port is detected again on the target.
     ...(row.portChosen ? { port: row.port } : {}),
-    composeProfiles: row.composeProfiles && JSON.parse(row.composeProfiles),
-    buildArgs: row.buildArgs && JSON.parse(row.buildArgs),
-    healthCheck: row.healthCheck && JSON.parse(row.healthCheck),
-    volumes: JSON.parse(row.volumes),
-    services: JSON.parse(row.services),
-    serviceRoutes: row.serviceRoutes && JSON.parse(row.serviceRoutes),
+    composeProfiles: projectJson.composeProfiles(row),
+    buildArgs: projectJson.buildArgs(row),
+    healthCheck: projectJson.healthCheck(row),
+    volumes: projectJson.volumes(row),
+    services: projectJson.services(row),
+    serviceRoutes: projectJson.serviceRoutes(row),
     sleepMode: row.sleepMode,
     autoDeploy: row.autoDeploy === 1,
     previews: row.previews === 1,

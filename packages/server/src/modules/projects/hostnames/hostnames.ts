@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import type { ProjectRoute, ServiceRoutes } from '@berth/contract'
+import { projectJson } from '../../../platform/db/json-columns/projects.ts'
 import type { ServiceRoute } from '../../../platform/db/tables/deployments.ts'
 import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
@@ -23,9 +24,9 @@ export const serviceHostname = (label: string, environmentHost: string): string 
  */
 export const routesLeft = (
   routes: readonly ServiceRoute[],
-  { serviceRoutes }: Pick<ProjectRow, 'serviceRoutes'>,
+  project: Pick<ProjectRow, 'serviceRoutes'>,
 ): readonly ServiceRoute[] => {
-  const chosen: ServiceRoutes = serviceRoutes === null ? {} : JSON.parse(serviceRoutes)
+  const chosen: ServiceRoutes = projectJson.serviceRoutes(project) ?? {}
   return routes.filter(({ service }) => !Object.hasOwn(chosen, service) || chosen[service])
 }
 

@@ -1,5 +1,6 @@
 import type { UpdateProject } from '@berth/contract'
 import type { Caller } from '../../../http/handler.ts'
+import { projectJson } from '../../../platform/db/json-columns/projects.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import type { ProjectsDeps } from '../deps.ts'
@@ -47,7 +48,7 @@ async function applyUpdate(
   deps: ProjectsDeps,
   caller?: Caller,
 ): Promise<ProjectRow> {
-  checkConfig(body, JSON.parse(project.services))
+  checkConfig(body, projectJson.services(project))
   checkNames(changedNames(body, project))
   if (body.slug && body.slug !== project.slug) refuseInstanceSlug(body.slug, deps)
   const source = await checkSource(body, project.organizationId, deps, caller && { current: project, caller })
@@ -57,7 +58,7 @@ async function applyUpdate(
     const slug = body.slug === null ? await slugOfName({ ...current, ...nameColumns(body) }, bound.db, deps) : body.slug
     const changes: ProjectChanges = {
       ...nameColumns({ ...body, slug }),
-      ...configColumns(withStoredValues(body, JSON.parse(current.services)), current),
+      ...configColumns(withStoredValues(body, projectJson.services(current)), current),
       ...sourceColumns(source, current, hostUrlsOf(deps.settings)),
       ...(body.autoDeploy === null ? automaticDeploy(body, body.image === undefined ? current.image : body.image) : {}),
       ...webhookDomainColumns(slug, current, deps),

@@ -1,3 +1,4 @@
+import { projectJson } from '../../../platform/db/json-columns/projects.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { isLogId, type LogKind, type RequestEntry, type RuntimeEntry } from '../../../platform/log-store/log-entry.ts'
 import type { LogFilter } from '../../../platform/log-store/log-filter.ts'
@@ -37,12 +38,12 @@ type LogOwner = Pick<ProjectRow, 'id' | 'services'>
 
 /** The exposed service. A project whose Compose file names its services stores none; the deployment knows them. */
 async function defaultService(
-  { id, services }: LogOwner,
+  project: LogOwner,
   deploymentId: string | undefined,
   { deployments }: ProjectsDeps['projectPorts'],
 ): Promise<string | undefined> {
-  const stored = JSON.parse(services)
-  return stored.length > 0 ? exposedService(stored)?.name : await deployments?.exposedService(id, deploymentId)
+  const stored = projectJson.services(project)
+  return stored.length > 0 ? exposedService(stored)?.name : await deployments?.exposedService(project.id, deploymentId)
 }
 
 type RequestQuery = Pick<LogFilter, 'environment' | 'status' | 'method' | 'path' | 'q'>

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import { metricJson } from '../../../platform/db/json-columns/projects.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { MetricsTable } from '../../../platform/db/tables/projects.ts'
 import { addLatency, latencyBuckets, packLatency } from '../../../platform/latency-histogram.ts'
@@ -147,7 +148,7 @@ type Sums = Pick<MetricRow, Summed | 'latency' | 'memoryKb'>
 
 function sumOf(rows: readonly MetricRow[]): Sums {
   const latency = new Float64Array(latencyBuckets)
-  for (const row of rows) if (row.latency) addLatency(latency, JSON.parse(row.latency))
+  for (const row of rows) addLatency(latency, metricJson.latency(row) ?? [])
   const packed = packLatency(latency)
   const sum = (name: Summed) => rows.reduce((total, row) => total + row[name], 0)
   return {

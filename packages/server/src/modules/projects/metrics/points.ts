@@ -1,4 +1,5 @@
 import { limits, type MetricPoint } from '@berth/contract'
+import { metricJson } from '../../../platform/db/json-columns/projects.ts'
 import { refuse } from '../../../platform/failure.ts'
 import { addLatency, latencyAt, latencyBuckets } from '../../../platform/latency-histogram.ts'
 import { coarseSeconds, type MetricRow, minuteSeconds } from './metric-rows.ts'
@@ -70,9 +71,10 @@ type Step = Sums & { latency: Float64Array | null }
 function add(step: Step, row: MetricRow): void {
   for (const name of summed) step[name] += row[name]
   step.memoryKb = Math.max(step.memoryKb, row.memoryKb)
-  if (!row.latency) return
+  const latency = metricJson.latency(row)
+  if (!latency) return
   step.latency ??= new Float64Array(latencyBuckets)
-  addLatency(step.latency, JSON.parse(row.latency))
+  addLatency(step.latency, latency)
 }
 
 function shown(step: Step | undefined): Omit<MetricPoint, 'at'> {

@@ -1,4 +1,4 @@
-import type { Resources, Service } from '@berth/contract'
+import { projectJson } from '../../../platform/db/json-columns/projects.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 
 /** Maximum resources that a workload may use at once. */
@@ -24,10 +24,11 @@ export const larger = (one: Claim, other: Claim): Claim => ({
 type Configured = Pick<ProjectRow, 'type' | 'resources' | 'services' | 'enabled'>
 
 /** Resources that the settings give to each environment of a project; none for a disabled project or a static site. */
-export function configuredClaim({ type, resources, services, enabled }: Configured): Claim {
+export function configuredClaim(project: Configured): Claim {
+  const { type, enabled } = project
   if (!enabled || type === 'static') return noClaim
-  const { production } = JSON.parse(resources) as Pick<Resources, 'production'>
-  const named = type === 'services' ? (JSON.parse(services) as Service[]) : []
+  const { production } = projectJson.resources(project)
+  const named = type === 'services' ? projectJson.services(project) : []
   if (named.length === 0) return { cpuCores: production.cpuCores, memoryMb: production.memoryMb }
   return named
     .map((service) => ({ cpuCores: service.cpuCores ?? production.cpuCores, memoryMb: service.memoryMb ?? production.memoryMb }))

@@ -1,6 +1,7 @@
 import type { Project, ProjectConfig, ProjectInfo, ProjectRoute, ServiceStatus } from '@berth/contract'
 import { type Awaitable, after, together } from '../../../platform/awaitable.ts'
 import { iso } from '../../../platform/db/columns.ts'
+import { projectJson } from '../../../platform/db/json-columns/projects.ts'
 import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
 import type { Page } from '../../../platform/db/pages.ts'
 import type { DomainRow, ProjectOperationRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
@@ -198,13 +199,13 @@ function configOf(row: ProjectRow): ProjectConfig {
   return {
     ...{ framework, packageManager, installCommand, buildCommand, startCommand, outputDirectory, rootDirectory },
     ...{ dockerfilePath, composePath, buildImage, buildTarget, port, sleepMode, rollbackWindow, webhookDomain, serverId, image },
-    composeProfiles: row.composeProfiles && JSON.parse(row.composeProfiles),
-    buildArgs: row.buildArgs && JSON.parse(row.buildArgs),
-    healthCheck: row.healthCheck && JSON.parse(row.healthCheck),
-    volumes: JSON.parse(row.volumes),
-    services: maskedServices(JSON.parse(row.services)),
-    serviceRoutes: row.serviceRoutes && JSON.parse(row.serviceRoutes),
-    resources: JSON.parse(row.resources),
+    composeProfiles: projectJson.composeProfiles(row),
+    buildArgs: projectJson.buildArgs(row),
+    healthCheck: projectJson.healthCheck(row),
+    volumes: projectJson.volumes(row),
+    services: maskedServices(projectJson.services(row)),
+    serviceRoutes: projectJson.serviceRoutes(row),
+    resources: projectJson.resources(row),
     autoDeploy: row.autoDeploy === 1,
     previews: row.previews === 1,
     ...{ previewsMaximum, previewsMaxAgeDays },

@@ -1,4 +1,5 @@
 import { limits } from '@berth/contract'
+import { routeRuleJson } from '../../../platform/db/json-columns/projects.ts'
 import type { ProjectRow, RouteRuleRow } from '../../../platform/db/tables/projects.ts'
 import { refuse } from '../../../platform/failure.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
@@ -37,8 +38,10 @@ export async function refuseManyRules(
     )
 }
 
-const userAgentsIn = ({ kind, config }: Pick<RouteRuleRow, 'kind' | 'config'>): number =>
-  kind === 'ban' ? ((JSON.parse(config) as { userAgents?: string[] }).userAgents?.length ?? 0) : 0
+const userAgentsIn = (rule: Pick<RouteRuleRow, 'kind' | 'config'>): number => {
+  const { userAgents } = rule.kind === 'ban' ? routeRuleJson.config(rule) : {}
+  return Array.isArray(userAgents) ? userAgents.length : 0
+}
 
 function refuseBeyond(field: string, what: string, max: number, found: number): void {
   if (found > max) refuse(field, `a project is limited to ${max} ${what}, and this would make ${found}. Delete some.`)

@@ -1,6 +1,7 @@
 import type { CreateRule, RouteRule, UpdateRule } from '@berth/contract'
 import { iso, isoOrNull } from '../../../platform/db/columns.ts'
 import { newId } from '../../../platform/db/ids.ts'
+import { routeRuleJson } from '../../../platform/db/json-columns/projects.ts'
 import { type Page, page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { ProjectRow, RouteRuleRow } from '../../../platform/db/tables/projects.ts'
@@ -126,7 +127,7 @@ export const ruleFields = (row: RouteRuleRow) => ({
   hostname: row.hostname,
   dryRun: row.dryRun === 1,
   expiresAt: isoOrNull(row.expiresAt),
-  config: JSON.parse(row.config),
+  config: routeRuleJson.config(row),
 })
 
 export const showRule = (row: RouteRuleRow): RouteRule => ({
@@ -140,7 +141,7 @@ export const showRule = (row: RouteRuleRow): RouteRule => ({
 
 /** A rule that changes its kind starts with an empty config; `null` removes a field. */
 function mergedConfig(current: RouteRuleRow, { kind = current.kind, config = {} }: UpdateRule): RuleConfig {
-  const before = kind === current.kind ? (JSON.parse(current.config) as RuleConfig) : {}
+  const before = kind === current.kind ? routeRuleJson.config(current) : {}
   const merged = Object.entries({ ...before, ...config }).filter(([, value]) => value !== null)
   return checkRuleConfig(kind, Object.fromEntries(merged))
 }

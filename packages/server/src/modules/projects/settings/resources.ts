@@ -1,13 +1,14 @@
 import type { ProjectOptions, Resources, ResourcesBody } from '@berth/contract'
+import { projectJson } from '../../../platform/db/json-columns/projects.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { configColumns } from '../fields.ts'
 import { changeProject } from '../operations/change-project.ts'
 
-export const showResources = ({ resources, sleepMode, port }: ProjectRow): Resources => ({
-  ...(JSON.parse(resources) as Pick<Resources, 'production' | 'build'>),
-  sleepMode,
-  port,
+export const showResources = (project: ProjectRow): Resources => ({
+  ...projectJson.resources(project),
+  sleepMode: project.sleepMode,
+  port: project.port,
 })
 
 /** Merges: an absent amount is left unchanged. */

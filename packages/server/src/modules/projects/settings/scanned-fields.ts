@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Project, Service, UpdateProject } from '@berth/contract'
+import { projectJson } from '../../../platform/db/json-columns/projects.ts'
 import type { DetectedFields, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { refuse } from '../../../platform/failure.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
@@ -94,7 +95,7 @@ export function keepChoices<Body extends UpdateProject>(
   { body, detected, hasScannedServices }: ScannedBody<Body>,
   project: ProjectRow,
 ): KeptChoices<Body> {
-  const before: DetectedFields = project.detected ? JSON.parse(project.detected) : {}
+  const before: DetectedFields = projectJson.detected(project) ?? {}
   const kept = (Object.keys(detected) as Detectable[]).filter((field) => isChosen(project, field, before))
   const warnings = kept
     .filter((field) => settingOf(project, field) !== detected[field])
@@ -106,7 +107,7 @@ export function keepChoices<Body extends UpdateProject>(
 /** The column that records which values came from a scan; undefined where none did. */
 export function detectedColumn(detected: DetectedFields, project: ProjectRow | null): { detected?: string } {
   if (Object.keys(detected).length === 0) return {}
-  const before: DetectedFields = project?.detected ? JSON.parse(project.detected) : {}
+  const before: DetectedFields = (project && projectJson.detected(project)) ?? {}
   return { detected: JSON.stringify({ ...before, ...detected }) }
 }
 

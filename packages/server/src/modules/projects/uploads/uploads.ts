@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { limits } from '@berth/contract'
+import { limits, Service } from '@berth/contract'
+import { Type } from 'typebox'
 import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-reader.ts'
 import { TooManyWaiting } from '../../../drivers/reader/reader-turns.ts'
 import { drain, readTarball } from '../../../drivers/tarball/read-tarball.ts'
@@ -9,6 +10,8 @@ import { BadArchive, BadEntry, TooLarge } from '../../../drivers/tarball/tarball
 import { unpackSource } from '../../../drivers/tarball/unpack-source.ts'
 import type { Caller } from '../../../http/handler.ts'
 import { newId } from '../../../platform/db/ids.ts'
+import { jsonColumn } from '../../../platform/db/json-columns/json-column.ts'
+import { uploadSessionJson } from '../../../platform/db/json-columns/projects.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { UploadSessionRow } from '../../../platform/db/tables/projects.ts'
 import { isDiskFull } from '../../../platform/disk-full.ts'
@@ -133,9 +136,21 @@ function refuseReceived({ status }: Pick<UploadSessionRow, 'status'>): void {
   if (status === 'received') fail('conflict', { words: 'This session already has its upload. Open a new session.' })
 }
 
+const storedScan = jsonColumn(
+  'uploadSessions',
+  'scan',
+  Type.Unsafe<Detection>(
+    Type.Object({
+      type: Type.String(),
+      services: Type.Array(Service),
+      runtimeVersion: Type.Record(Type.String(), Type.String()),
+    }),
+  ),
+)
+
 /** The scan of the session's files; scans them now where there is none. */
 export const newestScan = async (session: UploadSessionRow, deps: ProjectsDeps): Promise<Detection> =>
-  session.scan === null ? scanUpload(session, deps) : JSON.parse(session.scan)
+  storedScan(session) ?? scanUpload(session, deps)
 
 /** Detects the framework from the archive's files; hints apply where the files give no answer. */
 export async function scanUpload(session: UploadSessionRow, deps: ProjectsDeps): Promise<Detection> {
@@ -149,7 +164,7 @@ export async function scanUpload(session: UploadSessionRow, deps: ProjectsDeps):
     const detection = await folderReader.detect(folder, { organizationId: session.organizationId })
     // A name that equals the scan folder's is temporary, not the user's.
     const name = detection.name === basename(folder) ? rootName : detection.name
-    const scan = withHints({ ...detection, name }, JSON.parse(session.hints) as UploadHints)
+    const scan = withHints({ ...detection, name }, uploadSessionJson.hints(session))
     const { db } = deps.database
     await db
       .updateTable('uploadSessions')

@@ -1,19 +1,23 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { type Static, type TSchema, Type } from 'typebox'
+import { sealedJson } from '../../../platform/db/json-columns/json-column.ts'
 import { sealedFor } from '../../../platform/db/sealed-columns.ts'
 import type { TransferSideRow } from '../../../platform/db/tables/transfers.ts'
 import type { TransfersDeps } from '../deps.ts'
 
-export interface ExportKeys {
+const ExportKeys = Type.Object({
   /** Ed25519, as PKCS #8 in base64. */
-  signingKey: string
+  signingKey: Type.String(),
   /** Key of the hashes by which equal parts are recognised; the target receives it within the encrypted bundle. */
-  contentKey: string
-}
+  contentKey: Type.String(),
+})
+type ExportKeys = Static<typeof ExportKeys>
 
-export interface ImportKeys {
+const ImportKeys = Type.Object({
   /** `AGE-SECRET-KEY-1…` */
-  identity: string
-}
+  identity: Type.String(),
+})
+type ImportKeys = Static<typeof ImportKeys>
 
 /** A new key that signs the manifests of one export, and its public key. */
 export function newExportKeys(): { secrets: ExportKeys; signer: string } {
@@ -32,10 +36,13 @@ export async function newImportKeys(given?: string): Promise<{ secrets: ImportKe
 export const sealKeys = (id: string, secrets: ExportKeys | ImportKeys, { secretBox }: TransfersDeps): string =>
   secretBox.seal(JSON.stringify(secrets), sealedFor.transferSecrets(id))
 
-export function openKeys<Secrets extends ExportKeys | ImportKeys>(
-  { id, secrets }: Pick<TransferSideRow, 'id' | 'secrets'>,
-  { secretBox }: TransfersDeps,
-): Secrets {
-  if (secrets === null) throw new Error(`the transfer ${id} has ended`)
-  return JSON.parse(secretBox.open(secrets, sealedFor.transferSecrets(id)).reveal()) as Secrets
+export const openExportKeys = opener(ExportKeys)
+export const openImportKeys = opener(ImportKeys)
+
+function opener<Shape extends TSchema>(shape: Shape) {
+  const read = sealedJson('transferEnds.secrets', shape)
+  return ({ id, secrets }: Pick<TransferSideRow, 'id' | 'secrets'>, { secretBox }: TransfersDeps): Static<Shape> => {
+    if (secrets === null) throw new Error(`the transfer ${id} has ended`)
+    return read(secretBox.open(secrets, sealedFor.transferSecrets(id)).reveal(), id)
+  }
 }

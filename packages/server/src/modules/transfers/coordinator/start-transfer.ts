@@ -3,6 +3,7 @@ import { type ErrorCode, errors, type Project, type Transfer } from '@berth/cont
 import type { Caller } from '../../../http/handler.ts'
 import { iso, isoOrNull } from '../../../platform/db/columns.ts'
 import { newId } from '../../../platform/db/ids.ts'
+import { cloudTransferJson } from '../../../platform/db/json-columns/transfers.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { CloudTransferRow } from '../../../platform/db/tables/transfers.ts'
 import { Failure, fail } from '../../../platform/failure.ts'
@@ -90,7 +91,7 @@ async function ended(id: string, { database, retryLimits }: CoordinatorDeps): Pr
     const row = (await findTransfer(database.db, id)) ?? fail('not_found')
     if (row.phase === 'done') {
       const location = row.direction === 'to_cloud' ? 'cloud' : 'local'
-      return { projectId: row.projectId, location, warnings: JSON.parse(row.warnings) }
+      return { projectId: row.projectId, location, warnings: cloudTransferJson.warnings(row) }
     }
     if (row.phase === 'undoing') rollbackSince ??= Date.now()
     if (row.phase === 'failed' || (rollbackSince !== undefined && Date.now() - rollbackSince > rollbackMs)) throw failureOf(row)
@@ -112,7 +113,7 @@ export const showTransfer = (row: CloudTransferRow): Transfer => ({
   bytesDone: Number(row.bytesDone),
   bytesTotal: row.bytesTotal === null ? null : Number(row.bytesTotal),
   error: row.errorCode === null ? null : { code: row.errorCode, message: row.errorMessage ?? '' },
-  warnings: JSON.parse(row.warnings),
+  warnings: cloudTransferJson.warnings(row),
   createdBy: row.createdBy,
   createdAt: iso(row.createdAt),
   finishedAt: isoOrNull(row.finishedAt),

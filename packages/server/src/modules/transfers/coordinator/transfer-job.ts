@@ -1,3 +1,4 @@
+import { cloudTransferJson } from '../../../platform/db/json-columns/transfers.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { CloudTransferRow } from '../../../platform/db/tables/transfers.ts'
 import { diskFullFailure } from '../../../platform/disk-full.ts'
@@ -129,7 +130,8 @@ async function noteMoved({ direction, projectId, organizationId, cloud }: CloudT
 
 async function complete(transfer: CloudTransferRow, { database, clock }: CoordinatorDeps): Promise<void> {
   const { id, organizationId, projectId, projectName, direction } = transfer
-  const warnings = JSON.parse((await findTransfer(database.db, id))?.warnings ?? '[]') as string[]
+  const row = await findTransfer(database.db, id)
+  const warnings = row ? cloudTransferJson.warnings(row) : []
   const place = direction === 'to_cloud' ? 'the cloud' : 'this instance'
   await database.transaction(async ({ db, announce }) => {
     await updateTransfer(db, id, { phase: 'done', finishedAt: clock.now().getTime() })

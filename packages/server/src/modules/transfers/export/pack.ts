@@ -8,7 +8,7 @@ import { isMissing } from '../../../drivers/archive-store/store-failure.ts'
 import type { TransferSideRow } from '../../../platform/db/tables/transfers.ts'
 import { type BundleBody, partsOf } from '../bundle/bundle-body.ts'
 import { openFiles, readWhole, untilDiskFull } from '../bundle/bundle-files.ts'
-import { type ExportKeys, openKeys } from '../bundle/bundle-keys.ts'
+import { openExportKeys } from '../bundle/bundle-keys.ts'
 import { manifestName, signManifest } from '../bundle/manifest.ts'
 import type { TransfersDeps } from '../deps.ts'
 import { TransferFailed } from '../failures.ts'
@@ -31,7 +31,7 @@ const maxIndexBytes = 256 * 1024 * 1024
 
 /** Packs the whole project into encrypted files. Returns all files to fetch; a restart begins anew. */
 export async function pack(row: TransferSideRow, pass: 1 | 2, deps: TransfersDeps, abort: AbortSignal): Promise<BundleFile[]> {
-  const { contentKey, signingKey } = openKeys<ExportKeys>(row, deps)
+  const { contentKey, signingKey } = openExportKeys(row, deps)
   const store = await openFiles(row.id, deps)
   const writer = createTransferWriter({ recipient: row.recipient, contentKey: Buffer.from(contentKey, 'base64') }, deps.workers)
   try {

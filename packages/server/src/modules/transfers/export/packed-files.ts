@@ -1,4 +1,4 @@
-import type { BundleFile } from '@berth/contract'
+import { transferEndJson } from '../../../platform/db/json-columns/transfers.ts'
 import type { TransferSideRow } from '../../../platform/db/tables/transfers.ts'
 import { fail } from '../../../platform/failure.ts'
 import { openFiles } from '../bundle/bundle-files.ts'
@@ -6,7 +6,7 @@ import type { TransfersDeps } from '../deps.ts'
 
 /** Reads a file that the export has listed; other files of its folder are not accessible. */
 export async function readPacked(row: TransferSideRow, name: string, deps: TransfersDeps): Promise<AsyncIterable<Uint8Array>> {
-  const files = JSON.parse(row.files) as BundleFile[]
+  const files = transferEndJson.files(row)
   if (!files.some((file) => file.name === name)) fail('not_found')
   const store = await openFiles(row.id, deps)
   return closing(store.get(name, AbortSignal.timeout(10 * 60_000)), () => store.close())

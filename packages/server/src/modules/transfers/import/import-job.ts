@@ -1,3 +1,4 @@
+import { transferEndJson } from '../../../platform/db/json-columns/transfers.ts'
 import type { TransferSideRow } from '../../../platform/db/tables/transfers.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import { removeFiles } from '../bundle/bundle-files.ts'
@@ -65,9 +66,9 @@ async function step(row: TransferSideRow, to: 'staged' | 'landed', deps: Transfe
   await changeSideState(row, to, deps.database, deps)
 }
 
-async function addWebhook({ id, projectId, warnings }: TransferSideRow, deps: TransfersDeps): Promise<void> {
-  const warning = await deps.projects.addWebhook(projectId)
-  const known = JSON.parse(warnings) as string[]
+async function addWebhook(row: TransferSideRow, deps: TransfersDeps): Promise<void> {
+  const warning = await deps.projects.addWebhook(row.projectId)
+  const known = transferEndJson.warnings(row)
   if (warning && !known.includes(warning))
-    await updateSide(deps.database.db, id, { warnings: JSON.stringify([...known, warning]) })
+    await updateSide(deps.database.db, row.id, { warnings: JSON.stringify([...known, warning]) })
 }

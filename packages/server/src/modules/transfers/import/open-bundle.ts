@@ -9,7 +9,7 @@ import type { TransferSideRow } from '../../../platform/db/tables/transfers.ts'
 import { Failure } from '../../../platform/failure.ts'
 import { BundleBody, partsOf } from '../bundle/bundle-body.ts'
 import { openFiles, readWhole, refuseFullDisk } from '../bundle/bundle-files.ts'
-import { type ImportKeys, openKeys } from '../bundle/bundle-keys.ts'
+import { openImportKeys } from '../bundle/bundle-keys.ts'
 import { type Manifest, manifestName, readManifest } from '../bundle/manifest.ts'
 import type { TransfersDeps } from '../deps.ts'
 import { TransferFailed } from '../failures.ts'
@@ -32,7 +32,7 @@ export async function openBundle(
   deps: TransfersDeps,
   abort: AbortSignal,
 ): Promise<OpenedBundle> {
-  const { identity } = openKeys<ImportKeys>(row, deps)
+  const { identity } = openImportKeys(row, deps)
   const store = await openFiles(row.id, deps)
   const reader = createTransferReader(identity, deps.workers)
   const close = () => store.close()

@@ -1,5 +1,6 @@
 import type { OpenSide, TransferExport, TransferImport } from '@berth/contract'
 import { iso } from '../../../platform/db/columns.ts'
+import { transferEndJson } from '../../../platform/db/json-columns/transfers.ts'
 import type { TransferSideRow } from '../../../platform/db/tables/transfers.ts'
 import { fail } from '../../../platform/failure.ts'
 import { nowOf, type TransfersDeps } from '../deps.ts'
@@ -44,8 +45,8 @@ export const showExport = (row: TransferSideRow): TransferExport => ({
   projectId: row.projectId,
   state: row.state as TransferExport['state'],
   signer: row.signer,
-  files: JSON.parse(row.files),
-  warnings: JSON.parse(row.warnings),
+  files: transferEndJson.files(row),
+  warnings: transferEndJson.warnings(row),
   error: errorOf(row),
 })
 
@@ -55,6 +56,6 @@ export const showImport = async (row: TransferSideRow, deps: TransfersDeps): Pro
   state: row.state as TransferImport['state'],
   recipient: row.recipient,
   files: await receivedFiles(row, deps),
-  warnings: JSON.parse(row.warnings),
+  warnings: transferEndJson.warnings(row),
   error: errorOf(row),
 })

@@ -1,5 +1,6 @@
 import { type TransferPhase, transferPhases } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
+import { cloudTransferJson } from '../../../platform/db/json-columns/transfers.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { CloudTransferRow, CloudTransfersTable } from '../../../platform/db/tables/transfers.ts'
 
@@ -28,7 +29,8 @@ export const updateTransfer = (db: Db, id: string, changes: Omit<Updateable<Clou
 
 /** Adds the warnings that the transfer does not have yet. */
 export async function addWarnings(db: Db, id: string, more: readonly string[]): Promise<void> {
-  const known = JSON.parse((await findTransfer(db, id))?.warnings ?? '[]') as string[]
+  const row = await findTransfer(db, id)
+  const known = row ? cloudTransferJson.warnings(row) : []
   const warnings = [...new Set([...known, ...more])]
   if (warnings.length > known.length) await updateTransfer(db, id, { warnings: JSON.stringify(warnings) })
 }
