@@ -3,9 +3,9 @@ import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { DeploymentLog } from './deployment-log.ts'
 import type { DeploymentsDeps } from './deps.ts'
 
-/** Context of a step. A step that updates the deployment stores the new row here for the next one. */
+/** Context of a step. A step that updates the deployment returns the new row, which the next step gets. */
 export interface Deploying {
-  deployment: DeploymentRow
+  deployment: Readonly<DeploymentRow>
   project: ProjectRow
   /** The working folder of this deployment; removed when it ends. */
   folder: string
@@ -27,5 +27,6 @@ export interface DeployStep {
   onServer?: true
   /** Whether an earlier run of this deployment already completed the step. */
   isDone?(deploying: Deploying): boolean
-  run(deploying: Deploying): Promise<void>
+  /** Returns the row where it has changed it. */
+  run(deploying: Deploying): Promise<DeploymentRow | undefined>
 }

@@ -32,8 +32,8 @@ export const build: DeployStep = {
     }
     const sizeBytes = Object.values(artifacts).reduce((sum, artifact) => sum + artifact.sizeBytes, 0)
     const made = { artifacts: JSON.stringify(artifacts), sizeBytes, plan: JSON.stringify(withImage(plan, artifacts, deploying)) }
-    Object.assign(deployment, made)
     await updateDeployment(deps.database.db, deployment.id, made)
+    return { ...deployment, ...made }
   },
 }
 

@@ -6,6 +6,7 @@ import { GitError } from '../../../drivers/git/git-errors.ts'
 import type { GitRemote } from '../../../drivers/git/remote.ts'
 import { folderReader } from '../../../drivers/reader/folder-reader.ts'
 import { unpackSource } from '../../../drivers/tarball/unpack-source.ts'
+import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import { DeployFailed } from '../deploy-failed.ts'
 import { type DeployedSource, deployedSource } from '../plan/deployed.ts'
 import type { Deploying, DeployStep } from '../step.ts'
@@ -29,10 +30,15 @@ export const fetchSource: DeployStep = {
     if (source.kind === 'local') return copyLocal(source.path, into, deploying)
     if (source.kind === 'upload') return unpack(source.sessionId, into, deploying)
     await mkdir(into)
+    return undefined
   },
 }
 
-async function checkOut(source: Extract<DeployedSource, { kind: 'git' }>, into: string, deploying: Deploying): Promise<void> {
+async function checkOut(
+  source: Extract<DeployedSource, { kind: 'git' }>,
+  into: string,
+  deploying: Deploying,
+): Promise<DeploymentRow> {
   const { deps, project, log, abort, deployment } = deploying
   const wanted = { ...(source.branch ? { branch: source.branch } : {}), ...(source.commit ? { commit: source.commit } : {}) }
   log.line(`Fetching ${source.url}${source.branch ? ` (${source.branch})` : ''}`)
@@ -52,9 +58,9 @@ async function checkOut(source: Extract<DeployedSource, { kind: 'git' }>, into: 
     const { commit, warnings, remote } = await deps.projects.askRemote(project, ask, { url: source.url, abort })
     for (const warning of warnings) log.line(warning)
     const facts = { commitSha: commit, ...(await factsOf(commit, remote, source, deploying)) }
-    Object.assign(deployment, facts)
     await updateDeployment(deps.database.db, deployment.id, facts)
     log.line(`At commit ${commit}`)
+    return { ...deployment, ...facts }
   } catch (error) {
     if (error instanceof GitError) throw new DeployFailed('source_failed', error.message)
     throw error
@@ -76,7 +82,7 @@ async function factsOf(
 }
 
 /** Copies a local folder, so that edits during the build have no effect. Read permission is checked again here. */
-async function copyLocal(path: string, into: string, { log, abort, deps }: Deploying): Promise<void> {
+async function copyLocal(path: string, into: string, { log, abort, deps }: Deploying): Promise<undefined> {
   log.line(`Copying ${path}`)
   const { projectRoots: roots, dataDir } = deps.settings
   await copyFolder(path, into, { roots, dataDir }, abort).catch((error: unknown) => {
@@ -84,12 +90,14 @@ async function copyLocal(path: string, into: string, { log, abort, deps }: Deplo
     const isRefused = error instanceof FolderOutside || error instanceof NotAFolder
     throw isRefused ? new DeployFailed('source_failed', `${error.message} (BERTH_PROJECT_ROOTS)`) : error
   })
+  return undefined
 }
 
-async function unpack(sessionId: string, into: string, { deps, log, abort }: Deploying): Promise<void> {
+async function unpack(sessionId: string, into: string, { deps, log, abort }: Deploying): Promise<undefined> {
   log.line('Unpacking the upload')
   await unpackSource(deps.projects.uploadFile(sessionId), into, { abort }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') throw new DeployFailed('source_failed', 'The upload was deleted. Upload the folder again.')
     throw error
   })
+  return undefined
 }

@@ -20,19 +20,26 @@ interface Rebuilding {
 
 /**
  * Runs `start`. If the artifact no longer exists, rebuilds it from the deployment's source and runs `start` again. The plan stays;
- * the row gets the new artifacts.
+ * the row that `start` gets then has the new artifacts.
  */
-export async function startOrRebuild<T>(deployment: DeploymentRow, start: () => Promise<T>, parts: Rebuilding): Promise<T> {
+export async function startOrRebuild<T>(
+  deployment: DeploymentRow,
+  start: (deployment: DeploymentRow) => Promise<T>,
+  parts: Rebuilding,
+): Promise<T> {
   try {
-    return await start()
+    return await start(deployment)
   } catch (error) {
     if (!(error instanceof DeployFailed) || !(error.cause instanceof ArtifactGone)) throw error
-    await rebuild(deployment, error.message, parts)
-    return await start()
+    return await start(await rebuild(deployment, error.message, parts))
   }
 }
 
-async function rebuild(deployment: DeploymentRow, reason: string, { deps, abort, log: given }: Rebuilding): Promise<void> {
+async function rebuild(
+  deployment: DeploymentRow,
+  reason: string,
+  { deps, abort, log: given }: Rebuilding,
+): Promise<DeploymentRow> {
   const project = await findAnyProject(deps.database.db, deployment.projectId)
   if (!project) throw new DeployFailed('start_failed', reason)
   const folder = join(deps.workFolder, deployment.id)
@@ -44,9 +51,9 @@ async function rebuild(deployment: DeploymentRow, reason: string, { deps, abort,
   const deploying = { deployment: again, project, folder, env, log, abort, deps, left: {} }
   try {
     await mkdir(folder, { recursive: true })
-    await fetchSource.run(deploying)
-    await build.run(deploying)
-    Object.assign(deployment, { artifacts: again.artifacts, sizeBytes: again.sizeBytes })
+    const fetched = (await fetchSource.run(deploying)) ?? again
+    const { artifacts, sizeBytes } = (await build.run({ ...deploying, deployment: fetched })) ?? fetched
+    return { ...deployment, artifacts, sizeBytes }
   } catch (error) {
     abort.throwIfAborted()
     const words = error instanceof DeployFailed ? error.message : 'the rebuild failed'

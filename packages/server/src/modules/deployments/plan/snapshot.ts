@@ -11,26 +11,34 @@ import { mark, marks } from './variable-mark.ts'
 /** A deployment's copy of its project's source and variables, so that a rollback runs with the values of its time. */
 
 /** The variables of a deployment: read once, stored sealed, and used again by each restart and rollback. */
-export async function envOf(deployment: DeploymentRow, deps: DeploymentsDeps): Promise<Record<string, string>> {
+export const envOf = async (deployment: DeploymentRow, deps: DeploymentsDeps): Promise<Record<string, string>> =>
+  (await takeEnv(deployment, deps)).env
+
+/** The same, with the row, which stores them from the first call on. */
+export async function takeEnv(
+  deployment: DeploymentRow,
+  deps: DeploymentsDeps,
+): Promise<{ deployment: DeploymentRow; env: Record<string, string> }> {
   const place = sealedFor.deploymentEnv(deployment.id)
   if (deployment.env) {
     const values = deploymentJson.env(deps.secretBox.open(deployment.env, place).reveal(), deployment.id)
     deps.scrubber.register(...(await secretKeysOf(deployment, deps)).map((key) => values[key]))
-    return values
+    return { deployment, env: values }
   }
   // Read before the variables: a change in between then shows as pending, never as applied.
   const envVersion = (await findAnyProject(deps.database.db, deployment.projectId))?.envVersion ?? null
   const source = deployedSource(deployment)
   const options = { fromFork: source.kind === 'git' && source.fromFork === true }
   const { values, secretKeys } = await deps.projects.openEnv(deployment.projectId, deployment.environment, options)
-  deployment.env = deps.secretBox.seal(JSON.stringify(values), place)
-  deployment.envSecretKeys = JSON.stringify(secretKeys)
-  deployment.envVersion = deployment.environment === 'production' ? envVersion : null
-  const { env, envSecretKeys } = deployment
-  await updateDeployment(deps.database.db, deployment.id, { env, envSecretKeys, envVersion: deployment.envVersion })
+  const stored = {
+    env: deps.secretBox.seal(JSON.stringify(values), place),
+    envSecretKeys: JSON.stringify(secretKeys),
+    envVersion: deployment.environment === 'production' ? envVersion : null,
+  }
+  await updateDeployment(deps.database.db, deployment.id, stored)
   // The scrubber must know the secrets before anything can print them.
   await deps.scrubbers.refresh(deployment.projectId)
-  return values
+  return { deployment: { ...deployment, ...stored }, env: values }
 }
 
 /**

@@ -121,7 +121,7 @@ async function runAndCheck(deployment: DeploymentRow, deps: DeploymentsDeps, abo
   await refuseAway([deployment], deps)
   const env = await envOf(deployment, deps)
   const say = (message: string) => deps.log.debug({ deploymentId: deployment.id }, message)
-  const start = () => startUnits({ deployment, env, deps, abort, say })
+  const start = (row: DeploymentRow) => startUnits({ deployment: row, env, deps, abort, say })
   const rows = await startOrRebuild(deployment, start, { deps, abort })
   const units = runningUnits(deployment)
   const isServed = units.some(({ exposed }) => exposed)

@@ -1,11 +1,18 @@
+import type { Artifact } from '../../../drivers/runtime/runtime.ts'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import type { DeploymentsDeps } from '../deps.ts'
 
 /** Context for starting the units of one deployment. */
 export interface RunParts {
-  deployment: DeploymentRow
+  deployment: Readonly<DeploymentRow>
   env: Record<string, string>
   say: (message: string) => void
   abort: AbortSignal
   deps: DeploymentsDeps
+}
+
+/** The same while the units start. */
+export interface StartingParts extends RunParts {
+  /** Artifacts by service. A unit that shares a running instance replaces its own by that of the instance. */
+  artifacts: Record<string, Artifact>
 }

@@ -19,7 +19,7 @@ import { withSecrets } from '../plan/snapshot.ts'
 import { environmentOf } from '../plan/unit-environment.ts'
 import { deleteInstance, insertInstance, listInstances, noteStarted, updateInstance } from '../store.ts'
 import { makeWay } from './predecessor-turns.ts'
-import type { RunParts } from './run-parts.ts'
+import type { RunParts, StartingParts } from './run-parts.ts'
 import { volumesFor } from './unit-volumes.ts'
 import { handOverVolumes } from './volume-handover.ts'
 
@@ -51,10 +51,11 @@ export const wantedRows = (
 export async function startUnits(parts: RunParts, only?: ReadonlySet<string>): Promise<InstanceRow[]> {
   const { deployment, deps } = parts
   const units = runningUnits(deployment).filter(({ service }) => only?.has(service) ?? true)
+  const artifacts = deployment.artifacts === null ? {} : artifactsOf(deployment)
   const rows = await inDependencyOrder(units, parts.abort, async (unit, abort) => {
     const started: InstanceRow[] = []
     for (let replica = 1; replica <= replicasOf(unit); replica++)
-      started.push(await startUnit(withSecrets(unit, parts.env), replica, { ...parts, abort }))
+      started.push(await startUnit(withSecrets(unit, parts.env), replica, { ...parts, artifacts, abort }))
     const isNeeded = units.some(({ dependsOn }) => dependsOn.includes(unit.service))
     if (isNeeded && !unit.exposed)
       for (const row of started)
@@ -71,7 +72,7 @@ export function healthOf(deployment: DeploymentRow, unit: Unit) {
   return unit.exposed ? healthCheck : { timeoutSeconds: healthCheck?.timeoutSeconds }
 }
 
-async function startUnit(unit: Unit, replica: number, parts: RunParts): Promise<InstanceRow> {
+async function startUnit(unit: Unit, replica: number, parts: StartingParts): Promise<InstanceRow> {
   const { deployment, deps, say, abort } = parts
   const { db } = deps.database
   const volumes = await volumesFor(unit, parts)
@@ -159,7 +160,7 @@ function requestFor(
   row: InstanceRow,
   unit: Unit,
   volumes: StartRequest['volumes'],
-  { deployment, env }: RunParts,
+  { deployment, env, artifacts }: StartingParts,
   usedBy: DeploymentRow[] = [],
 ): StartRequest {
   const { projectId, environment } = deployment
@@ -168,7 +169,7 @@ function requestFor(
     instanceId: row.id,
     owner: { projectId, environment, deploymentId: deployment.id },
     service: unit.service,
-    artifact: artifactsOf(deployment)[unit.service] as Artifact,
+    artifact: artifacts[unit.service] as Artifact,
     command: unit.command,
     entrypoint: unit.entrypoint,
     env: environmentOf(unit, plan, env),

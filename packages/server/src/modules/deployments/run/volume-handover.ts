@@ -2,7 +2,7 @@ import type { DeploymentRow, InstanceRow } from '../../../platform/db/tables/dep
 import { artifactsOf, planOf, type Unit } from '../plan/deployed.ts'
 import { envOf } from '../plan/snapshot.ts'
 import { findDeployment, listInstances, updateDeployment } from '../store.ts'
-import type { RunParts } from './run-parts.ts'
+import type { RunParts, StartingParts } from './run-parts.ts'
 import { holdersOf, isHolder, runsTheSame } from './volume-holders.ts'
 
 export interface VolumeHandover {
@@ -16,7 +16,7 @@ export interface VolumeHandover {
 export async function handOverVolumes(
   unit: Unit,
   replica: number,
-  parts: RunParts,
+  parts: StartingParts,
   stop: (rows: InstanceRow[]) => Promise<void>,
 ): Promise<VolumeHandover> {
   const room: VolumeHandover = { shared: null, usedBy: [] }
@@ -75,15 +75,14 @@ async function mayShare(row: InstanceRow, other: DeploymentRow, { deployment, en
 }
 
 /** Records the artifact of the shared instance, so that the image that really runs is kept. */
-async function keep(service: string, other: DeploymentRow, { deployment, deps, say }: RunParts): Promise<void> {
+async function keep(service: string, other: DeploymentRow, { deployment, artifacts, deps, say }: StartingParts): Promise<void> {
   say(`${service} is unchanged and keeps running`)
   if (deployment.status === 'live') return
-  const artifacts = artifactsOf(deployment)
   const theirs = artifactsOf(other)[service]
   if (!theirs || artifacts[service]?.reference === theirs.reference) return
-  deployment.artifacts = JSON.stringify({ ...artifacts, [service]: theirs })
+  artifacts[service] = theirs
   // Services start concurrently: write the latest value, which includes all of them.
   await deps.turns.run(`artifacts:${deployment.id}`, () =>
-    updateDeployment(deps.database.db, deployment.id, { artifacts: deployment.artifacts }),
+    updateDeployment(deps.database.db, deployment.id, { artifacts: JSON.stringify(artifacts) }),
   )
 }

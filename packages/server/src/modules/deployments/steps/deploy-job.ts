@@ -12,7 +12,7 @@ import { cleanUpKind } from '../data/clean-up.ts'
 import { DeployFailed } from '../deploy-failed.ts'
 import { type DeploymentLog, deploymentTopic, openDeploymentLog } from '../deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
-import { envOf } from '../plan/snapshot.ts'
+import { takeEnv } from '../plan/snapshot.ts'
 import { bringBackWhatItTook } from '../power/power.ts'
 import { type DeployPayload, deployKind } from '../request/request-deployment.ts'
 import { giveBackToPredecessors } from '../run/predecessor-turns.ts'
@@ -58,22 +58,23 @@ async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortS
   // It waits for a restore or a move, and is queued again when that ends.
   if (!(await mayBegin(found, deps))) return
   const begun = await transitionDeployment(db, deploymentId, 'building', { startedAt: found.startedAt ?? nowOf(deps) })
-  const deployment = begun ?? found
-  const log = await openDeploymentLog(deployment, deps)
+  const begunOrFound = begun ?? found
+  const log = await openDeploymentLog(begunOrFound, deps)
   try {
-    const env = await envOf(deployment, deps)
-    const context: Deploying = { deployment, project, folder: folderOf(deployment, deps), env, log, abort, deps, left: {} }
-    await takeSteps(building, context)
+    const { deployment, env } = await takeEnv(begunOrFound, deps)
+    const folder = folderOf(deployment, deps)
+    const context = await takeSteps(building, { deployment, project, folder, env, log, abort, deps, left: {} })
     if (await isHeld(project.id, deps)) return log.line('Built. It starts when its data has been imported.')
-    if (deployment.status !== 'live' && deployment.status !== 'deploying' && !(await beginDeploying(context)))
+    const { status } = context.deployment
+    if (status !== 'live' && status !== 'deploying' && !(await beginDeploying(context)))
       throw new DeployFailed('cancelled', 'The deployment was cancelled')
     deps.database.signals.publish(deploymentTopic(deploymentId), { changed: true })
     await takeSteps(deploying, context)
     await deps.database.transaction((bound) => cleanUpSoon(project.id, bound))
-    await rm(folderOf(deployment, deps), { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true })
   } catch (error) {
     if (isHandedBack(abort)) throw error
-    await end(deployment, error, deps, log)
+    await end(begunOrFound, error, deps, log)
   } finally {
     await log.flush()
     deps.database.signals.publish(deploymentTopic(deploymentId), { changed: true })
@@ -98,7 +99,9 @@ const isHandedBack = (abort: AbortSignal) =>
   abort.reason instanceof JobAborted &&
   (abort.reason.reason === 'shutdown' || abort.reason.reason === 'lease_lost')
 
-async function takeSteps(steps: readonly DeployStep[], context: Deploying): Promise<void> {
+/** Returns the context with the newest row. */
+async function takeSteps(steps: readonly DeployStep[], given: Deploying): Promise<Deploying> {
+  let context = given
   for (const step of steps) {
     if (step.isDone?.(context)) {
       await context.log.skipped(step.name)
@@ -107,7 +110,8 @@ async function takeSteps(steps: readonly DeployStep[], context: Deploying): Prom
     const limit = AbortSignal.timeout(step.deadlineMs)
     await context.log.step(step.name, 'running')
     try {
-      await runStep(step, { ...context, abort: AbortSignal.any([context.abort, limit]) })
+      const changed = await runStep(step, { ...context, abort: AbortSignal.any([context.abort, limit]) })
+      if (changed) context = { ...context, deployment: changed }
       await context.log.step(step.name, 'succeeded')
     } catch (error) {
       if (isHandedBack(context.abort)) throw error
@@ -118,6 +122,7 @@ async function takeSteps(steps: readonly DeployStep[], context: Deploying): Prom
       throw error
     }
   }
+  return context
 }
 
 /**

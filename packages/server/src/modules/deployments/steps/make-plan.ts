@@ -47,10 +47,11 @@ export const makePlan: DeployStep = {
       if (kind === 'process') refuseWithoutDocker(plan)
       for (const line of resourceLines(plan, config)) log.line(line)
       for (const warning of routeWarnings(config.serviceRoutes ?? {}, plan.units)) log.line(`Warning: ${warning}`)
-      deployment.plan = JSON.stringify(plan)
-      await updateDeployment(deps.database.db, deployment.id, { plan: deployment.plan })
+      const made = { plan: JSON.stringify(plan) }
+      await updateDeployment(deps.database.db, deployment.id, made)
       // A Compose file may request more resources than the settings.
       await deps.database.transaction((bound) => deps.projects.quotas.refuseOver(bound, project.organizationId))
+      return { ...deployment, ...made }
     } catch (error) {
       if (
         error instanceof PlanRefused ||

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { EngineAway } from '../../../drivers/runtime/engine-away.ts'
 import { ServerAway } from '../../../drivers/shell/ssh/server-away.ts'
+import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
 import { DeployFailed } from '../deploy-failed.ts'
 import type { Deploying, DeployStep } from '../step.ts'
@@ -14,7 +15,7 @@ const maxCutsLength = 5
  * repeated if the connection was lost meanwhile, because its own error is then incomplete. If it stays unreachable for the whole
  * waiting time, the deployment fails with a message.
  */
-export async function runStep(step: DeployStep, deploying: Deploying): Promise<void> {
+export async function runStep(step: DeployStep, deploying: Deploying): Promise<DeploymentRow | undefined> {
   const { deployment, deps, abort, log } = deploying
   const { serverId } = deployment
   const hasEngine = serverId !== null || deps.runtimes.for(null).kind === 'docker'

@@ -1,9 +1,9 @@
-import type { InstanceRow } from '../../../platform/db/tables/deployments.ts'
+import type { DeploymentRow, InstanceRow } from '../../../platform/db/tables/deployments.ts'
 import { startOrRebuild } from '../build/rebuild.ts'
 import { turnOf } from '../power/power.ts'
 import { startUnits } from '../run/run-units.ts'
 import type { Deploying, DeployStep } from '../step.ts'
-import { updateDeployment } from '../store.ts'
+import { findDeployment, updateDeployment } from '../store.ts'
 import { saveData, saveDeadlineMs } from './save-data.ts'
 
 const startDeadlineMs = 10 * 60_000
@@ -17,9 +17,10 @@ export const start: DeployStep = {
     await saveData(deploying)
     const { deployment, env, log, deps } = deploying
     const abort = AbortSignal.any([deploying.abort, AbortSignal.timeout(startDeadlineMs)])
-    const start = () => startUnits({ deployment, env, abort, deps, say: (message) => log.line(message) })
+    const start = (row: DeploymentRow) => startUnits({ deployment: row, env, abort, deps, say: (message) => log.line(message) })
     const rows = await deps.turns.run(turnOf(deployment), () => startOrRebuild(deployment, start, { deps, abort, log }), abort)
     await warnAbout(rows, deploying)
+    return findDeployment(deps.database.db, deployment.id)
   },
 }
 
@@ -38,7 +39,6 @@ async function warnAbout(rows: readonly InstanceRow[], { deployment, log, deps }
   for (const warning of warnings) log.line(`Warning: ${warning}`)
   const text = warnings.length > 0 ? JSON.stringify(warnings) : null
   if (text === deployment.warnings) return
-  deployment.warnings = text
   await updateDeployment(deps.database.db, deployment.id, { warnings: text })
 }
 

@@ -28,8 +28,9 @@ export const switchRoute: DeployStep = {
     deploying.left.countersBefore = await countersOf(deploying)
     await point(deployment, deploying)
     await takenByEdge(deploying)
-    await becomeLive(deploying)
+    const live = await becomeLive(deploying)
     log.line('Live')
+    return live
   },
 }
 
@@ -112,7 +113,7 @@ const staticFolderOf = (deployment: DeploymentRow) =>
  * Sets the status to `live` and completes the step in one transaction, so a reader never sees a live deployment with a running
  * switch.
  */
-async function becomeLive({ deployment, project, deps, log }: Deploying): Promise<void> {
+async function becomeLive({ deployment, project, deps, log }: Deploying): Promise<DeploymentRow> {
   const { projectId, environment, id } = deployment
   const url = urlFor(environmentHostname(project, environment, deps.settings.baseDomain), deps.edge.ports())
   const address = (environment === 'production' && (await deps.projects.addressOf(project))) || url
@@ -139,7 +140,7 @@ async function becomeLive({ deployment, project, deps, log }: Deploying): Promis
     return row
   })
   if (!moved) throw new DeployFailed('cancelled', 'The deployment was cancelled')
-  Object.assign(deployment, moved)
+  return moved
 }
 
 /** Moves shared instances to the new deployment and retires the rest of the old one. */
