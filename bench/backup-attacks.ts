@@ -11,9 +11,9 @@ const only = process.argv[3]
 const wrong: string[] = []
 const counts = new Map<string, { rounds: number; tries: number; slowestMs: number }>()
 
-const scene = await setAttackScene((words) => {
-  console.error(`WRONG: ${words}`)
-  wrong.push(words)
+const scene = await setAttackScene((message) => {
+  console.error(`WRONG: ${message}`)
+  wrong.push(message)
 })
 try {
   const chosen = Object.entries(attacks).filter(([name]) => !only || name === only)
@@ -29,11 +29,11 @@ try {
       }
       count.rounds += 1
       count.slowestMs = Math.max(count.slowestMs, performance.now() - began)
-      await scene.lookAround(name)
+      await scene.checkAll(name)
       if (wrong.length > 20) break
     }
   await pause(1_000)
-  await scene.lookAtTheEnd()
+  await scene.checkAtEnd()
 } finally {
   await scene[Symbol.asyncDispose]()
 }

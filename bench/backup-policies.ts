@@ -7,7 +7,7 @@ import type { ArchiveStore } from '../packages/server/src/drivers/archive-store/
 import { call } from '../packages/server/tests/kit/call.ts'
 import { startInstance } from '../packages/server/tests/kit/instance.ts'
 import { makePeople } from '../packages/server/tests/kit/people.ts'
-import { askSteadily } from '../tests/kit/ask-steadily.ts'
+import { requestSteadily } from '../tests/kit/ask-steadily.ts'
 import { percentile } from './kit/load.ts'
 import { StolenTime } from './kit/stolen-time.ts'
 import { table } from './kit/table.ts'
@@ -56,7 +56,7 @@ for (let at = 0; at < policies; at++) {
 await instance.jobs.start()
 const url = await instance.app.listen({ host: '127.0.0.1', port: 0 })
 
-await using asking = askSteadily(url, '127.0.0.1', {
+await using requests = requestSteadily(url, '127.0.0.1', {
   path: `/api/projects/${projectIds[0]}`,
   headers: { authorization: `Bearer ${token}` },
 })
@@ -65,14 +65,14 @@ const seconds = { counted: 0, stolen: 0 }
 async function during(work: () => Promise<unknown>): Promise<number[]> {
   const took: number[] = []
   const stolen = new StolenTime()
-  await asking.take()
+  await requests.take()
   let isOver = false
   const over = work().finally(() => {
     isOver = true
   })
   while (!isOver) {
     await pause(1_000)
-    const answers = await asking.take()
+    const answers = await requests.take()
     // A hundredth of a second would be the p99.
     const isQuiet = stolen.take() === 0
     seconds[isQuiet ? 'counted' : 'stolen'] += 1

@@ -82,8 +82,8 @@ function childrenCpuMs(): number {
 function ours(what: 'backup' | 'restore', folder: string): Round {
   const before = childrenCpuMs()
   const words = ['--expose-gc', '--no-warnings', child, what, folder, join(base, 'destination'), key]
-  const told = execFileSync(process.execPath, words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
-  return { ...JSON.parse(told), cpuMs: childrenCpuMs() - before }
+  const reported = execFileSync(process.execPath, words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+  return { ...JSON.parse(reported), cpuMs: childrenCpuMs() - before }
 }
 
 /** Times a pipeline of programs, without a shell. */

@@ -34,7 +34,7 @@ const attacks: Attack[] = [
   ...bundleAttacks(byGreedy, await sides.makeKeeper('packed')),
 ]
 const counts = new Map<string, { times: number; away: number }>()
-let place: Side = 'here'
+let location: Side = 'here'
 let moves = 0
 let kills = 0
 let arrived = 0
@@ -70,7 +70,7 @@ async function attackOn(): Promise<void> {
 
 async function moveOn(): Promise<void> {
   while (Date.now() < endAt) {
-    const to: Side = place === 'here' ? 'cloud' : 'here'
+    const to: Side = location === 'here' ? 'cloud' : 'here'
     const begun = scene.move(mover.id, to)
     moves += 1
     if (scene.random.below(2) === 0) {
@@ -85,8 +85,8 @@ async function moveOn(): Promise<void> {
     const serving = await scene.serving(mover.slug)
     if (serving.length !== 1)
       scene.wrong.push(`after a move that ended as ${phase}: ${serving.length} sides serve (${JSON.stringify(answer)})`)
-    place = serving[0] ?? place
-    const kept = await sides.kept(place, mover.slug)
+    location = serving[0] ?? location
+    const kept = await sides.kept(location, mover.slug)
     if (Object.values(kept?.files ?? {}).join() !== hash || kept?.secret !== 'of mover')
       scene.wrong.push(`after a move that ended as ${phase}: the project is not the same`)
     await scene.checkVictim()

@@ -27,7 +27,7 @@ await using here = await startBerth({ env })
 await using cloud = await startBerth({ env: { ...env, BERTH_MODE: 'cloud' } })
 const [ours, theirs] = [await tokenOf(here), await tokenOf(cloud)]
 await using network = await startNetwork(cloud.url, Number(values.roundTripMs) / 2)
-const { data: project } = await ask(cloud, theirs, 'POST', '/projects', {
+const { data: project } = await request(cloud, theirs, 'POST', '/projects', {
   name: 'Shop',
   gitUrl: 'https://git.example.test/a/b.git',
 })
@@ -47,7 +47,7 @@ if (worst >= limit) {
 
 /** Returns the largest ratio of the medians of a single caller. */
 async function measure(where: string, url: string): Promise<number> {
-  await ask(here, ours, 'PUT', '/cloud/link', { url, token: theirs })
+  await request(here, ours, 'PUT', '/cloud/link', { url, token: theirs })
   const rows: (string | number)[][] = []
   const ratios: number[] = []
   for (const { name, path } of reads)
@@ -119,7 +119,7 @@ async function tokenOf({ url }: Berth): Promise<string> {
   return ((await made.json()) as { data: { token: string } }).data.token
 }
 
-async function ask({ url }: Berth, token: string, method: string, path: string, body: object) {
+async function request({ url }: Berth, token: string, method: string, path: string, body: object) {
   const answer = await fetch(`${url}/api${path}`, {
     method,
     headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import { openEngine } from '../packages/server/src/drivers/runtime/docker/engine.ts'
 import { type Hosting, isOver, startHosting } from '../tests/kit/hosting.ts'
 import { partOf } from '../tests/kit/machine.ts'
-import { type Difference, differencesOf, isLeftOut, type RunningService } from './kit/compose-differences.ts'
+import { type Difference, differencesOf, isExcluded, type RunningService } from './kit/compose-differences.ts'
 import { type WrittenFile, writtenIn } from './kit/compose-expected.ts'
 import { StandIns } from './kit/stand-in.ts'
 import { table } from './kit/table.ts'
@@ -56,7 +56,7 @@ async function tried(
   const id = await deploy(project.id)
   const ended = await settled(id).catch(() => settled(id))
   const log = linesOf((await api('GET', `/deployments/${id}/logs`)).body)
-  const count = Object.values(written.services).filter((one) => !isLeftOut(one)).length
+  const count = Object.values(written.services).filter((one) => !isExcluded(one)).length
   try {
     if (ended.status === 'live') return await compared(name, written, project.id, log, count)
     const message = ended.error?.message ?? ''

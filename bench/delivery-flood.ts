@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { askSteadily, type SteadyAsking } from '../tests/kit/ask-steadily.ts'
+import { requestSteadily, type SteadyRequests } from '../tests/kit/ask-steadily.ts'
 import { type GitHubHost, startGitHubHost } from '../tests/kit/git-hosts/github-host.ts'
 import { type Hosting, startHosting } from '../tests/kit/hosting.ts'
 import { memoryOfTree } from './kit/process-memory.ts'
@@ -84,7 +84,7 @@ await hosting.api('POST', `/gitprovider/repos/${repository}/webhooks`)
 const [hook] = host.hooks
 const { token } = (await hosting.api('POST', '/tokens', { name: 'asking' })).body.data
 const url = new URL(hook!.url)
-await using asking: SteadyAsking = askSteadily(hosting.berth.url, new URL(hosting.berth.url).host, {
+await using requests: SteadyRequests = requestSteadily(hosting.berth.url, new URL(hosting.berth.url).host, {
   path: '/api/projects',
   headers: { authorization: `Bearer ${token}` },
 })
@@ -93,7 +93,7 @@ const rss = () => memoryOfTree(hosting.berth.pid).then(({ rssBytes }) => rssByte
 const rows: (string | number)[][] = []
 const failures: string[] = []
 async function phase(name: string, work: () => Promise<{ statuses: number[]; ms: number[] }>): Promise<void> {
-  await asking.take()
+  await requests.take()
   const before = await rss()
   let limit = before
   const watch = setInterval(() => void rss().then((now) => (limit = Math.max(limit, now))), 250)
@@ -101,7 +101,7 @@ async function phase(name: string, work: () => Promise<{ statuses: number[]; ms:
   const { statuses, ms } = await work()
   const took = performance.now() - begun
   clearInterval(watch)
-  const api = await asking.take()
+  const api = await requests.take()
   const counts = [...new Set(statuses)].map((status) => `${statuses.filter((one) => one === status).length} × ${status}`)
   rows.push([
     name,

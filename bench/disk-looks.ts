@@ -25,7 +25,7 @@ const { values } = parseArgs({
 const [projects, files, seconds] = [values.projects, values.files, values.seconds].map(Number) as [number, number, number]
 const never = new AbortController().signal
 const owner = { projectId: 'prj_many', deploymentId: 'dep_many', environment: 'production' }
-const allotment = { cpuCores: 1, memoryMb: 256, diskMb: 4096 }
+const resources = { cpuCores: 1, memoryMb: 256, diskMb: 4096 }
 
 await using place = await tempFolder('disk-looks')
 const source = join(place.path, 'source')
@@ -67,7 +67,7 @@ async function fillDisk(): Promise<void> {
 const plan = { ...emptyPlan, language: 'node', buildCommand: 'node make.cjs', startCommand: 'sleep 600' }
 const built = await measured(() =>
   runtime.build(
-    { owner, service: '', sourceFolder: source, plan, secrets: {}, allotment, timeoutMs: 600_000 } as Parameters<
+    { owner, service: '', sourceFolder: source, plan, secrets: {}, allotment: resources, timeoutMs: 600_000 } as Parameters<
       typeof runtime.build
     >[0],
     () => undefined,
@@ -81,7 +81,7 @@ try {
     await runtime.start(
       {
         ...{ instanceId, owner, service: '', artifact, command: null, entrypoint: null, env: {}, port: null },
-        ...{ volumes: [], network: null, allotment, restart: false },
+        ...{ volumes: [], network: null, allotment: resources, restart: false },
       },
       never,
     )

@@ -18,12 +18,12 @@ import { table } from './kit/table.ts'
 const root = join(import.meta.dirname, '..')
 const person = { email: 'newcomer@example.test', password: 'correct horse battery' }
 
-await using place = await tempFolder('first-deploy')
-const clone = join(place.path, 'berth')
+await using folder = await tempFolder('first-deploy')
+const clone = join(folder.path, 'berth')
 const rows: (string | number)[][] = []
 
-await timed('git clone', '', () => run('git', ['clone', '--quiet', '--no-hardlinks', root, clone], place.path))
-await follow('no Docker', { BERTH_DOCKER_SOCKET: join(place.path, 'no-docker.sock') }, ['node', 'python', 'static'])
+await timed('git clone', '', () => run('git', ['clone', '--quiet', '--no-hardlinks', root, clone], folder.path))
+await follow('no Docker', { BERTH_DOCKER_SOCKET: join(folder.path, 'no-docker.sock') }, ['node', 'python', 'static'])
 const docker = lookUp('docker')
 if ('reason' in docker) console.log(`without the half with Docker: ${docker.reason}`)
 else {
@@ -34,8 +34,8 @@ else {
 console.log(table(['step', 'where', 'seconds'], rows))
 
 async function follow(where: string, settings: NodeJS.ProcessEnv, examples: readonly string[]): Promise<void> {
-  const dataFolder = join(place.path, `data-${rows.length}`)
-  const home = join(place.path, `home-${rows.length}`)
+  const dataFolder = join(folder.path, `data-${rows.length}`)
+  const home = join(folder.path, `home-${rows.length}`)
   await mkdir(home)
   const [port, edgePort] = await freePorts(2)
   const own = { BERTH_PORT: String(port), BERTH_EDGE_PORT: String(edgePort), BERTH_DATA_DIR: dataFolder }
@@ -56,9 +56,9 @@ async function follow(where: string, settings: NodeJS.ProcessEnv, examples: read
 }
 
 async function deployed(example: string, where: string, berth: (words: string[]) => Promise<string>, edgePort: number) {
-  const said = await timed(`npx berth deploy examples/${example}`, where, () => berth(['deploy', `examples/${example}`]))
-  const url = /live at (\S+)/.exec(said)?.[1]
-  if (!url) throw new Error(`berth deploy printed no address: ${said}`)
+  const output = await timed(`npx berth deploy examples/${example}`, where, () => berth(['deploy', `examples/${example}`]))
+  const url = /live at (\S+)/.exec(output)?.[1]
+  if (!url) throw new Error(`berth deploy printed no address: ${output}`)
   const { status, text } = await getPage(`http://127.0.0.1:${edgePort}`, new URL(url).host, '/')
   if (status !== 200) throw new Error(`${url} answers ${status}: ${text}`)
   console.log(`${where}: ${url} answers ${JSON.stringify(text.slice(0, 60))}`)

@@ -48,7 +48,7 @@ async function attack(disk: string): Promise<void> {
   const first = await backups.backUp(policy)
   await hosting.api('POST', `/backup-runs/${first.id}/protect`, { protected: true })
 
-  const ask = async (method: string, path: string, body?: unknown) => {
+  const request = async (method: string, path: string, body?: unknown) => {
     const { status, body: answer } = await hosting.api(method, path, body)
     count(`${method} ${path.replace(/[a-z]{3}_[a-z2-7]{20}/, ':id')} ${status} ${answer.code ?? ''}`)
     if (status >= 500 && status !== 507 && status !== 503) wrong.push(`${method} ${path}: ${status}`)
@@ -61,11 +61,11 @@ async function attack(disk: string): Promise<void> {
     async () => ended('deployment', await hosting.settled(await hosting.deploy(id))),
     async () => ended('run', await backups.backUp(policy)),
     async () => ended('restore', await backups.restore(first.id, { target: 'copy' })),
-    () => ask('POST', '/projects', { name: 'new' }),
-    () => ask('PATCH', `/projects/${id}/env`, { upserts: [{ key: 'BIG', value: 'x'.repeat(50_000) }] }),
-    () => ask('POST', '/projects/folder/session', { name: 'upload' }),
-    () => ask('GET', '/health'),
-    () => ask('GET', `/projects/${id}/logs`),
+    () => request('POST', '/projects', { name: 'new' }),
+    () => request('PATCH', `/projects/${id}/env`, { upserts: [{ key: 'BIG', value: 'x'.repeat(50_000) }] }),
+    () => request('POST', '/projects/folder/session', { name: 'upload' }),
+    () => request('GET', '/health'),
+    () => request('GET', `/projects/${id}/logs`),
   ]
   const endAt = performance.now() + Number(values.seconds) * 1000
   const goOn = async (one: () => Promise<unknown>) => {

@@ -37,11 +37,11 @@ await using hosting: Hosting = await startHosting({ env: { ...env, HOME: home.pa
 const scene = await setAttackScene(host, hosting, elsewhere)
 const { owner, shop, wrong } = scene
 
-const pushed = async (words: string) => {
-  await host.push(repository, app(words))
+const pushed = async (message: string) => {
+  await host.push(repository, app(message))
   for (const end = Date.now() + 90_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 200)))
-    if ((await hosting.get(`${shop.slug}.localhost`).catch(() => null))?.text.startsWith(words)) return
-  wrong.push(`the push "${words}" is not live after 90 s`)
+    if ((await hosting.get(`${shop.slug}.localhost`).catch(() => null))?.text.startsWith(message)) return
+  wrong.push(`the push "${message}" is not live after 90 s`)
 }
 await pushed('before')
 const real = {
@@ -71,7 +71,7 @@ for (let round = 1; round === 1 || Date.now() < endAt; round += 1) {
     const result = results.get(name)!
     result.times += 1
     result.found += wrong.length - found
-    for (const words of wrong.slice(found)) console.log(`${new Date().toISOString()} ${words}`)
+    for (const errorText of wrong.slice(found)) console.log(`${new Date().toISOString()} ${errorText}`)
     if (round > 1 && Date.now() > endAt) break
   }
 }

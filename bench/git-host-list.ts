@@ -30,7 +30,7 @@ for (let round = 0; round < rounds; round += 1) {
   const [first, second] = [await timed(), await timed()]
   ratios.push(first.ms / second.ms)
   console.log(`first ${first.ms.toFixed(1)} ms (${first.asked} pages), second ${second.ms.toFixed(2)} ms (${second.asked} pages)`)
-  await scene.ask('POST /gitprovider/disconnect')
+  await scene.request('POST /gitprovider/disconnect')
 }
 await scene.stop()
 const median = ratios.sort((one, other) => one - other)[Math.floor(rounds / 2)]!

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { askSteadily } from '../tests/kit/ask-steadily.ts'
+import { requestSteadily } from '../tests/kit/ask-steadily.ts'
 import { type BuildName, builds, deployCalmApp, makeBuild, p99 } from '../tests/kit/greedy-builds.ts'
 import { startHosting } from '../tests/kit/hosting.ts'
 import { ratio, table } from './kit/table.ts'
@@ -28,22 +28,22 @@ for (const runtime of ['process', 'docker'] as const) {
   if (names.length === 0) continue
   await using hosting = await startHosting({ runtime })
   const host = await deployCalmApp(hosting)
-  await using asking = askSteadily(hosting.berth.edgeUrl, host)
+  await using requests = requestSteadily(hosting.berth.edgeUrl, host)
   let modest = Number.POSITIVE_INFINITY
   for (const name of names) {
     const project = await makeBuild(hosting, name)
     const [quiet, busy]: [number[], number[]] = [[], []]
     let during: number[] = []
     for (let turn = 0; turn < turns; turn++) {
-      await asking.take()
+      await requests.take()
       await pause(windowMs)
-      quiet.push(...(await asking.take()))
+      quiet.push(...(await requests.take()))
       const begun = performance.now()
       await hosting.settled(await hosting.deploy(project.id))
-      const building = await asking.take()
+      const building = await requests.take()
       during = [...during, ...building]
       await pause(Math.max(0, begun + windowMs - performance.now()))
-      busy.push(...building, ...(await asking.take()))
+      busy.push(...building, ...(await requests.take()))
     }
     const answers = `${quiet.length} / ${busy.length}`
     rows.push([runtime, name, answers, p99(quiet), p99(busy), ratio(p99(busy), p99(quiet)), p99(during)])

@@ -87,8 +87,8 @@ async function scanLying(title: string, lies: Record<string, Lie>): Promise<void
 async function scanReal(): Promise<void> {
   const engine = openEngine(partOf('docker'))
   // Query and body are given separately, otherwise the client would send everything in the URL as well.
-  const asked = { _query: {}, _body: { Image: partOf('busyboxImage'), Labels: { huge: 'x'.repeat(50 * 1024 ** 2) } } }
-  const container = await engine.createContainer(asked as unknown as ContainerCreateOptions)
+  const requested = { _query: {}, _body: { Image: partOf('busyboxImage'), Labels: { huge: 'x'.repeat(50 * 1024 ** 2) } } }
+  const container = await engine.createContainer(requested as unknown as ContainerCreateOptions)
   try {
     await scan('a real container with a label of 50 MB', partOf('docker'))
   } finally {
@@ -104,20 +104,20 @@ async function scan(title: string, dockerSocket: string): Promise<void> {
   const now = async () => (await memoryOf(hosting.berth.pid))?.rssBytes ?? 0
   const before = await now()
   let limit = before
-  const looking = setInterval(async () => {
+  const checking = setInterval(async () => {
     limit = Math.max(limit, await now())
   }, 100)
   const began = performance.now()
   const answers = await Promise.all(
     Array.from({ length: atOnce }, () => hosting.api('POST', '/migration/scan', { serverId: id })),
   )
-  clearInterval(looking)
+  clearInterval(checking)
   const seconds = Number(((performance.now() - began) / 1000).toFixed(1))
   if (/\u001b|\u202e/.test(JSON.stringify(answers.map(({ body }) => body)).replace(/\\u001b/g, '\u001b')))
     throw new Error(`${title}: codes for terminals`)
-  const told = answers.map(({ status, body }) => `${status}${status === 200 ? '' : ` ${body.error}`}`)
+  const reported = answers.map(({ status, body }) => `${status}${status === 200 ? '' : ` ${body.error}`}`)
   const megabytes = (bytes: number) => Math.round((bytes - before) / 1e6)
-  rows.push([title, [...new Set(told)].join('; ').slice(0, 90), seconds, megabytes(limit), megabytes(await now())])
+  rows.push([title, [...new Set(reported)].join('; ').slice(0, 90), seconds, megabytes(limit), megabytes(await now())])
   console.log(rows.at(-1)?.join(' | '))
   await hosting.api('DELETE', `/servers/${id}`)
 }

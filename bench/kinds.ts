@@ -81,6 +81,6 @@ async function asked({ path = '/', says, also }: Kind, host: string, hosting: Ho
 }
 
 function reasonOf({ error }: Awaited<ReturnType<typeof over>>): string {
-  const words = `${error?.code}: ${error?.message} ${(error?.logTail ?? []).slice(-8).join(' | ')}`
-  return words.replace(/\s+/g, ' ').slice(0, 800)
+  const text = `${error?.code}: ${error?.message} ${(error?.logTail ?? []).slice(-8).join(' | ')}`
+  return text.replace(/\s+/g, ' ').slice(0, 800)
 }

@@ -25,11 +25,11 @@ const project = await hosting.makeProject({ name: 'again', localPath, healthChec
 const found: { when: string; resident: number; reachable: number }[] = []
 await deployOnce(0)
 await pause(20_000)
-await look('after the first')
+await check('after the first')
 for (let at = 1; at <= count; at++) await deployOnce(at)
-await look(`after ${count} more`)
+await check(`after ${count} more`)
 await pause(60_000)
-await look('a minute later')
+await check('a minute later')
 
 console.log(`projects as ${runtime}`)
 const rows = found.map(({ when, resident, reachable }) => [when, megabytes(resident), megabytes(reachable)])
@@ -47,7 +47,7 @@ async function deployOnce(at: number): Promise<void> {
 }
 
 /** Resident first: to look at what can be reached gives some of it back. */
-async function look(when: string): Promise<void> {
+async function check(when: string): Promise<void> {
   const resident = (await memoryOf(hosting.berth.pid))?.rssBytes ?? 0
   const file = snapshots && join(snapshots, `${when.replaceAll(' ', '-')}.heapsnapshot`)
   const reachable = await reachableBytes(hosting.berth, file)

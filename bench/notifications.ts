@@ -37,7 +37,7 @@ const columns: Record<string, (burst: Burst) => string | number> = {
   'added p99': (burst) => added(burst, 99),
   'added max': (burst) => added(burst, 100),
   'CPU ms an event': ({ cpuMs }) => cpuMs / events,
-  'told after s': ({ toldMs }) => toldMs / 1000,
+  'told after s': ({ reportedMs }) => reportedMs / 1000,
   deliveries: ({ deliveries }) => deliveries,
   heap: ({ memory }) => megabytes(memory.heapUsed),
   buffers: ({ memory }) => megabytes(memory.external),
@@ -104,7 +104,7 @@ async function measureBursts(kind: string, smtpPort: number): Promise<void> {
       ]),
     ),
   )
-  judge(measured)
+  validate(measured)
   await instance.jobs.stop()
   await instance.stop()
 }
@@ -114,14 +114,14 @@ interface Burst {
   own: Times
   together: Times
   cpuMs: number
-  toldMs: number
+  reportedMs: number
   deliveries: number
   memory: NodeJS.MemoryUsage
   load: number
 }
 
 /** Judges by the median burst, since other load on the machine may spoil one of them. The worst is printed too. */
-function judge(measured: readonly Burst[]): void {
+function validate(measured: readonly Burst[]): void {
   const inOrder = measured.map((burst) => added(burst, 99)).sort((left, right) => left - right)
   const typical = inOrder[Math.floor((inOrder.length - 1) / 2)]!
   const growth = measured.at(-1)!.memory.rss / measured[0]!.memory.rss
@@ -144,7 +144,7 @@ async function oneBurst(instance: TestInstance, people: People): Promise<Burst> 
     )
   })
   await jobs.whenIdle()
-  const toldMs = performance.now() - began
+  const reportedMs = performance.now() - began
   const { user, system } = process.cpuUsage(cpu)
   const { deliveries } = await database.db
     .selectFrom('deliveries')
@@ -152,7 +152,7 @@ async function oneBurst(instance: TestInstance, people: People): Promise<Burst> 
     .executeTakeFirstOrThrow()
   collectGarbage()
   const memory = process.memoryUsage()
-  return { own, together, toldMs, cpuMs: (user + system) / 1000, deliveries: Number(deliveries), memory, load: loadavg()[0]! }
+  return { own, together, reportedMs, cpuMs: (user + system) / 1000, deliveries: Number(deliveries), memory, load: loadavg()[0]! }
 }
 
 async function sendRequest({ app }: TestInstance, { owner }: People): Promise<void> {

@@ -9,7 +9,7 @@ import { megabytes, table } from './kit/table.ts'
  * node bench/project-tools.ts: fetches Node and package managers from the registry that npm is set up for, as projects ask for
  * them, each twice: once from the registry, once from what is kept. Ends with 1 unless every one says the version that was asked for.
  */
-const asked: [tool: string, range: string, says: RegExp][] = [
+const requested: [tool: string, range: string, says: RegExp][] = [
   ['node', '22', /^v22\./],
   ['node', '20', /^v20\./],
   ['npm', '10', /^10\./],
@@ -20,7 +20,7 @@ const asked: [tool: string, range: string, says: RegExp][] = [
   ['bun', '>=1.2 <2', /^1\./],
   ['deno', '2', /^deno 2\./],
 ]
-const allotment = { cpuCores: 2, memoryMb: 1024, diskMb: 2048 }
+const resources = { cpuCores: 2, memoryMb: 1024, diskMb: 2048 }
 
 await using place = await tempFolder('project-tools')
 const folder = join('/tmp', `berth-project-tools-${process.pid}`)
@@ -30,7 +30,7 @@ const runtime = createProcessRuntime({ folder, environment: process.env })
 const rows: (string | number)[][] = []
 let failed = 0
 try {
-  for (const [tool, range, says] of asked) {
+  for (const [tool, range, says] of requested) {
     const took: number[] = []
     let lines: string[] = []
     for (const round of ['fetched', 'kept']) {
@@ -52,7 +52,7 @@ try {
   await runtime.close()
   await rm(folder, { recursive: true, force: true })
 }
-console.log(runtime.isolation.words)
+console.log(runtime.isolation.message)
 console.log(table(['asked for', 'says', 'fetched, s', 'kept, s', 'size'], rows))
 process.exitCode = failed === 0 ? 0 : 1
 
@@ -74,7 +74,7 @@ async function build(tool: string, range: string, name: string): Promise<string[
     sourceFolder: join(place.path, 'source'),
     plan,
     secrets: {},
-    allotment,
+    allotment: resources,
     timeoutMs: 120_000,
   }
   await runtime

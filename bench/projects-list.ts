@@ -23,7 +23,7 @@ const kinds = process.env.BERTH_TEST_POSTGRES_URL ? ['sqlite', 'postgres'] : ['s
 for (const kind of kinds) {
   process.env.BERTH_TEST_DATABASE = kind
   const benches = [await prepare(few), await prepare(many)] as const
-  for (const place of ['first', 'middle'] as const) report(kind, place, await measure(benches, place))
+  for (const location of ['first', 'middle'] as const) report(kind, location, await measure(benches, location))
   for (const { instance } of benches) await instance.stop()
 }
 
@@ -86,12 +86,12 @@ async function read(
 }
 
 /** Alternates, so that other load on the machine affects both; returns the median of each. */
-async function measure(benches: readonly [Bench, Bench], place: 'first' | 'middle'): Promise<[number, number]> {
+async function measure(benches: readonly [Bench, Bench], location: 'first' | 'middle'): Promise<[number, number]> {
   const times: [number[], number[]] = [[], []]
   for (let round = 0; round < rounds; round++) {
     for (const [at, { instance, people, middle }] of benches.entries()) {
       const began = performance.now()
-      await read(instance, people, place === 'first' ? '' : middle)
+      await read(instance, people, location === 'first' ? '' : middle)
       // The first rounds compile code that the others only run.
       if (round >= rounds / 4) times[at as 0 | 1].push(performance.now() - began)
     }
@@ -99,11 +99,11 @@ async function measure(benches: readonly [Bench, Bench], place: 'first' | 'middl
   return times.map((list) => list.sort((left, right) => left - right)[Math.floor(list.length / 2)]) as [number, number]
 }
 
-function report(kind: string, place: string, [atFew, atMany]: [number, number]): void {
+function report(kind: string, path: string, [atFew, atMany]: [number, number]): void {
   const ratio = atMany / atFew
   const ms = (value: number) => `${value.toFixed(2)} ms`
   console.log(
-    `${kind}, ${place} page of ${page}: ${ms(atFew)} at ${few} projects, ${ms(atMany)} at ${many}, ratio ${ratio.toFixed(2)} (allowed ${allowed})`,
+    `${kind}, ${path} page of ${page}: ${ms(atFew)} at ${few} projects, ${ms(atMany)} at ${many}, ratio ${ratio.toFixed(2)} (allowed ${allowed})`,
   )
   if (ratio > allowed) process.exitCode = 1
 }

@@ -30,7 +30,7 @@ for (const name of (await readdir(folder)).sort()) {
   try {
     for (const image of (await stack.images()).values()) await images.provide(image)
     await stack.up()
-    await tell(stack, hosting)
+    await notify(stack, hosting)
   } catch (error) {
     problems.push(`${name}: ${(error as Error).message.slice(0, 600)}`)
   } finally {
@@ -40,7 +40,7 @@ for (const name of (await readdir(folder)).sort()) {
 console.log(`\n${tried} stacks; ${problems.length === 0 ? 'all scanned and adopted' : `problems:\n${problems.join('\n')}`}`)
 process.exitCode = problems.length === 0 && tried > 0 ? 0 : 1
 
-async function tell(stack: ForeignCompose, { api, settled, deploy }: Hosting): Promise<void> {
+async function notify(stack: ForeignCompose, { api, settled, deploy }: Hosting): Promise<void> {
   const before = await seen(stack.name)
   const scan = await api('POST', '/migration/scan', { serverId: box.serverId })
   if (scan.status !== 200) throw new Error(JSON.stringify(scan.body))

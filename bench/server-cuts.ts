@@ -72,9 +72,9 @@ async function cutAt(
   return [step, manner, status, text, left, Number(took.toFixed(1))]
 }
 
-async function until<T>(look: () => Promise<T>, isGood: (found: T) => boolean): Promise<T> {
+async function until<T>(check: () => Promise<T>, isGood: (found: T) => boolean): Promise<T> {
   for (const end = performance.now() + settledMs; ; await pause(200)) {
-    const found = await look()
+    const found = await check()
     if (isGood(found) || performance.now() > end) return found
   }
 }

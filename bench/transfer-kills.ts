@@ -34,15 +34,15 @@ try {
   const project = await sides.makeKeeper('bench')
   let hashes = [await sides.fill('here', project.slug, 3_000_000)]
   const rules = await rulesOf(sides, 'here', project.id)
-  let place: Side = 'here'
+  let location: Side = 'here'
   for (let round = 0; round < Number(values.rounds); round += 1) {
     const all = sideNames.flatMap((from) => sideNames.flatMap((victim) => phases.map((phase) => ({ from, victim, phase }))))
     const plan = all.filter((_, at) => at % Number(values.every) === 0)
     const tries = new Map<Killing, number>()
     while (plan.length > 0) {
-      const killing = plan.find(({ from }) => from === place)
+      const killing = plan.find(({ from }) => from === location)
       if (!killing) {
-        place = await cleanMove(sides, project.id, place)
+        location = await cleanMove(sides, project.id, location)
         continue
       }
       const result = await killedAt(sides, project, killing)
@@ -59,10 +59,10 @@ try {
       if (only === 'here' && (await rulesOf(sides, 'here', project.id)) !== rules)
         wrong.push(`${name}: the rules are not the same`)
       if (result.end === 'failed' && only !== from) wrong.push(`${name}: it was taken back, and serves where it was to go`)
-      place = only ?? place
+      location = only ?? location
       // A move that was rolled back must succeed when it is repeated.
-      if (result.end === 'failed') place = await cleanMove(sides, project.id, place)
-      if (phase === 'landing') hashes = [...hashes, await sides.fill(place, project.slug, 100_000)]
+      if (result.end === 'failed') location = await cleanMove(sides, project.id, location)
+      if (phase === 'landing') hashes = [...hashes, await sides.fill(location, project.slug, 100_000)]
       const tried = (tries.get(killing) ?? 0) + 1
       tries.set(killing, tried)
       if (result.seen === phase || tried >= maxTries) plan.splice(plan.indexOf(killing), 1)
@@ -114,15 +114,15 @@ async function reach(two: TwoHostings, id: string, phase: string, before: string
 
 /** Keeps polling after the first side serves: the second one must not start serving either. */
 async function settled(two: TwoHostings, slug: string): Promise<Side[]> {
-  const look = async () => {
+  const check = async () => {
     const kept = await Promise.all(sideNames.map(async (side) => ((await two.kept(side, slug)) ? side : null)))
     return kept.filter((side) => side !== null)
   }
   for (const giveUpAt = performance.now() + 60_000; ; ) {
-    const serving = await look()
+    const serving = await check()
     if (serving.length === 1) {
       await pause(1_000)
-      return look()
+      return check()
     }
     if (serving.length > 1 || performance.now() > giveUpAt) return serving
     await pause(200)

@@ -35,32 +35,32 @@ const oldNode = ['/usr/bin/node', '/usr/local/bin/node'].find((path) => {
 })
 const run = async (node: string, args: string[]) => {
   const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
   const [code, signal] = await once(child, 'close')
-  return { code, signal, said }
+  return { code, signal, said: output }
 }
 
 test('on a new enough Node the program runs in the launcher’s own process', async () => {
-  await using place = await clone()
-  await using daemon = await startDaemon({ program: process.execPath, args: [place.berth, 'a', 'b c'], ready: /up/ })
+  await using location = await clone()
+  await using daemon = await startDaemon({ program: process.execPath, args: [location.berth, 'a', 'b c'], ready: /up/ })
   expect(daemon.output()).toBe(`up ${daemon.pid} ${process.version} a b c\n`)
 })
 
 test('without a build it says what to do', async () => {
-  await using place = await clone({ program: '' })
-  expect(await run(process.execPath, [place.berth])).toMatchObject({ code: 1, said: expect.stringContaining('npm run build') })
+  await using location = await clone({ program: '' })
+  expect(await run(process.execPath, [location.berth])).toMatchObject({ code: 1, said: expect.stringContaining('npm run build') })
 })
 
 describe.skipIf(!oldNode)(`on an old Node${oldNode ? '' : ' (skipped: there is none on this machine)'}`, () => {
-  const start = async (place: { berth: string }) => {
-    const daemon = await startDaemon({ program: oldNode!, args: [place.berth, 'up'], ready: /up \d+/ })
+  const start = async (location: { berth: string }) => {
+    const daemon = await startDaemon({ program: oldNode!, args: [location.berth, 'up'], ready: /up \d+/ })
     return { daemon, pid: Number(/up (\d+)/.exec(daemon.output())![1]) }
   }
 
   test('the program runs on the bundled one, and its exit code is the launcher’s', async () => {
-    await using place = await clone()
-    const { daemon, pid } = await start(place)
+    await using location = await clone()
+    const { daemon, pid } = await start(location)
     expect(daemon.output()).toContain(`up ${pid} ${process.version} up`)
     expect(pid).not.toBe(daemon.pid)
     daemon.signal('SIGTERM')
@@ -70,13 +70,13 @@ describe.skipIf(!oldNode)(`on an old Node${oldNode ? '' : ' (skipped: there is n
   })
 
   test('a program that dies by a signal takes the launcher along by the same one', async () => {
-    await using place = await clone({ program: `process.kill(process.pid, 'SIGABRT')` })
-    expect(await run(oldNode!, [place.berth])).toMatchObject({ code: null, signal: 'SIGABRT' })
+    await using location = await clone({ program: `process.kill(process.pid, 'SIGABRT')` })
+    expect(await run(oldNode!, [location.berth])).toMatchObject({ code: null, signal: 'SIGABRT' })
   })
 
   test('the program ends when its launcher is killed with SIGKILL', async () => {
-    await using place = await clone()
-    const { daemon, pid } = await start(place)
+    await using location = await clone()
+    const { daemon, pid } = await start(location)
     daemon.signal('SIGKILL')
     await daemon.ended()
     for (let tries = 0; tries < 100 && isAlive(pid); tries++) await pause(50)
@@ -85,15 +85,15 @@ describe.skipIf(!oldNode)(`on an old Node${oldNode ? '' : ' (skipped: there is n
   })
 
   test('without any newer one it says so in one line', async () => {
-    await using place = await clone({ bundled: false })
-    const { code, said } = await run(oldNode!, [place.berth])
+    await using location = await clone({ bundled: false })
+    const { code, said: output } = await run(oldNode!, [location.berth])
     expect(code).toBe(1)
-    expect(said).toMatch(/^Berth needs Node 24 or newer; this is v\d+\.\d+\.\d+ and no newer one was found\n$/)
+    expect(output).toMatch(/^Berth needs Node 24 or newer; this is v\d+\.\d+\.\d+ and no newer one was found\n$/)
   })
 
   test('a linked Node that is too old itself does not start for ever', async () => {
-    await using place = await clone({ bundled: false })
-    await symlink(oldNode!, join(place.path, 'node_modules', '.bin', 'node'))
-    expect(await run(oldNode!, [place.berth])).toMatchObject({ code: 1, said: expect.stringContaining('needs Node 24') })
+    await using location = await clone({ bundled: false })
+    await symlink(oldNode!, join(location.path, 'node_modules', '.bin', 'node'))
+    expect(await run(oldNode!, [location.berth])).toMatchObject({ code: 1, said: expect.stringContaining('needs Node 24') })
   })
 })

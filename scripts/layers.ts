@@ -52,14 +52,14 @@ const up = ['..', '../..', '../../..', '../../../..']
 const outside = (path: string) => up.map((way) => `${way}/${path}`)
 const entrance = outside('main.ts')
 const refuse = (group: string[], message: string) => ({ group, message })
-const isHome = (place: string, home: (typeof homes)[number]) => home.in.includes(place)
+const isHome = (location: string, home: (typeof homes)[number]) => home.in.includes(location)
 
 /** Builds one override of Biome: the folder, the rooms that it may not import, and the packages that have another home. */
-function override(place: string, patterns: ReturnType<typeof refuse>[]) {
-  const paths = Object.fromEntries(homes.filter((home) => !isHome(place, home)).map(({ name, why }) => [name, why]))
+function override(location: string, patterns: ReturnType<typeof refuse>[]) {
+  const paths = Object.fromEntries(homes.filter((home) => !isHome(location, home)).map(({ name, why }) => [name, why]))
   const options = { paths, ...(patterns.length > 0 ? { patterns } : {}) }
   return {
-    includes: [`packages/server/src/${place}`, '!**/*.test.ts', '!**/*fixture.ts'],
+    includes: [`packages/server/src/${location}`, '!**/*.test.ts', '!**/*fixture.ts'],
     linter: { rules: { style: { noRestrictedImports: { level: 'error', options } } } },
   }
 }
@@ -105,12 +105,12 @@ function moduleRules(name: string) {
 
 export function importRules() {
   // A later override replaces an earlier one, so a home inside another comes after it.
-  const places = [...new Set(homes.flatMap((home) => home.in))].sort((one, other) => one.length - other.length)
-  const roomOf = (place: string) => rooms.find(({ room }) => place.startsWith(`${room}/`)) as (typeof rooms)[number]
+  const paths = [...new Set(homes.flatMap((home) => home.in))].sort((one, other) => one.length - other.length)
+  const roomOf = (location: string) => rooms.find(({ room }) => location.startsWith(`${room}/`)) as (typeof rooms)[number]
   return [
     override('**', []),
     ...rooms.map((one) => override(`${one.room}/**`, roomRules(one))),
-    ...places.map((place) => override(place, roomRules(roomOf(place)))),
+    ...paths.map((location) => override(location, roomRules(roomOf(location)))),
     ...[...modules, listener].map((name) => override(`modules/${name}/**`, moduleRules(name))),
   ]
 }

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from './programs.mjs'
-import { mutations, placeOf } from './test/mutations.mjs'
+import { locationOf, mutations } from './test/mutations.mjs'
 
 const { values } = parseArgs({
   options: { only: { type: 'string' }, tested: { type: 'boolean' }, tree: { type: 'string', default: root } },
@@ -25,7 +25,7 @@ process.on('exit', () => rmSync(copy, { recursive: true, force: true }))
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1))
 
 const files = copyTree()
-const places = wanted.map((mutation) => placeOf(mutation, files))
+const places = wanted.map((mutation) => locationOf(mutation, files))
 if (!values.tested) await mustPass()
 const missed = []
 for (const [at, mutation] of wanted.entries()) {

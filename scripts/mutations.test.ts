@@ -2,7 +2,7 @@ import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 // @ts-expect-error a program without types
-import { mutations, placeOf } from './test/mutations.mjs'
+import { locationOf, mutations } from './test/mutations.mjs'
 import { apiTests, gateLinesOf } from './test/selection.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -10,7 +10,7 @@ const paths = globSync('packages/*/{src,tests}/**/*.ts', { cwd: root }).map((pat
 
 test('every seeded fault has its one place in the source, and tests that are there to notice it', () => {
   for (const mutation of mutations) {
-    expect(placeOf(mutation, paths).path).toBeTruthy()
+    expect(locationOf(mutation, paths).path).toBeTruthy()
     for (const file of mutation.tests)
       expect(
         paths.some((path) => path.includes(file) && path.includes('.test.')),

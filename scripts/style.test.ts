@@ -12,7 +12,7 @@ test.each([
   ["throw new Error('whoever asks')", 'vaguePersonLines'],
 ] as const)('%s counts as %s', (source, name) => {
   const found = findWording(`const before = 1\n${source}\n`)
-  expect(Object.entries(found).filter(([, places]) => places.length > 0)).toEqual([
+  expect(Object.entries(found).filter(([, locations]) => locations.length > 0)).toEqual([
     [name, [expect.objectContaining({ line: 2 })]],
   ])
 })
@@ -26,14 +26,14 @@ test.each([
   expect(Object.values(findWording(source)).flat()).toEqual([])
 })
 
-const words = (columns: number) => 'word '.repeat(columns / 5).trim()
+const message = (columns: number) => 'word '.repeat(columns / 5).trim()
 
 test.each([
-  ['a paragraph', words(125)],
-  ['a list item', `- ${words(120)}`],
-  ['a line with a short link', `${words(120)} [link](page.md)`],
-  ['a line after a code block', `\`\`\`\n${words(200)}\n\`\`\`\n${words(125)}`],
-  ['a line after a table', `| ${words(200)} |\n\n${words(125)}`],
+  ['a paragraph', message(125)],
+  ['a list item', `- ${message(120)}`],
+  ['a line with a short link', `${message(120)} [link](page.md)`],
+  ['a line after a code block', `\`\`\`\n${message(200)}\n\`\`\`\n${message(125)}`],
+  ['a line after a table', `| ${message(200)} |\n\n${message(125)}`],
 ])('Markdown: %s over 120 columns counts', (_, page) => {
   const lines = page.split('\n')
   expect(findInMarkdown(page).longMarkdownLines).toEqual([{ line: lines.length, text: lines.at(-1) }])
@@ -42,9 +42,9 @@ test.each([
 test.each([
   ['a line of 120 columns', 'x'.repeat(120)],
   ['120 characters of two code units each', '🚢'.repeat(120)],
-  ['a table', `| ${words(200)} |`],
-  ['a code block', `~~~sh\n${words(200)}\n~~~`],
-  ['a code block in a list', `- item\n  \`\`\`\n  ${words(200)}\n  \`\`\``],
+  ['a table', `| ${message(200)} |`],
+  ['a code block', `~~~sh\n${message(200)}\n~~~`],
+  ['a code block in a list', `- item\n  \`\`\`\n  ${message(200)}\n  \`\`\``],
   ['the address of a link', `[link](${'x'.repeat(200)})`],
   ['a bare address', `See https://example.com/${'x'.repeat(200)}`],
 ])('Markdown: %s does not count', (_, page) => {

@@ -21,7 +21,7 @@ const pronouns = setOf(
 )
 const vaguePerson = /\b(?:nobody|somebody|anybody|whoever|whomever)\b/i
 
-export type Place = { line: number; text: string }
+export type Location = { line: number; text: string }
 export type Counts = Record<(typeof countNames)[number], number>
 const sourceCounts = ['prepositionOpenings', 'pronounOpenings', 'vaguePersonLines'] as const
 const markdownCounts = ['longMarkdownLines', 'longTableCells', 'vaguePersonInMarkdown'] as const
@@ -30,7 +30,7 @@ const maxMarkdownColumns = 120
 const maxCellSentences = 2
 
 /** Finds the wording that each count is about in the text of one source file. */
-export function findWording(source: string): Record<(typeof sourceCounts)[number], Place[]> {
+export function findWording(source: string): Record<(typeof sourceCounts)[number], Location[]> {
   const openings = [...source.matchAll(/\/\*\*\s(.*?)\*\//gs)].map(({ index, 1: comment }) => {
     const text = comment!.replace(/^[\s*]+/, '')
     return { index, text, first: /^[A-Za-z]+/.exec(text)?.[0].toLowerCase() ?? '' }
@@ -53,10 +53,10 @@ export function findWording(source: string): Record<(typeof sourceCounts)[number
  * Finds the places of each count in one Markdown page. Code blocks are skipped; table rows and the addresses of links are not
  * measured in columns.
  */
-export function findInMarkdown(page: string): Record<(typeof markdownCounts)[number], Place[]> {
-  const longMarkdownLines: Place[] = []
-  const longTableCells: Place[] = []
-  const vaguePersonInMarkdown: Place[] = []
+export function findInMarkdown(page: string): Record<(typeof markdownCounts)[number], Location[]> {
+  const longMarkdownLines: Location[] = []
+  const longTableCells: Location[] = []
+  const vaguePersonInMarkdown: Location[] = []
   let fence: string | undefined
   for (const [index, text] of page.split('\n').entries()) {
     const line = index + 1
@@ -102,10 +102,10 @@ const markdownFiles = () => filesOf(['*.md', ...['docs', 'changes', 'bench', 'pa
 /** Finds the places of every count in every source file and Markdown page of the clone. */
 export function findEverywhere() {
   const all = Object.fromEntries(countNames.map((name) => [name, [] as string[]]))
-  const collect = (files: string[], find: (text: string) => Record<string, Place[]>) => {
+  const collect = (files: string[], find: (text: string) => Record<string, Location[]>) => {
     for (const file of files) {
-      for (const [name, places] of Object.entries(find(readFileSync(join(root, file), 'utf8')))) {
-        all[name]!.push(...places.map(({ line, text }) => `${file}:${line}: ${text}`))
+      for (const [name, locations] of Object.entries(find(readFileSync(join(root, file), 'utf8')))) {
+        all[name]!.push(...locations.map(({ line, text }) => `${file}:${line}: ${text}`))
       }
     }
   }

@@ -22,7 +22,7 @@ function machine(state: string) {
   return { run, settings }
 }
 
-async function ask(url: string, sql: string) {
+async function request(url: string, sql: string) {
   const client = new Client({ connectionString: url })
   await client.connect()
   try {
@@ -45,16 +45,16 @@ test('the machine stays up while one of its users lives, starts once for all of 
       run('start', '--for', String(second.pid), 'postgres'),
     ])
     const url = (await settings()).get('BERTH_TEST_POSTGRES_URL')!
-    const [{ pid }] = await ask(url, 'select pg_backend_pid() as pid')
+    const [{ pid }] = await request(url, 'select pg_backend_pid() as pid')
     expect(pid).toBeGreaterThan(0)
-    const [{ folder: data }] = await ask(url, `select current_setting('data_directory') as folder`)
+    const [{ folder: data }] = await request(url, `select current_setting('data_directory') as folder`)
     const postmaster = Number((await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n')[0])
 
     await run('stop', '--for', String(first.pid))
-    expect(await ask(url, 'select 1 as one')).toEqual([{ one: 1 }])
+    expect(await request(url, 'select 1 as one')).toEqual([{ one: 1 }])
     await run('stop', '--for', String(second.pid))
     expect(isAlive(postmaster)).toBe(false)
-    await expect(ask(url, 'select 1')).rejects.toThrow('ECONNREFUSED')
+    await expect(request(url, 'select 1')).rejects.toThrow('ECONNREFUSED')
     expect((await settings()).get('BERTH_TEST_POSTGRES_URL')).toBeUndefined()
   } finally {
     await run('stop')
@@ -76,7 +76,7 @@ test('a machine that its user cannot give back, because it was killed, is stoppe
     await run('start', '--for', String(process.pid), 'postgres')
     expect((await settings()).get('BERTH_TEST_POSTGRES_URL')).toBe(url)
     await run('stop', '--for', String(process.pid))
-    await expect(ask(url, 'select 1')).rejects.toThrow('ECONNREFUSED')
+    await expect(request(url, 'select 1')).rejects.toThrow('ECONNREFUSED')
   } finally {
     await run('stop')
   }

@@ -15,11 +15,11 @@ const page = join(root, 'docs', 'cli.md')
 const launcher = join(root, 'packages', 'cli', 'bin', 'berth.js')
 const marks = ['<!-- first hour: made by npm run transcript -->', '<!-- end of the first hour -->'] as const
 
-const place = await tempFolder('transcript')
+const folder = await tempFolder('transcript')
 try {
   await using berth = await startBerth({ env: { BERTH_RUNTIME: 'process', BERTH_LOG_LEVEL: 'warn' } })
-  const home = join(place.path, 'home')
-  const app = join(place.path, 'hello')
+  const home = join(folder.path, 'home')
+  const app = join(folder.path, 'hello')
   await mkdir(home)
   await cp(join(root, 'examples', 'node'), app, { recursive: true })
   const tidy = neutral({
@@ -34,15 +34,15 @@ try {
   const parts: string[] = []
   for (const step of firstHour(setUpLink(berth.output()))) {
     if (step.prepare) await step.prepare(app)
-    const { code, said } = step.command ? await run(step, app, env) : { code: 0, said: berth.output() }
+    const { code, output } = step.command ? await run(step, app, env) : { code: 0, output: berth.output() }
     const wanted = step.fails ? code !== 0 : code === 0
-    if (!wanted) throw new Error(`${step.shown} ended with ${code}:\n${said}`)
-    parts.push(`${step.words}\n\n\`\`\`console\n$ ${tidy(step.shown)}\n${tidy(said).trimEnd()}\n\`\`\``)
+    if (!wanted) throw new Error(`${step.shown} ended with ${code}:\n${output}`)
+    parts.push(`${step.message}\n\n\`\`\`console\n$ ${tidy(step.shown)}\n${tidy(output).trimEnd()}\n\`\`\``)
   }
   await write(parts.join('\n\n'))
   console.log(`${parts.length} commands, written into docs/cli.md`)
 } finally {
-  await place.remove()
+  await folder.remove()
 }
 
 function setUpLink(output: string): string {
@@ -54,15 +54,15 @@ function run(
   { command = [], input = '' }: Step,
   cwd: string,
   env: NodeJS.ProcessEnv,
-): Promise<{ code: number | null; said: string }> {
+): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [launcher, ...command], { cwd, env })
-    let said = ''
+    let output = ''
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text: string) => {
-        said += text
+        output += text
       })
-    child.once('error', reject).once('close', (code) => resolve({ code, said }))
+    child.once('error', reject).once('close', (code) => resolve({ code, output }))
     child.stdin.end(input)
   })
 }

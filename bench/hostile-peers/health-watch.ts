@@ -11,7 +11,7 @@ let maxBytes = 0
 let isOver = false
 let underWay = 0
 
-function ask(): void {
+function send(): void {
   const begun = performance.now()
   underWay += 1
   const done = (isGood: boolean) => {
@@ -34,11 +34,11 @@ async function sample(): Promise<void> {
   }
 }
 
-const asking = setInterval(ask, everyMs)
+const requests = setInterval(send, everyMs)
 const sampling = sample()
 parentPort?.on('message', () => {
   isOver = true
-  clearInterval(asking)
+  clearInterval(requests)
   report()
 })
 

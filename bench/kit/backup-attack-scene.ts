@@ -60,19 +60,24 @@ export interface AttackScene extends AsyncDisposable {
   tokens: { viewer: string; member: string; limited: string; none: string }
   restarts: number
   opened: number
-  wrong(words: string): void
-  ask(token: string | null, method: string, path: string, body?: unknown): Promise<{ status: number; body: string; ms: number }>
+  wrong(message: string): void
+  request(
+    token: string | null,
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ status: number; body: string; ms: number }>
   write(text: string): Promise<void>
   read(): Promise<string>
   powerCut(): Promise<void>
   /** Opens the archive of a successful run without the instance, and returns the content of the known file. */
   open(run: Pick<BackupRun, 'id'>, projectId?: string): Promise<string>
   /** Checks after each attack: the instance responds, the project serves, nothing was written outside. */
-  lookAround(after: string): Promise<void>
-  lookAtTheEnd(): Promise<void>
+  checkAll(after: string): Promise<void>
+  checkAtEnd(): Promise<void>
 }
 
-export async function setAttackScene(wrong: (words: string) => void): Promise<AttackScene> {
+export async function setAttackScene(wrong: (message: string) => void): Promise<AttackScene> {
   const place = await tempFolder('attacks')
   const outside = join(place.path, 'outside')
   await mkdir(outside)
@@ -106,7 +111,7 @@ export async function setAttackScene(wrong: (words: string) => void): Promise<At
     keyFile: join(hosting.berth.dataFolder, 'backup.key'),
     restarts: 0,
     opened: 0,
-    async ask(token, method, path, body) {
+    async request(token, method, path, body) {
       const began = performance.now()
       const response = await fetch(`${hosting.berth.url}/api${path}`, {
         method,
@@ -149,13 +154,13 @@ export async function setAttackScene(wrong: (words: string) => void): Promise<At
         await rm(to, { recursive: true, force: true })
       }
     },
-    async lookAround(after) {
-      const { status, ms } = await scene.ask(null, 'GET', '/health')
+    async checkAll(after) {
+      const { status, ms } = await scene.request(null, 'GET', '/health')
       if (status >= 500 || ms > 5_000) wrong(`after ${after}: /health answered ${status} in ${Math.round(ms)} ms`)
       const now = await listOf(outside)
       if (now !== before) wrong(`after ${after}: outside of the volumes is now ${now}`)
     },
-    async lookAtTheEnd() {
+    async checkAtEnd() {
       for (const { id } of [project, other]) {
         const runs: BackupRun[] = (await hosting.api('GET', `/projects/${id}/backup-runs?limit=100`)).body.data
         for (const one of runs) if (!one.finishedAt) await backups.ended(one.id)

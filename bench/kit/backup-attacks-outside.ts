@@ -26,14 +26,14 @@ export async function changingVolume({ backups, policyId, write, open, wrong }: 
 
 /** Bytes at the destination are changed, truncated, swapped, or replaced by an attacker who has only the public key. */
 export async function tampering(scene: AttackScene): Promise<number> {
-  const { backups, policyId, otherPolicyId, project, other, stored, keyFile, write, read, wrong, place } = scene
+  const { backups, policyId, otherPolicyId, project, other, stored, keyFile, write, read, wrong, place: tempFolder } = scene
   await write('before the tampering')
   const mine = await backups.backUp(policyId)
   const theirs = await backups.backUp(otherPolicyId)
   if (mine.status !== 'succeeded' || theirs.status !== 'succeeded') return 0
   await write('what is there now')
   const folder = join(stored, project.id, mine.id)
-  const copy = join(place.path, `copy-${mine.id}`)
+  const copy = join(tempFolder.path, `copy-${mine.id}`)
   await cp(folder, copy, { recursive: true })
   const names = (await readdir(folder)).filter((name) => name.endsWith('.age'))
   const part = names.find((name) => !name.startsWith('manifest'))
@@ -45,7 +45,7 @@ export async function tampering(scene: AttackScene): Promise<number> {
     ['the manifest of another project', () => cp(join(elsewhere, foreign), join(folder, manifest))],
     [
       'a manifest that an attacker encrypted',
-      async () => writeFile(join(folder, manifest), await sealed(Buffer.from('{}'), keyFile, place.path)),
+      async () => writeFile(join(folder, manifest), await sealed(Buffer.from('{}'), keyFile, tempFolder.path)),
     ],
     ['no manifest', () => rm(join(folder, manifest))],
   ]
@@ -56,11 +56,11 @@ export async function tampering(scene: AttackScene): Promise<number> {
       ['a part that is a link to another file', () => rm(join(folder, part)).then(() => symlink(keyFile, join(folder, part)))],
       [
         'a part that an attacker encrypted',
-        async () => writeFile(join(folder, part), await sealed(await evilTar(), keyFile, place.path)),
+        async () => writeFile(join(folder, part), await sealed(await evilTar(), keyFile, tempFolder.path)),
       ],
       [
         'a part that is a bomb',
-        async () => writeFile(join(folder, part), await sealed(Buffer.alloc(300_000_000), keyFile, place.path)),
+        async () => writeFile(join(folder, part), await sealed(Buffer.alloc(300_000_000), keyFile, tempFolder.path)),
       ],
     )
   for (const [what, change] of changes) {

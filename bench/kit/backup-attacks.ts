@@ -11,7 +11,7 @@ const refusedTo = (status: number) => status === 401 || status === 403 || status
 /** Each returns the number of attempts. */
 export const attacks: Record<string, (scene: AttackScene) => Promise<number>> = {
   'a path of the machine as destination': namedPaths,
-  'callers without permission': strangers,
+  'callers without permission': outsiders,
   'guessed tokens': guesses,
   'bodies made to hurt': hostileBodies,
   'a volume that changes': changingVolume,
@@ -21,7 +21,7 @@ export const attacks: Record<string, (scene: AttackScene) => Promise<number>> = 
   'the power cut': powerCuts,
 }
 
-async function namedPaths({ ask, tokens, hosting, stored, wrong, place }: AttackScene): Promise<number> {
+async function namedPaths({ request: ask, tokens, hosting, stored, wrong, place: folder }: AttackScene): Promise<number> {
   const paths = [
     '/etc',
     '/',
@@ -39,7 +39,7 @@ async function namedPaths({ ask, tokens, hosting, stored, wrong, place }: Attack
   const link = join(hosting.berth.dataFolder, 'backups', 'link')
   await mkdir(dirname(link), { recursive: true })
   await rm(link, { force: true })
-  await symlink(place.path, link)
+  await symlink(folder.path, link)
   let tries = 0
   for (const path of paths) {
     for (const token of [tokens.member, tokens.viewer, tokens.limited]) {
@@ -63,7 +63,15 @@ async function namedPaths({ ask, tokens, hosting, stored, wrong, place }: Attack
   return tries + paths.length + 1
 }
 
-async function strangers({ ask, tokens, backups, policyId, project, destinationId, wrong }: AttackScene): Promise<number> {
+async function outsiders({
+  request: ask,
+  tokens,
+  backups,
+  policyId,
+  project,
+  destinationId,
+  wrong,
+}: AttackScene): Promise<number> {
   const { id } = await backups.backUp(policyId)
   const { restoreId } = await backups.prepare(id)
   const reads = [
@@ -106,7 +114,7 @@ async function strangers({ ask, tokens, backups, policyId, project, destinationI
   return 3 * reads.length + 4 * writes.length
 }
 
-async function guesses({ ask, hosting, backups, policyId, wrong, read, write }: AttackScene): Promise<number> {
+async function guesses({ request: ask, hosting, backups, policyId, wrong, read, write }: AttackScene): Promise<number> {
   const { body } = await hosting.api('PATCH', `/backup-policies/${policyId}`, { enableWebhook: true })
   const token: string = body.data.webhookToken ?? ''
   const answers = new Set<string>()
@@ -152,7 +160,7 @@ async function guesses({ ask, hosting, backups, policyId, wrong, read, write }: 
   return guessed.length + wrongOnes.length + 1
 }
 
-async function hostileBodies({ hosting, project, destinationId, ask, wrong }: AttackScene): Promise<number> {
+async function hostileBodies({ hosting, project, destinationId, request: ask, wrong }: AttackScene): Promise<number> {
   const bodies: unknown[] = [
     {
       payload: {
@@ -179,7 +187,7 @@ async function hostileBodies({ hosting, project, destinationId, ask, wrong }: At
   ]
   for (const given of bodies) {
     const body = typeof given === 'string' ? given : { destinationId, ...(given as object) }
-    const answer = await askAsOwner(hosting, `/projects/${project.id}/backup-policies`, body)
+    const answer = await requestAsOwner(hosting, `/projects/${project.id}/backup-policies`, body)
     if (answer.status >= 500) wrong(`the policy ${JSON.stringify(given).slice(0, 80)} was answered ${answer.status}`)
     const id = answer.status === 201 ? (JSON.parse(answer.body).data.id as string) : undefined
     if (!id) continue
@@ -195,7 +203,7 @@ async function hostileBodies({ hosting, project, destinationId, ask, wrong }: At
   return bodies.length
 }
 
-async function askAsOwner(
+async function requestAsOwner(
   hosting: AttackScene['hosting'],
   path: string,
   body: unknown,

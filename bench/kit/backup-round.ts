@@ -49,8 +49,8 @@ async function backUp() {
 async function restore() {
   const index = JSON.parse(readFileSync(indexFile, 'utf8')) as ArchiveIndex
   mkdirSync(folder, { recursive: true })
-  const places = { folder, staging: `${folder}.staging`, trash: `${folder}.trash` }
-  await untarInPlaceOf(places, archives.read(index, { store, abort }), abort)
+  const paths = { folder, staging: `${folder}.staging`, trash: `${folder}.trash` }
+  await untarInPlaceOf(paths, archives.read(index, { store, abort }), abort)
   return { plainBytes: index.plainBytes }
 }
 

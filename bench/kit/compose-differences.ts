@@ -36,7 +36,7 @@ export async function differencesOf(
   for (const [name, written] of Object.entries(services)) {
     const found = running.get(name)
     const wanted = Number(written.scale ?? written.deploy?.replicas ?? 1)
-    same(name, 'scale', isLeftOut(written) ? 0 : wanted, found?.containers.length ?? 0)
+    same(name, 'scale', isExcluded(written) ? 0 : wanted, found?.containers.length ?? 0)
     for (const container of found?.containers ?? []) await compareOne(name, written, container, found!, same)
     for (const [other] of Object.entries(dependenciesOf(written))) {
       const [first, last] = [running.get(other), found].map((one) => one?.containers.map(({ State }) => State.StartedAt).sort())
@@ -50,7 +50,7 @@ export async function differencesOf(
 
 type Same = (service: string, field: string, written: unknown, runs: unknown) => void
 
-export const isLeftOut = ({ profiles }: Written) => (profiles ?? []).length > 0
+export const isExcluded = ({ profiles }: Written) => (profiles ?? []).length > 0
 
 const dependenciesOf = ({ depends_on: needed = {} }: Written): Record<string, unknown> =>
   Array.isArray(needed) ? Object.fromEntries(needed.map((one) => [one, null])) : needed
@@ -200,7 +200,7 @@ function compareNetworks(
   isInternal: (network: string) => boolean,
   same: Same,
 ): void {
-  const started = Object.entries(services).filter(([, written]) => !isLeftOut(written))
+  const started = Object.entries(services).filter(([, written]) => !isExcluded(written))
   const members = Map.groupBy(
     started.flatMap(([name, written]) => Object.keys(networksOf(written)).map((network) => ({ name, network }))),
     ({ network }) => network,

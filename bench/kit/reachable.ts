@@ -38,11 +38,11 @@ async function open(watched: Watched) {
       new Promise<unknown>((resolve) => {
         const id = ++last
         const take = ({ data }: MessageEvent) => {
-          const said = JSON.parse(data)
-          if (said.method === 'HeapProfiler.addHeapSnapshotChunk') session.onChunk(said.params.chunk)
-          if (said.id !== id) return
+          const output = JSON.parse(data)
+          if (output.method === 'HeapProfiler.addHeapSnapshotChunk') session.onChunk(output.params.chunk)
+          if (output.id !== id) return
           socket.removeEventListener('message', take)
-          resolve(said.result)
+          resolve(output.result)
         }
         socket.addEventListener('message', take)
         socket.send(JSON.stringify({ id, method }))

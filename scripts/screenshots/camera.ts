@@ -34,8 +34,8 @@ const largestBytes = 150_000
 export function cameraOf({ browser, folder, shots, isAsked, isForDocs }: Camera) {
   mkdirSync(folder, { recursive: true })
   return async (url: string, who: Parameters<typeof signIn>[1] | null, scenes: readonly Scene[]): Promise<void> => {
-    const asked = scenes.filter(({ name }) => isAsked(name))
-    if (asked.length === 0) return
+    const requested = scenes.filter(({ name }) => isAsked(name))
+    if (requested.length === 0) return
     for (const { screen, colorScheme } of shots) {
       await using opened = await openPage(browser, {
         url,
@@ -46,10 +46,10 @@ export function cameraOf({ browser, folder, shots, isAsked, isForDocs }: Camera)
       })
       const { page, problems } = opened
       if (who) await signIn(page, who)
-      for (const { name, address, act, isOn, isWhole = !act } of asked) {
+      for (const { name, address, act, isOn, isWhole = !act } of requested) {
         if (isOn && isOn !== screen) continue
         const path = join(folder, isForDocs ? `${name}.png` : `${name}-${screen}-${colorScheme}.png`)
-        const note = (words: string) => console.log(`${name} ${screen} ${colorScheme}: ${words}`)
+        const note = (message: string) => console.log(`${name} ${screen} ${colorScheme}: ${message}`)
         await show(page, address, note)
         // A dialog covers the screen, not the page.
         await act?.(page).catch((error: Error) => note(error.message.split('\n').slice(0, 4).join(' ')))
@@ -69,7 +69,7 @@ export function cameraOf({ browser, folder, shots, isAsked, isForDocs }: Camera)
   }
 }
 
-async function show(page: Page, address: string, note: (words: string) => void): Promise<void> {
+async function show(page: Page, address: string, note: (message: string) => void): Promise<void> {
   await page.goto(address)
   const heading = page.locator('h1').first()
   await heading.waitFor({ timeout: 15_000 }).catch(() => note('shows no heading'))

@@ -17,10 +17,10 @@ const long = 20
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = (file: TestSpecification) => (secondsOf(file) >= long ? '' : file.project.name)
+    const location = (file: TestSpecification) => (secondsOf(file) >= long ? '' : file.project.name)
     return (await super.sort(files)).sort((one, other) => {
       const byGroup = one.project.config.sequence.groupOrder - other.project.config.sequence.groupOrder
-      return byGroup || place(one).localeCompare(place(other)) || secondsOf(other) - secondsOf(one)
+      return byGroup || location(one).localeCompare(location(other)) || secondsOf(other) - secondsOf(one)
     })
   }
 }

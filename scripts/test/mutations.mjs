@@ -347,7 +347,7 @@ export const mutations = [
  * Finds where a mutation applies. A mutation without exactly one place would be mistaken for a missed or a caught one: it is an
  * error.
  */
-export function placeOf({ name, file, search }, paths) {
+export function locationOf({ name, file, search }, paths) {
   const found = paths
     .filter((path) => basename(path) === file)
     .map((path) => ({ path, text: readFileSync(path, 'utf8') }))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 export interface Step {
   /** Text before the step. */
-  words: string
+  message: string
   /** The command as the reader would type it. */
   shown: string
   /** Absent: the output of `berth up` is shown. */
@@ -15,13 +15,13 @@ export interface Step {
   prepare?(app: string): Promise<void>
 }
 
-const berth = (words: string, ...command: string[]): Step => ({ words, shown: `berth ${command.join(' ')}`, command })
+const berth = (message: string, ...command: string[]): Step => ({ message, shown: `berth ${command.join(' ')}`, command })
 
 /** A new user's first steps: from nothing to a project with variables, a mistake and its correction. */
 export const firstHour = (setUpLink: string): Step[] => [
-  { words: 'Start the instance. On its first start it prints a link that makes you its owner.', shown: 'npx berth up' },
+  { message: 'Start the instance. On its first start it prints a link that makes you its owner.', shown: 'npx berth up' },
   {
-    words: 'In a second terminal, use that link once. The CLI stores the token for the next commands.',
+    message: 'In a second terminal, use that link once. The CLI stores the token for the next commands.',
     shown: `echo "$PASSWORD" | berth login --setup '${setUpLink}' --email you@example.com --password-stdin`,
     command: ['login', '--setup', setUpLink, '--email', 'you@example.com', '--password-stdin'],
     input: 'correct horse battery\n',
@@ -44,7 +44,7 @@ export const firstHour = (setUpLink: string): Step[] => [
   berth('List the deployments:', 'deployments'),
   berth('Roll back to the first deployment, with the variables that it had.', 'rollback', '1'),
   {
-    words: 'Run a program in the live deployment, for example a migration. The command ends with its exit code.',
+    message: 'Run a program in the live deployment, for example a migration. The command ends with its exit code.',
     shown: `berth run -- node -p 'process.version.split(".")[0]'`,
     command: ['run', '--', 'node', '-p', 'process.version.split(".")[0]'],
   },

@@ -5,10 +5,10 @@ interface Own {
 }
 
 /** Normalises output so that it is the same on every machine: the usual ports, one id, one time, no local path. */
-export function neutral({ url, edgeUrl, folders }: Own): (said: string) => string {
+export function neutral({ url, edgeUrl, folders }: Own): (output: string) => string {
   const [port, edgePort] = [url, edgeUrl].map((one) => new URL(one).port) as [string, string]
-  return (said) => {
-    let text = said
+  return (output) => {
+    let text = output
     for (const [folder, name] of Object.entries(folders)) text = text.replaceAll(folder, name)
     return text
       .replaceAll(`:${edgePort}`, ':4080')

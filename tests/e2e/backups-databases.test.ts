@@ -7,7 +7,7 @@ import type { Runtime } from '../../packages/server/src/drivers/runtime/runtime.
 import type { RunningUnit } from '../../packages/server/src/modules/backups/content/database-kind.ts'
 import { databaseIn } from '../../packages/server/src/modules/backups/content/databases.ts'
 import { outputOf } from '../../packages/server/src/modules/backups/content/exec-output.ts'
-import { type BackupPlaces, backupPlaces } from '../kit/backup-places.ts'
+import { type BackupLocations, backupLocations } from '../kit/backup-places.ts'
 import { type Backups, backupsOf } from '../kit/backups.ts'
 import { type Hosting, startHosting } from '../kit/hosting.ts'
 import { describeNeeding, partOf } from '../kit/machine.ts'
@@ -18,7 +18,7 @@ interface Database {
   artifacts: string[]
   service(): Service
   /** The command that runs a query inside the service and prints the result. */
-  ask(text: string): string[]
+  request(text: string): string[]
   fill: string
   change: string
   read: string
@@ -37,7 +37,7 @@ const databases: Database[] = [
       ports: [5432],
       volumes: [{ type: 'volume', source: 'pgdata', target: '/var/lib/postgresql/data' }],
     }),
-    ask: (text) => ['psql', '-U', 'shop', '-d', 'shop', '-At', '-v', 'ON_ERROR_STOP=1', '-c', text],
+    request: (text) => ['psql', '-U', 'shop', '-d', 'shop', '-At', '-v', 'ON_ERROR_STOP=1', '-c', text],
     fill: `create table things (id int primary key, name text); insert into things select n, 'thing ''' || n from generate_series(1, 500) n; create view few as select * from things where id < 3`,
     change: 'delete from things where id > 10; create table extra (id int)',
     read: `select md5(string_agg(id || name, ',' order by id)) || ' ' || count(*) || ' ' || (select count(*) from few) || ' ' || (select count(*) from pg_tables where schemaname = 'public') from things`,
@@ -53,7 +53,7 @@ const databases: Database[] = [
       ports: [3306],
       volumes: [{ type: 'volume', source: 'mysqldata', target: '/var/lib/mysql' }],
     }),
-    ask: (text) => ['mariadb', '-uroot', '-psecret word', '-N', '-B', 'shop', '-e', text],
+    request: (text) => ['mariadb', '-uroot', '-psecret word', '-N', '-B', 'shop', '-e', text],
     fill: `create table things (id int primary key, name varchar(50)); insert into things select seq, concat('thing ', seq) from seq_1_to_500`,
     change: 'delete from things where id > 10; create table extra (id int)',
     read: `select concat(count(*), ' ', sum(crc32(concat(id, name))), ' ', (select count(*) from information_schema.tables where table_schema = 'shop')) from things`,
@@ -68,7 +68,7 @@ const databases: Database[] = [
       ports: [6379],
       volumes: [{ type: 'volume', source: 'redisdata', target: '/data' }],
     }),
-    ask: (text) => ['redis-cli', ...text.split(' ')],
+    request: (text) => ['redis-cli', ...text.split(' ')],
     fill: 'MSET one 1 two 2 three 3',
     change: 'MSET one changed four 4',
     read: 'MGET one two three four',
@@ -80,15 +80,15 @@ describeOnDocker('databases in services', () =>
   describeNeeding(['postgresImage', 'mariadbImage', 'redisImage', 's3', 'sshd'], 'by their own tools', () => {
     let hosting: Hosting
     let backups: Backups
-    let places: BackupPlaces
+    let paths: BackupLocations
     beforeAll(async () => {
       hosting = await startHosting({ runtime: 'docker', env: { BERTH_JOB_LEASE_SECONDS: '1' } })
       backups = backupsOf(hosting)
-      places = backupPlaces(hosting, backups)
+      paths = backupLocations(hosting, backups)
     })
     afterAll(async () => {
       await hosting?.[Symbol.asyncDispose]()
-      await places?.[Symbol.asyncDispose]()
+      await paths?.[Symbol.asyncDispose]()
     })
 
     const engine = openEngine(partOf('docker'))
@@ -114,47 +114,49 @@ describeOnDocker('databases in services', () =>
 
     async function inside(projectId: string, argv: string[]): Promise<string> {
       const name = await instanceOf(projectId)
-      let said = ''
+      let output = ''
       const onStdout = (chunk: Uint8Array) => {
-        said += Buffer.from(chunk).toString()
+        output += Buffer.from(chunk).toString()
       }
       const { exitCode, stderrTail } = await execIn(name, { argv, onStdout }, { engine, labels }, AbortSignal.timeout(120_000))
       if (exitCode !== 0) throw new Error(`${argv[0]}: ${stderrTail}`)
-      return said.trim()
+      return output.trim()
     }
 
     /** Every database once, and every kind of destination once; `BERTH_TEST_BACKUP_MATRIX=all` runs every combination. */
     const lean = new Set(['postgres local', 'mariadb sftp', 'redis s3'])
     const cases = databases.flatMap((database) =>
-      (['local', 's3', 'sftp'] as const).map((place) => [database.name, place, database] as const),
+      (['local', 's3', 'sftp'] as const).map((location) => [database.name, location, database] as const),
     )
-    const tried = cases.filter(([name, place]) => process.env.BERTH_TEST_BACKUP_MATRIX === 'all' || lean.has(`${name} ${place}`))
-    test.each(tried)('%s to %s and back, row for row', async (_name, place, database) => {
+    const tried = cases.filter(
+      ([name, location]) => process.env.BERTH_TEST_BACKUP_MATRIX === 'all' || lean.has(`${name} ${location}`),
+    )
+    test.each(tried)('%s to %s and back, row for row', async (_name, location, database) => {
       const { id } = await hosting.makeProject({
-        name: `db-${database.name}-${place}`,
+        name: `db-${database.name}-${location}`,
         type: 'services',
         services: [database.service()],
       })
       const deployment = await hosting.settled(await hosting.deploy(id))
       expect(deployment.error).toBeNull()
-      const ask = (text: string) => inside(id, database.ask(text))
-      await expect.poll(() => ask(database.read.startsWith('MGET') ? 'PING' : 'select 1').catch(() => '')).toMatch(/1|PONG/)
-      await ask(database.fill)
-      const before = await ask(database.read)
-      const destinationId = await places[place]()
+      const request = (text: string) => inside(id, database.request(text))
+      await expect.poll(() => request(database.read.startsWith('MGET') ? 'PING' : 'select 1').catch(() => '')).toMatch(/1|PONG/)
+      await request(database.fill)
+      const before = await request(database.read)
+      const destinationId = await paths[location]()
       const policyId = await backups.policy(id, { destinationId })
       const run = await backups.backUp(policyId)
       expect([run.status, run.error]).toEqual(['succeeded', null])
       expect(run.artifacts.map(({ name }) => name)).toEqual(database.artifacts)
       expect(await provenTables(id, database)).toBe(database.tables)
-      await ask(database.change)
-      const changed = await ask(database.read)
+      await request(database.change)
+      const changed = await request(database.read)
       expect(changed).not.toBe(before)
       const restore = await backups.restore(run.id)
       expect([restore.status, restore.error]).toEqual(['succeeded', null])
-      await expect.poll(() => ask(database.read).catch(() => '')).toBe(before)
+      await expect.poll(() => request(database.read).catch(() => '')).toBe(before)
       expect((await backups.restore(restore.preRestoreRunId as string)).status).toBe('succeeded')
-      await expect.poll(() => ask(database.read).catch(() => '')).toBe(changed)
+      await expect.poll(() => request(database.read).catch(() => '')).toBe(changed)
     })
   }),
 )

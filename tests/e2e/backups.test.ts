@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { backupPlaces } from '../kit/backup-places.ts'
+import { backupLocations } from '../kit/backup-places.ts'
 import { type Backups, backupsOf } from '../kit/backups.ts'
 import { type Hosting, startHosting, writeApp } from '../kit/hosting.ts'
 import { need } from '../kit/machine.ts'
@@ -80,10 +80,10 @@ describeOnRuntimes('backups of a project with a volume', (runtime) => {
 
   test.each(['s3', 'sftp'] as const)('to %s and back, byte for byte', async (kind) => {
     need(kind === 's3' ? 's3' : 'sshd')
-    await using places = backupPlaces(hosting, backups)
+    await using paths = backupLocations(hosting, backups)
     await write(`to ${kind}`)
     const big = await write('digest')
-    const policy = await backups.policy(project.id, { destinationId: await places[kind]() })
+    const policy = await backups.policy(project.id, { destinationId: await paths[kind]() })
     const run = await backups.backUp(policy)
     expect([run.status, run.error]).toEqual(['succeeded', null])
     await write('grown')

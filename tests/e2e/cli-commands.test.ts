@@ -82,32 +82,32 @@ describe('berth, command by command', () => {
     const { port } = gate.address() as AddressInfo
     const wait = `await fetch('http://127.0.0.1:${port}/')`
     await writeFile(join(folder, 'build.js'), `console.log('half way')\n${wait}\nconsole.log('all the way')`)
-    let said = ''
+    let output = ''
     const child = run(['deploy'], (text) => {
-      said += text
-      if (said.includes('half way')) firstLine.resolve()
+      output += text
+      if (output.includes('half way')) firstLine.resolve()
     })
     expect(await child.ended).toBe(0)
     gate.close()
     const order = ['▸ fetch', '▸ plan', '▸ build', 'half way', 'all the way', '▸ start', '▸ health', '▸ switch', 'live at http']
-    expect(order.filter((words) => !said.includes(words))).toEqual([])
-    expect(order.toSorted((left, right) => said.indexOf(left) - said.indexOf(right))).toEqual(order)
+    expect(order.filter((message) => !output.includes(message))).toEqual([])
+    expect(order.toSorted((left, right) => output.indexOf(left) - output.indexOf(right))).toEqual(order)
   })
 
   test('berth logs -f goes on as more comes, from the last lines on', async () => {
     const url = (await berth('open')).stdout.trim()
     await expect.poll(async () => (await berth('logs')).stdout).toContain('it starts')
-    let said = ''
+    let output = ''
     const child = run(['logs', '-f', '--tail', '5'], (text) => {
-      said += text
+      output += text
     })
     try {
-      await expect.poll(() => said).toContain('it starts')
+      await expect.poll(() => output).toContain('it starts')
       await hosting.get(new URL(url).host, '/later')
-      await expect.poll(() => said).toContain('/later')
+      await expect.poll(() => output).toContain('/later')
       await hosting.get(new URL(url).host, '/later-still')
-      await expect.poll(() => said).toContain('/later-still')
-      expect(said.match(/\/later$/gm)).toHaveLength(1)
+      await expect.poll(() => output).toContain('/later-still')
+      expect(output.match(/\/later$/gm)).toHaveLength(1)
     } finally {
       child.stop()
       await child.ended
@@ -273,16 +273,16 @@ describe('berth, command by command', () => {
       join(folder, 'package.json'),
       JSON.stringify({ name: 'app', type: 'module', scripts: { build: endless, start: 'node server.js' } }),
     )
-    let said = ''
+    let output = ''
     const atWork = Promise.withResolvers<void>()
     const child = run(['deploy'], (text) => {
-      said += text
-      if (/^ {2}for ever$/m.test(said)) atWork.resolve()
+      output += text
+      if (/^ {2}for ever$/m.test(output)) atWork.resolve()
     })
     await atWork.promise
     child.stop('SIGINT')
     expect(await child.ended).toBe(130)
-    const [, id = ''] = /the deployment continues; cancel it with: berth cancel (dep_\w+)/.exec(said) ?? []
+    const [, id = ''] = /the deployment continues; cancel it with: berth cancel (dep_\w+)/.exec(output) ?? []
     expect(await hosting.deployment(id)).toMatchObject({ status: 'building' })
     expect(await berth('cancel', id)).toMatchObject({ code: 0, stdout: expect.stringContaining('is cancelled') })
     expect(await berth('status')).toMatchObject({ code: 0, stdout: expect.stringMatching(/status +live/) })
@@ -302,8 +302,8 @@ describe('berth, command by command', () => {
   test('completion knows every command', async () => {
     const bash = (await berth('completion', 'bash')).stdout
     expect(bash).toContain('deployments')
-    const ask = `${bash}\nCOMP_WORDS=(berth env pu); COMP_CWORD=2; _berth; echo "\${COMPREPLY[@]}"`
-    expect((await bashSays(ask)).trim()).toBe('pull push')
+    const request = `${bash}\nCOMP_WORDS=(berth env pu); COMP_CWORD=2; _berth; echo "\${COMPREPLY[@]}"`
+    expect((await bashSays(request)).trim()).toBe('pull push')
     expect((await berth('completion', 'fish')).stdout).toContain('complete -c berth')
     expect((await berth('completion', 'zsh')).stdout).toContain('#compdef berth')
   })

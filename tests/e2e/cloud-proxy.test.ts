@@ -83,8 +83,8 @@ test('a folder deployed to the cloud from here: the same events in the same orde
   expect(completed(through)).toEqual(completed(direct))
   // A stream that is opened later has more of the log in its snapshot; lines and steps arrive separately, each in order.
   for (const kind of ['log', 'step']) {
-    const [told, asked] = [through, direct].map(({ events }) => events.filter(({ event }) => event === kind))
-    expect(told).toEqual(asked!.slice(-told!.length))
+    const [reported, requested] = [through, direct].map(({ events }) => events.filter(({ event }) => event === kind))
+    expect(reported).toEqual(requested!.slice(-reported!.length))
   }
   const { body } = await here.api('GET', `/projects/${id}`)
   expect(body).toEqual((await cloud.api('GET', `/projects/${id}`)).body)

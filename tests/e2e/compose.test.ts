@@ -2,7 +2,7 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Deployment } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Hosting, keepAsking, startHosting } from '../kit/hosting.ts'
+import { type Hosting, keepRequesting, startHosting } from '../kit/hosting.ts'
 import { partOf } from '../kit/machine.ts'
 import { describeOnDocker, listOnDocker, subnetsOnDocker } from '../kit/runtimes.ts'
 
@@ -62,10 +62,10 @@ describeOnDocker('a Compose project', () => {
 
   test('a redeploy under constant load fails no request, and the data of the volume are still there', async () => {
     const before = await visits()
-    const asking = keepAsking(hosting.berth.edgeUrl, `${project.slug}.localhost`)
+    const requesting = keepRequesting(hosting.berth.edgeUrl, `${project.slug}.localhost`)
     await edit('web/server.js', (text) => text.replace('Hello from Compose', 'Ahoy from Compose'))
     const second = await deploy()
-    const load = await asking.stop()
+    const load = await requesting.stop()
     expect(second).toMatchObject({ status: 'live', error: null, requestsDuringSwitch: { failed: 0 } })
     expect(load.failures).toEqual([])
     expect(load.requests).toBeGreaterThan(50)
@@ -122,9 +122,9 @@ describeOnDocker('a Compose project', () => {
       message: 'The service web exited with code 3 before it was healthy',
       logTail: expect.arrayContaining(['no database']),
     }
-    const asking = keepAsking(hosting.berth.edgeUrl, `${project.slug}.localhost`)
+    const requests = keepRequesting(hosting.berth.edgeUrl, `${project.slug}.localhost`)
     expect(await deploy()).toMatchObject({ status: 'failed', error })
-    expect((await asking.stop()).failures).toEqual([])
+    expect((await requests.stop()).failures).toEqual([])
     await edit('counter/server.js', (text) => `${text}\nconsole.log('another counter')\n`)
     const another = await deploy()
     // Restored before the assertions: the following tests need a version that works.

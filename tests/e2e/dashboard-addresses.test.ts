@@ -37,7 +37,7 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     const { page, problems } = opened
     const found: string[] = []
     // A single visit for all of them: the content is the same, only the rendering differs.
-    const look = async (address: string) => {
+    const check = async (address: string) => {
       await show(page, address)
       // Forms behind a button are checked too.
       for (const button of await page.getByRole('button', { name: 'Add…', exact: true }).all()) await button.click()
@@ -54,9 +54,9 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
       if (excess > 0) found.push(`${address}: ${excess} px wider than a phone`)
       await page.setViewportSize(desk)
     }
-    for (const address of Object.values(frontAddressesOf(filled))) await look(address)
+    for (const address of Object.values(frontAddressesOf(filled))) await check(address)
     await signIn(page, ownerSignIn)
-    for (const address of Object.values(addressesOf(filled))) await look(address)
+    for (const address of Object.values(addressesOf(filled))) await check(address)
     expect(found).toEqual([])
     expect(problems).toEqual([])
   }, 900_000)
@@ -120,21 +120,21 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     await page.clock.install()
     await page.goto(`/projects/${filled.projectId}`)
     await page.getByText('Latest deployments').waitFor()
-    const asked: string[] = []
-    page.on('request', (request) => asked.push(request.url()))
+    const requested: string[] = []
+    page.on('request', (request) => requested.push(request.url()))
     await page.clock.fastForward(60_000)
-    await expect.poll(() => asked.length).toBeGreaterThan(0)
+    await expect.poll(() => requested.length).toBeGreaterThan(0)
     await hide(page, true)
     // This request comes after all requests that the page has sent so far.
     const mark = () => page.evaluate(async () => void (await fetch('/api/health')))
     await mark()
-    const before = asked.length
+    const before = requested.length
     for (let minute = 0; minute < 5; minute++) await page.clock.fastForward(60_000)
     await mark()
-    expect(asked.slice(before).map((url) => new URL(url).pathname)).toEqual(['/api/health'])
+    expect(requested.slice(before).map((url) => new URL(url).pathname)).toEqual(['/api/health'])
     await hide(page, false)
     await page.clock.fastForward(60_000)
-    await expect.poll(() => asked.length).toBeGreaterThan(before + 1)
+    await expect.poll(() => requested.length).toBeGreaterThan(before + 1)
     expect(problems).toEqual([])
   })
 

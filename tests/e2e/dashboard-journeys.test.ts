@@ -98,15 +98,15 @@ describeNeeding(['chromium'], 'journeys in a browser', () => {
     await expect.poll(() => unseenOn(page)).toBeGreaterThan(unseen)
     expect(problems).toEqual([])
 
-    await using looking = await openPage(browser, { url: hosting.berth.url, viewport: { width: 1280, height: 900 } })
-    await signIn(looking.page, viewerSignIn)
-    await cannotChange(looking.page, projectId)
-    expect(looking.problems).toEqual([])
+    await using checking = await openPage(browser, { url: hosting.berth.url, viewport: { width: 1280, height: 900 } })
+    await signIn(checking.page, viewerSignIn)
+    await cannotChange(checking.page, projectId)
+    expect(checking.problems).toEqual([])
 
     const members = await hosting.api('GET', '/members')
     const viewer = members.body.data.find(({ email }: { email: string }) => email === viewerSignIn.email)
     await hosting.api('DELETE', `/members/${viewer.userId}`)
-    await looking.page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await checking.page.getByRole('button', { name: 'Sign in' }).waitFor()
   })
 })
 

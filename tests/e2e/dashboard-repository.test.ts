@@ -22,12 +22,12 @@ describeNeeding(['chromium', 'git'], 'a repository in the dashboard', () => {
       const url = new URL(`${host.url}/acme/shop.git`)
       Object.assign(url, { username: 'bob', password: tokens.bob })
       await run('git', ['clone', '--quiet', url.href, work])
-      const push = async (words: string) => {
-        await writeApp(work, serving(words))
+      const push = async (message: string) => {
+        await writeApp(work, serving(message))
         const git = (...args: string[]) =>
           run('git', ['-C', work, '-c', 'user.name=Bob', '-c', 'user.email=bob@example.test', ...args])
         await git('add', '--all')
-        await git('commit', '--quiet', '--message', `say ${words}`)
+        await git('commit', '--quiet', '--message', `say ${message}`)
         await git('push', '--quiet', 'origin', 'HEAD:main')
       }
       await push('first')

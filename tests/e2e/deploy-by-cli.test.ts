@@ -14,7 +14,7 @@ describeOnRuntimes('berth from a second terminal', (runtime) => {
   afterAll(() => hosting?.[Symbol.asyncDispose]())
 
   const page = async (url: string) => (await hosting.get(new URL(url).host)).text
-  const urlIn = (words: string) => /live at (\S+)/.exec(words)?.[1] ?? words
+  const urlIn = (message: string) => /live at (\S+)/.exec(message)?.[1] ?? message
 
   test('berth deploy <folder>: a URL that answers', async () => {
     const { code, stdout, stderr } = await hosting.cli(['deploy', folder])

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Deployment } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Hosting, isOver, keepAsking, processGroupsOf, runtimeFolder, startHosting, writeApp } from '../kit/hosting.ts'
+import { type Hosting, isOver, keepRequesting, processGroupsOf, runtimeFolder, startHosting, writeApp } from '../kit/hosting.ts'
 import { describeOnRuntimes, listOnDocker } from '../kit/runtimes.ts'
 
 /** Slow at every step, with one slow path, so that there is a request to drain. */
@@ -45,15 +45,15 @@ describeOnRuntimes('kill -9 of the control plane at every step of a deployment',
     async (step) => {
       const host = `${project.slug}.localhost`
       await writeApp(folder, app(`version ${++version}`))
-      const asking = keepAsking(hosting.berth.edgeUrl, host)
-      const slowly = keepAsking(hosting.berth.edgeUrl, host, { path: '/slow', connections: 1 })
+      const requests = keepRequesting(hosting.berth.edgeUrl, host)
+      const slowly = keepRequesting(hosting.berth.edgeUrl, host, { path: '/slow', connections: 1 })
       const id = await hosting.deploy(project.id)
       const seen = await reach(id, step)
       await hosting.berth.kill9()
       await hosting.berth.restart()
       const deployment = await hosting.settled(id)
       await hosting.settled(id, (found) => found.status !== 'live' || isDone(found, 'retire'))
-      const loads = await Promise.all([asking.stop(), slowly.stop()])
+      const loads = await Promise.all([requests.stop(), slowly.stop()])
       expect({ seen, failures: loads.flatMap(({ failures }) => failures) }).toEqual({ seen: step, failures: [] })
       expect(deployment).toMatchObject({ status: 'live', error: null })
       expect((await hosting.get(host)).text).toBe(`version ${version}`)

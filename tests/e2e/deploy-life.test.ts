@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { Deployment } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Hosting, keepAsking, serving, startHosting, writeApp } from '../kit/hosting.ts'
+import { type Hosting, keepRequesting, serving, startHosting, writeApp } from '../kit/hosting.ts'
 import { describeOnRuntimes, listOnDocker } from '../kit/runtimes.ts'
 
 /** Adds a line to a file of its volume at every start, and shows all of them. */
@@ -19,7 +19,7 @@ process.on('SIGTERM', () => process.exit(0))
 const startCommand = 'node server.js'
 
 /** Shows what it was started as and with: the programs around it, by those that it can see, and its variables. */
-const telling = `
+const notifying = `
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 const programs = () => readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name)).flatMap((pid) => {
@@ -67,14 +67,14 @@ process.on('SIGTERM', () => process.exit(0))
     await hosting.api('PATCH', `/projects/${id}/env`, { upserts: [{ key: 'COLOR', value: 'green' }] })
     await hosting.api('PATCH', `/projects/${id}/resources`, { production: { memoryMb: 256 } })
     expect(await waiting()).toEqual(['env', 'resources'])
-    const asking = keepAsking(hosting.berth.edgeUrl, host)
+    const requests = keepRequesting(hosting.berth.edgeUrl, host)
     const { status, body } = await post(id, 'restart')
     expect(status).toBe(202)
     const isOver = (found: Deployment) => found.status === 'failed' || found.requestsDuringSwitch !== null
     const restarted = await hosting.settled(body.data.deploymentId, isOver)
     expect(restarted).toMatchObject({ status: 'live', error: null, requestsDuringSwitch: { failed: 0 } })
     expect(restarted.steps.find(({ name }) => name === 'build')?.status).toBe('skipped')
-    const load = await asking.stop()
+    const load = await requests.stop()
     expect(load.failures).toEqual([])
     expect([...load.bodies.keys()].sort()).toEqual(['green', 'none'])
     expect((await hosting.get(host)).text).toBe('green')
@@ -99,13 +99,13 @@ process.on('SIGTERM', () => process.exit(0))
       await goLive(id)
       // It may be ended before it has written all of it.
       await hosting.get(`${slug}.localhost`, '/fill')
-      const told = async () => {
+      const reported = async () => {
         const { data } = (await hosting.api('GET', '/notifications/deliveries')).body
         return data.find(
           ({ category, projectId }: Record<string, string>) => category === 'project.unhealthy' && projectId === id,
         )
       }
-      await expect.poll(told, { timeout: 60_000 }).toMatchObject({ text: expect.stringMatching(/64 MB.*diskMb/) })
+      await expect.poll(reported, { timeout: 60_000 }).toMatchObject({ text: expect.stringMatching(/64 MB.*diskMb/) })
       const record = async () => (await hosting.api('GET', `/projects/${id}`)).body.data
       const isDown = { status: 'unhealthy', statusReason: expect.stringMatching(/64 MB.*diskMb/) }
       await expect.poll(record, { timeout: 120_000 }).toMatchObject(isDown)
@@ -160,7 +160,7 @@ process.on('SIGTERM', () => process.exit(0))
 
   test('a start script that is one plain command runs as that command: no package manager and no shell beside it', async () => {
     const folder = join(hosting.folder, 'plain')
-    await writeApp(folder, telling)
+    await writeApp(folder, notifying)
     await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module', scripts: { start: 'node server.js' } }))
     const project = await hosting.makeProject({ name: 'plain', localPath: folder })
     const color = [{ key: 'COLOR', value: 'teal', isSecret: false }]
@@ -168,11 +168,11 @@ process.on('SIGTERM', () => process.exit(0))
       (await hosting.api('PATCH', `/projects/${project.id}/env`, { environment: 'production', upserts: color })).status,
     ).toBe(200)
     await goLive(project.id)
-    const told = JSON.parse((await hosting.get(`${project.slug}.localhost`)).text)
-    expect(told).toMatchObject({ color: 'teal', managers: [] })
+    const reported = JSON.parse((await hosting.get(`${project.slug}.localhost`)).text)
+    expect(reported).toMatchObject({ color: 'teal', managers: [] })
     // Beside it only what holds its container or its sandbox together.
     const isInit = (program: string) => /^(\S*\/)?(docker-init|bwrap)( |$)/.test(program)
-    expect(told.programs.filter((program: string) => !isInit(program))).toEqual(['node server.js'])
+    expect(reported.programs.filter((program: string) => !isInit(program))).toEqual(['node server.js'])
     expect((await post(project.id, 'disable')).status).toBe(200)
     const { body } = await hosting.api('GET', `/projects/${project.id}/logs`)
     expect(body.data.map(({ message }: { message: string }) => message)).toEqual(['told to end'])
@@ -252,13 +252,13 @@ process.on('SIGTERM', () => process.exit(0))
     const packed = await hosting.get(host, '/', { 'accept-encoding': 'gzip' })
     expect(packed.headers['content-encoding']).toBe('gzip')
     expect(gunzipSync(packed.bytes).toString()).toBe(first.text)
-    const asking = keepAsking(hosting.berth.edgeUrl, host)
+    const requests = keepRequesting(hosting.berth.edgeUrl, host)
     for (const text of ['two', 'three', 'four']) {
       await write(text)
       await goLive(project.id)
       expect((await hosting.get(host)).text).toContain(`<h1>${text}</h1>`)
     }
-    expect((await asking.stop()).failures).toEqual([])
+    expect((await requests.stop()).failures).toEqual([])
     expect(await hosting.get(host, '/', { 'if-none-match': etag })).toMatchObject({ status: 200 })
   })
 })

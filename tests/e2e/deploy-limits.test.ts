@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createControlGroup } from '../../packages/server/src/drivers/runtime/process/processes/cgroup.ts'
 import { type BuildName, deployCalmApp, makeBuild } from '../kit/greedy-builds.ts'
-import { type Hosting, keepAsking, startHosting } from '../kit/hosting.ts'
+import { type Hosting, keepRequesting, startHosting } from '../kit/hosting.ts'
 import { describeOnRuntimes } from '../kit/runtimes.ts'
 
 /** The effect of such a build on the response times of another app is measured by bench/greedy-builds.ts, which has the limit. */
@@ -21,12 +21,12 @@ describeOnRuntimes('a build that wants the whole machine', (runtime) => {
   ])('one that %s is stopped and says so; a running app answers all the while', async ([name, code, message], { skip }) => {
     if (runtime === 'process' && !hasControlGroups()) skip('no control groups for this user')
     const project = await makeBuild(hosting, name)
-    const asking = keepAsking(hosting.berth.edgeUrl, host, { connections: 1, everyMs: 5 })
+    const requesting = keepRequesting(hosting.berth.edgeUrl, host, { connections: 1, everyMs: 5 })
     const { error } = await hosting.settled(await hosting.deploy(project.id))
     expect(error).toMatchObject({ code, message })
-    expect((await asking.stop()).failures).toEqual([])
+    expect((await requesting.stop()).failures).toEqual([])
     // The number depends on the machine and on how soon the build is stopped.
-    expect(asking.load.requests).toBeGreaterThan(0)
+    expect(requesting.load.requests).toBeGreaterThan(0)
   })
 })
 

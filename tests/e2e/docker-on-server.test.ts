@@ -118,8 +118,8 @@ describeOnDocker('Docker as teams use it, on the engine of a server over SSH', (
       expect(deployment).toMatchObject(live)
       expect(await page(project)).toBe(`hello world []\n${secret}`)
       const image = openEngine(partOf('docker')).getImage(deployment.image ?? '')
-      const told = JSON.stringify([await image.history(), await image.inspect(), await logOf(deployment)])
-      expect([told.includes('GREETING'), told.includes(secret)]).toEqual([true, false])
+      const reported = JSON.stringify([await image.history(), await image.inspect(), await logOf(deployment)])
+      expect([reported.includes('GREETING'), reported.includes(secret)]).toEqual([true, false])
     })
 
     test('composePath, a build beside it, an internal network, two replicas and an inline config', async ({ expect }) => {

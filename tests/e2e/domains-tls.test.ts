@@ -147,15 +147,15 @@ describeNeeding(['pebble', 'challtestsrv'], 'domains and their certificates on t
 /** The owner in an organisation of another name, which knows nothing of the first one's projects. */
 async function inAnotherOrganization({ berth }: Hosting) {
   const origin = new URL(berth.url).origin
-  const ask = async (method: string, path: string, body?: unknown, more: Record<string, string> = {}) => {
+  const request = async (method: string, path: string, body?: unknown, more: Record<string, string> = {}) => {
     const headers = { origin, 'content-type': 'application/json', ...more }
     return fetch(`${berth.url}/api${path}`, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
   }
-  const session = await ask('POST', '/auth/login', ownerSignIn)
+  const session = await request('POST', '/auth/login', ownerSignIn)
   const cookie = session.headers.getSetCookie()[0]!.split(';')[0]!
-  const { data } = await (await ask('POST', '/organizations', { name: 'Rival' }, { cookie })).json()
+  const { data } = await (await request('POST', '/organizations', { name: 'Rival' }, { cookie })).json()
   return async (method: string, path: string, body: unknown = {}) =>
-    (await ask(method, path, body, { cookie, 'x-organization-id': data.id })).json()
+    (await request(method, path, body, { cookie, 'x-organization-id': data.id })).json()
 }
 
 const ordersIn = (pebble: Pebble) => pebble.output().match(/Added order/g)?.length ?? 0

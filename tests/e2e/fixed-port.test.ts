@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../kit/free-port.ts'
-import { type Hosting, keepAsking, startHosting, writeApp } from '../kit/hosting.ts'
+import { type Hosting, keepRequesting, startHosting, writeApp } from '../kit/hosting.ts'
 
 /** Reads no PORT. */
 const node = (text: string, port: number) => `
@@ -47,11 +47,11 @@ describe('projects whose programs have a port of their own, without Docker', () 
     }
     const [one, other] = [await make('one'), await make('other')]
     expect((await hosting.get(hostOf(other))).text).toBe('other')
-    const asking = keepAsking(hosting.berth.edgeUrl, hostOf(one))
+    const requests = keepRequesting(hosting.berth.edgeUrl, hostOf(one))
     await writeApp(join(hosting.folder, 'one'), node('two', port))
     await goLive(one.id)
     await expect.poll(async () => (await hosting.get(hostOf(one))).text).toBe('two')
-    const { failures, bodies } = await asking.stop()
+    const { failures, bodies } = await requests.stop()
     expect(failures).toEqual([])
     expect([...bodies.keys()].sort()).toEqual(['one', 'two'])
     expect((await hosting.get(hostOf(other))).text).toBe('other')

@@ -32,10 +32,10 @@ describe('berth git: from the code that a person types to a repository that is l
     await hosting?.[Symbol.asyncDispose]()
     await host?.close()
   })
-  const said: string[] = []
+  const reported: string[] = []
   const berth = async (...args: string[]) => {
     const result = await hosting.cli(args, { cwd: folder })
-    said.push(result.stdout, result.stderr)
+    reported.push(result.stdout, result.stderr)
     return result
   }
 
@@ -89,7 +89,7 @@ describe('berth git: from the code that a person types to a repository that is l
       cwd: blog,
       answers: [{ to: question, type: 'y' }],
     })
-    said.push(screen)
+    reported.push(screen)
     expect([code, screen]).toEqual([0, expect.stringContaining('every push to main of acme/blog will be deployed')])
     const { projectId } = JSON.parse(await readFile(join(blog, '.berth', 'project.json'), 'utf8'))
     const { source, config } = (await hosting.api('GET', `/projects/${projectId}`)).body.data
@@ -133,7 +133,7 @@ describe('berth git: from the code that a person types to a repository that is l
 
   test('the token is in no log, no file and nothing that was said', async () => {
     const canary = tokens.ann
-    expect(said.join('\n')).not.toContain(canary)
+    expect(reported.join('\n')).not.toContain(canary)
     // Nothing comes and goes while it is looked at: the push above is still being deployed.
     await hosting.berth.stop()
     expect(hosting.berth.output()).not.toContain(canary)

@@ -57,7 +57,7 @@ const command = (args: string[], dataFolder: string, env: NodeJS.ProcessEnv) =>
 const mirror = () => partOf('nodeImage').split('/')[0] as string
 
 /** Processes with SQLite; containers with PostgreSQL, if available: then the data folder alone does not hold the state. */
-const databasesOf = async (runtime: RuntimeKind): Promise<{ old: Place; new: Place } & AsyncDisposable> => {
+const databasesOf = async (runtime: RuntimeKind): Promise<{ old: Location; new: Location } & AsyncDisposable> => {
   const none = { env: {}, drop: async () => undefined }
   if (runtime === 'process' || 'reason' in lookUp('postgres')) return { old: none, new: none, [Symbol.asyncDispose]: none.drop }
   const [old, fresh] = [await newDatabase(), await newDatabase()]
@@ -65,12 +65,12 @@ const databasesOf = async (runtime: RuntimeKind): Promise<{ old: Place; new: Pla
   return { old, new: fresh, [Symbol.asyncDispose]: end }
 }
 
-interface Place {
+interface Location {
   env: NodeJS.ProcessEnv
   drop(): Promise<void>
 }
 
-async function newDatabase(): Promise<Place> {
+async function newDatabase(): Promise<Location> {
   const name = `berth_instance_${randomBytes(6).toString('hex')}`
   await onPostgres(`create database ${name}`)
   const { href } = Object.assign(new URL(partOf('postgres')), { pathname: `/${name}` })

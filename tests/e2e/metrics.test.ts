@@ -24,7 +24,7 @@ describeOnRuntimes('metrics of what really runs', (runtime) => {
   })
   afterAll(() => hosting?.[Symbol.asyncDispose]())
 
-  const ask = (path: string) => hosting.get(`${project.slug}.localhost`, path)
+  const request = (path: string) => hosting.get(`${project.slug}.localhost`, path)
   const points = async (): Promise<MetricPoint[]> =>
     (await hosting.api('GET', `/projects/${project.id}/metrics`)).body.data.points
   const sums = async () => {
@@ -34,25 +34,25 @@ describeOnRuntimes('metrics of what really runs', (runtime) => {
   }
 
   test('requests, errors and bytes are counted, processor and memory measured; all of it outlives kill -9', async () => {
-    for (const path of ['/', '/', '/', '/404', '/503']) await ask(path)
+    for (const path of ['/', '/', '/', '/404', '/503']) await request(path)
     await expect.poll(sums, within).toEqual([5, 1, 1, 25])
     const measured = async () => (await points()).findLast(({ memoryMb }) => memoryMb !== null)
     await expect.poll(async () => (await measured())?.memoryMb, within).toBeGreaterThan(5)
     await expect.poll(async () => (await measured())?.cpuCores, within).toBeGreaterThan(0)
     expect((await measured())!.cpuCores).toBeLessThan(1.5)
-    const [asked] = (await points()).filter(({ requests }) => requests > 0)
-    expect(asked).toMatchObject({ p50Ms: expect.any(Number), p99Ms: expect.any(Number) })
+    const [requested] = (await points()).filter(({ requests }) => requests > 0)
+    expect(requested).toMatchObject({ p50Ms: expect.any(Number), p99Ms: expect.any(Number) })
 
     // What is asked while no control plane is there, or was not written down by the one that died, is told to the next.
-    await ask('/404')
+    await request('/404')
     await hosting.berth.kill9()
-    await ask('/404')
+    await request('/404')
     await hosting.berth.restart()
     await expect.poll(sums, within).toEqual([7, 3, 1, 35])
     expect(await measured()).toBeDefined()
 
     // A stop on purpose loses nothing either.
-    await ask('/')
+    await request('/')
     await hosting.berth.restart()
     expect(await sums()).toEqual([8, 3, 1, 40])
   })

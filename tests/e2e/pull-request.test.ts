@@ -7,13 +7,13 @@ import { describeOnRuntimes, listOnDocker } from '../kit/runtimes.ts'
 
 const repository = 'acme/shop'
 /** Reports what it was built from, which secret it sees, and that it can write to its volume. */
-const app = (words: string) => ({
+const app = (message: string) => ({
   'package.json': JSON.stringify({ name: 'app', type: 'module', scripts: { start: 'node server.js' } }),
   'server.js': `
 import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 appendFileSync(process.env.BERTH_VOLUME_DATA + '/starts', 'x')
-const text = ${JSON.stringify(words)} + ' ' + (process.env.SECRET ?? 'without a secret')
+const text = ${JSON.stringify(message)} + ' ' + (process.env.SECRET ?? 'without a secret')
 createServer((_, response) => response.end(text)).listen(process.env.PORT, process.env.HOST)
 process.on('SIGTERM', () => process.exit(0))
 `,
@@ -47,7 +47,7 @@ describeOnRuntimes('the life of a pull request', (runtime) => {
   })
 
   const on = (method: string, path: string, body?: unknown) => hosting.api(method, `/projects/${project.id}${path}`, body)
-  const tell = async (action: string, commit: string) => {
+  const notify = async (action: string, commit: string) => {
     const repo = { id: 1, full_name: repository }
     const head = { ref: 'feature', sha: commit, repo }
     const pull_request = { number: 7, title: 'Better', user: { login: 'bob' }, head, base: { ref: 'main', repo } }
@@ -56,11 +56,11 @@ describeOnRuntimes('the life of a pull request', (runtime) => {
   }
   /** Kills the control plane as soon as the host has its response. */
   const tellAndKill = async (action: string, commit: string) => {
-    await tell(action, commit)
+    await notify(action, commit)
     await hosting.berth.kill9()
     await hosting.berth.restart()
   }
-  const commit = (words: string) => host.git.commit(repository, app(words), { branch: 'feature' })
+  const commit = (message: string) => host.git.commit(repository, app(message), { branch: 'feature' })
   const page = () => hosting.get(`pr-7.${project.slug}.localhost`)
   const text = async () => (await page().catch(() => null))?.text
   const slow = { interval: 200 }
@@ -74,7 +74,7 @@ describeOnRuntimes('the life of a pull request', (runtime) => {
   let second: string
 
   test('opened, it has a preview at a URL of its own, with a volume, and without the variables of production', async () => {
-    await tell('opened', await commit('one'))
+    await notify('opened', await commit('one'))
     await expect.poll(text, slow).toBe('one without a secret')
     const [known] = (await on('GET', '/pull-requests')).body.data
     expect(known).toMatchObject({ number: 7, state: 'active', environment: 'pr-7' })
@@ -94,7 +94,7 @@ describeOnRuntimes('the life of a pull request', (runtime) => {
   })
 
   test('closed, nothing of it is left', async () => {
-    await tell('closed', second)
+    await notify('closed', second)
     const environments = async () => (await on('GET', '/environments')).body.data.map(({ slug }: { slug: string }) => slug)
     await expect.poll(environments, slow).toEqual(['production'])
     await expect.poll(kept, slow).toEqual([])

@@ -10,10 +10,10 @@ import { describeOnRuntimes } from '../kit/runtimes.ts'
 
 const run = promisify(execFile)
 const marker = 'a line of the source that is to be found'
-const page = (words: string) => `
+const page = (message: string) => `
 // ${marker}
 import { createServer } from 'node:http'
-createServer((_, response) => response.end(${JSON.stringify(words)})).listen(process.env.PORT, process.env.HOST)
+createServer((_, response) => response.end(${JSON.stringify(message)})).listen(process.env.PORT, process.env.HOST)
 process.on('SIGTERM', () => process.exit(0))
 `
 
@@ -54,20 +54,20 @@ describeOnRuntimes('from git push to live', (runtime) => {
     await host?.close()
   })
 
-  const pushWith = async (words: string): Promise<string> => {
-    await writeApp(work, page(words))
-    await writeFile(join(work, 'README.md'), words)
+  const pushWith = async (message: string): Promise<string> => {
+    await writeApp(work, page(message))
+    await writeFile(join(work, 'README.md'), message)
     const git = (...args: string[]) =>
       run('git', ['-C', work, '-c', 'user.name=Bob', '-c', 'user.email=bob@example.test', ...args])
     await git('add', '--all')
-    await git('commit', '--quiet', '--message', `say ${words}`)
+    await git('commit', '--quiet', '--message', `say ${message}`)
     await git('push', '--quiet', 'origin', 'HEAD:main')
     return (await git('rev-parse', 'HEAD')).stdout.trim()
   }
   const deployments = async () => (await hosting.api('GET', `/deployments?projectId=${project.id}`)).body.data
   const served = async () => (await hosting.get(`${project.slug}.localhost`)).text
-  const liveWith = async (words: string) => {
-    await expect.poll(served, { interval: 200 }).toBe(words)
+  const liveWith = async (message: string) => {
+    await expect.poll(served, { interval: 200 }).toBe(message)
     await expect.poll(async () => (await deployments())[0].status).toBe('live')
   }
 
@@ -130,14 +130,14 @@ describeOnRuntimes('from git push to live', (runtime) => {
       ].map((path) => hosting.api('GET', path)),
     )
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
-    const said = JSON.stringify([log, audit, answers, host.statuses, hosting.berth.output()])
-    for (const form of forms) expect(said).not.toContain(form)
+    const reported = JSON.stringify([log, audit, answers, host.statuses, hosting.berth.output()])
+    for (const form of forms) expect(reported).not.toContain(form)
   })
 
   if (runtime === 'docker')
     test('nor in a layer, the history or the settings of an image or a container', async () => {
       const { dataFolder } = hosting.berth
-      expect((await onDockerWith(dataFolder, [marker])).some((place) => place.startsWith('layers '))).toBe(true)
+      expect((await onDockerWith(dataFolder, [marker])).some((path) => path.startsWith('layers '))).toBe(true)
       expect(await onDockerWith(dataFolder, formsOf([...fetched.tokens][0]!))).toEqual([])
     })
 })

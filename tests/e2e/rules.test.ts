@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Hosting, keepAsking, serving, startHosting, writeApp } from '../kit/hosting.ts'
+import { type Hosting, keepRequesting, serving, startHosting, writeApp } from '../kit/hosting.ts'
 import { describeOnRuntimes } from '../kit/runtimes.ts'
 
 describeOnRuntimes('route rules on the edge', (runtime) => {
@@ -14,14 +14,14 @@ describeOnRuntimes('route rules on the edge', (runtime) => {
   })
   afterAll(() => hosting?.[Symbol.asyncDispose]())
 
-  const ask = async (path: string, headers = {}) => (await hosting.get(`${project.slug}.localhost`, path, headers)).status
+  const request = async (path: string, headers = {}) => (await hosting.get(`${project.slug}.localhost`, path, headers)).status
   const addRule = async (rule: object) => {
     const answer = await hosting.api('POST', `/projects/${project.id}/route-rules`, { enabled: true, ...rule })
     expect(answer).toMatchObject({ status: 201 })
     return answer.body.data.id as string
   }
   const inForce = (path: string, status: number, headers = {}) =>
-    expect.poll(() => ask(path, headers), { interval: 50 }).toBe(status)
+    expect.poll(() => request(path, headers), { interval: 50 }).toBe(status)
   /** Rules reach the edge together and in order: once one that was made later is in force, so are those before it. */
   const takenUp = async (path: string) => {
     await addRule({ kind: 'ban', pathPrefix: path, config: { ips: ['127.0.0.1'] } })
@@ -35,25 +35,25 @@ describeOnRuntimes('route rules on the edge', (runtime) => {
   test('ban: a banned address and a banned agent get 403, others pass; hits are counted', async () => {
     const id = await addRule({ kind: 'ban', pathPrefix: '/ban', config: { ips: ['127.0.0.1'] } })
     await inForce('/ban/x', 403)
-    expect([await ask('/'), await ask('/other')]).toEqual([200, 200])
+    expect([await request('/'), await request('/other')]).toEqual([200, 200])
     await addRule({ kind: 'ban', pathPrefix: '/agent', config: { userAgents: ['BadBot'] } })
     await inForce('/agent', 403, { 'user-agent': 'badbot/1.0' })
-    expect(await ask('/agent', { 'user-agent': 'browser' })).toBe(200)
+    expect(await request('/agent', { 'user-agent': 'browser' })).toBe(200)
     const before = await hitsOf(id)
-    await Promise.all([1, 2, 3].map(() => ask('/ban')))
+    await Promise.all([1, 2, 3].map(() => request('/ban')))
     await expect.poll(() => hitsOf(id)).toBeGreaterThanOrEqual(before + 3)
   })
 
   test('rate-limit: so many pass, then 429', async () => {
     const id = await addRule({ kind: 'rate-limit', pathPrefix: '/limit', config: { requests: 5, windowSeconds: 600 } })
     await inForce('/limit', 429)
-    expect(await ask('/')).toBe(200)
+    expect(await request('/')).toBe(200)
     await hosting.api('DELETE', `/projects/${project.id}/route-rules/${id}`)
     await inForce('/limit', 200)
     await addRule({ kind: 'rate-limit', pathPrefix: '/fresh', config: { requests: 3, windowSeconds: 600, status: 503 } })
     await takenUp('/after-fresh')
     const answers = []
-    for (let at = 0; at < 6; at++) answers.push(await ask('/fresh'))
+    for (let at = 0; at < 6; at++) answers.push(await request('/fresh'))
     expect(answers).toEqual([200, 200, 200, 503, 503, 503])
   })
 
@@ -63,25 +63,25 @@ describeOnRuntimes('route rules on the edge', (runtime) => {
     await addRule({ kind: 'allow-deny', pathPrefix: '/foreign', config: { allow: ['10.0.0.0/8'] } })
     await inForce('/denied', 403)
     await inForce('/foreign', 403)
-    expect(await ask('/allowed')).toBe(200)
+    expect(await request('/allowed')).toBe(200)
   })
 
   test('dryRun counts and lets pass', async () => {
     const id = await addRule({ kind: 'ban', dryRun: true, pathPrefix: '/dry', config: { ips: ['127.0.0.1'] } })
     await takenUp('/after-dry')
-    expect(await Promise.all([1, 2, 3, 4].map(() => ask('/dry')))).toEqual([200, 200, 200, 200])
+    expect(await Promise.all([1, 2, 3, 4].map(() => request('/dry')))).toEqual([200, 200, 200, 200])
     await expect.poll(() => hitsOf(id)).toBe(4)
   })
 
   // Within which time is bench/rules.ts.
   test('a rule is in force at once, and no connection is dropped', async () => {
-    const asking = keepAsking(hosting.berth.edgeUrl, `${project.slug}.localhost`, { connections: 8 })
-    for (let round = 0; round < 5 || asking.load.requests <= 50; round++) {
+    const requesting = keepRequesting(hosting.berth.edgeUrl, `${project.slug}.localhost`, { connections: 8 })
+    for (let round = 0; round < 5 || requesting.load.requests <= 50; round++) {
       const id = await addRule({ kind: 'ban', pathPrefix: `/quick${round}`, config: { ips: ['127.0.0.1'] } })
       await inForce(`/quick${round}`, 403)
       await hosting.api('DELETE', `/projects/${project.id}/route-rules/${id}`)
     }
-    expect((await asking.stop()).failures).toEqual([])
-    expect(asking.load.requests).toBeGreaterThan(50)
+    expect((await requesting.stop()).failures).toEqual([])
+    expect(requesting.load.requests).toBeGreaterThan(50)
   })
 })

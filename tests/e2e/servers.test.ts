@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Project } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Hosting, keepAsking, ownerSignIn, serving, startHosting, writeApp } from '../kit/hosting.ts'
+import { type Hosting, keepRequesting, ownerSignIn, serving, startHosting, writeApp } from '../kit/hosting.ts'
 import { partOf } from '../kit/machine.ts'
 import { describeOnDocker, listOnServer, removeNetworkOf, serverRemover } from '../kit/runtimes.ts'
 import { type Sshd, startSshd } from '../kit/sshd.ts'
@@ -85,8 +85,8 @@ describeOnDocker('a project on a server over SSH', () => {
     expect(await hosting.cli(login, { input: ownerSignIn.password })).toMatchObject({ code: 0 })
     const key = join(hosting.folder, 'key')
     await writeFile(key, sshd.privateKey, { mode: 0o600 })
-    const place = ['--host', sshd.host, '--port', String(sshd.port), '--user', sshd.user, '--docker-socket', partOf('docker')]
-    const added = await hosting.cli(['servers', 'add', 'second', ...place, '--key', key])
+    const location = ['--host', sshd.host, '--port', String(sshd.port), '--user', sshd.user, '--docker-socket', partOf('docker')]
+    const added = await hosting.cli(['servers', 'add', 'second', ...location, '--key', key])
     expect(added).toMatchObject({ code: 0, stdout: expect.stringMatching(/second is reachable: Docker \d+\..*SHA256:/) })
     const { stdout: listed } = await hosting.cli(['servers', 'list'])
     expect(listed.split('\n')[0]).toMatch(/^ID\s+NAME\s+ADDRESS\s+LOGIN\s+STATUS\s+CHECKED\s+HOST KEY$/)
@@ -95,20 +95,20 @@ describeOnDocker('a project on a server over SSH', () => {
     expect(await hosting.cli(['servers', 'remove', 'second'])).toMatchObject({ code: 0 })
     const gone = await hosting.cli(['servers', 'check', 'second'])
     expect([gone.code, gone.stderr]).toEqual([2, expect.stringContaining('Server second does not exist')])
-    const refused = await hosting.cli(['servers', 'add', 'third', ...place])
+    const refused = await hosting.cli(['servers', 'add', 'third', ...location])
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--key')])
   })
 
   test('a good deploy fails no request', async () => {
     const project = await make('busy', serving('version 1'))
     await goLive(project.id)
-    const asking = keepAsking(hosting.berth.edgeUrl, `${project.slug}.localhost`)
+    const requesting = keepRequesting(hosting.berth.edgeUrl, `${project.slug}.localhost`)
     for (const version of ['version 2', 'version 3']) {
       await writeApp(join(hosting.folder, 'busy'), serving(version))
       await goLive(project.id)
     }
-    await expect.poll(() => asking.load.bodies.has('version 3')).toBe(true)
-    const { failures, requests, bodies } = await asking.stop()
+    await expect.poll(() => requesting.load.bodies.has('version 3')).toBe(true)
+    const { failures, requests, bodies } = await requesting.stop()
     expect({ failures, hasNewest: bodies.has('version 3') }).toEqual({ failures: [], hasNewest: true })
     expect(requests).toBeGreaterThan(20)
   })

@@ -76,8 +76,8 @@ describeOnDocker('taking over what ran on a server', () => {
     async (line) => {
       const { container, project } = await adopted(`killed-${line.split(' ')[0]?.toLowerCase()}`)
       const id = await hosting.deploy(project.id)
-      const said = async () => JSON.stringify((await hosting.api('GET', `/deployments/${id}/logs`)).body)
-      while (!(await said()).includes(line)) await pause(20)
+      const output = async () => JSON.stringify((await hosting.api('GET', `/deployments/${id}/logs`)).body)
+      while (!(await output()).includes(line)) await pause(20)
       await hosting.berth.kill9()
       await hosting.berth.restart()
       expect(await hosting.settled(id)).toMatchObject(isLive)

@@ -31,11 +31,11 @@ const head: Fuzzed<string> = {
     if (ours.body.kind === 'sized' && ours.body.length > 1_000) return
     // Node rejects raw bytes in a target; the edge forwards them as escapes.
     const line = text.slice(0, text.indexOf('\r\n'))
-    const judged = await requestsIn(bytesOf(`${escaped(line)}${text.slice(line.length)}\r\n${body}`))
-    assert.equal(judged.requests.length, 1, 'Node does not read one request of it')
-    assert.equal(judged.requests[0]!.method, ours.method)
-    assert.equal(judged.requests[0]!.body.length, ours.body.kind === 'sized' ? ours.body.length : 0)
-    const target = judged.requests[0]!.target
+    const verdict = await requestsIn(bytesOf(`${escaped(line)}${text.slice(line.length)}\r\n${body}`))
+    assert.equal(verdict.requests.length, 1, 'Node does not read one request of it')
+    assert.equal(verdict.requests[0]!.method, ours.method)
+    assert.equal(verdict.requests[0]!.body.length, ours.body.kind === 'sized' ? ours.body.length : 0)
+    const target = verdict.requests[0]!.target
     if (target.startsWith('/') || target === '*') assert.equal(target, ours.target)
     else assert.ok(target.endsWith(ours.target) || ours.target === '/' || ours.target.startsWith('/?'), 'another target')
   },
@@ -63,9 +63,9 @@ const chunked: Fuzzed<string> = {
       bytesOf('POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n'),
       bytes.subarray(0, end),
     ])
-    const judged = await requestsIn(framed)
+    const verdict = await requestsIn(framed)
     assert.deepEqual(
-      judged.requests.map((request) => request.body),
+      verdict.requests.map((request) => request.body),
       [body],
     )
   },
@@ -83,9 +83,9 @@ const responseHead: Fuzzed<string> = {
     const ours = parseResponseHead(text, 'GET')
     if (!ours || ours.status < 200 || ours.body > 1_000) return
     const body = ours.body === -1 ? '0\r\n\r\n' : 'x'.repeat(Math.max(0, ours.body))
-    const judged = await responseIn(bytesOf(`${text}\r\n${body}`), 'GET')
-    assert.ok(judged, 'Node does not read an answer of it')
-    assert.deepEqual(judged, { status: ours.status, body: ours.body === -1 ? '' : body, complete: true })
+    const verdict = await responseIn(bytesOf(`${text}\r\n${body}`), 'GET')
+    assert.ok(verdict, 'Node does not read an answer of it')
+    assert.deepEqual(verdict, { status: ours.status, body: ours.body === -1 ? '' : body, complete: true })
   },
 }
 
@@ -147,8 +147,8 @@ const answers: Fuzzed<string> = {
     )
     const ours = await responseIn(received, 'GET')
     if (!ours?.complete || (ours.status === 502 && ours.body.includes('did not respond')) || ours.status === 504) return
-    const judged = await responseIn(bytesOf(text), 'GET')
-    assert.deepEqual(ours, judged && { ...judged, complete: true })
+    const verdict = await responseIn(bytesOf(text), 'GET')
+    assert.deepEqual(ours, verdict && { ...verdict, complete: true })
   },
 }
 

@@ -253,9 +253,9 @@ async function check({ files, links, rootDirectory }: Folder): Promise<void> {
     }
     for (const [name, target] of Object.entries(links)) await symlink(target, join(root, name)).catch(() => undefined)
     const detection = await detectFolder(root, { variables: { A: 'a' }, ...(rootDirectory ? { rootDirectory } : {}) })
-    const said = JSON.stringify(detection)
-    if (said.includes(secret) || said.includes('PATH=')) throw new Error('something outside was read')
-    if (said.length > 4 * 1024 ** 2) throw new Error(`the answer has ${said.length} characters`)
+    const output = JSON.stringify(detection)
+    if (output.includes(secret) || output.includes('PATH=')) throw new Error('something outside was read')
+    if (output.length > 4 * 1024 ** 2) throw new Error(`the answer has ${output.length} characters`)
   } catch (error) {
     if ((error as Error).name !== 'RootDirectoryError') throw error
   } finally {

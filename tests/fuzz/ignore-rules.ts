@@ -4,7 +4,7 @@ import type { Random } from './random.ts'
 import { type Fuzzed, fuzzByHand } from './runner.ts'
 import { hostileText } from './texts.ts'
 
-interface Asked {
+interface Requested {
   rules: string
   path: string
 }
@@ -34,30 +34,30 @@ const pieces = [
 ]
 const names = ['a', 'b', 'ab', 'aaaaaaaaaaaaaaaaaaaaaaaa', '.a', '[', '*', 'a b', '💥']
 
-const make = (random: Random): Asked => ({
+const make = (random: Random): Requested => ({
   rules: hostileText(random, pieces),
   path: [random.pick(names), ...random.some(6, () => random.pick(names))].join('/'),
 })
 
 /** The rules of a line say the same alone, with an empty line or a comment before it, and at the end of windows' lines. */
-function saysTheSame(ask: (rules: string) => unknown, rules: string): void {
-  const first = JSON.stringify(ask(rules))
+function saysTheSame(request: (rules: string) => unknown, rules: string): void {
+  const first = JSON.stringify(request(rules))
   for (const other of [`\n\n# a comment\n${rules.replace(/^\uFEFF/, '')}`, rules])
-    if (JSON.stringify(ask(other)) !== first) throw new Error(`${JSON.stringify(other)} says something else: ${first}`)
+    if (JSON.stringify(request(other)) !== first) throw new Error(`${JSON.stringify(other)} says something else: ${first}`)
 }
 
 export const kinds: Fuzzed[] = [
   {
     name: 'gitignore',
     make,
-    check: ({ rules, path }: Asked) =>
+    check: ({ rules, path }: Requested) =>
       saysTheSame((text) => [true, false].map((isFolder) => IgnoreRules.none.with(text, '').verdict(path, isFolder)), rules),
     slowMs: 1_500,
   },
   {
     name: 'dockerignore',
     make,
-    check: ({ rules, path }: Asked) => {
+    check: ({ rules, path }: Requested) => {
       saysTheSame((text) => dockerIgnore(text)(path, false), rules)
       // What is in a folder that is left out is left out, where nothing takes it back.
       const isIgnored = dockerIgnore(rules.replaceAll('!', ''))

@@ -2,18 +2,18 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
 /** Response times in milliseconds, measured by a separate thread, so that the test's own work is not included. */
-export interface SteadyAsking extends AsyncDisposable {
+export interface SteadyRequests extends AsyncDisposable {
   /** The response times since the last call. */
   take(): Promise<number[]>
 }
 
-export interface SteadyQuestion {
+export interface SteadyRequest {
   path?: string
   headers?: Record<string, string>
 }
 
 /** Sends one request after another, each 2 ms after the end of the last; a response other than 200 counts as infinite. */
-export function askSteadily(url: string, host: string, { path = '/', headers = {} }: SteadyQuestion = {}): SteadyAsking {
+export function requestSteadily(url: string, host: string, { path = '/', headers = {} }: SteadyRequest = {}): SteadyRequests {
   const thread = new Worker(program, { eval: true, workerData: { url, path, headers: { ...headers, host } } })
   return {
     async take() {

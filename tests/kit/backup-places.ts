@@ -5,13 +5,13 @@ import { partOf } from './machine.ts'
 import { type Sshd, startSshd } from './sshd.ts'
 
 /** A destination of each kind on real servers, made in the instance when it is asked for. */
-export interface BackupPlaces extends AsyncDisposable {
+export interface BackupLocations extends AsyncDisposable {
   local(): Promise<string>
   s3(): Promise<string>
   sftp(): Promise<string>
 }
 
-export function backupPlaces(hosting: Hosting, backups: Backups): BackupPlaces {
+export function backupLocations(hosting: Hosting, backups: Backups): BackupLocations {
   let sshd: Sshd | undefined
   return {
     local: () => backups.destination('local', { path: 'of-tests' }),

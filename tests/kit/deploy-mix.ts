@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Deployment } from '@berth/contract'
-import { type Hosting, isOver, keepAsking, type Load, serving, writeApp } from './hosting.ts'
+import { type Hosting, isOver, keepRequesting, type Load, serving, writeApp } from './hosting.ts'
 
 /** Deployments that succeed, and the ways in which one fails. */
 export const mix = ['good', 'crashing', 'slow', 'unhealthy', 'cancelled', 'good'] as const
@@ -34,7 +34,7 @@ export async function deployUnderLoad(hosting: Hosting, count: number, { everyMs
   const first = await hosting.settled(await hosting.deploy(project.id))
   if (first.status !== 'live') throw new Error(`the first one is not live: ${JSON.stringify(first.error)}`)
   const host = `${project.slug}.localhost`
-  const asking = keepAsking(hosting.berth.edgeUrl, host, { everyMs })
+  const requests = keepRequesting(hosting.berth.edgeUrl, host, { everyMs })
   const outcomes: MixResult['outcomes'] = []
   try {
     for (let at = 1; at <= count; at++) {
@@ -55,9 +55,9 @@ export async function deployUnderLoad(hosting: Hosting, count: number, { everyMs
       outcomes.push({ manner, deployment, servedAfter: (await hosting.get(host)).text, seconds })
     }
   } finally {
-    await asking.stop()
+    await requests.stop()
   }
-  return { outcomes, load: asking.load }
+  return { outcomes, load: requests.load }
 }
 
 const expected: Record<Manner, Deployment['status']> = {
@@ -75,13 +75,13 @@ export function problemsOf({ outcomes, load }: MixResult): string[] {
   let serving = 'version 0'
   for (const [at, { manner, deployment, servedAfter }] of outcomes.entries()) {
     const { status, error, requestsDuringSwitch: during } = deployment
-    const say = (words: string) => problems.push(`${at + 1} (${manner}): ${words}`)
-    if (status !== expected[manner]) say(`it is ${status}: ${JSON.stringify(error)}`)
+    const report = (message: string) => problems.push(`${at + 1} (${manner}): ${message}`)
+    if (status !== expected[manner]) report(`it is ${status}: ${JSON.stringify(error)}`)
     if (expected[manner] === 'live') {
       serving = `version ${at + 1}`
-      if (!during || during.failed > 0) say(`requests during the switch: ${JSON.stringify(during)}`)
-    } else if (during) say(`it recorded a switch: ${JSON.stringify(during)}`)
-    if (servedAfter !== serving) say(`${servedAfter} was served after it and not ${serving}`)
+      if (!during || during.failed > 0) report(`requests during the switch: ${JSON.stringify(during)}`)
+    } else if (during) report(`it recorded a switch: ${JSON.stringify(during)}`)
+    if (servedAfter !== serving) report(`${servedAfter} was served after it and not ${serving}`)
   }
   // A switch lasts some milliseconds: on a busy machine no request may fall into one of them, but not into none at all.
   if (!outcomes.some(({ deployment }) => deployment.requestsDuringSwitch?.total)) problems.push('no switch counted a request')

@@ -62,8 +62,8 @@ export async function fillInstance(hosting: Hosting): Promise<Filled> {
     },
     'PATCH',
   )
-  const ask = (path: string) => getPage(hosting.berth.edgeUrl, `${shop.slug}.localhost`, path)
-  for (let at = 0; at < 12; at++) await ask(['/', '/shelf', '/missing', '/broken'][at % 4]!)
+  const request = (path: string) => getPage(hosting.berth.edgeUrl, `${shop.slug}.localhost`, path)
+  for (let at = 0; at < 12; at++) await request(['/', '/shelf', '/missing', '/broken'][at % 4]!)
   await make(`/projects/${id}/connect`, { domain: 'shop.example.com' })
   await make(`/projects/${id}/route-rules`, {
     kind: 'rate-limit',

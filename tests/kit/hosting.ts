@@ -59,12 +59,12 @@ export interface HostingOptions extends BerthOptions {
 }
 
 export async function startHosting({ runtime = 'process', ...options }: HostingOptions = {}): Promise<Hosting> {
-  const place: TempFolder = await tempFolder('hosting')
-  const sources = join(place.path, 'sources')
-  const home = join(place.path, 'home')
+  const folder: TempFolder = await tempFolder('hosting')
+  const sources = join(folder.path, 'sources')
+  const home = join(folder.path, 'home')
   await Promise.all([mkdir(sources), mkdir(home)])
   // The other user who runs the instance must be able to read the sources.
-  if (options.user !== undefined) await chmod(place.path, 0o755)
+  if (options.user !== undefined) await chmod(folder.path, 0o755)
   const berth = await startBerth({
     ...options,
     env: {
@@ -83,7 +83,7 @@ export async function startHosting({ runtime = 'process', ...options }: HostingO
     // Workloads of a killed control plane are adopted by the next one, which ends them with itself.
     await berth[Symbol.asyncDispose]()
     await removeFromDocker?.()
-    await Promise.all([place.remove(), rm(runtimeFolder(berth.dataFolder), { recursive: true, force: true })])
+    await Promise.all([folder.remove(), rm(runtimeFolder(berth.dataFolder), { recursive: true, force: true })])
   }
   try {
     return { ...hostingOn(berth, sources, home, await signIn(berth.url)), [Symbol.asyncDispose]: end }
@@ -198,11 +198,11 @@ export interface Load {
 }
 
 /** Sends requests on keep-alive connections until `stop`; any response other than 200 is a failure. */
-export function keepAsking(edgeUrl: string, host: string, { connections = 4, path = '/', everyMs = 20 } = {}) {
+export function keepRequesting(edgeUrl: string, host: string, { connections = 4, path = '/', everyMs = 20 } = {}) {
   const agent = new Agent({ connections, pipelining: 1, keepAliveTimeout: 60_000, headersTimeout: 90_000 })
   const load: Load = { requests: 0, failures: [], bodies: new Map() }
   let isStopped = false
-  const ask = async () => {
+  const send = async () => {
     while (!isStopped) {
       const begun = performance.now()
       try {
@@ -219,12 +219,12 @@ export function keepAsking(edgeUrl: string, host: string, { connections = 4, pat
       await pause(everyMs)
     }
   }
-  const asking = Promise.all(Array.from({ length: connections }, ask))
+  const requesting = Promise.all(Array.from({ length: connections }, send))
   return {
     load,
     async stop(): Promise<Load> {
       isStopped = true
-      await asking
+      await requesting
       await agent.close()
       return load
     },

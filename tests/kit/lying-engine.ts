@@ -45,10 +45,10 @@ export const dripping: Lie = (_, response) => {
 export async function startLyingEngine(lies: Record<string, Lie>): Promise<LyingEngine> {
   const folder = await tempFolder('engine')
   const socket = join(folder.path, 'docker.sock')
-  const asked: string[] = []
+  const requested: string[] = []
   const server = createServer((request, response) => {
     const path = (request.url ?? '').split('?', 1)[0] as string
-    asked.push(path)
+    requested.push(path)
     const lie = lies[path] ?? lies[path.replace(/[0-9a-f]{64}/, ':id')]
     if (lie) return void lie(request, response)
     if (path in honest) return void says(honest[path])(request, response)
@@ -57,7 +57,7 @@ export async function startLyingEngine(lies: Record<string, Lie>): Promise<Lying
   await new Promise<void>((done) => server.listen(socket, done))
   return {
     socket,
-    asked,
+    asked: requested,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((done) => server.close(done))

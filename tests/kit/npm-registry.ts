@@ -29,17 +29,17 @@ interface Version {
 
 export async function startNpmRegistry(): Promise<NpmRegistry> {
   const packages = new Map<string, Map<string, Version>>()
-  const asked: string[] = []
+  const requested: string[] = []
   let hangs = false
   const server = await serve((request, response) => {
     const path = decodeURIComponent(request.url ?? '')
-    asked.push(path)
+    requested.push(path)
     if (!hangs) answer(path, packages, response)
   })
   const { url } = server
   return {
     url,
-    asked,
+    asked: requested,
     hang() {
       hangs = true
     },

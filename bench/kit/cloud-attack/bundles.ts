@@ -13,7 +13,7 @@ interface Packed {
 
 /** A real bundle of a real project that is changed, truncated, mixed up or replayed on its way to the cloud. */
 export function bundleAttacks(scene: AttackScene, source: { id: string }): Attack[] {
-  const { ask, attacker, own, random, wrong } = scene
+  const { ask: request, attacker, own, random, wrong } = scene
   let last: Packed | undefined
   const changes: Record<string, (files: Files) => void> = {
     'a byte flipped': (files) => change(files, (bytes) => (bytes[random.below(bytes.length)]! ^= 1)),
@@ -62,13 +62,13 @@ export function bundleAttacks(scene: AttackScene, source: { id: string }): Attac
   /** Undefined: another attack is using it. */
   async function pack(project: string): Promise<Packed | undefined> {
     const transfer = `trf_${randomName()}`
-    const opened = await ask('cloud', attacker.token, 'PUT', `/arrivals/${transfer}`, { body: { project } })
+    const opened = await request('cloud', attacker.token, 'PUT', `/arrivals/${transfer}`, { body: { project } })
     if (opened.status !== 200) {
       await scene.callOffLeft('cloud', attacker.token)
       return undefined
     }
     const { recipient } = opened.body.data as TransferImport
-    const begun = await ask('here', own, 'POST', `/projects/${project}/departure`, {
+    const begun = await request('here', own, 'POST', `/projects/${project}/departure`, {
       body: { transfer, recipient, withData: true },
     })
     if (begun.status !== 202) await scene.callOffLeft('here', own)
@@ -77,9 +77,9 @@ export function bundleAttacks(scene: AttackScene, source: { id: string }): Attac
     const files: Files = new Map()
     if (state === 'packed')
       for (const { name } of named ?? []) files.set(name, await bytesOf(`/departures/${transfer}/files/${name}`))
-    await ask('here', own, 'PATCH', `/departures/${transfer}`, { body: { state: 'aborted' } })
+    await request('here', own, 'PATCH', `/departures/${transfer}`, { body: { state: 'aborted' } })
     if (files.size > 0 && signer) return { transfer, project, signer, files }
-    await ask('cloud', attacker.token, 'PATCH', `/arrivals/${transfer}`, { body: { state: 'aborted' } })
+    await request('cloud', attacker.token, 'PATCH', `/arrivals/${transfer}`, { body: { state: 'aborted' } })
     return undefined
   }
 
@@ -88,22 +88,22 @@ export function bundleAttacks(scene: AttackScene, source: { id: string }): Attac
     for (const [name, bytes] of files) {
       const sha256 = createHash('sha256').update(bytes).digest('hex')
       const headers = { 'content-type': 'application/octet-stream' }
-      await ask('cloud', attacker.token, 'PUT', `${path}/files/${name}?sha256=${sha256}`, { bytes, headers })
+      await request('cloud', attacker.token, 'PUT', `${path}/files/${name}?sha256=${sha256}`, { bytes, headers })
     }
-    await ask('cloud', attacker.token, 'PATCH', path, { body: { state: 'staged', signer } })
+    await request('cloud', attacker.token, 'PATCH', path, { body: { state: 'staged', signer } })
     const { state } = (await settled('cloud', attacker.token, path, ['staging'])) ?? {}
     // Skipping a step must fail.
     for (const skipped of ['landed', 'active'] as const) {
-      const { status, body } = await ask('cloud', attacker.token, 'PATCH', path, { body: { state: skipped } })
+      const { status, body } = await request('cloud', attacker.token, 'PATCH', path, { body: { state: skipped } })
       if (status === 200 && body?.data?.state === 'active') wrong.push('an arrival became active that had failed')
     }
-    await ask('cloud', attacker.token, 'PATCH', path, { body: { state: 'aborted' } })
+    await request('cloud', attacker.token, 'PATCH', path, { body: { state: 'aborted' } })
     return state
   }
 
   async function settled(side: 'here' | 'cloud', token: string, path: string, working: readonly string[]) {
     for (const giveUpAt = Date.now() + 60_000; Date.now() < giveUpAt; await scene.pause(100)) {
-      const { body } = await ask(side, token, 'GET', path)
+      const { body } = await request(side, token, 'GET', path)
       if (!body?.data) return undefined
       if (!working.includes(body.data.state)) return body.data as { state: string }
     }

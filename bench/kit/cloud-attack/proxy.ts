@@ -4,10 +4,10 @@ import type { Attack, AttackScene } from './scene.ts'
 
 /** Callers of the local instance who try to reach other tenants' data through its link. */
 export function proxyAttacks(scene: AttackScene, mover: { id: string }): Attack[] {
-  const { ask, attacker, victim, treasure, own, random, wrong } = scene
+  const { ask: request, attacker, victim, treasure, own, random, wrong } = scene
   const routes = ['', '/env', '/deployments', '/logs', '/resources', '/deletion-preview', '/git', '/domains', '/environments']
   /** The response must contain nothing of the other tenant. */
-  const judge = (name: string, { status, text }: { status: number; text: string }, allowed: readonly number[]) => {
+  const validate = (name: string, { status, text }: { status: number; text: string }, allowed: readonly number[]) => {
     if (text.includes('of the victim') || text.includes(treasure.slug))
       wrong.push(`${name}: something of the other tenant: ${text.slice(0, 200)}`)
     if (!allowed.includes(status)) wrong.push(`${name}: answered ${status}: ${text.slice(0, 200)}`)
@@ -18,14 +18,18 @@ export function proxyAttacks(scene: AttackScene, mover: { id: string }): Attack[
     {
       name: 'another tenant’s project through the link',
       run: async () =>
-        judge('through the link', await ask('here', own, 'GET', `/projects/${treasure.id}${random.pick(routes)}`), [404, 503]),
+        validate(
+          'through the link',
+          await request('here', own, 'GET', `/projects/${treasure.id}${random.pick(routes)}`),
+          [404, 503],
+        ),
     },
     {
       name: 'another tenant’s project on the cloud itself',
       run: async () =>
-        judge(
+        validate(
           'on the cloud',
-          await ask('cloud', attacker.token, random.pick(['GET', 'PATCH', 'DELETE']), `/projects/${treasure.id}`, {}),
+          await request('cloud', attacker.token, random.pick(['GET', 'PATCH', 'DELETE']), `/projects/${treasure.id}`, {}),
           refused,
         ),
     },
@@ -39,7 +43,7 @@ export function proxyAttacks(scene: AttackScene, mover: { id: string }): Attack[
           'x-forwarded-for': '127.0.0.1',
           'x-forwarded-host': 'localhost',
         }
-        judge('with headers', await ask('here', own, 'GET', `/projects/${treasure.id}`, { headers }), refused)
+        validate('with headers', await request('here', own, 'GET', `/projects/${treasure.id}`, { headers }), refused)
       },
     },
     {
@@ -54,7 +58,12 @@ export function proxyAttacks(scene: AttackScene, mover: { id: string }): Attack[
           '%0d%0aX: y',
           'a'.repeat(5000),
         ])
-        judge('odd ids', await ask('here', own, 'GET', `/projects/${id}${random.pick(routes)}`), [...refused, 431, 200, 414])
+        validate('odd ids', await request('here', own, 'GET', `/projects/${id}${random.pick(routes)}`), [
+          ...refused,
+          431,
+          200,
+          414,
+        ])
       },
     },
     {
@@ -62,9 +71,9 @@ export function proxyAttacks(scene: AttackScene, mover: { id: string }): Attack[
       run: async () => {
         const text = random.pick(['{', '['.repeat(5000), `{"name":"${'x'.repeat(2_000_000)}"}`, '{"name":1e999}', '\u0000'])
         const headers = { 'content-type': 'application/json' }
-        judge(
+        validate(
           'odd bodies',
-          await ask('here', own, 'PATCH', `/projects/${treasure.id}`, { bytes: Buffer.from(text), headers }),
+          await request('here', own, 'PATCH', `/projects/${treasure.id}`, { bytes: Buffer.from(text), headers }),
           refused,
         )
       },
@@ -87,14 +96,14 @@ export function proxyAttacks(scene: AttackScene, mover: { id: string }): Attack[
           'http://127.0.0.1:1',
           scene.hereUrl(),
         ])
-        const { status } = await ask('here', own, 'PUT', '/cloud/link', { body: { url, token: 'brt_x' } })
+        const { status } = await request('here', own, 'PUT', '/cloud/link', { body: { url, token: 'brt_x' } })
         if (status === 200) wrong.push(`linked to ${url}`)
       },
     },
     {
       name: 'what is here answers meanwhile',
       async run() {
-        const home = await ask('here', own, 'GET', '/projects/home')
+        const home = await request('here', own, 'GET', '/projects/home')
         if (home.status !== 200) wrong.push(`home answered ${home.status}`)
         if (home.text.includes('Treasure')) wrong.push('home shows the other tenant’s project')
       },

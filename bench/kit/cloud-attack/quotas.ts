@@ -3,9 +3,9 @@ import { gzipSync } from 'node:zlib'
 import type { Attack, AttackScene } from './scene.ts'
 
 /** A tenant that tries to exceed every quota. */
-export function quotaAttacks({ ask, attacker, random, wrong, callOffLeft }: AttackScene): Attack[] {
+export function quotaAttacks({ ask: request, attacker, random, wrong, callOffLeft }: AttackScene): Attack[] {
   const by = (method: string, path: string, body?: unknown) =>
-    ask('cloud', attacker.token, method, path, body === undefined ? {} : { body })
+    request('cloud', attacker.token, method, path, body === undefined ? {} : { body })
   /** Excludes projects that are being deleted: they are listed, but no longer count. */
   const projects = async () => {
     const { body } = await by('GET', '/projects')
@@ -46,7 +46,7 @@ export function quotaAttacks({ ask, attacker, random, wrong, callOffLeft }: Atta
         const id = `upl_${'a'.repeat(20)}`
         const headers = { 'content-type': 'application/gzip' }
         const query = `expires=9999999999999&maxBytes=9999999999&signature=${'0'.repeat(8)}.${'A'.repeat(43)}`
-        const { status } = await ask('cloud', '', 'PUT', `/uploads/${id}?${query}`, { bytes: Buffer.from('x'), headers })
+        const { status } = await request('cloud', '', 'PUT', `/uploads/${id}?${query}`, { bytes: Buffer.from('x'), headers })
         if (status < 400) wrong.push(`an altered address took an upload: ${status}`)
       },
     },
@@ -68,7 +68,7 @@ export function quotaAttacks({ ask, attacker, random, wrong, callOffLeft }: Atta
       async run() {
         const statuses = await Promise.all(
           Array.from({ length: 30 }, (_, at) =>
-            ask('cloud', '', 'POST', '/auth/sign-up', { body: { email: `a${at}@example.test` } }),
+            request('cloud', '', 'POST', '/auth/sign-up', { body: { email: `a${at}@example.test` } }),
           ),
         )
         if (statuses.some(({ status }) => status < 400)) wrong.push('a user signed up without an invitation')
@@ -83,14 +83,14 @@ export function quotaAttacks({ ask, attacker, random, wrong, callOffLeft }: Atta
 
   async function send(upload: { url: string; method: string; headers: Record<string, string> }, bytes: Buffer): Promise<void> {
     const { pathname, search } = new URL(upload.url)
-    await ask('cloud', '', upload.method, `${pathname.replace('/api', '')}${search}`, { bytes, headers: upload.headers })
+    await request('cloud', '', upload.method, `${pathname.replace('/api', '')}${search}`, { bytes, headers: upload.headers })
   }
 
   async function file(id: string, name: string, bytes: Buffer): Promise<number> {
     const { createHash } = await import('node:crypto')
     const sha256 = createHash('sha256').update(bytes).digest('hex')
     const headers = { 'content-type': 'application/octet-stream' }
-    return (await ask('cloud', attacker.token, 'PUT', `/arrivals/${id}/files/${name}?sha256=${sha256}`, { bytes, headers }))
+    return (await request('cloud', attacker.token, 'PUT', `/arrivals/${id}/files/${name}?sha256=${sha256}`, { bytes, headers }))
       .status
   }
 }

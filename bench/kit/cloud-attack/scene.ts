@@ -28,7 +28,7 @@ export async function setAttackScene(sides: TwoHostings, seed: number) {
   const random = randomOf(seed)
 
   /** Waits for a side that is restarting; a 500 response is a finding. */
-  async function ask(side: Side, token: string, method: string, path: string, options: AskOptions = {}): Promise<Answer> {
+  async function request(side: Side, token: string, method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     await restarting.get(side)
     const { body, bytes, headers = {} } = options
     const answer = await fetch(`${sides[side].berth.url}/api${path}`, {
@@ -66,7 +66,7 @@ export async function setAttackScene(sides: TwoHostings, seed: number) {
     const session = await send('/auth/sign-up/complete', signed)
     const cookie = session.headers.getSetCookie()[0]?.split(';')[0] ?? failed(`not signed up: ${await session.text()}`)
     const { data } = (await (await send('/tokens', { name }, { cookie })).json()) as { data: { token: string } }
-    const account = await ask('cloud', data.token, 'GET', '/auth/session')
+    const account = await request('cloud', data.token, 'GET', '/auth/session')
     return { organizationId: account.body.data.organization.id, token: data.token }
   }
 
@@ -77,31 +77,31 @@ export async function setAttackScene(sides: TwoHostings, seed: number) {
   const linked = await sides.here.api('PUT', '/cloud/link', { url: sides.cloud.berth.url, token: attacker.token })
   if (linked.status !== 200) failed(`not linked: ${JSON.stringify(linked.body)}`)
   const treasure = (
-    await ask('cloud', victim.token, 'POST', '/projects', {
+    await request('cloud', victim.token, 'POST', '/projects', {
       body: { name: 'Treasure', gitUrl: 'https://git.example.test/a/b.git' },
     })
   ).body.data as { id: string; slug: string }
-  await ask('cloud', victim.token, 'PATCH', `/projects/${treasure.id}/env`, {
+  await request('cloud', victim.token, 'PATCH', `/projects/${treasure.id}/env`, {
     body: { upserts: [{ key: 'GOLD', value: 'of the victim', isSecret: false }] },
   })
 
   return {
-    ...{ wrong, random, ask, attacker, greedy, victim, treasure, own, pause },
+    ...{ wrong, random, ask: request, attacker, greedy, victim, treasure, own, pause },
     hereUrl: () => sides.here.berth.url,
     memory: async (side: Side) => `${await peakMb(sides[side].berth.pid)} MB at most`,
     /** Checks that the other tenant's project exists, belongs only to them, and responds. */
     async checkVictim(): Promise<void> {
-      const list = await ask('cloud', victim.token, 'GET', '/projects')
+      const list = await request('cloud', victim.token, 'GET', '/projects')
       const names = (list.body?.data ?? []).map(({ name }: { name: string }) => name)
       if (names.join() !== 'Treasure') wrong.push(`the other tenant has: ${names.join()} (${list.status})`)
-      const env = await ask('cloud', victim.token, 'GET', `/projects/${treasure.id}/env`)
+      const env = await request('cloud', victim.token, 'GET', `/projects/${treasure.id}/env`)
       if (env.body?.data?.[0]?.value !== 'of the victim') wrong.push(`the other tenant's variable: ${env.text.slice(0, 200)}`)
     },
     /** A kill during an attack leaves moves without a driving client; they are cancelled as a user would do it. */
     async callOffLeft(side: Side, token: string): Promise<void> {
-      const { body } = await ask(side, token, 'GET', '/transfers')
+      const { body } = await request(side, token, 'GET', '/transfers')
       for (const { transfer, touchedAt } of (body?.data ?? []) as { transfer: string; touchedAt: string }[])
-        if (Date.now() - Date.parse(touchedAt) > 20_000) await ask(side, token, 'DELETE', `/transfers/${transfer}`)
+        if (Date.now() - Date.parse(touchedAt) > 20_000) await request(side, token, 'DELETE', `/transfers/${transfer}`)
     },
     move: (id: string, to: Side) => sides.move(id, to).catch((error: Error) => ({ status: 0, body: error.message })),
     async kill(side: Side): Promise<void> {
@@ -116,19 +116,19 @@ export async function setAttackScene(sides: TwoHostings, seed: number) {
       error instanceof TypeError ||
       (error instanceof Error && (/^(Timeout|Abort)Error$/.test(error.name) || /ECONN|socket hang up/.test(error.message))),
     async serving(slug: string): Promise<Side[]> {
-      const look = async () =>
+      const check = async () =>
         (
           await Promise.all((['here', 'cloud'] as const).map(async (side) => ((await sides.kept(side, slug)) ? side : null)))
         ).filter((side) => side !== null)
       for (const giveUpAt = Date.now() + 90_000; ; await pause(250)) {
-        const serving = await look()
+        const serving = await check()
         if (serving.length === 1 || Date.now() > giveUpAt) return serving
       }
     },
   }
 }
 
-interface AskOptions {
+interface RequestOptions {
   body?: unknown
   bytes?: Buffer
   headers?: Record<string, string>
@@ -142,8 +142,8 @@ function parsed(text: string): unknown {
   }
 }
 
-function failed(words: string): never {
-  throw new Error(words)
+function failed(message: string): never {
+  throw new Error(message)
 }
 
 function randomOf(seed: number): Random {

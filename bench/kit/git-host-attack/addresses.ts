@@ -9,7 +9,7 @@ export interface Visits {
 
 /** URLs that point to internal addresses, or to another host with our token; and a token that the host has revoked. */
 export function addressAttacks(scene: AttackScene, visits: Visits): Attack[] {
-  const { ask, judge, wrong, owner, mallory, host, elsewhere, own } = scene
+  const { ask: request, judge: validate, wrong, owner, mallory, host, elsewhere, own } = scene
   const { url } = elsewhere
   const withToken = () => visits.seen.filter(({ authorization }) => authorization !== undefined)
   const noToken = (name: string, run: () => Promise<void>): Attack => ({
@@ -22,7 +22,7 @@ export function addressAttacks(scene: AttackScene, visits: Visits): Attack[] {
   })
   const settled = async (who: typeof owner, id: string): Promise<string> => {
     for (const end = Date.now() + 60_000; ; await pause(200)) {
-      const { status } = (await ask(who, 'GET', `/deployments/${id}`)).body.data
+      const { status } = (await request(who, 'GET', `/deployments/${id}`)).body.data
       if (!['queued', 'building', 'deploying'].includes(status)) return status
       if (Date.now() > end) return `still ${status}`
     }
@@ -30,12 +30,12 @@ export function addressAttacks(scene: AttackScene, visits: Visits): Attack[] {
   /** The token that mallory's organisation currently uses. */
   const tokenInUse = async (): Promise<string> => {
     const before = host.calls.length
-    await ask(mallory, 'GET', `/gitprovider/repos/${theirs}`)
+    await request(mallory, 'GET', `/gitprovider/repos/${theirs}`)
     const used = host.calls.slice(before).find(({ token }) => token !== null)?.token
     return used ?? Promise.reject(new Error('mallory is not connected'))
   }
   const deploy = async (who: typeof owner, projectId: string): Promise<string> => {
-    const begun = await ask(who, 'POST', '/deployments/build/access', { body: { projectId } })
+    const begun = await request(who, 'POST', '/deployments/build/access', { body: { projectId } })
     return begun.status === 202 ? settled(who, begun.body.data.deploymentId) : `refused with ${begun.status}`
   }
   return [
@@ -54,15 +54,15 @@ export function addressAttacks(scene: AttackScene, visits: Visits): Attack[] {
         `http://${tokens.mallory}@127.0.0.1:1/a.git`,
       ]
       for (const gitUrl of [...inside, `${url}/mallory/app.git`]) {
-        const made = await ask(mallory, 'POST', '/projects', { body: { name: 'inside', gitUrl } })
-        judge(gitUrl, made, [201, 400, 409])
+        const made = await request(mallory, 'POST', '/projects', { body: { name: 'inside', gitUrl } })
+        validate(gitUrl, made, [201, 400, 409])
         if (made.status !== 201) continue
         const ended = await deploy(mallory, made.body.data.id)
         if (ended === 'live') wrong.push(`${gitUrl} went live`)
         const named = { gitUrl, gitProvider: 'github', gitOwner: 'acme', gitRepo: 'shop' }
-        judge('renamed', await ask(mallory, 'PATCH', `/projects/${made.body.data.id}`, { body: named }), [200, 400, 404])
+        validate('renamed', await request(mallory, 'PATCH', `/projects/${made.body.data.id}`, { body: named }), [200, 400, 404])
         await deploy(mallory, made.body.data.id)
-        await ask(mallory, 'DELETE', `/projects/${made.body.data.id}`, { body: { force: true } })
+        await request(mallory, 'DELETE', `/projects/${made.body.data.id}`, { body: { force: true } })
       }
     }),
     noToken('a submodule and large files at another host', async () => {
@@ -93,7 +93,7 @@ export function addressAttacks(scene: AttackScene, visits: Visits): Attack[] {
           : undefined
       try {
         for (const part of ['', '/branches', '/files', '/webhooks'])
-          judge('sent on', await ask(mallory, 'GET', `/gitprovider/repos/${theirs}${part}`), [200, 502])
+          validate('sent on', await request(mallory, 'GET', `/gitprovider/repos/${theirs}${part}`), [200, 502])
       } finally {
         host.intercept = null
       }
@@ -102,7 +102,7 @@ export function addressAttacks(scene: AttackScene, visits: Visits): Attack[] {
           ? { json: [], headers: { link: `<${url}/user/repos?page=2>; rel="next", <${url}/user/repos?page=3>; rel="last"` } }
           : undefined
       try {
-        judge('pages elsewhere', await ask(mallory, 'GET', '/gitprovider/repos'), [200, 502])
+        validate('pages elsewhere', await request(mallory, 'GET', '/gitprovider/repos'), [200, 502])
       } finally {
         host.intercept = null
       }
@@ -110,33 +110,33 @@ export function addressAttacks(scene: AttackScene, visits: Visits): Attack[] {
     {
       name: 'a token that was revoked at the host goes on being used',
       async run() {
-        await ask(mallory, 'POST', '/gitprovider/disconnect')
+        await request(mallory, 'POST', '/gitprovider/disconnect')
         await scene.connect(mallory, 'oauth', 'mallory')
         const used = await tokenInUse()
         host.revoke(used)
-        judge('revoked', await ask(mallory, 'GET', `/gitprovider/repos/${theirs}/branches`), [400])
+        validate('revoked', await request(mallory, 'GET', `/gitprovider/repos/${theirs}/branches`), [400])
         const after = host.calls.length
         for (const path of ['', '/branches', '/files'])
-          judge('again', await ask(mallory, 'GET', `/gitprovider/repos/${theirs}${path}`), [400])
+          validate('again', await request(mallory, 'GET', `/gitprovider/repos/${theirs}${path}`), [400])
         await deploy(mallory, own.id)
         const again = host.calls.slice(after).filter(({ token }) => token === used).length
         if (again > 0 || host.refusedGit.includes(used)) wrong.push(`a revoked token was used ${again} times more`)
-        if ((await ask(mallory, 'GET', '/gitprovider/status')).body.state !== 'error')
+        if ((await request(mallory, 'GET', '/gitprovider/status')).body.state !== 'error')
           wrong.push('status does not say that it was revoked')
-        await ask(mallory, 'POST', '/gitprovider/disconnect')
+        await request(mallory, 'POST', '/gitprovider/disconnect')
         await scene.connect(mallory, 'oauth', 'mallory')
       },
     },
     noToken('mallory asks for what is the owner’s', async () => {
       for (const part of ['', '/branches', '/files', '/file', '/webhooks'])
-        judge(part, await ask(mallory, 'GET', `/gitprovider/repos/${repository}${part}`), [403, 404])
-      judge('clone-token', await ask(mallory, 'GET', `/gitprovider/repos/${repository}/clone-token`), [409])
-      judge('delete', await ask(mallory, 'DELETE', `/gitprovider/repos/${repository}`), [403, 404])
-      judge('hook', await ask(mallory, 'POST', `/gitprovider/repos/${repository}/webhooks`), [403, 404])
-      const made = await ask(mallory, 'POST', '/projects', {
+        validate(part, await request(mallory, 'GET', `/gitprovider/repos/${repository}${part}`), [403, 404])
+      validate('clone-token', await request(mallory, 'GET', `/gitprovider/repos/${repository}/clone-token`), [409])
+      validate('delete', await request(mallory, 'DELETE', `/gitprovider/repos/${repository}`), [403, 404])
+      validate('hook', await request(mallory, 'POST', `/gitprovider/repos/${repository}/webhooks`), [403, 404])
+      const made = await request(mallory, 'POST', '/projects', {
         body: { name: 'theft', gitProvider: 'github', gitOwner: 'acme', gitRepo: 'shop' },
       })
-      judge('project', made, [201, 404, 409])
+      validate('project', made, [201, 404, 409])
       // The test git host accepts every valid token for every repository: the check is whose token arrives.
       const hers = await tokenInUse()
       host.onGit = async ({ token }) => {
@@ -144,7 +144,7 @@ export function addressAttacks(scene: AttackScene, visits: Visits): Attack[] {
       }
       if (made.status === 201) await deploy(mallory, made.body.data.id)
       host.onGit = null
-      if (made.status === 201) await ask(mallory, 'DELETE', `/projects/${made.body.data.id}`, { body: { force: true } })
+      if (made.status === 201) await request(mallory, 'DELETE', `/projects/${made.body.data.id}`, { body: { force: true } })
     }),
   ]
 }

@@ -13,7 +13,7 @@ const signed = (text: string, secret: string, hash = 'sha256') => `${hash}=${cre
 
 /** Webhook deliveries that are forged, replayed, signed with another secret, too large, or malformed. */
 export function deliveryAttacks(scene: AttackScene, real: { id: string; payload: object }): Attack[] {
-  const { deliver, judge, hookOf, ask, wrong, owner, mallory, own } = scene
+  const { deliver, judge: validate, hookOf, ask: request, wrong, owner, mallory, own } = scene
   const text = JSON.stringify(push(repository))
   const forged: Record<string, Record<string, string>> = {
     none: { 'x-hub-signature-256': '' },
@@ -31,7 +31,7 @@ export function deliveryAttacks(scene: AttackScene, real: { id: string; payload:
   const forgeries = Object.entries(forged).flatMap(([name, headers]) =>
     [hookOf(repository).hook, null].map((hook) => ({
       name: `forged: ${name}${hook ? '' : ', without a hook'}`,
-      run: async () => judge(name, await deliver({ raw: text, hook, headers }), [401]),
+      run: async () => validate(name, await deliver({ raw: text, hook, headers }), [401]),
     })),
   )
   const mine = () => ({ ...hookOf(theirs) })
@@ -40,15 +40,15 @@ export function deliveryAttacks(scene: AttackScene, real: { id: string; payload:
     {
       name: 'another project’s secret, at its own hook and at the victim’s',
       async run() {
-        judge('at its own', await deliver({ ...mine(), payload: push(repository) }), [400])
-        judge(
+        validate('at its own', await deliver({ ...mine(), payload: push(repository) }), [400])
+        validate(
           'at the victim’s',
           await deliver({ ...hookOf(repository), secret: mine().secret, payload: push(repository) }),
           [401],
         )
         for (const provider of ['gitlab', 'gitea', 'bitbucket', '..%2f..%2ftokens', '__proto__']) {
           const headers = { 'x-gitlab-token': mine().secret, 'x-gitlab-event': 'Push Hook', 'x-gitea-event': 'push' }
-          judge(provider, await deliver({ ...hookOf(repository), provider, headers, payload: push(repository) }), [401, 404])
+          validate(provider, await deliver({ ...hookOf(repository), provider, headers, payload: push(repository) }), [401, 404])
         }
       },
     },
@@ -59,11 +59,11 @@ export function deliveryAttacks(scene: AttackScene, real: { id: string; payload:
         const again = await deliver({ ...hookOf(repository), raw, id: real.id })
         const renamed = await deliver({ ...hookOf(repository), raw })
         for (const answer of [again, renamed]) {
-          judge('replayed', answer, [202])
+          validate('replayed', answer, [202])
           if (answer.body?.data?.outcome !== 'duplicate') wrong.push(`a replay was ${answer.body?.data?.outcome}`)
         }
         const headers = { 'x-hub-signature-256': signed(raw, hookOf(repository).secret) }
-        judge('with a space', await deliver({ hook: hookOf(repository).hook, raw: `${raw} `, headers }), [401])
+        validate('with a space', await deliver({ hook: hookOf(repository).hook, raw: `${raw} `, headers }), [401])
       },
     },
     {
@@ -71,10 +71,10 @@ export function deliveryAttacks(scene: AttackScene, real: { id: string; payload:
       async run() {
         for (const action of ['deleted', 'suspend', 'unsuspend']) {
           const payload = { action, installation: { id: 100, account: { login: 'acme' } } }
-          judge(action, await deliver({ ...mine(), event: 'installation', payload }), [202, 400])
-          judge(action, await deliver({ event: 'installation', payload }), [401])
+          validate(action, await deliver({ ...mine(), event: 'installation', payload }), [202, 400])
+          validate(action, await deliver({ event: 'installation', payload }), [401])
         }
-        const { body } = await ask(owner, 'GET', '/gitprovider/status')
+        const { body } = await request(owner, 'GET', '/gitprovider/status')
         if (!body.sources.app) wrong.push('the app was dropped on mallory’s word')
       },
     },
@@ -99,8 +99,8 @@ export function deliveryAttacks(scene: AttackScene, real: { id: string; payload:
           ['x'.repeat(8000), push(theirs)],
         ]
         for (const [event, payload] of hostile) {
-          judge(event, await deliver({ event, payload }), [401])
-          judge(event, await deliver({ ...mine(), event, payload }), [202, 400])
+          validate(event, await deliver({ event, payload }), [401])
+          validate(event, await deliver({ ...mine(), event, payload }), [202, 400])
         }
         for (const raw of [
           '',
@@ -112,12 +112,12 @@ export function deliveryAttacks(scene: AttackScene, real: { id: string; payload:
           `{"a":${'{"a":'.repeat(50_000)}1`,
           '\uFEFF{}',
         ]) {
-          judge('no JSON', await deliver({ raw }), [400, 401])
-          judge('no JSON', await deliver({ ...mine(), raw }), [400, 401])
+          validate('no JSON', await deliver({ raw }), [400, 401])
+          validate('no JSON', await deliver({ ...mine(), raw }), [400, 401])
         }
         const raw = gzipSync(JSON.stringify(push(theirs))) as Uint8Array<ArrayBuffer>
-        judge('gzip', await deliver({ ...mine(), raw, headers: { 'content-encoding': 'gzip' } }), [400, 401, 415])
-        judge('form', await deliver({ raw: 'payload=%7B%7D', headers: { 'content-type': 'text/plain' } }), [415])
+        validate('gzip', await deliver({ ...mine(), raw, headers: { 'content-encoding': 'gzip' } }), [400, 401, 415])
+        validate('form', await deliver({ raw: 'payload=%7B%7D', headers: { 'content-type': 'text/plain' } }), [415])
       },
     },
     {
@@ -127,11 +127,11 @@ export function deliveryAttacks(scene: AttackScene, real: { id: string; payload:
         const body = JSON.stringify(push(theirs, { ref: 'refs/heads/other', padding: '' }))
         const raw = body.replace('"padding":""', `"padding":"${'x'.repeat(max - body.length)}"`)
         const watch = watching(scene)
-        judge('signed', await deliver({ ...mine(), raw }), [202, 429])
-        judge('unsigned', await deliver({ raw }), [401, 429])
-        judge('of an unknown hook', await deliver({ hook: 'gwh_unknown', raw }), [401, 429])
+        validate('signed', await deliver({ ...mine(), raw }), [202, 429])
+        validate('unsigned', await deliver({ raw }), [401, 429])
+        validate('of an unknown hook', await deliver({ hook: 'gwh_unknown', raw }), [401, 429])
         const more = await deliver({ raw: `${raw} ` }).catch(() => null)
-        if (more) judge('more', more, [413, 429])
+        if (more) validate('more', more, [413, 429])
         const slowest = await watch()
         if (slowest > 3_000) wrong.push(`beside 25 MB the API once answered after ${Math.round(slowest)} ms`)
       },
@@ -140,16 +140,16 @@ export function deliveryAttacks(scene: AttackScene, real: { id: string; payload:
       name: 'the app’s secret guessed by time and by length',
       run: async () => {
         for (let at = 1; at <= appSecret.length; at += 8)
-          judge('a part of it', await deliver({ secret: appSecret.slice(0, at), payload: push(repository) }), [401])
+          validate('a part of it', await deliver({ secret: appSecret.slice(0, at), payload: push(repository) }), [401])
       },
     },
     {
       name: 'a delivery about another branch of the attacker’s own repository',
       async run() {
         const before = await scene.deployments(mallory, own)
-        judge('a tag', await deliver({ ...mine(), payload: push(theirs, { ref: 'refs/tags/main' }) }), [202])
-        judge('gone', await deliver({ ...mine(), payload: push(theirs, { after: '0'.repeat(40) }) }), [202, 400])
-        judge('other', await deliver({ ...mine(), payload: push(theirs, { ref: 'refs/heads/other' }) }), [202])
+        validate('a tag', await deliver({ ...mine(), payload: push(theirs, { ref: 'refs/tags/main' }) }), [202])
+        validate('gone', await deliver({ ...mine(), payload: push(theirs, { after: '0'.repeat(40) }) }), [202, 400])
+        validate('other', await deliver({ ...mine(), payload: push(theirs, { ref: 'refs/heads/other' }) }), [202])
         if ((await scene.deployments(mallory, own)) !== before) wrong.push('a tag or another branch was deployed')
       },
     },
@@ -163,20 +163,20 @@ export function deliveryAttacks(scene: AttackScene, real: { id: string; payload:
 }
 
 /** How long the slowest API request took until it is called. */
-function watching({ ask, owner }: AttackScene): () => Promise<number> {
+function watching({ ask: request, owner }: AttackScene): () => Promise<number> {
   let isOver = false
   let slowest = 0
-  const asking = (async () => {
+  const requests = (async () => {
     while (!isOver) {
       const begun = performance.now()
-      await ask(owner, 'GET', '/projects')
+      await request(owner, 'GET', '/projects')
       slowest = Math.max(slowest, performance.now() - begun)
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
   })()
   return async () => {
     isOver = true
-    await asking
+    await requests
     return slowest
   }
 }

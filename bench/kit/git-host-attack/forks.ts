@@ -9,11 +9,11 @@ let number = 100
 
 /** A fork's pull request that tries to read the secrets of production, or to be built without approval. */
 export function forkAttacks(scene: AttackScene): Attack[] {
-  const { deliver, judge, hookOf, ask, wrong, owner, mallory, shop, host, hosting } = scene
+  const { deliver, judge: validate, hookOf, ask: request, wrong, owner, mallory, shop, host, hosting } = scene
   const on = (who: typeof owner, method: string, path: string, body?: object) =>
-    ask(who, method, `/projects/${shop.id}${path}`, body ? { body } : {})
+    request(who, method, `/projects/${shop.id}${path}`, body ? { body } : {})
   const base = { id: 1, full_name: repository }
-  const tell = (action: string, sha: string, head: object, at = new Date()) =>
+  const notify = (action: string, sha: string, head: object, at = new Date()) =>
     deliver({
       ...hookOf(repository),
       event: 'pull_request',
@@ -32,7 +32,7 @@ export function forkAttacks(scene: AttackScene): Attack[] {
       if (Date.now() > end) return wrong.push(`not in 60 s: ${what}`)
   }
   const close = async (sha: string, head: object) => {
-    await tell('closed', sha, head)
+    await notify('closed', sha, head)
     await until(async () => {
       const { body } = await on(owner, 'GET', '/environments')
       return !body.data.some(({ slug }: { slug: string }) => slug === `pr-${number}`)
@@ -52,13 +52,13 @@ export function forkAttacks(scene: AttackScene): Attack[] {
       async run() {
         number += 1
         const sha = await host.git.commit(repository, app(`fork ${number}`), { branch: `give-${number}` })
-        judge('opened', await tell('opened', sha, head), [202])
+        validate('opened', await notify('opened', sha, head), [202])
         await until(async () => (await known())?.state === 'waiting', `the pull request ${name} waits`)
         const path = `/pull-requests/${number}/approve`
-        judge('approved by mallory', await on(mallory, 'POST', path), [404])
-        judge('approved without a token', await ask(null, 'POST', `/projects/${shop.id}${path}`), [401])
-        judge('another commit', await on(owner, 'POST', path, { commit: 'b'.repeat(40) }), [409])
-        judge('no number', await on(owner, 'POST', '/pull-requests/1e9/approve'), [404])
+        validate('approved by mallory', await on(mallory, 'POST', path), [404])
+        validate('approved without a token', await request(null, 'POST', `/projects/${shop.id}${path}`), [401])
+        validate('another commit', await on(owner, 'POST', path, { commit: 'b'.repeat(40) }), [409])
+        validate('no number', await on(owner, 'POST', '/pull-requests/1e9/approve'), [404])
         const { body } = await on(owner, 'GET', '/environments')
         if (body.data.some(({ slug }: { slug: string }) => slug === `pr-${number}`)) wrong.push(`${name}: it has an environment`)
         await close(sha, head)
@@ -69,19 +69,19 @@ export function forkAttacks(scene: AttackScene): Attack[] {
       async run() {
         number += 1
         const sha = await host.git.commit(repository, app(`approved ${number}`), { branch: `give-${number}` })
-        await tell('opened', sha, fork)
+        await notify('opened', sha, fork)
         await until(async () => (await known())?.state === 'waiting', 'it waits')
         // The git host stores a pull request's commits under this ref.
         await run('git', ['-C', host.git.folderOf(repository), 'update-ref', `refs/pull/${number}/head`, sha])
-        judge('approved', await on(owner, 'POST', `/pull-requests/${number}/approve`, { commit: sha }), [202])
-        const look = () => getPage(hosting.berth.edgeUrl, `pr-${number}.${shop.slug}.localhost`, '/').catch(() => null)
-        await until(async () => (await look())?.text.startsWith('approved') ?? false, 'the approved preview serves')
-        const text = (await look())?.text ?? ''
+        validate('approved', await on(owner, 'POST', `/pull-requests/${number}/approve`, { commit: sha }), [202])
+        const check = () => getPage(hosting.berth.edgeUrl, `pr-${number}.${shop.slug}.localhost`, '/').catch(() => null)
+        await until(async () => (await check())?.text.startsWith('approved') ?? false, 'the approved preview serves')
+        const text = (await check())?.text ?? ''
         if (text.includes(production) || text.includes('"SECRET"')) wrong.push(`a fork saw production's variables: ${text}`)
         const next = await host.git.commit(repository, app(`sneaked ${number}`), { branch: `give-${number}` })
-        await tell('synchronize', next, fork)
+        await notify('synchronize', next, fork)
         await until(async () => (await known())?.state === 'waiting', 'its next commit waits')
-        await tell('opened', sha, fork, new Date(Date.now() - 3_600_000))
+        await notify('opened', sha, fork, new Date(Date.now() - 3_600_000))
         await close(next, fork)
       },
     },
@@ -92,10 +92,10 @@ export function forkAttacks(scene: AttackScene): Attack[] {
         const sha = await host.git.commit(repository, app(`own ${number}`), { branch: `own-${number}` })
         const head = { repo: base }
         const anHourAgo = new Date(Date.now() - 3_600_000)
-        await tell('opened', sha, head, anHourAgo)
+        await notify('opened', sha, head, anHourAgo)
         await until(async () => (await known())?.state === 'active', 'it is active')
         await close(sha, head)
-        await tell('opened', sha, head, anHourAgo)
+        await notify('opened', sha, head, anHourAgo)
         await pause(1_000)
         if ((await known()).state !== 'closed') wrong.push('an old delivery opened a closed pull request again')
       },

@@ -30,7 +30,7 @@ const parts = ['', '/branches', '/files', '/file', '/webhooks', '/clone-token']
 
 /** Names of owners, repositories, branches and files that point to other paths, inject a command, or inject markup. */
 export function nameAttacks(scene: AttackScene): Attack[] {
-  const { ask, judge, wrong, mallory, host, own } = scene
+  const { ask: request, judge: validate, wrong, mallory, host, own } = scene
   const refused = [400, 403, 404, 409, 414]
   /** Git itself allows these names; they must always be treated as plain text. */
   const branches = new Set(['a;id', '$(id)', '`id`', '%2e%2e', 'shop#x', '💥'])
@@ -51,36 +51,38 @@ export function nameAttacks(scene: AttackScene): Attack[] {
     watched('owners and repositories', async () => {
       for (const odd of hostile)
         for (const path of [`mallory/${encoded(odd)}`, `${encoded(odd)}/app`]) {
-          for (const part of parts) judge(path + part, await ask(mallory, 'GET', `/gitprovider/repos/${path}${part}`), refused)
-          judge(path, await ask(mallory, 'DELETE', `/gitprovider/repos/${path}`), refused)
-          judge(path, await ask(mallory, 'POST', `/gitprovider/repos/${path}/webhooks`), refused)
+          for (const part of parts)
+            validate(path + part, await request(mallory, 'GET', `/gitprovider/repos/${path}${part}`), refused)
+          validate(path, await request(mallory, 'DELETE', `/gitprovider/repos/${path}`), refused)
+          validate(path, await request(mallory, 'POST', `/gitprovider/repos/${path}/webhooks`), refused)
         }
     }),
     watched('organisations', async () => {
-      for (const odd of hostile) judge(odd, await ask(mallory, 'GET', `/gitprovider/orgs/${encoded(odd)}/repos`), refused)
-      for (const odd of hostile) judge(odd, await ask(mallory, 'GET', `/gitprovider/repos?owner=${encoded(odd)}`), [200, 400])
+      for (const odd of hostile) validate(odd, await request(mallory, 'GET', `/gitprovider/orgs/${encoded(odd)}/repos`), refused)
+      for (const odd of hostile)
+        validate(odd, await request(mallory, 'GET', `/gitprovider/repos?owner=${encoded(odd)}`), [200, 400])
     }),
     watched('branches and files', async () => {
       for (const odd of hostile)
         for (const query of [`path=${encoded(odd)}`, `branch=${encoded(odd)}`, `path=a/${encoded(odd)}`]) {
-          judge(
+          validate(
             query,
-            await ask(mallory, 'GET', `/gitprovider/repos/${theirs}/files?${query}`),
+            await request(mallory, 'GET', `/gitprovider/repos/${theirs}/files?${query}`),
             odd === '.' ? [200, ...refused] : refused,
           )
-          const file = await ask(mallory, 'GET', `/gitprovider/repos/${theirs}/file?${query.replace('path', 'file')}`)
-          judge(query, file, refused)
+          const file = await request(mallory, 'GET', `/gitprovider/repos/${theirs}/file?${query.replace('path', 'file')}`)
+          validate(query, file, refused)
         }
     }),
     watched('new repositories, hooks that are none', async () => {
       for (const odd of hostile) {
-        judge(odd, await ask(mallory, 'POST', '/gitprovider/repos', { body: { name: odd } }), refused)
-        judge(odd, await ask(mallory, 'POST', '/gitprovider/repos', { body: { name: 'x', owner: odd } }), refused)
+        validate(odd, await request(mallory, 'POST', '/gitprovider/repos', { body: { name: odd } }), refused)
+        validate(odd, await request(mallory, 'POST', '/gitprovider/repos', { body: { name: 'x', owner: odd } }), refused)
       }
       for (const hookId of [-1, 0, 2 ** 53, 1.5, '1', '../1', null])
-        judge(
+        validate(
           String(hookId),
-          await ask(mallory, 'DELETE', `/gitprovider/repos/${theirs}/webhooks`, { body: { hookId } }),
+          await request(mallory, 'DELETE', `/gitprovider/repos/${theirs}/webhooks`, { body: { hookId } }),
           refused,
         )
     }),
@@ -88,11 +90,12 @@ export function nameAttacks(scene: AttackScene): Attack[] {
       for (const odd of hostile) {
         const git = { gitProvider: 'github', gitOwner: 'mallory', gitRepo: 'app' }
         if (!branches.has(odd))
-          judge(odd, await ask(mallory, 'POST', `/projects/${own.id}/branch`, { body: { branch: odd } }), refused)
+          validate(odd, await request(mallory, 'POST', `/projects/${own.id}/branch`, { body: { branch: odd } }), refused)
         for (const more of [{ gitOwner: odd }, { gitRepo: odd }, ...(branches.has(odd) ? [] : [{ gitBranch: odd }])])
-          judge(odd, await ask(mallory, 'POST', '/projects', { body: { name: 'odd', ...git, ...more } }), refused)
+          validate(odd, await request(mallory, 'POST', '/projects', { body: { name: 'odd', ...git, ...more } }), refused)
         const link = { owner: 'mallory', repo: 'app', branch: odd }
-        if (!branches.has(odd)) judge(odd, await ask(mallory, 'POST', `/projects/${own.id}/git/link`, { body: link }), refused)
+        if (!branches.has(odd))
+          validate(odd, await request(mallory, 'POST', `/projects/${own.id}/git/link`, { body: link }), refused)
       }
     }),
   ]

@@ -13,7 +13,7 @@ export interface Answer extends PlainAnswer {
   headers: Record<string, string | string[] | undefined>
 }
 
-interface AskOptions {
+interface RequestOptions {
   body?: unknown
   raw?: string | Uint8Array<ArrayBuffer>
   headers?: Record<string, string>
@@ -41,11 +41,11 @@ export const repository = 'acme/shop'
 export const theirs = 'mallory/app'
 
 /** An app that reports which variables it sees. */
-export const app = (words: string) => ({
+export const app = (message: string) => ({
   'package.json': JSON.stringify({ name: 'app', type: 'module', scripts: { start: 'node server.js' } }),
   'server.js': `
 import { createServer } from 'node:http'
-const text = ${JSON.stringify(words)} + ' ' + JSON.stringify(process.env)
+const text = ${JSON.stringify(message)} + ' ' + JSON.stringify(process.env)
 createServer((_, response) => response.end(text)).listen(process.env.PORT, process.env.HOST)
 process.on('SIGTERM', () => process.exit(0))
 `,
@@ -66,7 +66,7 @@ export async function setAttackScene(host: GitHubHost, hosting: Hosting, elsewhe
   const wrong: string[] = []
   const { url } = hosting.berth
   const agent = new Agent()
-  async function ask(who: Person | null, method: string, path: string, options: AskOptions = {}): Promise<Answer> {
+  async function send(who: Person | null, method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     const { body, raw, headers = {} } = options
     const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body))
     // Does not use fetch, which would resolve the dots of a path before sending.
@@ -88,10 +88,10 @@ export async function setAttackScene(host: GitHubHost, hosting: Hosting, elsewhe
     return { status, text, headers: answer.headers, body: parsed(text) }
   }
   /** The status must be among the allowed ones, and the response must not contain another user's secrets. */
-  function judge(name: string, { status, text, headers }: Answer, allowed: readonly number[]): void {
-    const said = text + JSON.stringify(headers)
+  function validate(name: string, { status, text, headers }: Answer, allowed: readonly number[]): void {
+    const output = text + JSON.stringify(headers)
     for (const canary of [tokens.ann, tokens.bob, production, appSecret])
-      if (said.includes(canary)) wrong.push(`${name}: ${canary} was told: ${text.slice(0, 200)}`)
+      if (output.includes(canary)) wrong.push(`${name}: ${canary} was told: ${text.slice(0, 200)}`)
     if (!allowed.includes(status)) wrong.push(`${name}: answered ${status}: ${text.slice(0, 200)}`)
   }
   const deliver = ({ payload = {}, raw, secret = 'a guess', hook, event = 'push', id = randomUUID(), ...more }: Parcel) => {
@@ -99,16 +99,16 @@ export async function setAttackScene(host: GitHubHost, hosting: Hosting, elsewhe
     const signature = `sha256=${createHmac('sha256', secret).update(sent).digest('hex')}`
     const path = `/webhooks/git/${more.provider ?? 'github'}${hook ? `?hook=${encodeURIComponent(hook)}` : ''}`
     const named = { 'x-github-event': event, 'x-github-delivery': id, 'x-hub-signature-256': signature }
-    return ask(null, 'POST', path, { raw: sent, headers: { ...named, ...more.headers } })
+    return send(null, 'POST', path, { raw: sent, headers: { ...named, ...more.headers } })
   }
   const connect = async (who: Person, source: 'app' | 'oauth', login: 'ann' | 'mallory') => {
-    const { body } = await ask(who, 'POST', '/gitprovider/connect', { body: source === 'oauth' ? { source } : {} })
+    const { body } = await send(who, 'POST', '/gitprovider/connect', { body: source === 'oauth' ? { source } : {} })
     if (body.connected) return
     const back =
       source === 'oauth'
         ? (await host.authorize(body.url, login)).search
         : `?installation_id=100&state=${encodeURIComponent(new URL(body.url).searchParams.get('state')!)}`
-    const { status, text } = await ask(null, 'GET', `/gitprovider/connect/redirect${back}`)
+    const { status, text } = await send(null, 'GET', `/gitprovider/connect/redirect${back}`)
     if (status !== 303) throw new Error(`${login} was not connected by ${source}: ${status} ${text}`)
   }
   const hookOf = (name: string) => {
@@ -124,21 +124,21 @@ export async function setAttackScene(host: GitHubHost, hosting: Hosting, elsewhe
   const project = async (who: Person, name: string) => {
     const [gitOwner, gitRepo] = name.split('/')
     const git = { gitProvider: 'github', gitOwner, gitRepo, gitBranch: 'main' }
-    const made = await ask(who, 'POST', '/projects', { body: { name: gitRepo, ...git, healthCheck: { path: '/' } } })
+    const made = await send(who, 'POST', '/projects', { body: { name: gitRepo, ...git, healthCheck: { path: '/' } } })
     if (made.status !== 201) throw new Error(`no project of ${name}: ${made.text}`)
-    await ask(who, 'POST', `/projects/${made.body.data.id}/options`, { body: { previews: true } })
-    const hooked = await ask(who, 'POST', `/gitprovider/repos/${name}/webhooks`)
+    await send(who, 'POST', `/projects/${made.body.data.id}/options`, { body: { previews: true } })
+    const hooked = await send(who, 'POST', `/gitprovider/repos/${name}/webhooks`)
     if (hooked.status > 201) throw new Error(`no hook on ${name}: ${hooked.text}`)
     return made.body.data as { id: string; slug: string }
   }
   const shop = await project(owner, repository)
   const upserts = [{ key: 'SECRET', value: production, isSecret: true }]
-  await ask(owner, 'PATCH', `/projects/${shop.id}/env`, { body: { upserts } })
+  await send(owner, 'PATCH', `/projects/${shop.id}/env`, { body: { upserts } })
   const own = await project(mallory, theirs)
   return {
-    ...{ wrong, host, hosting, elsewhere, ask, judge, deliver, connect, hookOf, owner, mallory, shop, own },
+    ...{ wrong, host, hosting, elsewhere, ask: send, judge: validate, deliver, connect, hookOf, owner, mallory, shop, own },
     deployments: async (who: Person, { id }: { id: string }): Promise<number> =>
-      (await ask(who, 'GET', `/projects/${id}/deployments?limit=100`)).body?.data?.length ?? -1,
+      (await send(who, 'GET', `/projects/${id}/deployments?limit=100`)).body?.data?.length ?? -1,
   }
 }
 

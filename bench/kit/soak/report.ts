@@ -21,14 +21,16 @@ export function report({ minutes, fleet, outcomes, problems, sampler }: Findings
   const lost = fleet.flatMap(({ traffic }) => traffic.count.lost)
   console.log(requestTable(fleet))
   console.log(`\n${choreTable(outcomes)}`)
-  const isJudged = minutes >= shortestToJudge
-  const { text, growing } = measureTable(sampler, isJudged)
+  const isValidated = minutes >= shortestToJudge
+  const { text, growing } = measureTable(sampler, isValidated)
   console.log(`\n${text}`)
   console.log(`\n${diskTable(sampler)}`)
   print('lost requests', lost)
   print('problems', problems)
-  const isGood = lost.length === 0 && problems.length === 0 && (!isJudged || growing.length === 0)
-  const growth = isJudged ? `growing: ${growing.join(', ') || 'nothing'}` : `growth: not judged below ${shortestToJudge} minutes`
+  const isGood = lost.length === 0 && problems.length === 0 && (!isValidated || growing.length === 0)
+  const growth = isValidated
+    ? `growing: ${growing.join(', ') || 'nothing'}`
+    : `growth: not judged below ${shortestToJudge} minutes`
   console.log(`\n${isGood ? 'passed' : 'failed'}: ${lost.length} lost requests, ${problems.length} problems, ${growth}`)
   return isGood
 }
@@ -49,14 +51,14 @@ function choreTable(outcomes: Findings['outcomes']): string {
   return table(['chore', 'outcomes'], rows)
 }
 
-function measureTable({ samples }: Sampler, isJudged: boolean): { text: string; growing: string[] } {
+function measureTable({ samples }: Sampler, isValidated: boolean): { text: string; growing: string[] } {
   const trends = (Object.keys(measures) as Measure[]).map((name) => ({
     name,
     ...trendOf(samples[name], measures[name].tolerance),
   }))
   const rows = trends.map(({ name, mean, slopePerHour, growth, tolerance, verdict }) => {
     const show = (value: number) => (measures[name].unit === 'bytes' ? megabytes(value) : value.toFixed(1))
-    return [name, show(mean), show(slopePerHour), show(growth), show(tolerance), isJudged ? verdict : `(${verdict})`]
+    return [name, show(mean), show(slopePerHour), show(growth), show(tolerance), isValidated ? verdict : `(${verdict})`]
   })
   const text = table(['last two thirds', 'mean', 'slope per hour', 'growth', 'tolerance', 'verdict'], rows)
   return { text, growing: trends.filter(({ verdict }) => verdict === 'grows').map(({ name }) => name) }

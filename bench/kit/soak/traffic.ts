@@ -23,7 +23,7 @@ export class Traffic {
   /** How often the project was taken down: a request during which this changes overlapped with it. */
   #downs = 0
   #isStopped = false
-  #asking: Promise<void> = Promise.resolve()
+  #requesting: Promise<void> = Promise.resolve()
 
   constructor(edgeUrl: string, host: string) {
     this.#origin = new URL(edgeUrl).origin
@@ -31,7 +31,7 @@ export class Traffic {
   }
 
   start(): void {
-    this.#asking = this.#askUntilStopped()
+    this.#requesting = this.#requestUntilStopped()
   }
 
   /** Failures are expected from now on, until `expectUp`. */
@@ -57,18 +57,18 @@ export class Traffic {
 
   async stop(): Promise<void> {
     this.#isStopped = true
-    await this.#asking
+    await this.#requesting
     await this.#agent.close()
   }
 
-  async #askUntilStopped(): Promise<void> {
+  async #requestUntilStopped(): Promise<void> {
     while (!this.#isStopped) {
-      await this.#ask()
+      await this.#request()
       await pause(everyMs)
     }
   }
 
-  async #ask(): Promise<void> {
+  async #request(): Promise<void> {
     const [wasDown, downs, begun] = [this.#isDown, this.#downs, new Date()]
     const failure = await this.#failureOfRequest()
     if (!failure) this.count.answered += 1

@@ -7,7 +7,7 @@ import { serve } from '../../../tests/kit/http-server.ts'
 import { addCommands } from './commands/commands.ts'
 import { newProgram, runProgram } from './program.ts'
 
-export interface Asked {
+export interface Requested {
   method: string
   /** The path below `/api`, with its query. */
   path: string
@@ -26,13 +26,13 @@ export interface CliFixture extends AsyncDisposable {
   url: string
   /** An empty folder, which is also the current one. */
   folder: string
-  asked: Asked[]
+  requests: Requested[]
   berth(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }>
 }
 
 /** The commands in this process, with their own home, against an instance on loopback that gives the answers of `answer`. */
-export async function cliFixture(answer: (asked: Asked) => Answer = () => ({})): Promise<CliFixture> {
-  const asked: Asked[] = []
+export async function cliFixture(answer: (requested: Requested) => Answer = () => ({})): Promise<CliFixture> {
+  const asked: Requested[] = []
   const server = await serve(async (request, response) => {
     const bytes = Buffer.concat(await request.toArray())
     const text = bytes.toString('utf8')
@@ -43,16 +43,16 @@ export async function cliFixture(answer: (asked: Asked) => Answer = () => ({})):
     const { status = 200, body = { data: {} } } = answer(one)
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
-  const place = mkdtempSync(join(tmpdir(), 'berth-cli-'))
-  vi.stubEnv('XDG_CONFIG_HOME', join(place, 'config'))
+  const location = mkdtempSync(join(tmpdir(), 'berth-cli-'))
+  vi.stubEnv('XDG_CONFIG_HOME', join(location, 'config'))
   vi.stubEnv('BERTH_URL', server.url)
   vi.stubEnv('BERTH_TOKEN', 'brt_test')
   vi.stubEnv('NO_COLOR', '1')
-  const cwd = vi.spyOn(process, 'cwd').mockReturnValue(place)
+  const cwd = vi.spyOn(process, 'cwd').mockReturnValue(location)
   return {
     url: server.url,
-    folder: place,
-    asked,
+    folder: location,
+    requests: asked,
     async berth(...args) {
       const written = { stdout: '', stderr: '' }
       const spies = (['stdout', 'stderr'] as const).map((name) =>
@@ -74,7 +74,7 @@ export async function cliFixture(answer: (asked: Asked) => Answer = () => ({})):
       cwd.mockRestore()
       vi.unstubAllEnvs()
       await server.close()
-      rmSync(place, { recursive: true })
+      rmSync(location, { recursive: true })
     },
   }
 }

@@ -4,7 +4,7 @@ import { createClient } from '@berth/contract/client'
 import type { Command } from 'commander'
 import { environment } from './environment.ts'
 import { addContext, withErrorContext } from './error-context.ts'
-import { NotSignedIn, Plain } from './exit-codes.ts'
+import { CliError, NotSignedIn } from './exit-codes.ts'
 import { output } from './output.ts'
 import { findLink } from './project-link.ts'
 
@@ -22,7 +22,7 @@ function read(): Credentials {
     return JSON.parse(readFileSync(file(), 'utf8')) as Credentials
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { current: null, tokens: {} }
-    throw new Plain(`${file()} cannot be read: ${(error as Error).message}`)
+    throw new CliError(`${file()} cannot be read: ${(error as Error).message}`)
   }
 }
 
@@ -51,7 +51,7 @@ export function instanceUrl(command: Command, folder = '.'): string {
   const { url, project } = command.optsWithGlobals() as { url?: string; project?: string }
   const linked = project ? null : findLink(folder)?.url
   const given = url ?? environment.url() ?? linked ?? read().current ?? defaultUrl
-  if (!URL.canParse(given)) throw new Plain(`${given} is not a URL. Write it like ${defaultUrl}.`, 2)
+  if (!URL.canParse(given)) throw new CliError(`${given} is not a URL. Write it like ${defaultUrl}.`, 2)
   return new URL(given).origin
 }
 
@@ -92,7 +92,7 @@ function givenToken(url: string, command: Command): string | null {
   const { current, tokens } = read()
   const isNamed = Boolean(command.optsWithGlobals().url ?? environment.url())
   if (isNamed || url === (current ?? defaultUrl) || Object.hasOwn(tokens, url)) return token
-  throw new Plain(
+  throw new CliError(
     `BERTH_TOKEN was not sent: ${url} comes from this folder's .berth/project.json only. Set BERTH_URL or --url to confirm it.`,
     3,
   )

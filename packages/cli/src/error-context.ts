@@ -42,8 +42,8 @@ const otherKinds: Record<string, string> = { savedProject: 'Project' }
 
 /** `backupRun` becomes `Backup run`. */
 function kindText(kind: string): string {
-  const words = kind.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-  return otherKinds[kind] ?? words[0]!.toUpperCase() + words.slice(1)
+  const message = kind.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  return otherKinds[kind] ?? message[0]!.toUpperCase() + message.slice(1)
 }
 
 /** A 401 of the API means the token: the message says where it comes from and how to replace it. */

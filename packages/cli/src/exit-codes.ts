@@ -1,16 +1,16 @@
 import { ApiError } from '@berth/contract/client'
 
 /** A user error, printed as one line without a stack trace. */
-export class Plain extends Error {
+export class CliError extends Error {
   readonly exitCode: number
-  constructor(words: string, exitCode = 1) {
-    super(words)
+  constructor(message: string, exitCode = 1) {
+    super(message)
     this.exitCode = exitCode
   }
 }
 
 /** No token is known for the instance. Whether the instance is reachable is not known either. */
-export class NotSignedIn extends Plain {
+export class NotSignedIn extends CliError {
   readonly url: string
   constructor(url: string) {
     super(`You are not signed in to ${url}. Run berth login, or set BERTH_TOKEN.`, 3)
@@ -18,7 +18,7 @@ export class NotSignedIn extends Plain {
   }
 }
 
-export class Unreachable extends Plain {
+export class Unreachable extends CliError {
   constructor(url: string) {
     super(`The instance at ${url} is unreachable. Start it with berth up, or correct --url.`, 7)
   }
@@ -49,17 +49,17 @@ export const exitCodes = [
 const ofStatus: Record<number, number> = { 400: 2, 401: 3, 403: 4, 404: 5, 409: 6 }
 
 export function exitCodeOf(error: unknown): number {
-  if (error instanceof Plain) return error.exitCode
+  if (error instanceof CliError) return error.exitCode
   if (error instanceof ApiError) return ofStatus[error.status] ?? 1
   return isUnreachable(error) ? 7 : 1
 }
 
-export function explain(error: unknown): { words: string; code?: string; field?: string; requestId?: string } {
+export function explain(error: unknown): { message: string; code?: string; field?: string; requestId?: string } {
   if (error instanceof ApiError) {
-    return { words: error.message, code: error.code, field: error.field, requestId: error.requestId ?? undefined }
+    return { message: error.message, code: error.code, field: error.field, requestId: error.requestId ?? undefined }
   }
-  if (isUnreachable(error)) return { words: 'The instance is unreachable. Start it with berth up, or correct --url.' }
-  return { words: error instanceof Error ? error.message : String(error) }
+  if (isUnreachable(error)) return { message: 'The instance is unreachable. Start it with berth up, or correct --url.' }
+  return { message: error instanceof Error ? error.message : String(error) }
 }
 
 /** True for the errors that fetch throws if the server is unreachable, or if the connection breaks during a response. */

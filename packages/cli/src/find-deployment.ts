@@ -1,7 +1,7 @@
 import { contract, type Deployment } from '@berth/contract'
 import type { Command } from 'commander'
 import type { Connection } from './credentials.ts'
-import { Plain } from './exit-codes.ts'
+import { CliError } from './exit-codes.ts'
 import { projectIdOf } from './project-link.ts'
 
 /** The newest deployments of the project. */
@@ -28,6 +28,7 @@ export async function findDeployment(
   const found = wanted
     ? deployments.find(({ id, number }) => id === wanted || String(number) === wanted)
     : deployments.find(holds)
-  if (!found) throw new Plain(wanted ? `Deployment ${wanted} does not exist. List deployments with berth deployments.` : none, 5)
+  if (!found)
+    throw new CliError(wanted ? `Deployment ${wanted} does not exist. List deployments with berth deployments.` : none, 5)
   return found
 }

@@ -22,13 +22,13 @@ test.each([
 ])('--project takes %s', async (_, given, expected) => {
   await using cli = await withProjects(projects)
   expect(await sleep(cli, given)).toMatchObject({ code: 0 })
-  expect(cli.asked.at(-1)).toMatchObject({ method: 'POST', path: expect.stringContaining(`/projects/${expected}/`) })
+  expect(cli.requests.at(-1)).toMatchObject({ method: 'POST', path: expect.stringContaining(`/projects/${expected}/`) })
 })
 
 test('an id is used as it is: a token that may not list projects can still name one', async () => {
   await using cli = await withProjects([])
   expect(await sleep(cli, id('z'))).toMatchObject({ code: 0 })
-  expect(cli.asked.map(({ path }) => path)).toEqual([expect.stringContaining(`/projects/${id('z')}/`)])
+  expect(cli.requests.map(({ path }) => path)).toEqual([expect.stringContaining(`/projects/${id('z')}/`)])
 })
 
 test('an unknown name lists the projects', async () => {
@@ -53,12 +53,12 @@ test('a name of several projects is refused with their slugs', async () => {
   await using cli = await withProjects(projects)
   const { code, stderr } = await sleep(cli, 'Blog')
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(`blog (${id('b')}), blog-2 (${id('c')})`) })
-  expect(cli.asked.filter(({ method }) => method !== 'GET')).toEqual([])
+  expect(cli.requests.filter(({ method }) => method !== 'GET')).toEqual([])
 })
 
 test('berth token create and berth project transfer take names too', async () => {
   await using cli = await withProjects(projects)
   await cli.berth('token', 'create', 'ci', '--project', 'shop', 'The Shop', id('z'))
-  expect(cli.asked.at(-1)?.body).toMatchObject({ projectIds: [id('a'), id('a'), id('z')] })
+  expect(cli.requests.at(-1)?.body).toMatchObject({ projectIds: [id('a'), id('a'), id('z')] })
   expect((await cli.berth('project', 'transfer', 'nope', '--to', 'cloud')).stderr).toContain('No project named nope')
 })

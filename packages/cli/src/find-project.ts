@@ -1,7 +1,7 @@
 import { contract, type Project, type ReplyOf } from '@berth/contract'
 import type { Command } from 'commander'
 import { type Connection, connect } from './credentials.ts'
-import { Plain } from './exit-codes.ts'
+import { CliError } from './exit-codes.ts'
 
 type Named = Pick<Project, 'id' | 'slug' | 'name'>
 
@@ -25,9 +25,9 @@ function idIn({ data, cloud }: ReplyOf<typeof contract.projects.home>, wanted: s
   if (isId(wanted)) return wanted
   const found = matching(data, wanted)
   if (found.length === 1) return found[0]!.id
-  if (found.length > 1) throw new Plain(severalText(wanted, found), 2)
+  if (found.length > 1) throw new CliError(severalText(wanted, found), 2)
   const missing = cloud.linked && !cloud.reachable ? ' The cloud is unreachable: its projects are not listed.' : ''
-  throw new Plain(`No project named ${wanted}. ${projectsText(data)}${missing}`, 5)
+  throw new CliError(`No project named ${wanted}. ${projectsText(data)}${missing}`, 5)
 }
 
 const isId = (text: string) => /^prj_[a-z2-7]{20}$/.test(text)

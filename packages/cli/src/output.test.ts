@@ -16,6 +16,6 @@ test('what a result or a problem quotes of a stranger does not reach the termina
   const hostile = 'a\x1b[2J\x1bc\x9b2Jb'
   result({}, () => hostile)
   note(hostile)
-  problem({ words: hostile, field: hostile })
+  problem({ message: hostile, field: hostile })
   expect(written).toEqual(['ab\n', 'ab\n', 'error: ab\n  field: ab\n'])
 })

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { plainText } from './plain-text.ts'
 
 interface Problem {
-  words: string
+  message: string
   code?: string
   field?: string
   requestId?: string
@@ -14,9 +14,9 @@ export interface Output {
   /** The result: as it is with `--json`, else as `text` tells it. */
   result(value: unknown, text: () => string): void
   /** A remark for people; nothing with `--json`. */
-  note(words: string): void
+  note(message: string): void
   /** A warning of the server, on standard error, with `--json` too. */
-  warning(words: string): void
+  warning(errorText: string): void
   problem(problem: Problem): void
 }
 
@@ -27,19 +27,19 @@ export function output(command: Command): Output {
     isForPeople: !json,
     result: (value, text) =>
       process.stdout.write(`${json ? JSON.stringify(value, null, 2) : plainText(text(), process.stdout)}\n`),
-    note: (words) => void (json || process.stderr.write(`${plainText(words, process.stderr)}\n`)),
-    warning: (words) =>
+    note: (message) => void (json || process.stderr.write(`${plainText(message, process.stderr)}\n`)),
+    warning: (message) =>
       void process.stderr.write(
-        `${json ? JSON.stringify({ warning: words }) : plainText(`warning: ${words}`, process.stderr)}\n`,
+        `${json ? JSON.stringify({ warning: message }) : plainText(`warning: ${message}`, process.stderr)}\n`,
       ),
-    problem: ({ words, ...rest }) =>
+    problem: ({ message, ...rest }) =>
       process.stderr.write(
-        `${json ? JSON.stringify({ error: words, ...rest }) : plainText(`error: ${words}${trail(rest)}`, process.stderr)}\n`,
+        `${json ? JSON.stringify({ error: message, ...rest }) : plainText(`error: ${message}${trail(rest)}`, process.stderr)}\n`,
       ),
   }
 }
 
-const trail = ({ field, requestId }: Omit<Problem, 'words'>) =>
+const trail = ({ field, requestId }: Omit<Problem, 'message'>) =>
   [field ? `\n  field: ${field}` : '', requestId ? `\n  request: ${requestId}` : ''].join('')
 
 /** Columns wide enough for their content. */

@@ -3,7 +3,7 @@ import { byteSize } from './quantities.ts'
 
 export interface Progress {
   sent(bytes: number, total: number): void
-  end(words: string): void
+  end(text: string): void
 }
 
 /** How much of an upload has gone out, on a terminal; before that the folder is packed. */
@@ -17,7 +17,7 @@ export function uploadProgress(isQuiet: boolean): Progress {
       gone += bytes
       shown.message(`uploading ${byteSize(gone)} of ${byteSize(total)}`)
     },
-    end: (words) => shown.stop(`${words} (${byteSize(gone)})`),
+    end: (message) => shown.stop(`${message} (${byteSize(gone)})`),
   }
 }
 
@@ -35,8 +35,8 @@ export function bytesProgress(doing: string, isQuiet: boolean) {
       const bar = '█'.repeat(Math.round(share * width)).padEnd(width, '░')
       process.stderr.write(`\r${doing} ${bar} ${Math.floor(share * 100)} % (${byteSize(bytes)})`)
     },
-    end(words: string): void {
-      if (isShown && last > 0) process.stderr.write(`\n${words}\n`)
+    end(message: string): void {
+      if (isShown && last > 0) process.stderr.write(`\n${message}\n`)
     },
   }
 }

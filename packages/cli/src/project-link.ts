@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { Plain } from './exit-codes.ts'
+import { CliError } from './exit-codes.ts'
 
 /** The link from a folder to its project, stored in the folder; it contains no secret and may be committed. */
 export interface ProjectLink {
@@ -16,7 +16,7 @@ export function readLink(folder: string): ProjectLink | null {
     return JSON.parse(readFileSync(file(folder), 'utf8')) as ProjectLink
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw new Plain(`${file(folder)} cannot be read: ${(error as Error).message}`)
+    throw new CliError(`${file(folder)} cannot be read: ${(error as Error).message}`)
   }
 }
 
@@ -29,15 +29,15 @@ export function writeLink(folder: string, link: ProjectLink): void {
 
 /** The folder itself or its nearest linked parent; `null` if there is none. */
 export function linkedFolder(folder: string): string | null {
-  for (let place = resolve(folder); ; place = dirname(place)) {
-    if (existsSync(file(place))) return place
-    if (place === dirname(place)) return null
+  for (let location = resolve(folder); ; location = dirname(location)) {
+    if (existsSync(file(location))) return location
+    if (location === dirname(location)) return null
   }
 }
 
 export function findLink(folder: string): ProjectLink | null {
-  const place = linkedFolder(folder)
-  return place === null ? null : readLink(place)
+  const location = linkedFolder(folder)
+  return location === null ? null : readLink(location)
 }
 
 export function removeLink(folder: string): void {
@@ -54,6 +54,7 @@ export const projectOption = [
 export function projectIdOf(command: Command, next = 'berth deploy'): string {
   const given = command.opts().project as string | undefined
   const linked = given ?? findLink('.')?.projectId
-  if (!linked) throw new Plain(`This folder is not linked to a project. Run ${next} first, or name a project with --project.`, 2)
+  if (!linked)
+    throw new CliError(`This folder is not linked to a project. Run ${next} first, or name a project with --project.`, 2)
   return linked
 }

@@ -1,6 +1,6 @@
 import { contract, type ReplyOf } from '@berth/contract'
 import { type Client, errorOf, pathOf } from '@berth/contract/client'
-import { Plain } from './exit-codes.ts'
+import { CliError } from './exit-codes.ts'
 
 type Session = Pick<ReplyOf<typeof contract.projects.openUpload>['data'], 'sessionId' | 'upload'>
 
@@ -32,7 +32,7 @@ export async function sendUpload(
 async function refusalOf(response: Response, url: string): Promise<Error> {
   const error = await errorOf(response)
   if (error.code !== 'unreadable_reply') return error
-  return new Plain(`${new URL(url).host} rejected the upload (${response.status}). Try again.`)
+  return new CliError(`${new URL(url).host} rejected the upload (${response.status}). Try again.`)
 }
 
 function isRelay({ sessionId, upload: { url, method } }: Session): boolean {

@@ -1,5 +1,5 @@
 import type * as Server from '@berth/server'
-import { Plain } from './exit-codes.ts'
+import { CliError } from './exit-codes.ts'
 
 /** The server is a package of its own, so that the command line installs without it. */
 export async function loadServer(): Promise<typeof Server> {
@@ -7,7 +7,7 @@ export async function loadServer(): Promise<typeof Server> {
     return await import('@berth/server')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    throw new Plain('The server is not installed here. Run npm run build in a checkout of Berth.')
+    throw new CliError('The server is not installed here. Run npm run build in a checkout of Berth.')
   }
 }
 
@@ -16,7 +16,7 @@ export function readSettings(server: typeof Server, env: Record<string, string |
   try {
     return server.readConfig(env)
   } catch (error) {
-    if (error instanceof server.ConfigError) throw new Plain(error.message, 2)
+    if (error instanceof server.ConfigError) throw new CliError(error.message, 2)
     throw error
   }
 }

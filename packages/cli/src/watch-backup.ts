@@ -1,24 +1,25 @@
 import { type BackupRestore, type BackupRun, contract, type Progress, terminalStatuses } from '@berth/contract'
 import { progress as bar } from '@clack/prompts'
 import type { connect } from './credentials.ts'
-import { Plain } from './exit-codes.ts'
+import { CliError } from './exit-codes.ts'
 import type { Output } from './output.ts'
 import { byteSize } from './quantities.ts'
 
 type Client = ReturnType<typeof connect>
 
 /** Shows a run as it proceeds, with a bar on a terminal. Resolves when it has succeeded; else ends the command with why. */
-export async function watchRun(client: Client, runId: string, say: Output, isQuiet = false): Promise<BackupRun> {
-  const run = await watch<BackupRun>(() => client.stream(contract.backups.streamRun, { params: { runId } }), say, isQuiet)
-  if (run.status !== 'succeeded') throw new Plain(`the run ${run.id} ${run.status}: ${run.error?.message ?? 'no reason given'}`)
+export async function watchRun(client: Client, runId: string, print: Output, isQuiet = false): Promise<BackupRun> {
+  const run = await watch<BackupRun>(() => client.stream(contract.backups.streamRun, { params: { runId } }), print, isQuiet)
+  if (run.status !== 'succeeded')
+    throw new CliError(`the run ${run.id} ${run.status}: ${run.error?.message ?? 'no reason given'}`)
   return run
 }
 
-export async function watchRestore(client: Client, restoreId: string, say: Output, isQuiet = false): Promise<BackupRestore> {
+export async function watchRestore(client: Client, restoreId: string, print: Output, isQuiet = false): Promise<BackupRestore> {
   const open = () => client.stream(contract.backups.streamRestore, { params: { restoreId } })
-  const restore = await watch<BackupRestore>(open, say, isQuiet)
+  const restore = await watch<BackupRestore>(open, print, isQuiet)
   if (restore.status !== 'succeeded')
-    throw new Plain(
+    throw new CliError(
       `the restore ${restore.id} ${restore.status}: ${restore.error?.message ?? 'no reason given'} (the data is ${restore.dataState.replace('_', ' ')})`,
     )
   return restore
@@ -26,7 +27,7 @@ export async function watchRestore(client: Client, restoreId: string, say: Outpu
 
 async function watch<Row extends BackupRun | BackupRestore>(
   open: () => AsyncIterable<{ event: string; data: unknown }>,
-  say: Output,
+  print: Output,
   isQuiet: boolean,
 ): Promise<Row> {
   const shown = isQuiet || !process.stderr.isTTY ? undefined : bar({ max: 1000, output: process.stderr })
@@ -40,7 +41,7 @@ async function watch<Row extends BackupRun | BackupRestore>(
         if (event === 'transition') {
           const text = transitionText(data as Transition)
           if (shown) shown.message(text)
-          else say.note(`▸ ${text}`)
+          else print.note(`▸ ${text}`)
         }
         if (event === 'progress') {
           const { bytesDone, bytesTotal, bytesPerSecond } = data as Progress
@@ -52,7 +53,7 @@ async function watch<Row extends BackupRun | BackupRestore>(
   } finally {
     shown?.stop(last?.status ?? 'over')
   }
-  if (!last || !isOver(last)) throw new Plain('The connection was lost. Continue with berth backups watch.')
+  if (!last || !isOver(last)) throw new CliError('The connection was lost. Continue with berth backups watch.')
   return last
 }
 

@@ -6,14 +6,14 @@ import { liveText, watchDeployment } from './watch-deployment.ts'
 /** A deployment that failed, as its stream tells it. */
 function watched(lines: string[], logTail: string[], isForPeople = true) {
   const notes: string[] = []
-  const say = { isForPeople, note: (text: string) => notes.push(text) } as unknown as Output
+  const print = { isForPeople, note: (text: string) => notes.push(text) } as unknown as Output
   const over = { id: 'dep_1', number: 3, status: 'failed', steps: [], error: { code: 'x', message: 'It failed', logTail } }
   async function* stream() {
     for (const message of lines) yield { event: 'log', data: { step: 'build', time: '1', message } }
     yield { event: 'complete', data: over }
   }
   const client = { stream, call: async () => ({ data: [] }) } as unknown as Parameters<typeof watchDeployment>[0]
-  return { notes, ended: watchDeployment(client, 'dep_1', say) }
+  return { notes, ended: watchDeployment(client, 'dep_1', print) }
 }
 
 test('what a program wrote before it failed is told with the failure', async () => {

@@ -1,17 +1,17 @@
 import { contract, type Deployment, type DeploymentLogLine, type DeploymentStep } from '@berth/contract'
 import type { connect } from './credentials.ts'
-import { Plain } from './exit-codes.ts'
+import { CliError } from './exit-codes.ts'
 import type { Output } from './output.ts'
 import { durationText } from './quantities.ts'
 
 type Client = ReturnType<typeof connect>
 
 /** Shows the progress of a deployment. Resolves when it is live; if it fails, the command ends with the reason. */
-export async function watchDeployment(client: Client, deploymentId: string, say: Output): Promise<Deployment> {
-  using _leaving = sayOnInterrupt(deploymentId, say)
+export async function watchDeployment(client: Client, deploymentId: string, print: Output): Promise<Deployment> {
+  using _leaving = printOnInterrupt(deploymentId, print)
   let last: Deployment | undefined
   let lastEventId: string | undefined
-  const { step, line, hasSaid } = headings(say)
+  const { step, line, hasSaid: hasPrinted } = headings(print)
   let later: NodeJS.Timeout | undefined
   for (let attempt = 0; attempt < 5 && !isOver(last); attempt++) {
     const events = client.stream(contract.deployments.stream, {
@@ -32,9 +32,9 @@ export async function watchDeployment(client: Client, deploymentId: string, say:
     }
   }
   clearTimeout(later)
-  if (!last || !isOver(last)) throw new Plain('The connection was lost. See the state with berth deployments.')
+  if (!last || !isOver(last)) throw new CliError('The connection was lost. See the state with berth deployments.')
   if (last.status !== 'live' && last.status !== 'superseded')
-    throw new Plain(failureOf(last, hasSaid) + (await stillServing(client, last).catch(() => '')))
+    throw new CliError(failureOf(last, hasPrinted) + (await stillServing(client, last).catch(() => '')))
   return last
 }
 
@@ -45,12 +45,12 @@ export function liveText({ url, createdAt, finishedAt }: Deployment, event = 'li
 }
 
 /** Prints each step's name before its lines, even if a line arrives before the event that the step has begun. */
-function headings(say: Output) {
+function headings(print: Output) {
   const shown = new Set<string>()
-  const said = new Set<string>()
+  const reported = new Set<string>()
   let lastLine = ''
   const head = (name: string) => {
-    if (!shown.has(name)) say.note(`▸ ${name}`)
+    if (!shown.has(name)) print.note(`▸ ${name}`)
     shown.add(name)
   }
   return {
@@ -61,11 +61,11 @@ function headings(say: Output) {
     },
     line({ step, time, message }: DeploymentLogLine) {
       lastLine = time
-      if (say.isForPeople) said.add(message)
+      if (print.isForPeople) reported.add(message)
       if (step) head(step)
-      say.note(step ? `  ${message}` : message)
+      print.note(step ? `  ${message}` : message)
     },
-    hasSaid: (message: string) => said.has(message),
+    hasSaid: (message: string) => reported.has(message),
   }
 }
 
@@ -76,9 +76,9 @@ async function stillServing(client: Client, { projectId, environment }: Deployme
 }
 
 /** Ctrl-C stops watching, not the deployment. */
-function sayOnInterrupt(deploymentId: string, say: Output): Disposable {
+function printOnInterrupt(deploymentId: string, print: Output): Disposable {
   const leave = () => {
-    say.note(`\nthe deployment continues; cancel it with: berth cancel ${deploymentId}`)
+    print.note(`\nthe deployment continues; cancel it with: berth cancel ${deploymentId}`)
     process.exit(130)
   }
   process.once('SIGINT', leave)
@@ -89,8 +89,8 @@ const isOver = (deployment: Deployment | undefined) =>
   deployment !== undefined && !['queued', 'building', 'deploying'].includes(deployment.status)
 
 /** The error with the project's last log lines, unless they were just shown. */
-function failureOf({ number, status, error }: Deployment, hasSaid: (line: string) => boolean): string {
+function failureOf({ number, status, error }: Deployment, hasPrinted: (line: string) => boolean): string {
   const lines = error?.logTail ?? []
-  const tail = lines.every(hasSaid) ? '' : lines.map((line) => `    ${line}`).join('\n')
+  const tail = lines.every(hasPrinted) ? '' : lines.map((line) => `    ${line}`).join('\n')
   return `deployment ${number} ${status}: ${error?.message ?? 'no reason given'}${tail ? `\n  its last lines:\n${tail}` : ''}`
 }

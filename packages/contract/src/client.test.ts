@@ -108,10 +108,10 @@ describe('the client, against a server on loopback', () => {
   test('tells the warnings of an answer, and gives them with it', async () => {
     const warnings = ['Unknown field ignored: sise']
     answer = (_request, _body, response) => json(response, 200, { data: { name: 'a' }, warnings })
-    const told: unknown[] = []
-    const { call } = createClient({ baseUrl, onWarnings: (given) => told.push(given) })
+    const reported: unknown[] = []
+    const { call } = createClient({ baseUrl, onWarnings: (given) => reported.push(given) })
     const reply = await call(rows.put, { params: { name: 'a' }, body: { size: 1 } })
-    expect([reply.warnings, told]).toEqual([warnings, [warnings]])
+    expect([reply.warnings, reported]).toEqual([warnings, [warnings]])
   })
 
   test('sends neither body nor content type where there is none, and gives undefined for 204', async () => {
@@ -200,16 +200,20 @@ describe('the client, against a server on loopback', () => {
 })
 
 test('input is asked for exactly where the row needs it', async () => {
-  const asked: string[] = []
+  const requested: string[] = []
   const answer = async (url: string) => {
-    asked.push(url)
+    requested.push(url)
     return new Response('{}')
   }
   const { call } = createClient({ baseUrl: '', fetch: answer })
   await call(contract.gitHost.connect)
   await call(contract.backups.protectRun, { params: { runId: 'bkr_1' } })
   await call(contract.backups.listRuns, { params: { projectId: 'prj_1' }, query: { limit: 5 } })
-  expect(asked).toEqual(['/api/gitprovider/connect', '/api/backup-runs/bkr_1/protect', '/api/projects/prj_1/backup-runs?limit=5'])
+  expect(requested).toEqual([
+    '/api/gitprovider/connect',
+    '/api/backup-runs/bkr_1/protect',
+    '/api/projects/prj_1/backup-runs?limit=5',
+  ])
 
   type Missing<T extends AnyRoute, I> = I extends CallInput<T> ? false : true
   expectTypeOf<Missing<typeof contract.backups.protectRun, object>>().toEqualTypeOf<true>()

@@ -155,8 +155,8 @@ export function route<
 export function operatorField({ operator }: Pick<AnyRoute, 'operator'>, body: unknown): string | undefined {
   if (!operator || operator === true) return undefined
   const given = (body ?? {}) as Record<string, unknown>
-  const asking = operator.find(({ field, is }) => (is === undefined ? given[field] != null : given[field] === is))
-  return asking?.field
+  const request = operator.find(({ field, is }) => (is === undefined ? given[field] != null : given[field] === is))
+  return request?.field
 }
 
 type ParamNames<A extends string> = A extends `${string}:${infer P}/${infer Rest}`

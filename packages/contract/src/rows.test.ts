@@ -240,8 +240,8 @@ describe('the table against the spec', () => {
   })
 
   test.each(Object.keys(spec) as ModuleName[])('%s: every route, its tag and its SH mark, in the order of the spec', (module) => {
-    const asked = linesOf(spec[module])
-    expect(declared(module).filter((line) => asked.includes(line))).toEqual(asked)
+    const requested = linesOf(spec[module])
+    expect(declared(module).filter((line) => requested.includes(line))).toEqual(requested)
   })
 
   test.each(Object.keys(extra) as ModuleName[])('%s: every route that the contract adds', (module) => {
@@ -273,8 +273,8 @@ describe('the table against the spec', () => {
 
 describe('every row', () => {
   test('is the only one at its place, however its params are called', () => {
-    const places = table.flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])]).map((at: string) => at.replace(/:\w+/g, ':'))
-    expect(places).toEqual([...new Set(places)])
+    const paths = table.flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])]).map((at: string) => at.replace(/:\w+/g, ':'))
+    expect(paths).toEqual([...new Set(paths)])
   })
 
   test('answers with a body, a stream or a page, or with 204 and nothing', () => {
@@ -348,13 +348,13 @@ describe('a token that is limited to projects', () => {
 
 describe('an operator of the instance', () => {
   test('is asked for by whatever reads or writes the machine itself', () => {
-    const asking = table.flatMap(({ row }) => {
+    const request = table.flatMap(({ row }) => {
       const fields = row.operator === true ? ['always'] : (row.operator ?? [])
       return fields.map(
         (field) => `${row.at} ${typeof field === 'string' ? field : [field.field, field.is].filter(Boolean).join('=')}`,
       )
     })
-    expect(asking).toEqual([
+    expect(request).toEqual([
       'POST /auth/sign-up/invitations always',
       'GET /quotas/:organizationId always',
       'PUT /quotas/:organizationId always',

@@ -13,7 +13,7 @@ export interface ShapeError {
 /** The problems of a value, by field: the first of each field, in the order of the errors. */
 export const problemsOf = (errors: readonly ShapeError[]): FieldProblem[] =>
   errors
-    .filter(isTelling)
+    .filter(isInformative)
     .map((error) => ({ field: fieldOf(error), message: messageOf(error) }))
     .filter((problem, at, all) => all.findIndex((other) => other.field === problem.field) === at)
 
@@ -33,7 +33,7 @@ const paramsOf = ({ params }: ShapeError) => params as Params
  * Drops union errors: each branch is reported, and the `null` branch never explains the mistake. TypeBox reports an unknown field
  * both at the object and, as `boolean`, at the field.
  */
-const isTelling = (error: ShapeError, _: number, all: readonly ShapeError[]) =>
+const isInformative = (error: ShapeError, _: number, all: readonly ShapeError[]) =>
   all.length === 1 ||
   !(['anyOf', 'additionalProperties'].includes(error.keyword) || (error.keyword === 'type' && paramsOf(error).type === 'null'))
 

@@ -12,11 +12,11 @@ export function earlyFrame(): Plugin {
       order: 'post',
       handler(html) {
         const style = /\s*<link rel="stylesheet"[^>]*>/.exec(html)?.[0]
-        if (!style || !html.includes(place)) throw new Error('build-parts/early-frame.ts finds no style, or no place for it')
-        return html.replace(style, '').replace(place, style.trim())
+        if (!style || !html.includes(location)) throw new Error('build-parts/early-frame.ts finds no style, or no place for it')
+        return html.replace(style, '').replace(location, style.trim())
       },
     },
   }
 }
 
-const place = '<!--style-->'
+const location = '<!--style-->'

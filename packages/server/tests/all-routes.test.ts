@@ -26,8 +26,8 @@ import { sampleBodies } from './kit/sample-bodies.ts'
 /** Tests of every kind for each row of the table: what the row promises before its handler runs. */
 
 type At = `${Method} /${string}`
-const places = table.flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])].map((at) => ({ at: at as At, row })))
-const guarded = places.filter(({ row }) => row.permission)
+const locations = table.flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])].map((at) => ({ at: at as At, row })))
+const guarded = locations.filter(({ row }) => row.permission)
 /** A route that responds to every valid token. */
 const session: AnyRoute = contract.access.session
 
@@ -54,7 +54,7 @@ describe('without a credential', () => {
     const { status, body } = await call(instance, null, at, inputFor(row))
     expect({ status, code: body.code }).toEqual({ status: 401, code: 'unauthorized' })
   })
-  test.each(places.filter(({ row }) => row.public))('never 401 for want of a session: $at', async ({ at, row }) => {
+  test.each(locations.filter(({ row }) => row.public))('never 401 for want of a session: $at', async ({ at, row }) => {
     const { status, body } = await call(instance, null, at, inputFor(row))
     // A 401 is allowed only for a wrong password or signature.
     if (status === 401) expect(row.errors).toContain('unauthorized')
@@ -78,18 +78,18 @@ describe.each(roles)('as %s', (role) => {
 })
 
 describe('the owner of another organisation than the one made at set-up', () => {
-  const asking = places.filter(({ row }) => row.operator)
+  const requests = locations.filter(({ row }) => row.operator)
   /** A body that requires an operator. */
-  const askingBody = (row: AnyRoute) => {
+  const requestBody = (row: AnyRoute) => {
     const [field] = row.operator === true ? [] : (row.operator ?? [])
     return { ...sampleBodies[row.at], ...(field ? { [field.field]: field.is ?? '/tmp' } : {}) }
   }
-  test.each(asking)('403 where an operator is asked for: $at', async ({ at, row }) => {
+  test.each(requests)('403 where an operator is asked for: $at', async ({ at, row }) => {
     const { owner } = await makePeople(instance)
     const project = await makeProject(instance, owner.token)
     const { status, body } = await call(instance, owner.token, at, {
       params: { ...inputFor(row).params, id: project.id },
-      body: askingBody(row),
+      body: requestBody(row),
     })
     expect({ status, code: body.code, permission: body.permission }).toEqual({ status: 403, code: 'forbidden' })
   })
@@ -135,14 +135,14 @@ describe('with a token of one scope', () => {
     expect([401, 403, 500]).not.toContain(status)
   })
   test('no module asks for the role’s tags alone: scopes are judged with them', async () => {
-    const asking = await Array.fromAsync(glob('../src/**/*.ts', { cwd: import.meta.dirname }))
-    const offending = asking.filter((file) => readFileSync(join(import.meta.dirname, file), 'utf8').includes('tagsOf('))
+    const requests = await Array.fromAsync(glob('../src/**/*.ts', { cwd: import.meta.dirname }))
+    const offending = requests.filter((file) => readFileSync(join(import.meta.dirname, file), 'utf8').includes('tagsOf('))
     expect(offending.map((file) => file.replaceAll('\\', '/'))).toEqual(['../src/http/guard.ts'])
   })
 })
 
 describe('on a cloud instance', () => {
-  test.each(beforeSql(places.filter(({ row }) => row.selfHostedOnly)))('404: $at', async ({ at, row }) => {
+  test.each(beforeSql(locations.filter(({ row }) => row.selfHostedOnly)))('404: $at', async ({ at, row }) => {
     for (const token of [null, cloudPeople.owner.token]) {
       const { status, body } = await call(cloud, token, at, inputFor(row))
       expect({ status, code: body.code }).toEqual({ status: 404, code: 'not_found' })
@@ -151,7 +151,7 @@ describe('on a cloud instance', () => {
 })
 
 describe('what every answer has', () => {
-  test.each(beforeSql(places))('$at carries x-request-id', async ({ at, row }) => {
+  test.each(beforeSql(locations))('$at carries x-request-id', async ({ at, row }) => {
     const { headers } = await call(instance, null, at, inputFor(row))
     expect(headers['x-request-id']).toMatch(/\S{16,}/)
   })
@@ -189,14 +189,17 @@ describe('shell metacharacters in every string of every body', () => {
     `| touch ${canary}`,
     `--upload-pack=touch ${canary}`,
   ]
-  test.each(places.filter(({ at }) => sampleBodies[at]))('$at runs none of them and never answers 500', async ({ at, row }) => {
-    // Each sign-in attempt costs a password hash: one attack is enough there.
-    const tried = row.rateLimit === 'login' ? attacks.slice(0, 1) : attacks
-    const bodies = tried.flatMap((attack) => withStringsReplaced(sampleBodies[at] as object, attack))
-    const answers = await Promise.all(bodies.map((body) => call(instance, ours.owner.token, at, { ...inputFor(row), body })))
-    expect(answers.map(({ status }) => status)).not.toContain(500)
-    expect(existsSync(canary)).toBe(false)
-  })
+  test.each(locations.filter(({ at }) => sampleBodies[at]))(
+    '$at runs none of them and never answers 500',
+    async ({ at, row }) => {
+      // Each sign-in attempt costs a password hash: one attack is enough there.
+      const tried = row.rateLimit === 'login' ? attacks.slice(0, 1) : attacks
+      const bodies = tried.flatMap((attack) => withStringsReplaced(sampleBodies[at] as object, attack))
+      const answers = await Promise.all(bodies.map((body) => call(instance, ours.owner.token, at, { ...inputFor(row), body })))
+      expect(answers.map(({ status }) => status)).not.toContain(500)
+      expect(existsSync(canary)).toBe(false)
+    },
+  )
 })
 
 /** A copy of the body for each string in it, with that string replaced. */
@@ -214,7 +217,7 @@ describe('the reference', () => {
   test('GET /openapi.json describes every mounted route with its permission', async () => {
     const { body } = await call(instance, null, 'GET /openapi.json')
     expect(body.openapi).toBe('3.1.0')
-    for (const { at, row } of places) {
+    for (const { at, row } of locations) {
       const [method, path] = at.split(' ') as [string, string]
       const operation = body.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
       expect(operation?.['x-permission'] ?? 'public').toBe(row.permission ?? 'public')
@@ -227,7 +230,7 @@ describe('the reference', () => {
   test('GET /docs is a page that names every route', async () => {
     const { body, headers } = await call(instance, null, 'GET /docs')
     expect(headers['content-type']).toContain('text/html')
-    for (const { at } of places) expect(body).toContain(at)
+    for (const { at } of locations) expect(body).toContain(at)
   })
   test('every row whose fields are required has a sample body here', () => {
     const unsampled = table.filter(

@@ -9,7 +9,7 @@ import { sampleOf as sampleReply } from './kit/sample-reply.ts'
 /** The conventions for every request, checked for every row of the table; the handlers are stand-ins that always respond. */
 
 type At = `${Method} /${string}`
-interface Place {
+interface Location {
   at: At
   row: AnyRoute
 }
@@ -18,13 +18,13 @@ interface Schema {
   properties?: Record<string, Schema>
   required?: string[]
 }
-const places: Place[] = table.flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])].map((at) => ({ at: at as At, row })))
-const writes = places.filter(({ row }) => row.method !== 'GET')
+const locations: Location[] = table.flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])].map((at) => ({ at: at as At, row })))
+const writes = locations.filter(({ row }) => row.method !== 'GET')
 const bodied = writes.filter(({ row }) => row.body)
 const answering = writes.filter(({ row }) => row.returns && !row.upload && !row.rawBody && !row.ignoresBody)
 const needsNothing = (schema?: Schema) => !schema?.required?.length
-const needsNoField = ({ row }: Place) => !row.rawBody && needsNothing(row.body) && needsNothing(row.query)
-const sampleOf = ({ at, row }: Place) => sampleBodies[at] ?? sampleBodies[row.at] ?? {}
+const needsNoField = ({ row }: Location) => !row.rawBody && needsNothing(row.body) && needsNothing(row.query)
+const sampleOf = ({ at, row }: Location) => sampleBodies[at] ?? sampleBodies[row.at] ?? {}
 const paramsOf = (row: AnyRoute) => Object.fromEntries([...row.path.matchAll(/:(\w+)/g)].map(([, name]) => [name as string, 'x']))
 
 /** The required query parameters of a row. */
@@ -41,23 +41,23 @@ beforeAll(async () => {
 })
 afterAll(() => server.app.close())
 
-const send = ({ at, row }: Place, body: unknown, headers: Record<string, string> = {}) =>
+const send = ({ at, row }: Location, body: unknown, headers: Record<string, string> = {}) =>
   call(server, 'any', at, { params: paramsOf(row), body, headers })
 
 describe('unknown fields', () => {
-  test.each(answering)('$at drops them and names them in `warnings` beside the answer', async (place) => {
-    const given = { ...sampleOf(place), unknownField: { a: 1 }, createdAt: '2026-01-01T00:00:00Z' }
-    const { status, body } = await send(place, given)
+  test.each(answering)('$at drops them and names them in `warnings` beside the answer', async (location) => {
+    const given = { ...sampleOf(location), unknownField: { a: 1 }, createdAt: '2026-01-01T00:00:00Z' }
+    const { status, body } = await send(location, given)
     expect({ status, warnings: body.warnings }).toEqual({
-      status: place.row.status ?? 200,
+      status: location.row.status ?? 200,
       warnings: ['Unknown field ignored: unknownField', 'Unknown field ignored: createdAt'],
     })
     expect(server.lastBody() ?? {}).not.toHaveProperty('unknownField')
   })
-  test.each(answering)('$at has no warnings where there is nothing to say', async (place) => {
-    const { body } = await send(place, sampleOf(place))
+  test.each(answering)('$at has no warnings where there is nothing to say', async (location) => {
+    const { body } = await send(location, sampleOf(location))
     expect(body.warnings ?? []).toEqual([])
-    if (!place.row.returns.properties.warnings) expect(body).not.toHaveProperty('warnings')
+    if (!location.row.returns.properties.warnings) expect(body).not.toHaveProperty('warnings')
   })
   test.each([
     ['PATCH /projects/:id/resources', { production: { cpuCores: 1, cpu: 2 } }, 'production.cpu'],
@@ -70,7 +70,7 @@ describe('unknown fields', () => {
 })
 
 describe('the query', () => {
-  const reads = places.filter(({ row }) => row.method === 'GET' && !row.stream && !row.conceal && row.returns?.properties)
+  const reads = locations.filter(({ row }) => row.method === 'GET' && !row.stream && !row.conceal && row.returns?.properties)
   test.each(reads)('$at names a parameter that it does not know in `warnings` beside the answer', async ({ at, row }) => {
     const { body } = await call(server, 'any', at, { params: paramsOf(row), query: { ...queryOf(row), misspelt: '1' } })
     expect(body.warnings).toContain('Unknown query parameter ignored: misspelt')
@@ -78,13 +78,13 @@ describe('the query', () => {
     expect(plain.body.warnings ?? []).not.toContainEqual(expect.stringContaining('query parameter'))
   })
 
-  const flags = places.flatMap(({ at, row }) =>
+  const flags = locations.flatMap(({ at, row }) =>
     Object.entries(row.query?.properties ?? {})
       .filter(([, schema]) => (schema as { type?: string }).type === 'boolean')
       .map(([name]) => ({ at, row, name })),
   )
   test.each(flags)('$at takes $name as true, false, 1 and 0, and nothing else', async ({ at, row, name }) => {
-    const ask = async (value: string) => {
+    const request = async (value: string) => {
       const query = { ...queryOf(row), [name]: value }
       const sample = row.body ? { body: sampleOf({ at, row }) } : {}
       const { status, body } = await call(server, 'any', at, { params: paramsOf(row), query, ...sample })
@@ -95,25 +95,25 @@ describe('the query', () => {
       ...(['false', '0'] as const).map((value): [string, unknown] => [value, false]),
       ...(['yes', '2', ''] as const).map((value): [string, unknown] => [value, name]),
     ]
-    for (const [value, taken] of expected) expect([value, await ask(value)]).toEqual([value, taken])
+    for (const [value, taken] of expected) expect([value, await request(value)]).toEqual([value, taken])
   })
 })
 
 describe('a request of length 0 has no body, whatever its content type says', () => {
   const types = ['application/x-www-form-urlencoded', 'text/plain', 'nonsense', 'application/json']
-  test.each(writes.filter(needsNoField))('$at', async (place) => {
-    const expected = place.row.stream ? 200 : (place.row.status ?? 200)
+  test.each(writes.filter(needsNoField))('$at', async (location) => {
+    const expected = location.row.stream ? 200 : (location.row.status ?? 200)
     for (const type of types) {
-      const { status } = await send(place, undefined, { 'content-type': type, 'content-length': '0' })
+      const { status } = await send(location, undefined, { 'content-type': type, 'content-length': '0' })
       expect([type, status]).toEqual([type, expected])
     }
   })
   test.each(bodied.filter(({ row }) => !needsNothing(row.body) && !row.conceal))(
     '$at names the first field that it needs',
-    async (place) => {
-      const { status, body } = await send(place, undefined, { 'content-type': 'text/plain', 'content-length': '0' })
+    async (location) => {
+      const { status, body } = await send(location, undefined, { 'content-type': 'text/plain', 'content-length': '0' })
       expect({ status, code: body.code }).toEqual({ status: 400, code: 'validation_failed' })
-      expect((place.row.body as Schema).required).toContain(body.field)
+      expect((location.row.body as Schema).required).toContain(body.field)
     },
   )
   const chunked = (path: string, chunks: string) =>
@@ -142,45 +142,45 @@ function exchange(text: string): Promise<number> {
 
 describe('a body', () => {
   const strict = writes.filter(({ row }) => !row.ignoresBody && !row.conceal)
-  test.each(strict)('$at: 415 for another content type', async (place) => {
-    const { status } = await send(place, 'a=b', { 'content-type': 'text/plain' })
+  test.each(strict)('$at: 415 for another content type', async (location) => {
+    const { status } = await send(location, 'a=b', { 'content-type': 'text/plain' })
     expect(status).toBe(415)
   })
   // Git hosts send deliveries as forms too.
-  test.each(strict.filter(({ row }) => !row.rawBody))('$at: 415 for a form', async (place) => {
-    const { status } = await send(place, 'a=b', { 'content-type': 'application/x-www-form-urlencoded' })
+  test.each(strict.filter(({ row }) => !row.rawBody))('$at: 415 for a form', async (location) => {
+    const { status } = await send(location, 'a=b', { 'content-type': 'application/x-www-form-urlencoded' })
     expect(status).toBe(415)
   })
-  test.each(strict.filter(({ row }) => !row.upload && !row.rawBody))('$at: 400 for malformed JSON', async (place) => {
-    const { status, body } = await send(place, '{"a": ')
+  test.each(strict.filter(({ row }) => !row.upload && !row.rawBody))('$at: 400 for malformed JSON', async (location) => {
+    const { status, body } = await send(location, '{"a": ')
     expect({ status, code: body.code }).toEqual({ status: 400, code: 'invalid_json' })
   })
-  test.each(strict.filter(({ row }) => !row.upload && !row.bodyBytes))('$at: 413 over 1 MiB', async (place) => {
-    const { status, body } = await send(place, JSON.stringify({ name: 'x'.repeat(1024 * 1024) }))
+  test.each(strict.filter(({ row }) => !row.upload && !row.bodyBytes))('$at: 413 over 1 MiB', async (location) => {
+    const { status, body } = await send(location, JSON.stringify({ name: 'x'.repeat(1024 * 1024) }))
     expect({ status, code: body.code }).toEqual({ status: 413, code: 'payload_too_large' })
   })
-  test.each(writes.filter(({ row }) => row.ignoresBody))('$at: any is ignored', async (place) => {
+  test.each(writes.filter(({ row }) => row.ignoresBody))('$at: any is ignored', async (location) => {
     for (const [type, text] of Object.entries({ 'text/plain': 'a', 'application/json': '{', 'application/gzip': 'x' }))
-      expect((await send(place, text, { 'content-type': type })).status).toBe(place.row.status)
+      expect((await send(location, text, { 'content-type': type })).status).toBe(location.row.status)
   })
 })
 
 describe('bodies are not coerced', () => {
-  const booleans = bodied.flatMap((place) =>
-    Object.entries((place.row.body as Schema).properties ?? {})
+  const booleans = bodied.flatMap((location) =>
+    Object.entries((location.row.body as Schema).properties ?? {})
       .filter(([, { type }]) => type === 'boolean')
-      .map(([field]) => ({ ...place, field })),
+      .map(([field]) => ({ ...location, field })),
   )
-  test.each(booleans)('$at: null and "1" are not a boolean: $field', async ({ field, ...place }) => {
+  test.each(booleans)('$at: null and "1" are not a boolean: $field', async ({ field, ...location }) => {
     for (const value of [null, '1', 1, 'true']) {
-      const { status, body } = await send(place, { ...sampleOf(place), [field]: value })
+      const { status, body } = await send(location, { ...sampleOf(location), [field]: value })
       expect({ status, field: body.field }).toEqual({ status: 400, field })
     }
   })
 })
 
 describe('lists', () => {
-  const listing = places.filter(({ row }) => (row.query as Schema | undefined)?.properties?.limit && !row.stream)
+  const listing = locations.filter(({ row }) => (row.query as Schema | undefined)?.properties?.limit && !row.stream)
   test.each(listing)('$at: 400 naming `limit` out of range', async ({ at, row }) => {
     for (const limit of [0, -1, 501, 'x', '1.5', '']) {
       const { status, body } = await call(server, 'any', at, { params: paramsOf(row), query: { limit } })

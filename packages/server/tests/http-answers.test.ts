@@ -62,8 +62,8 @@ const cases: Record<string, [status: number, ask: () => Promise<{ status: number
   '/api itself': [404, () => get('/api')],
 }
 
-test.each(Object.entries(cases))('%s', async (_, [expected, ask]) => {
-  const { status, headers, body } = await ask()
+test.each(Object.entries(cases))('%s', async (_, [expected, request]) => {
+  const { status, headers, body } = await request()
   const answer = JSON.parse(body)
   expect(status).toBe(expected)
   expect(Object.keys(errors)).toContain(answer.code)

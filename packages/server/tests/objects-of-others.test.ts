@@ -25,12 +25,12 @@ import { makeWorld, type World } from './kit/world.ts'
  */
 
 type At = `${Method} /${string}`
-interface Place {
+interface Location {
   at: At
   row: AnyRoute
 }
-const places: Place[] = table.flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])].map((at) => ({ at: at as At, row })))
-const guarded = places.filter(({ row }) => row.permission)
+const locations: Location[] = table.flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])].map((at) => ({ at: at as At, row })))
+const guarded = locations.filter(({ row }) => row.permission)
 const naming = guarded.filter(({ row }) => row.on)
 const inProjects = naming.filter(({ row }) => projectScoped.has(row.on))
 
@@ -59,7 +59,7 @@ const notFound = { status: 404, code: 'not_found' }
 const notBuilt = { status: 501, code: 'not_built_yet' }
 
 /** Calls a row with a world's objects and checks that the named object is unchanged. */
-async function askFor(world: World, token: string, { at, row }: Place): Promise<Answer> {
+async function requestFor(world: World, token: string, { at, row }: Location): Promise<Answer> {
   const kind = row.on as ObjectKind
   const before = isBuilt(row) ? await world.stored(kind) : undefined
   const answer = await call(instance, token, at, world.inputFor(row))
@@ -70,7 +70,7 @@ async function askFor(world: World, token: string, { at, row }: Place): Promise<
 test('each kind that a module loads is in the worlds, and found for its own people', async () => {
   for (const world of [theirs, first, second])
     for (const [kind, load] of Object.entries(instance.loaders)) {
-      const row = naming.find((place) => place.row.on === kind && !place.row.inBody)?.row as AnyRoute
+      const row = naming.find((location) => location.row.on === kind && !location.row.inBody)?.row as AnyRoute
       const { owner } = world.people
       const found = await load(world.inputFor(row).params ?? {}, {
         ...owner,
@@ -83,27 +83,27 @@ test('each kind that a module loads is in the worlds, and found for its own peop
 })
 
 describe('another organisation’s', () => {
-  test.each(naming)('404: $at', async (place) => {
-    const answer = await askFor(theirs, first.people.owner.token, place)
-    expect(seen(answer)).toEqual(isBuilt(place.row) ? notFound : notBuilt)
+  test.each(naming)('404: $at', async (location) => {
+    const answer = await requestFor(theirs, first.people.owner.token, location)
+    expect(seen(answer)).toEqual(isBuilt(location.row) ? notFound : notBuilt)
   })
 
-  const fields = places.flatMap(({ at, row }) =>
+  const fields = locations.flatMap(({ at, row }) =>
     Object.entries(row.names ?? {}).map(([field, kind]) => ({ at, row, field, kind })),
   )
   test.each(fields)('as if it never was: $field in $at', async ({ at, row, field, kind }) => {
     const isBody = row.body?.properties?.[field] !== undefined
     const isList = (isBody ? row.body : row.query).properties[field].type === undefined && field.endsWith('Ids')
     const input = first.inputFor(row)
-    const ask = async (id: string) => {
+    const request = async (id: string) => {
       const named = { ...(row.operator === true ? { path: join(folder, 'app') } : {}), [field]: isList ? [id] : id }
       const more = isBody ? { body: { ...(input.body as object), ...named } } : { query: { [field]: id } }
       const { status, body } = await call(instance, first.people.owner.token, at, { ...input, ...more })
       return { status, body: JSON.parse(JSON.stringify(body).replaceAll(id, '<id>')) }
     }
     const real = theirs.ids[kind as ObjectKind] ?? 'of_a_kind_not_built_yet'
-    const answer = await ask(real)
-    expect(answer).toEqual(await ask(`${real.slice(0, 4)}${'2'.repeat(20)}`))
+    const answer = await request(real)
+    expect(answer).toEqual(await request(`${real.slice(0, 4)}${'2'.repeat(20)}`))
     if (isBody && answer.status !== 501) expect([[400, 404].includes(answer.status), answer.body.field]).toEqual([true, field])
     if (!isBody && answer.status !== 501) expect(answer).toEqual({ status: 200, body: { data: [], nextCursor: null } })
   })
@@ -114,15 +114,15 @@ describe('with a token that is limited to the first project', () => {
   beforeAll(async () => {
     limited = await makeToken(instance, first.people.owner, { projectIds: [first.ids.project as string] })
   })
-  const isOpen = ({ row }: Place) => row.projectTokens || (row.on && projectScoped.has(row.on))
+  const isOpen = ({ row }: Location) => row.projectTokens || (row.on && projectScoped.has(row.on))
 
-  test.each(guarded.filter((place) => !isOpen(place)))('403: $at', async (place) => {
-    expect(seen(await askFor(first, limited, place))).toEqual({ status: 403, code: 'forbidden' })
+  test.each(guarded.filter((location) => !isOpen(location)))('403: $at', async (location) => {
+    expect(seen(await requestFor(first, limited, location))).toEqual({ status: 403, code: 'forbidden' })
   })
-  test.each(naming.filter(isOpen))('404 with what is the second project’s, or another organisation’s: $at', async (place) => {
+  test.each(naming.filter(isOpen))('404 with what is the second project’s, or another organisation’s: $at', async (location) => {
     for (const world of [second, theirs]) {
-      const answer = await askFor(world, limited, place)
-      expect(seen(answer)).toEqual(isBuilt(place.row) ? notFound : notBuilt)
+      const answer = await requestFor(world, limited, location)
+      expect(seen(answer)).toEqual(isBuilt(location.row) ? notFound : notBuilt)
     }
   })
   test.each(inProjects.filter(({ row }) => row.inBody))('403 where the body names no project: $at', async ({ at, row }) => {
@@ -139,8 +139,8 @@ describe('with a token that is limited to the first project', () => {
   test.each(guarded.filter(({ row }) => row.projectTokens === 'filtered' && !row.on && !row.stream))(
     'nothing of the second project: $at',
     async ({ at, row }) => {
-      const ask = (token: string) => call(instance, token, at, first.inputFor(row))
-      const [all, own] = [await ask(first.people.owner.token), await ask(limited)]
+      const request = (token: string) => call(instance, token, at, first.inputFor(row))
+      const [all, own] = [await request(first.people.owner.token), await request(limited)]
       expect([all.status, own.status]).toEqual([200, 200])
       for (const id of Object.values(second.ids).filter((id) => !Object.values(first.ids).includes(id)))
         expect(JSON.stringify(own.body)).not.toContain(id)
@@ -168,15 +168,15 @@ describe('the second check is of the token’s scopes, too', () => {
   )
   test('rows ask for more than their tag', () => expect(beyondTag.length).toBeGreaterThan(4))
 
-  test.each(beyondTag)('403 with the tag of the row alone: $at', async (place) => {
-    const token = await makeToken(instance, first.people.owner, { scopes: [place.row.permission as string] })
-    const { status, body } = await askFor(first, token, place)
-    expect([status, body.permission]).toEqual([403, `project:${place.row.needs}`])
+  test.each(beyondTag)('403 with the tag of the row alone: $at', async (location) => {
+    const token = await makeToken(instance, first.people.owner, { scopes: [location.row.permission as string] })
+    const { status, body } = await requestFor(first, token, location)
+    expect([status, body.permission]).toEqual([403, `project:${location.row.needs}`])
   })
   test.each(beyondTag.filter(({ row }) => row.needs === 'admin'))(
     '403 names the level that a member lacks: $at',
-    async (place) => {
-      const { status, body } = await askFor(first, first.people.member.token, place)
+    async (location) => {
+      const { status, body } = await requestFor(first, first.people.member.token, location)
       expect([status, body.permission]).toEqual([403, 'project:admin'])
     },
   )
@@ -203,10 +203,10 @@ describe('a grant on one project says nothing of another', () => {
     lowered = member.token
   })
 
-  test.each(writing)('403: a viewer who is admin of the first, and a member who only reads the second: $at', async (place) => {
+  test.each(writing)('403: a viewer who is admin of the first, and a member who only reads the second: $at', async (location) => {
     for (const token of [raised, lowered]) {
-      const answer = await askFor(second, token, place)
-      expect(seen(answer)).toEqual(isBuilt(place.row) || answer.status === 403 ? { status: 403, code: 'forbidden' } : notBuilt)
+      const answer = await requestFor(second, token, location)
+      expect(seen(answer)).toEqual(isBuilt(location.row) || answer.status === 403 ? { status: 403, code: 'forbidden' } : notBuilt)
     }
   })
   test('403: a viewer who is admin of one project makes no other', async () => {

@@ -11,11 +11,11 @@ import { makeProject } from './kit/projects.ts'
 import { sampleBodies } from './kit/sample-bodies.ts'
 
 type At = `${Method} /${string}`
-interface Place {
+interface Location {
   at: At
   row: AnyRoute
 }
-const places: Place[] = table.flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])].map((at) => ({ at: at as At, row })))
+const locations: Location[] = table.flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])].map((at) => ({ at: at as At, row })))
 
 // biome-ignore lint/suspicious/noExplicitAny: the description is read as a client reads it
 const api = describeApi('0', 'self-hosted') as any
@@ -37,59 +37,59 @@ describe('a status that a route answers is in its description', () => {
 
   const unknown = (row: AnyRoute) =>
     Object.fromEntries([...row.path.matchAll(/:(\w+)/g)].map(([, name]) => [name as string, `${name}_unknown`]))
-  const bodyOf = ({ at, row }: Place) =>
+  const bodyOf = ({ at, row }: Location) =>
     row.upload ? 'not gzip' : row.body ? (sampleBodies[at] ?? sampleBodies[row.at] ?? {}) : undefined
   const typeOf = (row: AnyRoute) => (row.upload ? { 'content-type': row.upload.contentType } : undefined)
 
-  const faults: Record<string, (place: Place) => Promise<[string | null, CallInput]>> = {
-    'no credential': async (place) => [null, { body: bodyOf(place) }],
-    'a bad credential': async (place) => ['brt_wrong', { body: bodyOf(place) }],
-    'a token without the scope': async (place) => [limited, { body: bodyOf(place) }],
-    'a role without the tag': async (place) => [ours.viewer.token, { body: bodyOf(place) }],
+  const faults: Record<string, (location: Location) => Promise<[string | null, CallInput]>> = {
+    'no credential': async (location) => [null, { body: bodyOf(location) }],
+    'a bad credential': async (location) => ['brt_wrong', { body: bodyOf(location) }],
+    'a token without the scope': async (location) => [limited, { body: bodyOf(location) }],
+    'a role without the tag': async (location) => [ours.viewer.token, { body: bodyOf(location) }],
     'malformed JSON': async () => [ours.owner.token, { body: '{"a": ' }],
     'another content type': async () => [ours.owner.token, { body: 'a=b', headers: { 'content-type': 'text/plain' } }],
     'too large a body': async () => [ours.owner.token, { body: JSON.stringify({ name: 'x'.repeat(1024 * 1024) }) }],
     'a list instead of an object': async () => [ours.owner.token, { body: '[1]' }],
     'no body': async () => [ours.owner.token, {}],
     'an empty object': async () => [ours.owner.token, { body: {} }],
-    'fields of the wrong type': async (place) => [
+    'fields of the wrong type': async (location) => [
       ours.owner.token,
-      { body: Object.fromEntries(Object.keys(place.row.body?.properties ?? {}).map((name) => [name, { wrong: [1] }])) },
+      { body: Object.fromEntries(Object.keys(location.row.body?.properties ?? {}).map((name) => [name, { wrong: [1] }])) },
     ],
-    'a query out of range': async (place) => [
+    'a query out of range': async (location) => [
       ours.owner.token,
       {
-        body: bodyOf(place),
-        query: Object.fromEntries(Object.keys(place.row.query?.properties ?? {}).map((name) => [name, ''])),
+        body: bodyOf(location),
+        query: Object.fromEntries(Object.keys(location.row.query?.properties ?? {}).map((name) => [name, ''])),
       },
     ],
-    'an unknown id': async (place) => [ours.owner.token, { body: bodyOf(place) }],
-    'a project that was never deployed': async (place) => {
+    'an unknown id': async (location) => [ours.owner.token, { body: bodyOf(location) }],
+    'a project that was never deployed': async (location) => {
       const project = await makeProject(instance, ours.owner.token)
-      const body = bodyOf(place)
+      const body = bodyOf(location)
       const named = typeof body === 'object' && 'projectId' in body ? { ...body, projectId: project.id } : body
       return [ours.owner.token, { body: named, params: { id: project.id, projectId: project.id, environment: 'production' } }]
     },
-    'a project of another organisation': async (place) => {
+    'a project of another organisation': async (location) => {
       const project = await makeProject(instance, (await makePeople(instance)).owner.token)
-      return [ours.owner.token, { body: bodyOf(place), params: { id: project.id, projectId: project.id } }]
+      return [ours.owner.token, { body: bodyOf(location), params: { id: project.id, projectId: project.id } }]
     },
   }
   // A stream on no object, or on one that exists, stays open.
-  const isOpen = ({ row }: Place, fault: string) =>
+  const isOpen = ({ row }: Location, fault: string) =>
     row.stream && (!row.on || fault === 'a project that was never deployed') && fault !== 'no credential'
 
   describe.each(Object.entries(faults))('%s', (fault, inputOf) => {
-    test.each(beforeSql(places.filter((place) => !isOpen(place, fault))))('$at', async (place) => {
-      const [token, input] = await inputOf(place)
-      const headers = { ...typeOf(place.row), ...input.headers }
-      const { status, body } = await call(instance, token, place.at, {
+    test.each(beforeSql(locations.filter((location) => !isOpen(location, fault))))('$at', async (location) => {
+      const [token, input] = await inputOf(location)
+      const headers = { ...typeOf(location.row), ...input.headers }
+      const { status, body } = await call(instance, token, location.at, {
         ...input,
         headers,
-        params: { ...unknown(place.row), ...input.params },
+        params: { ...unknown(location.row), ...input.params },
       })
       expect(status).not.toBe(500)
-      if (!isDescribed(place.at, status)) throw new Error(`${status} ${JSON.stringify(body)} is not in the description`)
+      if (!isDescribed(location.at, status)) throw new Error(`${status} ${JSON.stringify(body)} is not in the description`)
     })
   })
 })
@@ -124,20 +124,20 @@ describe('the description', () => {
   test('every field and parameter has a description', () => {
     const missing = new Set<string>()
     // biome-ignore lint/suspicious/noExplicitAny: any part of the description
-    const look = (part: any, place: string): void => {
-      if (Array.isArray(part)) for (const one of part) look(one, place)
+    const check = (part: any, location: string): void => {
+      if (Array.isArray(part)) for (const one of part) check(one, location)
       if (typeof part !== 'object' || part === null || Array.isArray(part)) return
       const isObject = typeof part.type === 'string' && part.properties
       for (const [name, field] of Object.entries<{ description?: string }>(isObject ? part.properties : {}))
-        if (!field.description) missing.add(`${place}: ${name}`)
-      for (const inner of Object.values(part)) look(inner, place)
+        if (!field.description) missing.add(`${location}: ${name}`)
+      for (const inner of Object.values(part)) check(inner, location)
     }
     for (const [path, operations] of Object.entries<object>(api.paths))
       for (const [method, operation] of Object.entries(operations)) {
         for (const { name, description } of operation.parameters) if (!description) missing.add(`${method} ${path}: ${name}`)
-        look(operation, `${method} ${path}`)
+        check(operation, `${method} ${path}`)
       }
-    look(api.components, 'components')
+    check(api.components, 'components')
     // A new name needs a line in field-texts.ts of the contract, or a `description` in its shape.
     expect([...missing]).toEqual([])
   })

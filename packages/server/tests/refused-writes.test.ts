@@ -73,12 +73,12 @@ const callers: Record<string, { token: () => Promise<string> | string; may: (row
 const isOfAnother = (on: AnyRoute['on']) => on === 'token' || on === 'channel' || on === 'subscription' || on === 'delivery'
 
 test.each(Object.entries(callers))('%s changes nothing', async (_, { token, may }) => {
-  const asking = await token()
+  const requests = await token()
   const before = await storedIn(instance)
   const refused = writes.filter(({ row }) => !may(row))
   const answered: string[] = []
   for (const { at, row } of refused) {
-    const { status } = await call(instance, asking, at, first.inputFor(row))
+    const { status } = await call(instance, requests, at, first.inputFor(row))
     if (![401, 403, 404].includes(status)) answered.push(`${at}: ${status}`)
   }
   expect(answered).toEqual([])

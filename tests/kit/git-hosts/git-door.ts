@@ -45,9 +45,9 @@ export async function passGit(request: IncomingMessage, response: ServerResponse
     response.writeHead(401, { 'www-authenticate': 'Basic realm="GitHub"' }).end()
     return
   }
-  const [, repository = '', place = ''] = /^\/(.+)\.git\/(.*)$/.exec(request.url!) ?? []
-  const isPush = request.method === 'POST' && place === 'git-receive-pack'
-  await onVisit({ repository, service: place.includes('receive-pack') ? 'receive-pack' : 'upload-pack', token })
+  const [, repository = '', path = ''] = /^\/(.+)\.git\/(.*)$/.exec(request.url!) ?? []
+  const isPush = request.method === 'POST' && path === 'git-receive-pack'
+  await onVisit({ repository, service: path.includes('receive-pack') ? 'receive-pack' : 'upload-pack', token })
   const before = isPush ? await branchesOf(git.folderOf(repository)) : null
   const { host: _, connection: __, authorization: ___, 'transfer-encoding': ____, ...headers } = request.headers
   const body = request.method === 'GET' ? undefined : Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>))

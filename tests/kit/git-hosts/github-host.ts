@@ -106,13 +106,13 @@ export async function startGitHubHost(): Promise<GitHubHost> {
           .map((hook) => send(hook, event, payload, deliveryId)),
       ),
     async authorize(url, login) {
-      const asked = new URL(url).searchParams
+      const requested = new URL(url).searchParams
       const form = {
         login,
-        redirect_uri: asked.get('redirect_uri') ?? '',
-        state: asked.get('state') ?? '',
-        client_id: asked.get('client_id') ?? '',
-        scope: asked.get('scope') ?? '',
+        redirect_uri: requested.get('redirect_uri') ?? '',
+        state: requested.get('state') ?? '',
+        client_id: requested.get('client_id') ?? '',
+        scope: requested.get('scope') ?? '',
       }
       const back = await fetch(`${emulated.url}/login/oauth/callback`, {
         method: 'POST',

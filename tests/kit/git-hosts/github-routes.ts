@@ -10,22 +10,22 @@ const notFound: Answer = { status: 404, json: { message: 'Not Found' } }
 export function suppliedRoutes(host: GitHubState, emulatedUrl: string, good: Set<string>): Record<string, Route> {
   const installationTokens = new Set<string>()
   const folder = ({ owner, repo }: Record<string, string>) => host.git.folderOf(`${owner}/${repo}`)
-  const ask = async (path: string, token: string | null) => {
+  const request = async (path: string, token: string | null) => {
     const response = await fetch(`${emulatedUrl}${path}`, { headers: token ? { authorization: `Bearer ${token}` } : {} })
     return response.ok ? await response.json() : null
   }
   /** Repositories that a user owns, and those of their organisations. */
   const repositoriesOf = async (token: string | null) => {
-    const user = (await ask('/user', token)) as { login: string } | null
+    const user = (await request('/user', token)) as { login: string } | null
     const owners = new Set([
       user?.login,
-      ...(user && (await ask(`/orgs/acme/memberships/${user.login}`, tokens.ann)) ? ['acme'] : []),
+      ...(user && (await request(`/orgs/acme/memberships/${user.login}`, tokens.ann)) ? ['acme'] : []),
     ])
     return [...host.repositories.values()].filter(({ owner }) => owners.has(owner.login))
   }
   /** A repository that the caller may see; the emulator treats an installation as the account that it is on. */
   const seen = async (call: Call) =>
-    (await ask(`/repos/${call.params.owner}/${call.params.repo}`, call.token)) as EmulatedRepository | null
+    (await request(`/repos/${call.params.owner}/${call.params.repo}`, call.token)) as EmulatedRepository | null
 
   const contents = async (call: Call): Promise<Answer> => {
     const repository = await seen(call)
@@ -102,12 +102,12 @@ export function suppliedRoutes(host: GitHubState, emulatedUrl: string, good: Set
       },
     }),
     'GET /user/memberships/orgs/:org': async (call) => {
-      const user = (await ask('/user', call.token)) as { login: string } | null
-      const membership = user && (await ask(`/orgs/${call.params.org}/memberships/${user.login}`, tokens.ann))
+      const user = (await request('/user', call.token)) as { login: string } | null
+      const membership = user && (await request(`/orgs/${call.params.org}/memberships/${user.login}`, tokens.ann))
       return membership ? { json: membership } : notFound
     },
     'GET /users/:name': async (call) => {
-      const organization = (await ask(`/orgs/${call.params.name}`, call.token)) as object | null
+      const organization = (await request(`/orgs/${call.params.name}`, call.token)) as object | null
       return organization ? { json: { ...organization, type: 'Organization' } } : undefined
     },
     'GET /user/repos': async (call) => {

@@ -99,11 +99,11 @@ export async function startPlainHost(routesOf: (state: PlainState) => Record<str
       await git.commit(name, files)
     },
     authorize(url, login) {
-      const asked = new URL(url).searchParams
+      const requested = new URL(url).searchParams
       const code = randomBytes(12).toString('hex')
       host.codes.set(code, login)
-      const back = new URL(asked.get('redirect_uri')!)
-      back.search = new URLSearchParams({ code, state: asked.get('state') ?? '' }).toString()
+      const back = new URL(requested.get('redirect_uri')!)
+      back.search = new URLSearchParams({ code, state: requested.get('state') ?? '' }).toString()
       return back
     },
     close: async () => {

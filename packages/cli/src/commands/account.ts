@@ -2,7 +2,7 @@ import { contract } from '@berth/contract'
 import { createClient } from '@berth/contract/client'
 import type { Command } from 'commander'
 import { connect, forgetToken, instanceUrl } from '../credentials.ts'
-import { Plain } from '../exit-codes.ts'
+import { CliError } from '../exit-codes.ts'
 import { output } from '../output.ts'
 import { linkedFolder, removeLink } from '../project-link.ts'
 
@@ -25,7 +25,7 @@ export function addAccount(program: Command): void {
     .action(async (_options, command: Command) => {
       const url = instanceUrl(command)
       const token = forgetToken(url)
-      if (!token) throw new Plain(`You are not signed in to ${url}`, 3)
+      if (!token) throw new CliError(`You are not signed in to ${url}`, 3)
       const ended = await endToken(url, token)
       output(command).result({ url, ended }, () =>
         ended
@@ -39,7 +39,7 @@ export function addAccount(program: Command): void {
     .description('unlink the folder from its project; the project is not changed')
     .action((_options, command: Command) => {
       const folder = linkedFolder('.')
-      if (!folder) throw new Plain('This folder is not linked to a project', 5)
+      if (!folder) throw new CliError('This folder is not linked to a project', 5)
       removeLink(folder)
       output(command).result({ folder }, () => `${folder} is no longer linked to a project`)
     })

@@ -7,7 +7,7 @@ test('the body is an argument or --data, but not both, and must be JSON', async 
   await using cli = await cliFixture()
   for (const args of [['{"a":1}'], ['--data', '{"a":1}'], ['-d', '{"a":1}']])
     expect(await cli.berth('api', 'post', '/projects', ...args)).toMatchObject({ code: 0 })
-  expect(cli.asked.map(({ method, path, body }) => ({ method, path, body }))).toEqual(
+  expect(cli.requests.map(({ method, path, body }) => ({ method, path, body }))).toEqual(
     Array.from({ length: 3 }, () => ({ method: 'POST', path: '/projects', body: { a: 1 } })),
   )
   expect(await cli.berth('api', 'POST', '/projects', '{}', '-d', '{}')).toMatchObject({ code: 2 })
@@ -15,14 +15,14 @@ test('the body is an argument or --data, but not both, and must be JSON', async 
     code: 2,
     stderr: expect.stringContaining('The body is not valid JSON'),
   })
-  expect(cli.asked).toHaveLength(3)
+  expect(cli.requests).toHaveLength(3)
 })
 
 test('it calls the organisation that BERTH_ORGANIZATION names', async () => {
   await using cli = await cliFixture()
   vi.stubEnv('BERTH_ORGANIZATION', 'org_1')
   await cli.berth('api', 'GET', 'api/projects')
-  expect(cli.asked[0]).toMatchObject({ path: '/projects', headers: { 'x-organization-id': 'org_1' } })
+  expect(cli.requests[0]).toMatchObject({ path: '/projects', headers: { 'x-organization-id': 'org_1' } })
 })
 
 test('every berth api command of the docs works as it is written', async () => {
@@ -37,6 +37,6 @@ test('every berth api command of the docs works as it is written', async () => {
     const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
     expect([command, await cli.berth(...words.slice(1))]).toMatchObject([command, { code: 0 }])
   }
-  expect(cli.asked).toHaveLength(commands.length)
-  expect(cli.asked.map(({ body }) => body)).toContainEqual(expect.objectContaining({ cronExpression: '0 3 * * *' }))
+  expect(cli.requests).toHaveLength(commands.length)
+  expect(cli.requests.map(({ body }) => body)).toContainEqual(expect.objectContaining({ cronExpression: '0 3 * * *' }))
 })

@@ -1,7 +1,7 @@
 import { errorOf } from '@berth/contract/client'
 import type { Command } from 'commander'
 import { type Connection, connect } from '../credentials.ts'
-import { Plain } from '../exit-codes.ts'
+import { CliError } from '../exit-codes.ts'
 import { output } from '../output.ts'
 
 interface Options {
@@ -15,7 +15,7 @@ export function addApi(program: Command): void {
     .option('-d, --data <json>', 'the body, as an option')
     .action(async (method: string, path: string, given: string | undefined, { data }: Options, command: Command) => {
       if (given !== undefined && data !== undefined)
-        throw new Plain('The body is given twice. Pass it as an argument or with --data.', 2)
+        throw new CliError('The body is given twice. Pass it as an argument or with --data.', 2)
       const body = checked(given ?? data)
       const answer = await send(connect(command), method, path, body)
       if (answer.headers.get('content-type')?.startsWith('text/event-stream')) return print(answer)
@@ -49,7 +49,7 @@ function checked(body: string | undefined): string | undefined {
   try {
     if (body !== undefined) JSON.parse(body)
   } catch (error) {
-    throw new Plain(`The body is not valid JSON: ${(error as Error).message}`, 2)
+    throw new CliError(`The body is not valid JSON: ${(error as Error).message}`, 2)
   }
   return body
 }

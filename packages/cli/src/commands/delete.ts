@@ -3,7 +3,7 @@ import { text } from '@clack/prompts'
 import type { Command } from 'commander'
 import { ask } from '../ask.ts'
 import { connect } from '../credentials.ts'
-import { Plain } from '../exit-codes.ts'
+import { CliError } from '../exit-codes.ts'
 import { columns, output } from '../output.ts'
 import { linkedFolder, projectIdOf, projectOption, removeLink } from '../project-link.ts'
 
@@ -52,5 +52,5 @@ export function addDelete(program: Command): void {
 
 async function confirm(name: string): Promise<void> {
   const answer = await ask(() => text({ message: `Type ${name} to delete it` }), '--yes')
-  if (answer !== name) throw new Plain('The name does not match. Nothing was deleted.')
+  if (answer !== name) throw new CliError('The name does not match. Nothing was deleted.')
 }

@@ -1,6 +1,6 @@
 import type { ProjectDomain } from '@berth/contract'
 import { describe, expect, test } from 'vitest'
-import { type Asked, cliFixture } from '../cli-fixture.ts'
+import { cliFixture, type Requested } from '../cli-fixture.ts'
 
 const id = `prj_${'a'.repeat(20)}`
 const shop = 'shop.example.com'
@@ -20,18 +20,18 @@ const routes = [route(free), { ...admin, tls: 'none', state: 'synced' }, route(w
 
 /** Runs `berth domains …` against an instance that answers every call with `data`. */
 async function run(words: string[], data: unknown, status = 200) {
-  await using cli = await cliFixture(({ method, path }: Asked) =>
+  await using cli = await cliFixture(({ method, path }: Requested) =>
     method === 'GET' && !path.includes('/domains') ? { body: { data: { id, routes } } } : { status, body: { data } },
   )
   const result = await cli.berth('domains', ...words, '--project', id)
-  return { ...result, asked: cli.asked.map(({ method, path }) => `${method} ${path}`) }
+  return { ...result, asked: cli.requests.map(({ method, path }) => `${method} ${path}`) }
 }
 
 describe('berth domains', () => {
   test('list shows domains and service addresses, and the records of a domain that waits', async () => {
-    const { code, stdout, asked } = await run([], [free, waiting])
+    const { code, stdout, asked: requested } = await run([], [free, waiting])
     expect(code).toBe(0)
-    expect(asked).toContain(`GET /projects/${id}/domains?limit=500`)
+    expect(requested).toContain(`GET /projects/${id}/domains?limit=500`)
     expect(stdout.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
       ['ADDRESS', 'KIND', 'STATE', 'CERTIFICATE'],
       ['http://shop.apps.example.test:4080', 'free', 'active', 'active'],
@@ -49,8 +49,8 @@ describe('berth domains', () => {
   })
 
   test('remove', async () => {
-    const { code, stdout, asked } = await run(['remove', shop], undefined)
-    expect({ code, stdout, last: asked.at(-1) }).toEqual({
+    const { code, stdout, asked: requested } = await run(['remove', shop], undefined)
+    expect({ code, stdout, last: requested.at(-1) }).toEqual({
       code: 0,
       stdout: `${shop} is removed\n`,
       last: `DELETE /projects/${id}/domains/${shop}`,
@@ -69,8 +69,8 @@ describe('berth domains', () => {
   })
 
   test('primary says that the address follows when the domain is active', async () => {
-    const { code, stdout, stderr, asked } = await run(['primary', shop], waiting)
-    expect({ code, stdout, last: asked.at(-1) }).toEqual({
+    const { code, stdout, stderr, asked: requested } = await run(['primary', shop], waiting)
+    expect({ code, stdout, last: requested.at(-1) }).toEqual({
       code: 0,
       stdout: `${shop} is the primary domain\n`,
       last: `POST /projects/${id}/domains/${shop}/primary`,

@@ -1,7 +1,7 @@
 import { contract, type Project, type ProjectDomain } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../credentials.ts'
-import { Plain } from '../exit-codes.ts'
+import { CliError } from '../exit-codes.ts'
 import { columns, output } from '../output.ts'
 import { projectIdOf, projectOption } from '../project-link.ts'
 
@@ -46,7 +46,7 @@ export function addDomains(program: Command): void {
       })
       const { verified, reason } = data
       output(command).result(data, () => (verified ? `${data.hostname} is verified` : recordsText(data.hostname, data.records)))
-      if (!verified) throw new Plain(reason ?? `${data.hostname} is not verified.`)
+      if (!verified) throw new CliError(reason ?? `${data.hostname} is not verified.`)
       if (reason) output(command).note(reason)
     })
 

@@ -2,7 +2,7 @@ import { basename, resolve } from 'node:path'
 import { contract } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../credentials.ts'
-import { Plain } from '../exit-codes.ts'
+import { CliError } from '../exit-codes.ts'
 import { output } from '../output.ts'
 import { readLink, writeLink } from '../project-link.ts'
 
@@ -13,14 +13,17 @@ export function addInit(program: Command): void {
     .option('--name <name>', 'name of the project (default: name of the folder)')
     .option('--project <project>', 'link to this project, by id, slug or name, instead of creating one')
     .action(async (folder: string | undefined, { name, project }: { name?: string; project?: string }, command: Command) => {
-      const place = resolve(folder ?? '.')
-      const linked = readLink(place)
-      if (linked && !project) throw new Plain(`${place} is already linked to project ${linked.projectId}`, 6)
+      const location = resolve(folder ?? '.')
+      const linked = readLink(location)
+      if (linked && !project) throw new CliError(`${location} is already linked to project ${linked.projectId}`, 6)
       const client = connect(command)
       const { data } = project
         ? await client.call(contract.projects.get, { params: { id: project } })
-        : await client.call(contract.projects.create, { body: { name: name ?? basename(place), gitProvider: 'upload' } })
-      writeLink(place, { projectId: data.id, url: client.url })
-      output(command).result(data, () => `${place} is linked to project ${data.name} (${data.id}). Deploy it with: berth deploy`)
+        : await client.call(contract.projects.create, { body: { name: name ?? basename(location), gitProvider: 'upload' } })
+      writeLink(location, { projectId: data.id, url: client.url })
+      output(command).result(
+        data,
+        () => `${location} is linked to project ${data.name} (${data.id}). Deploy it with: berth deploy`,
+      )
     })
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { environment } from '../environment.ts'
-import { Plain } from '../exit-codes.ts'
+import { CliError } from '../exit-codes.ts'
 import { output } from '../output.ts'
 import { loadServer, readSettings } from '../server-commands.ts'
 
@@ -52,5 +52,5 @@ const counted = (volumes: number) => `${volumes} ${volumes === 1 ? 'volume' : 'v
 const refused =
   (server: Awaited<ReturnType<typeof loadServer>>) =>
   (error: unknown): never => {
-    throw error instanceof server.InstanceBackupRefused ? new Plain(error.message) : error
+    throw error instanceof server.InstanceBackupRefused ? new CliError(error.message) : error
   }

@@ -5,7 +5,7 @@ import { password as askPassword, text as askText } from '@clack/prompts'
 import type { Command } from 'commander'
 import { askFor } from '../ask.ts'
 import { instanceUrl, saveToken } from '../credentials.ts'
-import { Plain } from '../exit-codes.ts'
+import { CliError } from '../exit-codes.ts'
 import { output } from '../output.ts'
 import { readStandardInput } from '../standard-input.ts'
 
@@ -57,7 +57,7 @@ async function tokenBySigningIn(url: string, options: Options): Promise<string> 
 function setupOf(link: string): { url: string; code: string } {
   const url = URL.canParse(link) ? new URL(link) : null
   const code = url?.searchParams.get('code')
-  if (!url || !code) throw new Plain(`${link} is not a set-up link. berth up prints it when it starts.`, 2)
+  if (!url || !code) throw new CliError(`${link} is not a set-up link. berth up prints it when it starts.`, 2)
   return { url: url.origin, code }
 }
 
@@ -70,6 +70,6 @@ async function openSession(url: string, how: 'login' | 'setup', body: object): P
   })
   if (!answer.ok) throw await errorOf(answer)
   const cookie = answer.headers.getSetCookie()[0]?.split(';')[0]
-  if (!cookie) throw new Plain(`${url} is not a Berth instance`)
+  if (!cookie) throw new CliError(`${url} is not a Berth instance`)
   return cookie
 }

@@ -1,7 +1,7 @@
 import { contract } from '@berth/contract'
 import type { Command } from 'commander'
 import { type Connection, connect } from '../credentials.ts'
-import { Plain } from '../exit-codes.ts'
+import { CliError } from '../exit-codes.ts'
 import { findDeployment } from '../find-deployment.ts'
 import { plainText } from '../plain-text.ts'
 import { projectIdOf, projectOption } from '../project-link.ts'
@@ -71,11 +71,11 @@ async function refuseUnknownService(client: Connection, command: Command, servic
   const { data: project } = await client.call(contract.projects.get, { params })
   const names = project.config.services.map(({ name }) => name)
   if (names.includes(service)) return
-  if (names.length > 0) throw new Plain(`Service ${service} does not exist. The project has: ${names.join(', ')}.`, 5)
+  if (names.length > 0) throw new CliError(`Service ${service} does not exist. The project has: ${names.join(', ')}.`, 5)
   // Services of a Compose file are not in the config. A log line without a service means that the project has a single service.
   const { data: lines } = await client.call(contract.projects.logs, { params, query: { tail: 1 } })
   if (lines[0]?.service === null)
-    throw new Plain(`Service ${service} does not exist. The project has a single service; omit --service.`, 5)
+    throw new CliError(`Service ${service} does not exist. The project has a single service; omit --service.`, 5)
 }
 
 async function printBuildLog(client: Connection, command: Command, { deployment }: Options, print: (line: Line) => void) {
@@ -89,7 +89,7 @@ const units: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86
 function timeOf(since: string): string {
   const ago = /^(\d{1,6})([smhd])$/.exec(since)
   const time = ago ? Date.now() - Number(ago[1]) * units[ago[2]!]! : Date.parse(since)
-  if (Number.isNaN(time)) throw new Plain(`--since ${since} is not a valid time. Use 2026-01-31T08:00:00Z, 15m, 2h or 1d.`, 2)
+  if (Number.isNaN(time)) throw new CliError(`--since ${since} is not a valid time. Use 2026-01-31T08:00:00Z, 15m, 2h or 1d.`, 2)
   return new Date(time).toISOString()
 }
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { contract } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../credentials.ts'
-import { Plain } from '../exit-codes.ts'
+import { CliError } from '../exit-codes.ts'
 import { output } from '../output.ts'
 import { projectIdOf, projectOption } from '../project-link.ts'
 
@@ -15,7 +15,7 @@ export function addOpen(program: Command): void {
     .action(async ({ print }: { print?: boolean }, command: Command) => {
       const { data } = await connect(command).call(contract.projects.get, { params: { id: projectIdOf(command) } })
       const route = data.routes.find(({ primary }) => primary) ?? data.routes[0]
-      if (!route) throw new Plain(`${data.name} has no address: it is a ${data.type}`)
+      if (!route) throw new CliError(`${data.name} has no address: it is a ${data.type}`)
       const url = data.url ?? route.url
       output(command).result({ ...route, url }, () => url)
       if (!print && process.stdout.isTTY && command.optsWithGlobals().json !== true) openInBrowser(url)

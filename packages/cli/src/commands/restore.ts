@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { Plain } from '../exit-codes.ts'
+import { CliError } from '../exit-codes.ts'
 import { output } from '../output.ts'
 import { bytesProgress } from '../progress.ts'
 import { byteSize } from '../quantities.ts'
@@ -18,20 +18,20 @@ export function addRestore(program: Command): void {
     .requiredOption('--key <file>', 'the key of the instance that made it (backup.key in its data folder)')
     .requiredOption('--to <folder>', 'a new or empty folder to restore into')
     .action(async ({ file, key, to }: Options, command: Command) => {
-      const say = output(command)
+      const print = output(command)
       const { restoreFile } = await import('@berth/server/restore-file')
       const progress = bytesProgress('restoring', command.optsWithGlobals().json === true)
       const stop = new AbortController()
-      const onSignal = () => stop.abort(new Plain('Stopped. The files restored so far are in the folder.'))
+      const onSignal = () => stop.abort(new CliError('Stopped. The files restored so far are in the folder.'))
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, onSignal)
       try {
         const done = await restoreFile({ file, keyFile: key, to, onProgress: progress.show, abort: stop.signal })
         progress.end('restored')
-        const leftOut = done.leftOut > 0 ? `; ${done.leftOut} devices or pipes skipped` : ''
-        say.result(done, () => `${done.files} files, ${byteSize(done.bytes)}, in ${to}${leftOut}`)
+        const excluded = done.leftOut > 0 ? `; ${done.leftOut} devices or pipes skipped` : ''
+        print.result(done, () => `${done.files} files, ${byteSize(done.bytes)}, in ${to}${excluded}`)
       } catch (error) {
         progress.end('not restored')
-        throw asPlain(error)
+        throw asCliError(error)
       } finally {
         for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, onSignal)
       }
@@ -39,7 +39,7 @@ export function addRestore(program: Command): void {
 }
 
 /** Reports only the error's message: a stack trace does not help a user who has lost a machine. */
-function asPlain(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof Plain) return error
-  return new Plain(error.name === 'NotAge' ? `This file ${error.message}` : error.message)
+function asCliError(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof CliError) return error
+  return new CliError(error.name === 'NotAge' ? `This file ${error.message}` : error.message)
 }

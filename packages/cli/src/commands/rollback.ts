@@ -1,7 +1,7 @@
 import { contract, type Deployment } from '@berth/contract'
 import type { Command } from 'commander'
 import { type Connection, connect } from '../credentials.ts'
-import { Plain } from '../exit-codes.ts'
+import { CliError } from '../exit-codes.ts'
 import { findDeployment, listDeployments } from '../find-deployment.ts'
 import { output } from '../output.ts'
 import { projectOption } from '../project-link.ts'
@@ -28,6 +28,6 @@ async function deployedBefore(client: Connection, command: Command): Promise<Dep
   const deployments = await listDeployments(client, command)
   const environment = deployments.find(({ status }) => status === 'live')?.environment ?? 'production'
   const before = deployments.find((one) => one.status === 'superseded' && one.environment === environment)
-  if (!before) throw new Plain('There is no earlier deployment to roll back to', 5)
+  if (!before) throw new CliError('There is no earlier deployment to roll back to', 5)
   return before
 }

@@ -2,7 +2,7 @@ import { ReadableStream } from 'node:stream/web'
 import { contract, type ExecExit } from '@berth/contract'
 import type { Command } from 'commander'
 import { type Connection, connect } from '../credentials.ts'
-import { Plain } from '../exit-codes.ts'
+import { CliError } from '../exit-codes.ts'
 import { plainText } from '../plain-text.ts'
 import { projectIdOf, projectOption } from '../project-link.ts'
 
@@ -43,7 +43,7 @@ export function addRun(program: Command): void {
 function bodyOf(argv: string[], { environment, service, env }: Options) {
   const pairs = env?.map((pair): [string, string] => {
     const at = pair.indexOf('=')
-    if (at < 1) throw new Plain(`--env ${pair} has no value. Write NAME=value.`, 2)
+    if (at < 1) throw new CliError(`--env ${pair} has no value. Write NAME=value.`, 2)
     return [pair.slice(0, at), pair.slice(at + 1)]
   })
   return {
@@ -64,10 +64,10 @@ async function follow(client: Connection, id: string, body: Body, abort: AbortSi
     if (event === 'output')
       await write(data.stream === 'stdout' ? process.stdout : process.stderr, Buffer.from(data.data, 'base64'))
     if (event === 'exit') return data
-    if ((event as string) === 'closed') throw new Plain((data as unknown as { error: string }).error)
+    if ((event as string) === 'closed') throw new CliError((data as unknown as { error: string }).error)
   }
   await feeding
-  throw new Plain('The connection was lost, and the command was stopped')
+  throw new CliError('The connection was lost, and the command was stopped')
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { environment } from '../environment.ts'
-import { Plain } from '../exit-codes.ts'
+import { CliError } from '../exit-codes.ts'
 import { output } from '../output.ts'
 import { loadServer, readSettings } from '../server-commands.ts'
 
@@ -12,7 +12,7 @@ export function addUp(program: Command): void {
     .command('up')
     .description('start the instance in the foreground; configure it with BERTH_* variables (list them with berth settings)')
     .action(async (_options, command: Command) => {
-      const say = output(command)
+      const print = output(command)
       const server = await loadServer()
       const config = readSettings(server, environment.all())
       server.closeInherited()
@@ -28,25 +28,25 @@ export function addUp(program: Command): void {
           : {}),
         ...(serving.setupUrl ? { 'set up (once)': serving.setupUrl } : {}),
       })
-      say.result({ ready: true, ...serving }, () =>
+      print.result({ ready: true, ...serving }, () =>
         ['ready', ...lines.map(([name, url]) => `  ${name.padEnd(18)} ${url}`)].join('\n'),
       )
-      await stopOnSignal(serving.stop, say.note)
+      await stopOnSignal(serving.stop, print.note)
     })
 }
 
 function startProblem(error: unknown, server: Awaited<ReturnType<typeof loadServer>>): unknown {
-  if (error instanceof server.DataFolderInUse) return new Plain(error.message)
-  if (error instanceof server.ConfigError) return new Plain(error.message, 2)
+  if (error instanceof server.DataFolderInUse) return new CliError(error.message)
+  if (error instanceof server.ConfigError) return new CliError(error.message, 2)
   const { code, port, address } = error as { code?: string; port?: number; address?: string }
   if (code === 'EADDRINUSE')
-    return new Plain(`${address}:${port} is already used by another program. Stop it, or set BERTH_PORT or BERTH_EDGE_PORT.`)
+    return new CliError(`${address}:${port} is already used by another program. Stop it, or set BERTH_PORT or BERTH_EDGE_PORT.`)
   if (code === 'EACCES' && port)
-    return new Plain(`Port ${port} needs root rights. Set BERTH_PORT or BERTH_EDGE_PORT to a port above 1023.`)
+    return new CliError(`Port ${port} needs root rights. Set BERTH_PORT or BERTH_EDGE_PORT to a port above 1023.`)
   return error
 }
 
-function stopOnSignal(stop: () => Promise<void>, note: (words: string) => void): Promise<void> {
+function stopOnSignal(stop: () => Promise<void>, note: (message: string) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     let stopping = false
     const onSignal = () => {

@@ -1,7 +1,7 @@
 import { contract } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../credentials.ts'
-import { Plain } from '../exit-codes.ts'
+import { CliError } from '../exit-codes.ts'
 import { columns, output } from '../output.ts'
 import { projectIdOf, projectOption } from '../project-link.ts'
 import { byteSize } from '../quantities.ts'
@@ -36,9 +36,9 @@ export function addVolumes(program: Command): void {
       const { data } = await client.call(contract.deployments.listVolumes, { params: { id }, query: { limit: 500 } })
       const found = data.filter((volume) => volume.id === given || volume.name === given)
       const [volume] = found
-      if (!volume) throw new Plain(`The project has no volume ${given}. List its volumes with berth volumes list.`, 5)
-      if (found.length > 1) throw new Plain(`Several environments have a volume ${given}. Use its id instead.`, 2)
-      if (!yes) throw new Plain(`This deletes ${volume.name} with its data. Add --yes to confirm`, 2)
+      if (!volume) throw new CliError(`The project has no volume ${given}. List its volumes with berth volumes list.`, 5)
+      if (found.length > 1) throw new CliError(`Several environments have a volume ${given}. Use its id instead.`, 2)
+      if (!yes) throw new CliError(`This deletes ${volume.name} with its data. Add --yes to confirm`, 2)
       await client.call(contract.deployments.removeVolume, { params: { id, volumeId: volume.id } })
       output(command).result(volume, () => `${volume.name} (${volume.id}) is deleted`)
     })

@@ -87,16 +87,16 @@ export function LineChart({ title, times, series, format }: Props) {
         )}
       </svg>
       <div className={classes.axis}>
-        <span>{timeWords(times[0], times)}</span>
-        <span>{at === undefined ? `top ${format(top)}` : timeWords(times[at], times)}</span>
-        <span>{timeWords(times.at(-1), times)}</span>
+        <span>{timeText(times[0], times)}</span>
+        <span>{at === undefined ? `top ${format(top)}` : timeText(times[at], times)}</span>
+        <span>{timeText(times.at(-1), times)}</span>
       </div>
     </figure>
   )
 }
 
 /** The clock within a day, the date beyond. */
-function timeWords(time: string | undefined, times: readonly string[]): string {
+function timeText(time: string | undefined, times: readonly string[]): string {
   if (!time) return ''
   const span = Date.parse(times.at(-1) ?? time) - Date.parse(times[0] ?? time)
   const options: Intl.DateTimeFormatOptions =

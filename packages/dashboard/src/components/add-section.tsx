@@ -16,9 +16,9 @@ interface Props {
 /** The form for one more; where there are some already it waits behind a button, so that the page is about those. */
 export function AddSection({ title, description, isFirst, refusal, children }: Props) {
   const [isOpen, setOpen] = useState(false)
-  const place = useRef<HTMLDivElement>(null)
+  const elementRef = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    if (isOpen) place.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
+    if (isOpen) elementRef.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
   }, [isOpen])
   const isShown = isFirst || isOpen
   const open = (
@@ -34,7 +34,7 @@ export function AddSection({ title, description, isFirst, refusal, children }: P
   )
   return (
     <Section title={title} description={isShown && description} actions={!isShown && open}>
-      {isShown ? <div ref={place}>{children}</div> : undefined}
+      {isShown ? <div ref={elementRef}>{children}</div> : undefined}
     </Section>
   )
 }

@@ -1,6 +1,6 @@
 import { Progress, Text } from '@mantine/core'
 import { share } from '../rules/backup-actions.ts'
-import { sizeWords } from '../words/sizes.ts'
+import { sizeText } from '../words/sizes.ts'
 
 interface Props {
   label: string
@@ -21,9 +21,9 @@ export function ByteBar({ label, done, total, perSecond }: Props) {
         aria-label={`${label}, ${percent === null ? 'under way' : `${Math.round(percent)} percent`}`}
       />
       <Text size="xs" c="dimmed" mt={2}>
-        {sizeWords(done)}
-        {total !== null && ` of ${sizeWords(total)}`}
-        {perSecond ? ` · ${sizeWords(perSecond)}/s` : ''}
+        {sizeText(done)}
+        {total !== null && ` of ${sizeText(total)}`}
+        {perSecond ? ` · ${sizeText(perSecond)}/s` : ''}
       </Text>
     </div>
   )

@@ -1,6 +1,6 @@
 import { Alert, Button, Group, type MantineSpacing, Text } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
-import { errorWords } from '../words/error-words.ts'
+import { errorText } from '../words/error-words.ts'
 
 interface Props {
   error: unknown
@@ -10,7 +10,7 @@ interface Props {
 
 /** An error with its message, the next step, and a retry button. */
 export function ErrorState({ error, onRetry, mt }: Props) {
-  const { title, message } = errorWords(error)
+  const { title, message } = errorText(error)
   return (
     <Alert mt={mt} color="red" variant="light" title={title} icon={<IconAlertTriangle aria-hidden />} role="alert">
       <Group justify="space-between" gap="sm">

@@ -12,11 +12,11 @@ const marginPx = 8
 /** Words that show while what they are about is pointed at or focused. The browser's own popover: no library, never cut off. */
 export function Hint({ text, children }: Props) {
   const id = useId()
-  const words = useRef<HTMLSpanElement>(null)
-  const place = useRef<HTMLSpanElement>(null)
+  const label = useRef<HTMLSpanElement>(null)
+  const elementRef = useRef<HTMLSpanElement>(null)
   const open = () => {
-    const bubble = words.current
-    const box = place.current?.getBoundingClientRect()
+    const bubble = label.current
+    const box = elementRef.current?.getBoundingClientRect()
     if (!bubble || !box || bubble.matches(':popover-open')) return
     bubble.showPopover()
     const { width, height } = bubble.getBoundingClientRect()
@@ -25,12 +25,12 @@ export function Hint({ text, children }: Props) {
     bubble.style.left = `${Math.max(marginPx, left)}px`
     bubble.style.top = `${isBelow ? box.bottom + 6 : box.top - height - 6}px`
   }
-  const close = () => words.current?.matches(':popover-open') && words.current.hidePopover()
+  const close = () => label.current?.matches(':popover-open') && label.current.hidePopover()
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it only shows words that screen readers get by aria-describedby
-    <span ref={place} className={classes.place} onPointerEnter={open} onPointerLeave={close} onFocus={open} onBlur={close}>
+    <span ref={elementRef} className={classes.place} onPointerEnter={open} onPointerLeave={close} onFocus={open} onBlur={close}>
       {children(id)}
-      <span ref={words} id={id} role="tooltip" popover="manual" className={classes.words}>
+      <span ref={label} id={id} role="tooltip" popover="manual" className={classes.words}>
         {text}
       </span>
     </span>

@@ -1,4 +1,4 @@
-import { statusWord, type Tone, toneOf } from '../words/status-words.ts'
+import { statusLabel, type Tone, toneOf } from '../words/status-words.ts'
 import classes from './status-badge.module.css'
 
 interface Props {
@@ -13,7 +13,7 @@ export function StatusBadge({ status, title, tone = toneOf(status) }: Props) {
   return (
     <span className={classes.badge} data-tone={tone} title={title ?? undefined}>
       <span className={classes.dot} aria-hidden />
-      <span className={classes.word}>{statusWord(status)}</span>
+      <span className={classes.word}>{statusLabel(status)}</span>
     </span>
   )
 }

@@ -2,7 +2,7 @@ import type { AnyRoute, ReplyOf } from '@berth/contract'
 import type { CallInput } from '@berth/contract/client'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { call } from '../client.ts'
-import { say, sayError } from './notices.tsx'
+import { report, showError } from './notices.tsx'
 import { refresh } from './refresh.ts'
 
 interface Options<T extends AnyRoute> {
@@ -20,11 +20,11 @@ export function useChange<T extends AnyRoute>(row: T, { refreshes = [], says, is
   return useMutation<ReplyOf<T>, Error, CallInput<T>>({
     mutationFn: (input) => call(row as AnyRoute, input) as Promise<ReplyOf<T>>,
     onSuccess: async (reply) => {
-      if (says) say(typeof says === 'string' ? says : says(reply))
+      if (says) report(typeof says === 'string' ? says : says(reply))
       await refresh(queries, ...refreshes)
     },
     onError: (error) => {
-      if (!isQuiet) sayError(error)
+      if (!isQuiet) showError(error)
     },
   })
 }

@@ -6,7 +6,7 @@ import { useSession } from './session.ts'
 export function useRefusal(permission: Permission): string | undefined {
   const { data: session } = useSession()
   if (!session || session.permissions.includes(permission)) return undefined
-  return refusalWords(session.role, permission)
+  return refusalMessage(session.role, permission)
 }
 
 /** The same on one project, where a grant can raise or lower the level that the role gives. */
@@ -22,5 +22,5 @@ export function useProjectRefusal(projectId: Project['id'], need: Level): string
     : `As ${session.role} you can view this but not change it. It needs "${need}" access to the project. Ask an owner or admin.`
 }
 
-const refusalWords = (role: Role, permission: Permission) =>
+const refusalMessage = (role: Role, permission: Permission) =>
   `As ${role} you cannot do this (it needs "${permission}"). Ask an owner or admin of the organisation.`

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { errorWords } from '../words/error-words.ts'
+import { errorText } from '../words/error-words.ts'
 
 export interface Notice {
   id: number
@@ -36,9 +36,9 @@ export function show(notice: Partial<Notice> & Pick<Notice, 'message'>) {
   set([...notices, { tone: 'plain', forMs: 5000, ...notice, id: nextId++ } as Notice].slice(-atMost))
 }
 
-export const say = (message: string) => show({ message })
+export const report = (message: string) => show({ message })
 
-export const sayError = (error: unknown) => show({ ...errorWords(error), tone: 'bad', forMs: 12_000 })
+export const showError = (error: unknown) => show({ ...errorText(error), tone: 'bad', forMs: 12_000 })
 
 /** Shows a notice about a completed action with an undo button. */
 export const offerUndo = (message: string, undo: () => void) =>

@@ -4,11 +4,11 @@ import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { lostConnections } from './lost-connections.ts'
 import { keyOf } from './query-key.ts'
 
-const asking = Symbol('reads')
+const request = Symbol('reads')
 
 /** A session that has ended, here or elsewhere, is noticed by whichever call comes next. */
 function noticeEnd(error: unknown, key?: readonly unknown[]) {
-  if (!(error instanceof ApiError)) return lostConnections.set(asking, error instanceof TypeError)
+  if (!(error instanceof ApiError)) return lostConnections.set(request, error instanceof TypeError)
   const isSession = key?.[0] === contract.access.session.at
   if (error.status === 401 && !isSession) void queries.invalidateQueries({ queryKey: keyOf(contract.access.session) })
 }
@@ -16,7 +16,7 @@ function noticeEnd(error: unknown, key?: readonly unknown[]) {
 export const queries = new QueryClient({
   queryCache: new QueryCache({
     onError: (error, query) => noticeEnd(error, query.queryKey),
-    onSuccess: () => lostConnections.set(asking, false),
+    onSuccess: () => lostConnections.set(request, false),
   }),
   mutationCache: new MutationCache({ onError: (error) => noticeEnd(error) }),
   defaultOptions: {

@@ -13,14 +13,14 @@ interface Options {
 
 /** A list of the API, page after page. */
 export function useList<T extends AnyRoute>(row: T, input: CallInput<T>, { isWanted = true, everyMs = false }: Options = {}) {
-  const asked = input as { query?: Record<string, unknown> }
+  const confirming = input as { query?: Record<string, unknown> }
   const pages = useInfiniteQuery({
     queryKey: [...keyOf(row, input), 'pages'],
     initialPageParam: undefined as string | undefined,
     enabled: isWanted,
     refetchInterval: everyMs,
     queryFn: ({ pageParam, signal }) =>
-      call(row as AnyRoute, { ...input, query: { ...asked.query, cursor: pageParam }, abort: signal }) as Promise<{
+      call(row as AnyRoute, { ...input, query: { ...confirming.query, cursor: pageParam }, abort: signal }) as Promise<{
         data: Item<T>[]
         nextCursor: string | null
       }>,

@@ -97,9 +97,9 @@ const pause = (ms: number, abort: AbortSignal) =>
 function useVisibility(isWatched: boolean): boolean {
   const [isVisible, setVisible] = useState(document.visibilityState === 'visible')
   useEffect(() => {
-    const look = () => setVisible(document.visibilityState === 'visible')
-    document.addEventListener('visibilitychange', look)
-    return () => document.removeEventListener('visibilitychange', look)
+    const check = () => setVisible(document.visibilityState === 'visible')
+    document.addEventListener('visibilitychange', check)
+    return () => document.removeEventListener('visibilitychange', check)
   }, [])
   return !isWatched || isVisible
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readCron, scheduleWords, timeInZone } from './cron-words.ts'
+import { readCron, scheduleText, timeInZone } from './cron-words.ts'
 
 const from = new Date('2026-05-01T12:00:00Z')
 
@@ -20,6 +20,6 @@ test('what is no schedule says why', () => {
   expect(readCron('soon', 'UTC', from).problem).toContain('Five fields')
   expect(readCron('61 * * * *', 'UTC', from).problem).toBeTruthy()
   expect(readCron('', 'UTC', from)).toEqual({ next: [], problem: null })
-  expect(scheduleWords('0 3 * * *')).toBe('every night at 03:00')
-  expect(scheduleWords(null)).toBe('manual only')
+  expect(scheduleText('0 3 * * *')).toBe('every night at 03:00')
+  expect(scheduleText(null)).toBe('manual only')
 })

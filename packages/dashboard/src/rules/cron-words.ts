@@ -38,5 +38,5 @@ export const schedules = [
 ] as const
 
 /** A schedule in words where it is one of the usual ones. */
-export const scheduleWords = (expression: string | null): string =>
+export const scheduleText = (expression: string | null): string =>
   expression === null ? 'manual only' : (schedules.find(({ value }) => value === expression)?.label.toLowerCase() ?? expression)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { statusWord, toneOf } from '../words/status-words.ts'
+import { statusLabel, toneOf } from '../words/status-words.ts'
 import { domainActions, domainStatus } from './domain-actions.ts'
 
 test.each([
@@ -19,5 +19,5 @@ test.each([
   [{ state: 'error', verified: false }, 'error', 'bad'],
 ] as const)('%o is shown as %s', (domain, word, tone) => {
   const status = domainStatus(domain)
-  expect([statusWord(status), toneOf(status)]).toEqual([word, tone])
+  expect([statusLabel(status), toneOf(status)]).toEqual([word, tone])
 })

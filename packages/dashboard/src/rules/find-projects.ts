@@ -27,7 +27,7 @@ export function addressesOf(project: Pick<Project, 'routes' | 'url'>): string[] 
 }
 
 /** A short description of the source. */
-export function sourceWords({ source, config }: Pick<Project, 'source'> & { config?: Pick<Project['config'], 'image'> }): string {
+export function sourceText({ source, config }: Pick<Project, 'source'> & { config?: Pick<Project['config'], 'image'> }): string {
   if (source.kind === 'git') {
     const name =
       source.owner && source.repo ? `${source.owner}/${source.repo}` : (source.url ?? 'a repository').replace(/^\w+:\/\//, '')

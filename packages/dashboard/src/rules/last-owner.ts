@@ -1,6 +1,6 @@
 import { limits, type Member } from '@berth/contract'
 
-export const lastOwnerWords = 'An organisation needs at least one owner. Make another member an owner first.'
+export const lastOwnerMessage = 'An organisation needs at least one owner. Make another member an owner first.'
 
 /** Whether this member is the only owner; if the list may be incomplete, only the server can tell. */
 export const isLastOwner = (members: readonly Member[], { userId, role }: Member): boolean =>

@@ -8,10 +8,10 @@ export function newestOfEach(deployments: readonly Deployment[]): ReadonlyMap<st
 }
 
 /** A short description of a deployment: the commit's first line, or else its trigger. */
-export const deploymentWords = ({ trigger, commit }: Pick<Deployment, 'trigger' | 'commit'>): string =>
-  commit?.message?.split('\n')[0] || (commit ? commit.sha.slice(0, 7) : triggerWords[trigger])
+export const deploymentText = ({ trigger, commit }: Pick<Deployment, 'trigger' | 'commit'>): string =>
+  commit?.message?.split('\n')[0] || (commit ? commit.sha.slice(0, 7) : triggerText[trigger])
 
-export const triggerWords: Record<Deployment['trigger'], string> = {
+export const triggerText: Record<Deployment['trigger'], string> = {
   manual: 'By hand',
   push: 'By a push',
   pull_request: 'By a pull request',

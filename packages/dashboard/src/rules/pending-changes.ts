@@ -17,7 +17,7 @@ interface Waiting {
 }
 
 /** Settings that are not in force yet and how they come into force; undefined where none wait. */
-export function pendingWords({ pendingChanges = [], type }: Pick<Project, 'pendingChanges' | 'type'>): Waiting | undefined {
+export function pendingText({ pendingChanges = [], type }: Pick<Project, 'pendingChanges' | 'type'>): Waiting | undefined {
   if (pendingChanges.length === 0) return undefined
   const names = pendingChanges.map((one) => labels[one])
   const subject = names.map((name, at) => (at === 0 ? name : name.toLowerCase())).join(' and ')

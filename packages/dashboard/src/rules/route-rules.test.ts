@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
-import { hitWords, ruleBody, ruleWords } from './route-rules.ts'
+import { hitText, ruleBody, ruleText } from './route-rules.ts'
 
 const base = { pathPrefix: null, hostname: null }
 
 test('a rule is told in a sentence', () => {
-  expect(ruleWords({ ...base, kind: 'rate-limit', config: { requests: 20, windowSeconds: 60 }, pathPrefix: '/login' })).toBe(
+  expect(ruleText({ ...base, kind: 'rate-limit', config: { requests: 20, windowSeconds: 60 }, pathPrefix: '/login' })).toBe(
     'At most 20 requests per address in 60 seconds below /login',
   )
-  expect(ruleWords({ ...base, kind: 'ban', config: { ips: ['203.0.113.0/24'] } })).toBe('Block 203.0.113.0/24')
-  expect(ruleWords({ ...base, kind: 'allow-deny', config: { allow: ['10.0.0.0/8'] } })).toBe('Allow only 10.0.0.0/8')
+  expect(ruleText({ ...base, kind: 'ban', config: { ips: ['203.0.113.0/24'] } })).toBe('Block 203.0.113.0/24')
+  expect(ruleText({ ...base, kind: 'allow-deny', config: { allow: ['10.0.0.0/8'] } })).toBe('Allow only 10.0.0.0/8')
 })
 
 test('a dry run has blocked no requests', () => {
-  expect(hitWords({ hits: 1200, dryRun: true })).toBe('would have blocked 1,200')
-  expect(hitWords({ hits: 3, dryRun: false })).toBe('blocked 3')
+  expect(hitText({ hits: 1200, dryRun: true })).toBe('would have blocked 1,200')
+  expect(hitText({ hits: 3, dryRun: false })).toBe('blocked 3')
 })
 
 test('the form becomes the body of its kind', () => {

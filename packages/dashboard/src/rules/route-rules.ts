@@ -1,5 +1,5 @@
 import type { RouteRule } from '@berth/contract'
-import { numberWords, plural } from '../words/sizes.ts'
+import { numberText, plural } from '../words/sizes.ts'
 
 interface RateLimit {
   requests?: number
@@ -8,7 +8,7 @@ interface RateLimit {
 const list = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : [])
 
 /** Describes a rule in a sentence. */
-export function ruleWords({
+export function ruleText({
   kind,
   config,
   pathPrefix,
@@ -28,13 +28,13 @@ export function ruleWords({
     list(config.allow).length > 0 && `allow only ${list(config.allow).join(', ')}`,
     list(config.methods).length > 0 && `allow only the methods ${list(config.methods).join(', ')}`,
   ].filter(Boolean)
-  const words = parts.join('; ')
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}${where}`
+  const text = parts.join('; ')
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${where}`
 }
 
 /** Describes the rule's counter: a dry run has blocked no requests. */
-export const hitWords = ({ hits, dryRun }: Pick<RouteRule, 'hits' | 'dryRun'>): string =>
-  dryRun ? `would have blocked ${numberWords(hits)}` : `blocked ${numberWords(hits)}`
+export const hitText = ({ hits, dryRun }: Pick<RouteRule, 'hits' | 'dryRun'>): string =>
+  dryRun ? `would have blocked ${numberText(hits)}` : `blocked ${numberText(hits)}`
 
 const lines = (text: string) =>
   text

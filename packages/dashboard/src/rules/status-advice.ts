@@ -21,7 +21,7 @@ export function statusAdvice({ status, statusReason }: Pick<Project, 'status' | 
 export const operationUnderWay = ({ statusReason }: Pick<Project, 'statusReason'>): 'restored' | 'transferred' | undefined =>
   /^The project is being (restored|transferred) since /.exec(statusReason ?? '')?.[1] as 'restored' | 'transferred' | undefined
 
-const asSentence = (words: string) => (/[.!?…]$/.test(words) ? words : `${words}.`)
+const asSentence = (text: string) => (/[.!?…]$/.test(text) ? text : `${text}.`)
 
 const advice: Partial<Record<Project['status'], Advice>> = {
   created: { title: 'Not deployed yet', text: 'Deploy it to put it online.', isBad: false },

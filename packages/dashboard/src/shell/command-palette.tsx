@@ -5,7 +5,7 @@ import { IconBox, IconPlus, IconSearch } from '@tabler/icons-react'
 import { useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { useRead } from '../data/read.ts'
-import { statusWord } from '../words/status-words.ts'
+import { statusLabel } from '../words/status-words.ts'
 import { closeCommands } from './command-state.ts'
 import { organisationLinks, projectLinks } from './links.ts'
 import type { NavigationEntry } from './navigation-link.tsx'
@@ -33,7 +33,7 @@ export function CommandPalette() {
         ...(projects.data ?? []).map(({ id, name, slug, status }) => ({
           id,
           label: name,
-          description: `${slug} · ${statusWord(status)}`,
+          description: `${slug} · ${statusLabel(status)}`,
           leftSection: <IconBox size={18} stroke={1.6} />,
           onClick: go(`/projects/${id}`),
         })),

@@ -3,7 +3,7 @@ import { IconFolderUp } from '@tabler/icons-react'
 import { type DragEvent, useRef, useState } from 'react'
 import { ErrorState } from '../components/error-state.tsx'
 import { submitting } from '../components/submitting.ts'
-import { sizeWords } from '../words/sizes.ts'
+import { sizeText } from '../words/sizes.ts'
 import classes from './folder-drop.module.css'
 import { type Folder, folderOfDrop, folderOfInput } from './folder-files.ts'
 import { type SentFolder, sendFolder, type UploadProgress } from './send-folder.ts'
@@ -87,7 +87,7 @@ function UploadBar({ step, done, total }: UploadProgress) {
     <div className={classes.bar}>
       <Text size="sm" mb={6}>
         {steps[step]}
-        {step !== 'looking' && ` · ${sizeWords(done)} of ${sizeWords(total)}`}
+        {step !== 'looking' && ` · ${sizeText(done)} of ${sizeText(total)}`}
       </Text>
       <Progress value={share} animated={step === 'looking'} aria-label={`${steps[step]}, ${Math.round(share)} percent`} />
     </div>

@@ -1,7 +1,7 @@
 import { contract, limits, type ReplyOf } from '@berth/contract'
 import { call } from '../client.ts'
 import { activeOrganization } from '../data/active-organization.ts'
-import { sizeWords } from '../words/sizes.ts'
+import { sizeText } from '../words/sizes.ts'
 import type { Folder } from './folder-files.ts'
 import { packTarball } from './tarball.ts'
 
@@ -35,7 +35,7 @@ export async function sendFolder(
   })
   if (tarball.size > limits.tarballBytes)
     throw new Error(
-      `The packed folder is ${sizeWords(tarball.size)}, and the limit is ${sizeWords(limits.tarballBytes)}. Exclude files that the build does not need.`,
+      `The packed folder is ${sizeText(tarball.size)}, and the limit is ${sizeText(limits.tarballBytes)}. Exclude files that the build does not need.`,
     )
   const { data: session } = await call(contract.projects.openUpload, {
     body: { name: folder.name.slice(0, 100), sizeBytes: tarball.size, ...(projectId ? { projectId } : {}) },

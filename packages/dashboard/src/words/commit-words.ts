@@ -4,7 +4,7 @@ import { plural } from './sizes.ts'
 type Status = ReplyOf<typeof contract.projects.commitStatus>['data']
 
 /** A lookup that failed never claims "behind". */
-export function commitWords({ deployedCommit, remoteCommit, upToDate, behindBy, reason }: Status): string {
+export function commitText({ deployedCommit, remoteCommit, upToDate, behindBy, reason }: Status): string {
   if (upToDate === null || !remoteCommit) return reason ?? 'the remote is unreachable'
   if (!deployedCommit) return 'nothing is deployed yet'
   if (upToDate) return 'up to date'

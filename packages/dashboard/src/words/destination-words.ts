@@ -1,7 +1,7 @@
 import type { BackupDestination } from '@berth/contract'
 
 /** Where it is, without any secret. */
-export function destinationWords({ kind, config }: Pick<BackupDestination, 'kind' | 'config'>): string {
+export function destinationText({ kind, config }: Pick<BackupDestination, 'kind' | 'config'>): string {
   if (kind === 'local') return `folder ${config.path ?? ''}`
   if (kind === 's3')
     return `bucket ${[config.bucket, config.prefix].filter(Boolean).join('/')}${config.endpoint ? ` at ${config.endpoint}` : ''}`

@@ -1,7 +1,7 @@
 import { ApiError } from '@berth/contract/client'
 
 /** Describes an error: what happened, and what to do next. */
-export function errorWords(error: unknown): { title: string; message: string } {
+export function errorText(error: unknown): { title: string; message: string } {
   if (!(error instanceof ApiError)) {
     return error instanceof TypeError
       ? { title: 'The server is unreachable', message: 'Check your connection. This page retries automatically.' }

@@ -7,7 +7,7 @@ const reasons: Partial<Record<NonNullable<ServiceStatus['lastExit']>['reason'], 
 }
 
 /** How a service ended last: `Code 137, out of memory`. */
-export function exitWords({ code, reason }: Pick<NonNullable<ServiceStatus['lastExit']>, 'code' | 'reason'>): string {
+export function exitText({ code, reason }: Pick<NonNullable<ServiceStatus['lastExit']>, 'code' | 'reason'>): string {
   const why = reasons[reason]
   if (code === null) return why ? `${why[0]?.toUpperCase()}${why.slice(1)}` : 'Not seen'
   return why ? `Code ${code}, ${why}` : `Code ${code}`

@@ -1,11 +1,11 @@
 import type { BackupRestore, RestoreReport } from '@berth/contract'
-import { plural, sizeWords } from './sizes.ts'
+import { plural, sizeText } from './sizes.ts'
 
 type Change = RestoreReport['changes'][number]
 
-export function changeWords({ action, currentBytes, newBytes, filesAdded, filesChanged, filesRemoved }: Change): string {
+export function changeText({ action, currentBytes, newBytes, filesAdded, filesChanged, filesRemoved }: Change): string {
   if (action === 'keep') return 'unchanged'
-  const sizes = currentBytes === null ? sizeWords(newBytes) : `${sizeWords(currentBytes)} → ${sizeWords(newBytes)}`
+  const sizes = currentBytes === null ? sizeText(newBytes) : `${sizeText(currentBytes)} → ${sizeText(newBytes)}`
   const files = [
     filesAdded !== null && `${plural(filesAdded, 'file')} added`,
     filesChanged !== null && `${filesChanged} changed`,
@@ -15,7 +15,7 @@ export function changeWords({ action, currentBytes, newBytes, filesAdded, filesC
 }
 
 /** The state of the data after a restore, successful or not. */
-export const dataStateWords: Record<BackupRestore['dataState'], string> = {
+export const dataStateText: Record<BackupRestore['dataState'], string> = {
   untouched: 'The data was not changed.',
   partly_written: 'The data was partly replaced. Restore again, or undo.',
   restored: 'The data was restored from the backup.',

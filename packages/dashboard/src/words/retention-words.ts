@@ -2,7 +2,7 @@ import type { BackupPolicy } from '@berth/contract'
 import { plural } from './sizes.ts'
 
 /** How long runs are kept, and how often they are proven. */
-export function retentionWords({
+export function retentionText({
   retainCount,
   retainDays,
   proveEveryDays,

@@ -1,6 +1,6 @@
 import type { Role } from '@berth/contract'
 
-export const roleWords: Record<Role, string> = {
+export const roleText: Record<Role, string> = {
   owner: 'can do everything, including deleting the organisation and adding owners.',
   admin: 'can do everything except delete the organisation and change owners.',
   member: 'can view everything, deploy and change projects; cannot manage servers or members.',

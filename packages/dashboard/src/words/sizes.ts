@@ -1,7 +1,7 @@
 const units = ['B', 'kB', 'MB', 'GB', 'TB']
 
 /** `1.2 MB`; powers of 1000, as disks are sold. */
-export function sizeWords(bytes: number | null | undefined): string {
+export function sizeText(bytes: number | null | undefined): string {
   if (bytes === null || bytes === undefined) return '–'
   let size = bytes
   let at = 0
@@ -12,7 +12,6 @@ export function sizeWords(bytes: number | null | undefined): string {
   return `${at === 0 || size >= 100 ? Math.round(size) : size.toFixed(1)} ${units[at]}`
 }
 
-export const numberWords = (value: number): string => value.toLocaleString('en')
+export const numberText = (value: number): string => value.toLocaleString('en')
 
-export const plural = (count: number, one: string, many = `${one}s`): string =>
-  `${numberWords(count)} ${count === 1 ? one : many}`
+export const plural = (count: number, one: string, many = `${one}s`): string => `${numberText(count)} ${count === 1 ? one : many}`

@@ -38,7 +38,7 @@ const tones: Record<string, Tone> = {
   unreachable: 'bad',
 }
 
-const words: Record<string, string> = {
+const text: Record<string, string> = {
   created: 'not deployed',
   server_error: 'server error',
   pre_restore: 'before a restore',
@@ -48,4 +48,4 @@ const words: Record<string, string> = {
 }
 
 export const toneOf = (status: string): Tone => tones[status] ?? 'idle'
-export const statusWord = (status: string): string => words[status] ?? status.replaceAll('_', ' ')
+export const statusLabel = (status: string): string => text[status] ?? status.replaceAll('_', ' ')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { durationWords, relativeTime } from './times.ts'
+import { durationText, relativeTime } from './times.ts'
 
 const now = Date.parse('2026-05-01T12:00:00Z')
 
@@ -11,8 +11,8 @@ test('a time is told by its distance from now', () => {
 })
 
 test('a duration is told in at most two units', () => {
-  expect(durationWords(420)).toBe('420 ms')
-  expect(durationWords(45_000)).toBe('45 s')
-  expect(durationWords(125_000)).toBe('2 min 5 s')
-  expect(durationWords(3_780_000)).toBe('1 h 3 min')
+  expect(durationText(420)).toBe('420 ms')
+  expect(durationText(45_000)).toBe('45 s')
+  expect(durationText(125_000)).toBe('2 min 5 s')
+  expect(durationText(3_780_000)).toBe('1 h 3 min')
 })

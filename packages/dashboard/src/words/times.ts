@@ -27,7 +27,7 @@ export const exactTime = (time: string): string => exact.format(new Date(time))
 export const clockTime = (time: string): string => clock.format(new Date(time))
 
 /** `45 s`, `2 min 5 s`, `1 h 3 min`. */
-export function durationWords(ms: number): string {
+export function durationText(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`
   const seconds = Math.round(ms / 1000)
   if (seconds < 60) return `${seconds} s`

@@ -1,7 +1,7 @@
 import type { TlsState } from '@berth/contract'
 
 /** How a domain stands to its certificate, in words. */
-export const tlsWords: Record<TlsState, string> = {
+export const tlsText: Record<TlsState, string> = {
   none: 'none: plain http',
   pending: 'being issued',
   active: 'in force',

@@ -1,6 +1,6 @@
 import { transferPhases } from '@berth/contract'
 import { expect, test } from 'vitest'
-import { transferShare, transferWords } from './transfer-words.ts'
+import { transferShare, transferText } from './transfer-words.ts'
 
 test('a move never seems to go back, and its bytes count within the step that sends them', () => {
   const shares = (
@@ -15,5 +15,5 @@ test('a move never seems to go back, and its bytes count within the step that se
 })
 
 test('every phase is told in words', () => {
-  for (const phase of transferPhases) expect(transferWords(phase)).toMatch(/^[A-Z]/)
+  for (const phase of transferPhases) expect(transferText(phase)).toMatch(/^[A-Z]/)
 })

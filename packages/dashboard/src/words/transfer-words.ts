@@ -18,7 +18,7 @@ const others: Partial<Record<Transfer['phase'], string>> = {
   failed: 'The transfer failed; the project is live at its source',
 }
 
-export const transferWords = (phase: Transfer['phase']): string =>
+export const transferText = (phase: Transfer['phase']): string =>
   steps.find(([name]) => name === phase)?.[1] ?? others[phase] ?? phase
 
 /** Progress in percent: the step and, within a step that sends, its bytes. */

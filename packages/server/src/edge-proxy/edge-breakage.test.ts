@@ -2,7 +2,7 @@ import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   eventually,
-  rawAsk,
+  rawRequest,
   serve,
   startEchoUpstream,
   startEdge,
@@ -67,8 +67,8 @@ describe('when something breaks', () => {
       }),
     )
     await edge.route({ 'dies.test': serve(upstream) })
-    await expect(edge.ask('dies.test', '/sized')).rejects.toThrow()
-    await expect(edge.ask('dies.test', '/chunked')).rejects.toThrow()
+    await expect(edge.request('dies.test', '/sized')).rejects.toThrow()
+    await expect(edge.request('dies.test', '/chunked')).rejects.toThrow()
     expect(await edge.driver.switchCounters(`project-${upstream.id}`)).toEqual({ total: 2, failed: 2 })
   })
 
@@ -77,14 +77,14 @@ describe('when something breaks', () => {
       await startRawUpstream((socket) => socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\n\r\nall of it'))),
     )
     await edge.route({ 'toclose.test': serve(upstream) })
-    const answer = await edge.ask('toclose.test')
+    const answer = await edge.request('toclose.test')
     expect([answer.headers['transfer-encoding'], answer.body]).toEqual(['chunked', 'all of it'])
   })
 
   test('an upstream that cannot be understood is 502', async () => {
     const upstream = keep(await startRawUpstream((socket) => socket.once('data', () => socket.end('SSH-2.0-OpenSSH\r\n\r\n'))))
     await edge.route({ 'ssh.test': serve(upstream) })
-    const answer = await edge.ask('ssh.test', '/', { headers: { accept: 'application/json' } })
+    const answer = await edge.request('ssh.test', '/', { headers: { accept: 'application/json' } })
     expect([answer.status, JSON.parse(answer.body).code]).toEqual([502, 'upstream_unreachable'])
   })
 
@@ -102,10 +102,10 @@ describe('when something breaks', () => {
       }),
     )
     await edge.route({ 'kept.test': serve(upstream) })
-    expect((await edge.ask('kept.test')).status).toBe(200)
-    expect((await edge.ask('kept.test')).status).toBe(200)
+    expect((await edge.request('kept.test')).status).toBe(200)
+    expect((await edge.request('kept.test')).status).toBe(200)
     expect(seen).toEqual(['GET', 'GET', 'GET'])
-    expect((await edge.ask('kept.test', '/', { method: 'POST', body: 'x' })).status).toBe(502)
+    expect((await edge.request('kept.test', '/', { method: 'POST', body: 'x' })).status).toBe(502)
     expect(seen.slice(3)).toEqual(['POST'])
   })
 
@@ -114,11 +114,11 @@ describe('when something breaks', () => {
     await closed.close()
     await edge.route({ 'sibling.test': serve(closed, echo) })
     for (let at = 0; at < 6; at += 1) {
-      const answer = await edge.ask('sibling.test', '/', { method: 'POST', body: 'precious' })
+      const answer = await edge.request('sibling.test', '/', { method: 'POST', body: 'precious' })
       expect([answer.status, JSON.parse(answer.body).bytes]).toEqual([200, 8])
     }
     await edge.route({ 'refused.test': serve(closed) })
-    expect((await edge.ask('refused.test')).status).toBe(502)
+    expect((await edge.request('refused.test')).status).toBe(502)
   })
 
   test('an answer that comes before the end of the request is passed on and ends it', async () => {
@@ -128,7 +128,7 @@ describe('when something breaks', () => {
       }),
     )
     await edge.route({ 'early.test': serve(upstream) })
-    const text = await rawAsk(
+    const text = await rawRequest(
       edge.port,
       `POST / HTTP/1.1\r\nHost: early.test\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(1_000)}`,
     )

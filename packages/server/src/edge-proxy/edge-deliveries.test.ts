@@ -31,8 +31,8 @@ afterAll(async () => {
 })
 
 const path = '/api/webhooks/git/github?hook=gwh_1'
-const ask = async (host: string, at = path, method = 'POST', headers: Record<string, string> = {}) => {
-  const { status, body } = await edge.ask(host, at, { method, headers, body: method === 'POST' ? 'x' : '' })
+const request = async (host: string, at = path, method = 'POST', headers: Record<string, string> = {}) => {
+  const { status, body } = await edge.request(host, at, { method, headers, body: method === 'POST' ? 'x' : '' })
   return { status, heard: body.startsWith('{') ? JSON.parse(body).headers : null }
 }
 
@@ -40,13 +40,16 @@ describe('a delivery', () => {
   test.each(['hooks.test', 'new.test', 'guarded.test', 'asleep.test'])(
     'to %s goes to the control plane, with who sent it',
     async (host) => {
-      const { status, heard } = await ask(host)
+      const { status, heard } = await request(host)
       expect([status, heard['berth-edge'], heard.host.split(':')[0]]).toEqual([200, 'k1 127.0.0.1 http', host])
     },
   )
 
   test('that names a client itself is not believed: the edge speaks first', async () => {
-    const { heard } = await ask('hooks.test', path, 'POST', { 'berth-edge': 'k1 203.0.113.9', 'x-forwarded-for': '203.0.113.9' })
+    const { heard } = await request('hooks.test', path, 'POST', {
+      'berth-edge': 'k1 203.0.113.9',
+      'x-forwarded-for': '203.0.113.9',
+    })
     expect([heard['berth-edge'], heard['x-forwarded-for']]).toEqual(['k1 127.0.0.1 http, k1 203.0.113.9', '127.0.0.1'])
   })
 
@@ -59,13 +62,13 @@ describe('a delivery', () => {
     ['hooks.test', '/api/projects', 'POST'],
     ['other.test', path, 'POST'],
   ])('is nothing else: %s %s %s is for the project', async (host, at, method) => {
-    const { status, heard } = await ask(host, at, method)
+    const { status, heard } = await request(host, at, method)
     expect([status, heard?.['berth-edge']]).toEqual([200, undefined])
   })
 
   test('to a name that is not in the table any more is unknown', async () => {
-    expect((await ask('gone.test')).status).toBe(404)
+    expect((await request('gone.test')).status).toBe(404)
     await edge.route({}, { deliveries: undefined as never })
-    expect((await ask('new.test')).status).toBe(404)
+    expect((await request('new.test')).status).toBe(404)
   })
 })

@@ -38,8 +38,8 @@ export class TestEdge {
     return this.driver.apply({ version: this.#version, hosts: this.#hosts, ...this.#rest })
   }
 
-  ask(host: string, path = '/', options: AskOptions = {}): Promise<Answer> {
-    return ask(this.port, host, path, options)
+  request(host: string, path = '/', options: RequestOptions = {}): Promise<Answer> {
+    return send(this.port, host, path, options)
   }
 
   /** The record of the request to that path, once it has arrived. */
@@ -137,7 +137,7 @@ async function listening(server: net.Server): Promise<TestUpstream> {
   }
 }
 
-export interface AskOptions {
+export interface RequestOptions {
   method?: string
   headers?: Record<string, string>
   body?: string | Buffer
@@ -151,11 +151,11 @@ export interface Answer {
   bytes: Buffer
 }
 
-export function ask(
+export function send(
   port: number,
   host: string,
   path: string,
-  { method = 'GET', headers = {}, body, agent }: AskOptions,
+  { method = 'GET', headers = {}, body, agent }: RequestOptions,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = http.request(
@@ -176,7 +176,7 @@ export function ask(
 }
 
 /** Sends raw bytes; resolves with everything received when the connection ended, or after `forMs`. */
-export function rawAsk(port: number, text: string | Buffer, forMs = 5_000): Promise<string> {
+export function rawRequest(port: number, text: string | Buffer, forMs = 5_000): Promise<string> {
   return new Promise((resolve) => {
     const parts: Buffer[] = []
     const socket = net.connect(port, '127.0.0.1', () =>
@@ -195,12 +195,12 @@ export function rawAsk(port: number, text: string | Buffer, forMs = 5_000): Prom
 
 /** Waits for a value that is not undefined or false. */
 export async function eventually<Value>(
-  look: () => Value | undefined | false | Promise<Value | undefined | false>,
+  check: () => Value | undefined | false | Promise<Value | undefined | false>,
   withinMs = 90_000,
 ): Promise<Value> {
   const giveUpAt = Date.now() + withinMs
   for (;;) {
-    const value = await look()
+    const value = await check()
     if (value !== undefined && value !== false) return value
     if (Date.now() > giveUpAt) throw new Error('it did not happen in time')
     await new Promise((resolve) => setTimeout(resolve, 10))

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { rawAsk, serve, startEdge, startRawUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
+import { rawRequest, serve, startEdge, startRawUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
 import type { EdgeRule } from './protocol/edge-table.ts'
 
 let edge: TestEdge
@@ -26,7 +26,7 @@ const noBots: EdgeRule = { id: 'bots', kind: 'ban', enabled: true, config: { use
 /** The status of the first response, and what the upstream received. */
 async function send(lines: string[], body = '', host = 'host.test') {
   received = ''
-  const text = await rawAsk(
+  const text = await rawRequest(
     edge.port,
     `${lines[0]}\r\nHost: ${host}\r\nConnection: close\r\n${lines.slice(1).join('\r\n')}\r\n\r\n${body}`,
   )
@@ -58,8 +58,8 @@ describe('Content-Length', () => {
       socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\xa0\r\n\r\nok', 'latin1')),
     )
     await edge.route({ 'odd.test': serve(odd), 'broken.test': serve(broken) })
-    expect((await edge.ask('odd.test')).headers['content-length']).toBe('2')
-    expect((await edge.ask('broken.test')).status).toBe(502)
+    expect((await edge.request('odd.test')).headers['content-length']).toBe('2')
+    expect((await edge.request('broken.test')).status).toBe(502)
     await odd.close()
     await broken.close()
   })

@@ -2,7 +2,7 @@ import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   eventually,
-  rawAsk,
+  rawRequest,
   serve,
   startEdge,
   startRawUpstream,
@@ -59,7 +59,7 @@ describe('a client that smuggles', () => {
     ],
   ])('with %s is refused, and nothing behind it is served', async (_, text) => {
     seen.length = 0
-    expect(statusesIn(await rawAsk(edge.port, text))).toEqual([400])
+    expect(statusesIn(await rawRequest(edge.port, text))).toEqual([400])
     expect(seen.filter((line) => line.includes('smuggled'))).toEqual([])
   })
 
@@ -74,7 +74,7 @@ describe('a client that smuggles', () => {
     await edge.route({ 'raw.test': serve(raw) })
     const text =
       'POST / HTTP/1.1\r\nHost: raw.test\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n3;evil="x"\r\nabc\r\n0\r\nX-Trailer: 1\r\n\r\n'
-    expect(statusesIn(await rawAsk(edge.port, text))).toEqual([200])
+    expect(statusesIn(await rawRequest(edge.port, text))).toEqual([200])
     expect(received.split('\r\n\r\n').slice(1).join('\r\n\r\n')).toBe('3\r\nabc\r\n0\r\n\r\n')
     expect(received).not.toMatch(/evil|Trailer/)
     await raw.close()
@@ -87,17 +87,17 @@ describe('a client that smuggles', () => {
       ),
     )
     await edge.route({ 'more.test': serve(raw) })
-    for (let at = 0; at < 3; at += 1) expect((await edge.ask('more.test')).body).toBe('ok')
+    for (let at = 0; at < 3; at += 1) expect((await edge.request('more.test')).body).toBe('ok')
     await raw.close()
   })
 })
 
 describe('a client that is slow or large', () => {
   test('sends a head too large: 431', async () => {
-    expect(statusesIn(await rawAsk(edge.port, `GET / HTTP/1.1\r\nHost: host.test\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`))).toEqual([
-      431,
-    ])
-    expect(statusesIn(await rawAsk(edge.port, `GET /${'x'.repeat(70_000)}`))).toEqual([431])
+    expect(
+      statusesIn(await rawRequest(edge.port, `GET / HTTP/1.1\r\nHost: host.test\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)),
+    ).toEqual([431])
+    expect(statusesIn(await rawRequest(edge.port, `GET /${'x'.repeat(70_000)}`))).toEqual([431])
   })
 
   test('drips its head: 408 after the time limit, however often it sends a byte', async () => {
@@ -115,20 +115,20 @@ describe('a client that is slow or large', () => {
   })
 
   test('says nothing at all, or nothing more: the connection is closed', async () => {
-    expect(await rawAsk(edge.port, '')).toBe('')
-    expect(statusesIn(await rawAsk(edge.port, 'GET / HTTP/1.1\r\nHost: host.test\r\n\r\n'))).toEqual([200])
+    expect(await rawRequest(edge.port, '')).toBe('')
+    expect(statusesIn(await rawRequest(edge.port, 'GET / HTTP/1.1\r\nHost: host.test\r\n\r\n'))).toEqual([200])
   })
 
   test('stops in the middle of its body: 408', async () => {
-    expect(statusesIn(await rawAsk(edge.port, 'POST / HTTP/1.1\r\nHost: host.test\r\nContent-Length: 10\r\n\r\nhalf'))).toEqual([
-      408,
-    ])
+    expect(
+      statusesIn(await rawRequest(edge.port, 'POST / HTTP/1.1\r\nHost: host.test\r\nContent-Length: 10\r\n\r\nhalf')),
+    ).toEqual([408])
   })
 
   test('waits for an upstream that never answers: 504', async () => {
     const silent = await startUpstream(() => {})
     await edge.route({ 'silent.test': serve(silent) }, { limits: { responseHeadMs: 300 } })
-    expect((await edge.ask('silent.test')).status).toBe(504)
+    expect((await edge.request('silent.test')).status).toBe(504)
     await edge.route({}, { limits: {} })
     await silent.close()
   })
@@ -140,8 +140,8 @@ describe('a client that is slow or large', () => {
       'GET\r\n\r\n',
       '\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\nx\r\n\r\n',
     ])
-      expect([400, 505]).toContain(statusesIn(await rawAsk(edge.port, text))[0])
-    expect((await edge.ask('host.test')).status).toBe(200)
+      expect([400, 505]).toContain(statusesIn(await rawRequest(edge.port, text))[0])
+    expect((await edge.request('host.test')).status).toBe(200)
   })
 
   test('sends random bytes a thousand times: the edge serves on and has logged nothing', async () => {
@@ -158,7 +158,7 @@ describe('a client that is slow or large', () => {
       'Connection: upgrade\r\nUpgrade: x\r\n',
       'x'.repeat(300),
     ]
-    const ask = async (seed: number) => {
+    const request = async (seed: number) => {
       let text = ''
       for (let at = 0; at < 8; at += 1) text += pieces[(seed * 7 + at * at * 13 + (seed >> at)) % pieces.length]
       const socket = net.connect(edge.port, '127.0.0.1')
@@ -167,8 +167,8 @@ describe('a client that is slow or large', () => {
       socket.end(text)
       await new Promise((resolve) => socket.once('close', resolve))
     }
-    for (let from = 0; from < 1_000; from += 50) await Promise.all(Array.from({ length: 50 }, (_, at) => ask(from + at)))
-    expect((await edge.ask('host.test')).status).toBe(200)
+    for (let from = 0; from < 1_000; from += 50) await Promise.all(Array.from({ length: 50 }, (_, at) => request(from + at)))
+    expect((await edge.request('host.test')).status).toBe(200)
     const { readFile } = await import('node:fs/promises')
     expect(await readFile(`${edge.folder}/edge/edge.log`, 'utf8')).toBe('')
   })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { EmbeddedEdge, type EmbeddedEdgeOptions } from '../drivers/edge/embedded-edge.ts'
-import { ask, eventually, serve, startUpstream, type TestUpstream, testSettings } from './edge-fixture.ts'
+import { eventually, send, serve, startUpstream, type TestUpstream, testSettings } from './edge-fixture.ts'
 import type { EdgeListening } from './protocol/edge-listening.ts'
 import type { EdgeTable } from './protocol/edge-table.ts'
 import { wholePieces } from './protocol/table-pieces.ts'
@@ -42,7 +42,7 @@ const driver = (options: Partial<EmbeddedEdgeOptions> = {}) => {
 const lines = (whole: EdgeTable) => [...wholePieces(whole, 't')].map((piece) => `${JSON.stringify(piece)}\n`).join('')
 const pidOf = async () => Number(await readFile(join(folder, 'edge', 'edge.lock'), 'utf8'))
 const statusAt = (port: number, host = 'a.test') =>
-  ask(port, host, '/', {}).then(
+  send(port, host, '/', {}).then(
     (answer) => answer.status,
     () => 0,
   )
@@ -70,10 +70,10 @@ describe('the edge and its control plane', () => {
     const { child, port } = await startControlSide()
     const pid = await pidOf()
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
-    expect((await ask(port, 'a.test', '/', { agent })).body).toBe('served')
+    expect((await send(port, 'a.test', '/', { agent })).body).toBe('served')
     child.kill('SIGKILL')
     await new Promise((resolve) => child.once('exit', resolve))
-    for (let at = 0; at < 20; at += 1) expect((await ask(port, 'a.test', '/while-alone', { agent })).body).toBe('served')
+    for (let at = 0; at < 20; at += 1) expect((await send(port, 'a.test', '/while-alone', { agent })).body).toBe('served')
 
     const next = driver()
     const records: string[] = []
@@ -82,7 +82,7 @@ describe('the edge and its control plane', () => {
     expect(await pidOf()).toBe(pid)
     await eventually(() => records.filter((path) => path === '/while-alone').length === 20)
     await next.apply({ version: 2, hosts: {} })
-    expect((await ask(port, 'a.test', '/', { agent })).status).toBe(404)
+    expect((await send(port, 'a.test', '/', { agent })).status).toBe(404)
     agent.destroy()
   })
 
@@ -91,7 +91,7 @@ describe('the edge and its control plane', () => {
     const { http: at } = await first.start()
     await first.apply({ version: 1, hosts: { 'zzz.test': { target: { kind: 'sleeping', projectId: 'zzz' } } } })
     await first.stop({ keepServing: true })
-    const answer = ask(at.port, 'zzz.test', '/', {})
+    const answer = send(at.port, 'zzz.test', '/', {})
     await new Promise((resolve) => setTimeout(resolve, 100))
     const second = driver()
     second.onWake(() => void second.apply({ version: 2, hosts: { 'zzz.test': serve(upstream) } }))
@@ -165,7 +165,7 @@ describe('the edge and its control plane', () => {
     const { http: at } = await edge.start()
     await edge.apply({ version: 1, hosts: { 'slow.test': serve(slow) } })
     const pid = await pidOf()
-    const answer = ask(at.port, 'slow.test', '/', {})
+    const answer = send(at.port, 'slow.test', '/', {})
     await eventually(async () => (await edge.drain(slow.id, 1)).inFlight === 1)
     const stopped = edge.stop({ keepServing: false, graceMs: 5_000 })
     await eventually(async () => (await statusAt(at.port)) === 0)
@@ -227,7 +227,7 @@ describe('another build of the edge', () => {
     })
     await old.apply({ version: 1, hosts: { ...table().hosts, 'slow.test': serve(slow) } })
     const pid = await pidOf()
-    const under = ask(at.port, 'slow.test', '/', {})
+    const under = send(at.port, 'slow.test', '/', {})
     await eventually(async () => (await old.drain(slow.id, 1)).inFlight === 1)
     await old.stop({ keepServing: true })
     let running = true
@@ -237,7 +237,7 @@ describe('another build of the edge', () => {
       const agent = new http.Agent({ keepAlive, maxSockets: 1 })
       while (running) {
         sent += 1
-        await ask(at.port, 'a.test', '/', { agent }).catch((error) => failures.push(String(error)))
+        await send(at.port, 'a.test', '/', { agent }).catch((error) => failures.push(String(error)))
       }
       agent.destroy()
     }

@@ -71,7 +71,7 @@ async function routeTo(port: number, listener: ListenerOwner): Promise<string> {
 const withCookie = { headers: { cookie: 'session=of-a-visitor' } }
 
 /** A foreign listener, in this test process. Records the bytes it receives. */
-async function stranger(listen: net.ListenOptions, greeting = ''): Promise<{ port: number; heard: string[] }> {
+async function outsider(listen: net.ListenOptions, greeting = ''): Promise<{ port: number; heard: string[] }> {
   const heard: string[] = []
   const listener = net.createServer((socket) => {
     socket.on('error', () => {})
@@ -91,35 +91,35 @@ describe('a listener by its user', () => {
     for (const listen of ["0, '127.0.0.1'", "0, '0.0.0.0'", "0, '::ffff:127.0.0.1'"]) {
       const { port } = await run([process.execPath, '-e', server(listen)], { uid: projectUid })
       const host = await routeTo(port, { uid: projectUid })
-      expect(await edge.ask(host, '/', withCookie)).toMatchObject({ status: 200, body: 'own' })
+      expect(await edge.request(host, '/', withCookie)).toMatchObject({ status: 200, body: 'own' })
     }
   })
 
   test.runIf(isRoot)('the one who takes the port of one that crashed hears nothing', async () => {
     const { child, port } = await run([process.execPath, '-e', server("0, '127.0.0.1'")], { uid: projectUid })
     const host = await routeTo(port, { uid: projectUid })
-    expect(await edge.ask(host, '/', withCookie)).toMatchObject({ status: 200, body: 'own' })
+    expect(await edge.request(host, '/', withCookie)).toMatchObject({ status: 200, body: 'own' })
     child.kill('SIGKILL')
     await new Promise((resolve) => child.once('exit', resolve))
-    const { heard } = await stranger({ port, host: '127.0.0.1' })
-    for (let visit = 0; visit < 20; visit++) expect((await edge.ask(host, '/', withCookie)).status).toBe(502)
-    const posted = await edge.ask(host, '/', { ...withCookie, method: 'POST', body: 'password=secret' })
+    const { heard } = await outsider({ port, host: '127.0.0.1' })
+    for (let visit = 0; visit < 20; visit++) expect((await edge.request(host, '/', withCookie)).status).toBe(502)
+    const posted = await edge.request(host, '/', { ...withCookie, method: 'POST', body: 'password=secret' })
     expect(posted.status).toBe(502)
     expect(heard).toEqual([])
   })
 
   test('who speaks first is not heard either', async () => {
-    const { port, heard } = await stranger({ port: 0, host: '127.0.0.1' }, 'HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nstolen')
+    const { port, heard } = await outsider({ port: 0, host: '127.0.0.1' }, 'HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nstolen')
     const host = await routeTo(port, { uid: projectUid })
-    for (let visit = 0; visit < 20; visit++) expect((await edge.ask(host, '/', withCookie)).body).not.toContain('stolen')
+    for (let visit = 0; visit < 20; visit++) expect((await edge.request(host, '/', withCookie)).body).not.toContain('stolen')
     expect(heard).toEqual([])
   })
 
   test.runIf(isRoot)('a stranger on the same number of IPv6 alone changes nothing', async () => {
     const { port } = await run([process.execPath, '-e', server("0, '0.0.0.0'")], { uid: projectUid })
-    const beside = await stranger({ port, host: '::', ipv6Only: true }).catch(() => undefined)
+    const beside = await outsider({ port, host: '::', ipv6Only: true }).catch(() => undefined)
     const host = await routeTo(port, { uid: projectUid })
-    expect(await edge.ask(host, '/', withCookie)).toMatchObject({ status: 200, body: 'own' })
+    expect(await edge.request(host, '/', withCookie)).toMatchObject({ status: 200, body: 'own' })
     expect(beside?.heard ?? []).toEqual([])
   })
 })
@@ -135,9 +135,9 @@ describe('a listener by its process', () => {
     for (const command of commands) {
       const { child, port } = await run(command)
       const host = await routeTo(port, treeOf(child))
-      expect(await edge.ask(host, '/', withCookie)).toMatchObject({ status: 200, body: 'own' })
+      expect(await edge.request(host, '/', withCookie)).toMatchObject({ status: 200, body: 'own' })
       const stranded = await routeTo(port, { pid: process.pid, startTime: '1' })
-      expect((await edge.ask(stranded, '/', withCookie)).status).toBe(502)
+      expect((await edge.request(stranded, '/', withCookie)).status).toBe(502)
     }
   })
 
@@ -146,22 +146,22 @@ describe('a listener by its process', () => {
     const words = ['--bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--unshare-pid', '--unshare-user', '--new-session']
     const { child, port } = await run([bwrap, ...words, '--', ...inside])
     const host = await routeTo(port, treeOf(child))
-    expect(await edge.ask(host, '/', withCookie)).toMatchObject({ status: 200, body: 'own' })
+    expect(await edge.request(host, '/', withCookie)).toMatchObject({ status: 200, body: 'own' })
   })
 
   test('a process of the same user that is another one hears nothing', async () => {
     const { child, port } = await run([process.execPath, '-e', server("0, '127.0.0.1'")])
     const owner = treeOf(child)
     const host = await routeTo(port, owner)
-    expect((await edge.ask(host, '/', withCookie)).status).toBe(200)
+    expect((await edge.request(host, '/', withCookie)).status).toBe(200)
     child.kill('SIGKILL')
     await new Promise((resolve) => child.once('exit', resolve))
-    const { heard } = await stranger({ port, host: '127.0.0.1' })
+    const { heard } = await outsider({ port, host: '127.0.0.1' })
     const neighbour = await run([process.execPath, '-e', server("0, '127.0.0.1'")])
     const other = await routeTo(neighbour.port, owner)
     for (let visit = 0; visit < 20; visit++) {
-      expect((await edge.ask(host, '/', withCookie)).status).toBe(502)
-      expect((await edge.ask(other, '/', withCookie)).status).toBe(502)
+      expect((await edge.request(host, '/', withCookie)).status).toBe(502)
+      expect((await edge.request(other, '/', withCookie)).status).toBe(502)
     }
     expect(heard).toEqual([])
   })
@@ -169,11 +169,11 @@ describe('a listener by its process', () => {
   test('one who shares the port gets no share of the visitors', async () => {
     const { child, port } = await run([process.execPath, '-e', server("{ port: 0, host: '127.0.0.1', reusePort: true }")])
     const host = await routeTo(port, treeOf(child))
-    expect((await edge.ask(host, '/', withCookie)).status).toBe(200)
-    const { heard } = await stranger({ port, host: '127.0.0.1', reusePort: true } as net.ListenOptions)
+    expect((await edge.request(host, '/', withCookie)).status).toBe(200)
+    const { heard } = await outsider({ port, host: '127.0.0.1', reusePort: true } as net.ListenOptions)
     const agent = new http.Agent()
     for (let visit = 0; visit < 40; visit++)
-      await edge.ask(host, '/', { headers: { ...withCookie.headers, connection: 'close' }, agent })
+      await edge.request(host, '/', { headers: { ...withCookie.headers, connection: 'close' }, agent })
     agent.destroy()
     expect(heard).toEqual([])
   })

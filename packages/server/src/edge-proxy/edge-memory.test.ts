@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import tls from 'node:tls'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually, rawAsk, serve, startEdge, startRawUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
+import { eventually, rawRequest, serve, startEdge, startRawUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
 
 /**
  * A peer sends without end and the other one reads nothing: the edge must stop reading from the sender, and its memory must not grow.
@@ -28,7 +28,7 @@ beforeAll(async () => {
   edge = await startEdge({ https: { host: '127.0.0.1', port: 0 } })
   pid = Number(await readFile(join(edge.folder, 'edge', 'edge.lock'), 'utf8'))
   const page = await route('warm.test', (socket) => socket.on('data', () => socket.write('HTTP/1.1 204 No Content\r\n\r\n')))
-  for (let at = 0; at < 50; at += 1) await edge.ask(page)
+  for (let at = 0; at < 50; at += 1) await edge.request(page)
   idleBytes = await residentBytes()
 })
 afterAll(async () => {
@@ -154,7 +154,9 @@ describe('an upstream that never ends', () => {
         socket.write(`${'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n'.repeat(count)}HTTP/1.1 204 No Content\r\n\r\n`),
       )
     const statuses = async (host: string) =>
-      [...(await rawAsk(edge.port, get(host, 'Connection: close\r\n'))).matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, code]) => code)
+      [...(await rawRequest(edge.port, get(host, 'Connection: close\r\n'))).matchAll(/HTTP\/1\.1 (\d{3})/g)].map(
+        ([, code]) => code,
+      )
     expect(await statuses(await route('few.test', hints(3)))).toEqual(['103', '103', '103', '204'])
     const tooMany = await statuses(await route('hints.test', hints(100)))
     expect(tooMany.at(-1)).toBe('502')
@@ -234,6 +236,6 @@ test('an upstream that drips its head is given up on at the time limit of the wh
       drip = setInterval(() => socket.write('X: y\r\n'), 20)
     })
   })
-  expect((await edge.ask(host)).status).toBe(504)
+  expect((await edge.request(host)).status).toBe(504)
   clearInterval(drip)
 })

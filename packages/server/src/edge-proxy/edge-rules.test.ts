@@ -22,7 +22,7 @@ afterAll(async () => {
 const withRules = (host: string, ...rules: EdgeRule[]) => edge.route({ [host]: { ...serve(upstream), rules } })
 const statuses = async (host: string, count: number, path = '/', headers: Record<string, string> = {}) => {
   const answers: number[] = []
-  for (let at = 0; at < count; at += 1) answers.push((await edge.ask(host, path, { headers })).status)
+  for (let at = 0; at < count; at += 1) answers.push((await edge.request(host, path, { headers })).status)
   return answers
 }
 
@@ -32,7 +32,7 @@ describe('route rules on the edge', () => {
     reached = 0
     expect(await statuses('rate.test', 5)).toEqual([200, 200, 200, 429, 429])
     expect(reached).toBe(3)
-    const refused = await edge.ask('rate.test')
+    const refused = await edge.request('rate.test')
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
     expect(await edge.driver.ruleHits()).toEqual({ rate: 3 })
     expect(await edge.driver.ruleHits()).toEqual({})
@@ -73,10 +73,10 @@ describe('route rules on the edge', () => {
     expect(await statuses('ad.test', 1)).toEqual([403])
     await withRules('ad.test', rule({ methods: ['GET'] }))
     expect(await statuses('ad.test', 1)).toEqual([200])
-    expect((await edge.ask('ad.test', '/', { method: 'DELETE' })).status).toBe(403)
+    expect((await edge.request('ad.test', '/', { method: 'DELETE' })).status).toBe(403)
     await withRules('ad.test', rule({ allow: ['127.0.0.1'], methods: ['GET'] }))
     expect(await statuses('ad.test', 1)).toEqual([200])
-    expect((await edge.ask('ad.test', '/', { method: 'DELETE' })).status).toBe(403)
+    expect((await edge.request('ad.test', '/', { method: 'DELETE' })).status).toBe(403)
   })
 
   test('a rule for a path leaves others alone, a dry run only counts, an expired one does nothing', async () => {
@@ -100,7 +100,7 @@ describe('route rules on the edge', () => {
     const expiresAt = new Date(Date.now() + 2_000).toISOString()
     await withRules('soon.test', { id: 'soon', kind: 'ban', enabled: true, expiresAt, config: { ips: ['127.0.0.1'] } })
     expect(await statuses('soon.test', 1)).toEqual([403])
-    await eventually(async () => (await edge.ask('soon.test')).status === 200)
+    await eventually(async () => (await edge.request('soon.test')).status === 200)
   })
 
   test('a rule is in force when it has been applied, on a connection that stays open all the while', async () => {

@@ -64,7 +64,7 @@ class Client {
   }
 
   /** Resolves when a response has begun, or the connection is closed. */
-  async ask(path: string, host = 'a.test', extra = ''): Promise<string> {
+  async request(path: string, host = 'a.test', extra = ''): Promise<string> {
     this.text = ''
     this.socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${extra}\r\n`)
     await eventually(() => this.closed || /ok|begun|<h1>/.test(this.text))
@@ -89,13 +89,13 @@ describe('one client with idle connections', () => {
   test('keeps no other client out: its own are closed when its share is full', async () => {
     const greedy = await connectMany(100, '127.0.0.2')
     await eventually(() => greedy.filter(({ closed }) => !closed).length <= 10)
-    expect(await (await connect('127.0.0.3')).ask('/')).toBe('200')
-    expect(await greedy.findLast(({ closed }) => !closed)!.ask('/')).toBe('200')
+    expect(await (await connect('127.0.0.3')).request('/')).toBe('200')
+    expect(await greedy.findLast(({ closed }) => !closed)!.request('/')).toBe('200')
   })
 
   test('the quietest go first, and one that has a request under way stays', async () => {
     const busy = await connect('127.0.0.2')
-    expect(await busy.ask('/busy')).toBe('200')
+    expect(await busy.request('/busy')).toBe('200')
     const greedy = await connectMany(30, '127.0.0.2')
     await eventually(() => greedy.filter(({ closed }) => !closed).length <= 9)
     expect(greedy[0]!.closed).toBe(true)
@@ -109,15 +109,15 @@ describe('one client with idle connections', () => {
     const greedy = await connectMany(60, '127.0.0.2', head ? edge.port : edge.tlsPort)
     if (head) for (const { socket } of greedy) socket.write('GET / HTTP/1.1\r\nHost')
     await eventually(() => greedy.filter(({ closed }) => !closed).length <= 10)
-    expect(await (await connect('127.0.0.3')).ask('/')).toBe('200')
+    expect(await (await connect('127.0.0.3')).request('/')).toBe('200')
   })
 
   test('of many addresses: at the limit, idle ones of the clients that hold most are closed', async () => {
     const small = await connect('127.0.0.9')
     for (const from of ['127.0.0.2', '127.0.0.4', '127.0.0.5', '127.0.0.6']) await connectMany(10, from)
     const late = await connectMany(3, '127.0.0.7')
-    for (const client of late) expect(await client.ask('/')).toBe('200')
-    expect(await small.ask('/')).toBe('200')
+    for (const client of late) expect(await client.request('/')).toBe('200')
+    expect(await small.request('/')).toBe('200')
     await expect.poll(heldSockets).toBeLessThanOrEqual(40)
   })
 })
@@ -125,9 +125,9 @@ describe('one client with idle connections', () => {
 describe('one client with requests under way', () => {
   test('has its share of them, and others are served', async () => {
     const busy = await connectMany(10, '127.0.0.2')
-    for (const [at, client] of busy.entries()) expect(await client.ask(`/slow-${at}`)).toBe('200')
-    expect(await (await connect('127.0.0.2')).ask('/')).toBe('closed')
-    expect(await (await connect('127.0.0.3')).ask('/')).toBe('200')
+    for (const [at, client] of busy.entries()) expect(await client.request(`/slow-${at}`)).toBe('200')
+    expect(await (await connect('127.0.0.2')).request('/')).toBe('closed')
+    expect(await (await connect('127.0.0.3')).request('/')).toBe('200')
     expect(busy.some(({ closed }) => closed)).toBe(false)
   })
 
@@ -136,12 +136,12 @@ describe('one client with requests under way', () => {
     const proxied = await connectMany(14, '127.0.0.2')
     const from = (address: string) => `X-Forwarded-For: 6.6.6.6, ${address}\r\n`
     for (const [at, client] of proxied.slice(0, 10).entries())
-      expect(await client.ask(`/proxied-${at}`, 'a.test', from('2001:db8::1'))).toBe('200')
-    expect(await proxied[10]!.ask('/', 'a.test', from('2001:db8::ffff:2'))).toBe('503')
-    expect(await proxied[11]!.ask('/', 'a.test', from('2001:db8:0:1::1'))).toBe('200')
+      expect(await client.request(`/proxied-${at}`, 'a.test', from('2001:db8::1'))).toBe('200')
+    expect(await proxied[10]!.request('/', 'a.test', from('2001:db8::ffff:2'))).toBe('503')
+    expect(await proxied[11]!.request('/', 'a.test', from('2001:db8:0:1::1'))).toBe('200')
     answers.get('/proxied-0')!()
     await eventually(() => proxied[0]!.text.endsWith('0\r\n\r\n'))
-    expect(await proxied[12]!.ask('/', 'a.test', from('2001:db8::3'))).toBe('200')
+    expect(await proxied[12]!.request('/', 'a.test', from('2001:db8::3'))).toBe('200')
   })
 })
 
@@ -150,22 +150,22 @@ test('one project has its share of what is under way; another is served, and it 
     groups.flat(),
   )
   const statuses: string[] = []
-  for (const [at, client] of clients.entries()) statuses.push(await client.ask(`/crowd-${at}`))
+  for (const [at, client] of clients.entries()) statuses.push(await client.request(`/crowd-${at}`))
   expect(statuses.filter((status) => status === '200')).toHaveLength(20)
   expect(statuses.filter((status) => status === '503')).toHaveLength(4)
   const other = await connect('127.0.0.9')
-  expect(await other.ask('/', 'b.test')).toBe('200')
-  expect(await other.ask('/')).toBe('503')
+  expect(await other.request('/', 'b.test')).toBe('200')
+  expect(await other.request('/')).toBe('503')
   answers.get('/crowd-0')!()
   await eventually(() => clients[0]!.text.endsWith('0\r\n\r\n'))
-  expect(await other.ask('/')).toBe('200')
+  expect(await other.request('/')).toBe('200')
 })
 
 test('places are given back: many connections in a row find one each', async () => {
   await edge.route({}, { limits: { connections: 4 } })
   for (let at = 0; at < 40; at += 1) {
     const client = await connect('127.0.0.2')
-    expect(await client.ask('/')).toBe('200')
+    expect(await client.request('/')).toBe('200')
     client.socket.end()
   }
   expect((await readFile(join(edge.folder, 'edge', 'edge.log'), 'utf8')).trim()).toBe('')

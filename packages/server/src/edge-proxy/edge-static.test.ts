@@ -112,7 +112,7 @@ describe('a static site', () => {
     ['spa.test', '/users/7', 200, '<h1>home</h1>', 'text/html; charset=utf-8', 'no-cache'],
     ['spa.test', '/assets/gone.js', 404, 'not here', 'text/html; charset=utf-8', 'no-cache'],
   ])('%s%s: %i', async (host, path, status, body, type, caching) => {
-    const answer = await edge.ask(host, path)
+    const answer = await edge.request(host, path)
     expect([answer.status, answer.body, answer.headers['content-type'], answer.headers['cache-control']]).toEqual([
       status,
       body,
@@ -134,56 +134,56 @@ describe('a static site', () => {
     '//etc/passwd',
     '/site/../../outside.txt',
   ])('never gives out what is hidden or outside: %s', async (path) => {
-    const answer = await edge.ask('site.test', path)
+    const answer = await edge.request('site.test', path)
     expect([answer.status, answer.body]).toEqual([404, 'not here'])
   })
 
   test('without a page for it says 404 itself; a folder that is gone is not found', async () => {
-    expect((await edge.ask('bare.test', '/nothing')).status).toBe(404)
-    expect((await edge.ask('gone.test', '/')).status).toBe(404)
+    expect((await edge.request('bare.test', '/nothing')).status).toBe(404)
+    expect((await edge.request('gone.test', '/')).status).toBe(404)
   })
 
   test('answers HEAD like GET without the body, and other methods with 405', async () => {
-    const head = await edge.ask('site.test', '/plain.txt', { method: 'HEAD' })
+    const head = await edge.request('site.test', '/plain.txt', { method: 'HEAD' })
     expect([head.status, head.headers['content-length'], head.body]).toEqual([200, '10', ''])
-    expect((await edge.ask('site.test', '/big.bin', { method: 'HEAD' })).headers['content-length']).toBe(String(big.length))
-    const post = await edge.ask('site.test', '/plain.txt', { method: 'POST', body: 'x' })
+    expect((await edge.request('site.test', '/big.bin', { method: 'HEAD' })).headers['content-length']).toBe(String(big.length))
+    const post = await edge.request('site.test', '/plain.txt', { method: 'POST', body: 'x' })
     expect([post.status, post.headers.allow]).toEqual([405, 'GET, HEAD'])
   })
 
   test('answers 304 to who has it already, by tag or by time', async () => {
-    const first = await edge.ask('site.test', '/plain.txt')
+    const first = await edge.request('site.test', '/plain.txt')
     const { etag, 'last-modified': modified } = first.headers
     expect(etag).toMatch(/^"[\w-]+"$/)
-    const again = await edge.ask('site.test', '/plain.txt', { headers: { 'if-none-match': `W/${etag}` } })
+    const again = await edge.request('site.test', '/plain.txt', { headers: { 'if-none-match': `W/${etag}` } })
     expect([again.status, again.body, again.headers.etag]).toEqual([304, '', etag])
-    expect((await edge.ask('site.test', '/plain.txt', { headers: { 'if-modified-since': modified! } })).status).toBe(304)
+    expect((await edge.request('site.test', '/plain.txt', { headers: { 'if-modified-since': modified! } })).status).toBe(304)
     expect(
-      (await edge.ask('site.test', '/plain.txt', { headers: { 'if-none-match': '"other"', 'if-modified-since': modified! } }))
+      (await edge.request('site.test', '/plain.txt', { headers: { 'if-none-match': '"other"', 'if-modified-since': modified! } }))
         .status,
     ).toBe(200)
   })
 
   test('sends ranges of small and of big files', async () => {
-    const part = await edge.ask('site.test', '/plain.txt', { headers: { range: 'bytes=2-4' } })
+    const part = await edge.request('site.test', '/plain.txt', { headers: { range: 'bytes=2-4' } })
     expect([part.status, part.body, part.headers['content-range'], part.headers['content-length']]).toEqual([
       206,
       '234',
       'bytes 2-4/10',
       '3',
     ])
-    const tail = await edge.ask('site.test', '/big.bin', { headers: { range: 'bytes=-100000' } })
+    const tail = await edge.request('site.test', '/big.bin', { headers: { range: 'bytes=-100000' } })
     expect(tail.status).toBe(206)
     expect(tail.bytes.equals(big.subarray(-100_000))).toBe(true)
-    const beyond = await edge.ask('site.test', '/plain.txt', { headers: { range: 'bytes=10-' } })
+    const beyond = await edge.request('site.test', '/plain.txt', { headers: { range: 'bytes=10-' } })
     expect([beyond.status, beyond.headers['content-range']]).toEqual([416, 'bytes */10'])
-    expect((await edge.ask('site.test', '/plain.txt', { headers: { range: 'bytes=0-1', 'if-range': '"other"' } })).status).toBe(
-      200,
-    )
+    expect(
+      (await edge.request('site.test', '/plain.txt', { headers: { range: 'bytes=0-1', 'if-range': '"other"' } })).status,
+    ).toBe(200)
   })
 
   test('streams big files whole', async () => {
-    const answer = await edge.ask('site.test', '/big.bin', { headers: { 'accept-encoding': 'br' } })
+    const answer = await edge.request('site.test', '/big.bin', { headers: { 'accept-encoding': 'br' } })
     expect(answer.headers['content-encoding']).toBeUndefined()
     expect(answer.bytes.equals(big)).toBe(true)
   })
@@ -193,24 +193,24 @@ describe('a static site', () => {
     ['zstd', zstdDecompressSync],
     ['gzip', gunzipSync],
   ])('compresses text with %s and tells caches so; each encoding has its own tag', async (encoding, decompress) => {
-    const plain = await edge.ask('site.test', '/assets/app-3f2a9c1b.js')
-    const answer = await edge.ask('site.test', '/assets/app-3f2a9c1b.js', { headers: { 'accept-encoding': encoding } })
+    const plain = await edge.request('site.test', '/assets/app-3f2a9c1b.js')
+    const answer = await edge.request('site.test', '/assets/app-3f2a9c1b.js', { headers: { 'accept-encoding': encoding } })
     expect([answer.headers['content-encoding'], answer.headers.vary]).toEqual([encoding, 'accept-encoding'])
     expect(decompress(answer.bytes).toString()).toBe(script)
     expect(answer.bytes.length).toBeLessThan(script.length / 4)
     expect(answer.headers.etag).not.toBe(plain.headers.etag)
-    const again = await edge.ask('site.test', '/assets/app-3f2a9c1b.js', {
+    const again = await edge.request('site.test', '/assets/app-3f2a9c1b.js', {
       headers: { 'accept-encoding': encoding, 'if-none-match': answer.headers.etag! },
     })
     expect(again.status).toBe(304)
   })
 
   test('prefers what the build compressed, and leaves small and unfit files alone', async () => {
-    expect((await edge.ask('site.test', '/pre.css', { headers: { 'accept-encoding': 'br, gzip' } })).body).toBe(
+    expect((await edge.request('site.test', '/pre.css', { headers: { 'accept-encoding': 'br, gzip' } })).body).toBe(
       'made by the build',
     )
     expect(
-      (await edge.ask('site.test', '/about', { headers: { 'accept-encoding': 'br' } })).headers['content-encoding'],
+      (await edge.request('site.test', '/about', { headers: { 'accept-encoding': 'br' } })).headers['content-encoding'],
     ).toBeUndefined()
   })
 
@@ -220,13 +220,13 @@ describe('a static site', () => {
     await writeFile(join(next, 'index.html'), '<h1>next</h1>')
     await writeFile(join(next, 'plain.txt'), '0123456789')
     const before = {
-      page: (await edge.ask('site.test', '/')).headers.etag,
-      text: (await edge.ask('site.test', '/plain.txt')).headers.etag,
+      page: (await edge.request('site.test', '/')).headers.etag,
+      text: (await edge.request('site.test', '/plain.txt')).headers.etag,
     }
     await edge.route({ 'site.test': site({ folder: next, deploymentId: 'dep2' }) })
-    const page = await edge.ask('site.test', '/', { headers: { 'if-none-match': before.page! } })
+    const page = await edge.request('site.test', '/', { headers: { 'if-none-match': before.page! } })
     expect([page.status, page.body]).toEqual([200, '<h1>next</h1>'])
-    expect((await edge.ask('site.test', '/plain.txt', { headers: { 'if-none-match': before.text! } })).status).toBe(304)
+    expect((await edge.request('site.test', '/plain.txt', { headers: { 'if-none-match': before.text! } })).status).toBe(304)
   })
 })
 
@@ -236,7 +236,7 @@ describe('what its owner says of a site’s addresses', () => {
     ['/old/', 301, '/new/'],
     ['/away?z=2', 302, 'https://elsewhere.test/x?y=1'],
   ])('%s leads on: %i %s', async (path, status, location) => {
-    const answer = await edge.ask('ruled.test', path)
+    const answer = await edge.request('ruled.test', path)
     expect([answer.status, answer.headers.location, answer.headers['x-frame-options']]).toEqual([status, location, 'DENY'])
   })
 
@@ -245,19 +245,19 @@ describe('what its owner says of a site’s addresses', () => {
     ['/gone', 404, 'lost'],
     ['/there', 200, 'a file'],
   ])('%s answers with a page of the site: %i', async (path, status, body) => {
-    const answer = await edge.ask('ruled.test', path)
+    const answer = await edge.request('ruled.test', path)
     expect([answer.status, answer.body]).toEqual([status, body])
   })
 
   test('what is said with a path takes the place of what the edge would say, once', async () => {
-    const { headers } = await edge.ask('ruled.test', '/there')
+    const { headers } = await edge.request('ruled.test', '/there')
     expect(headers).toMatchObject({ 'cache-control': 'max-age=60', 'content-type': 'text/plain', 'x-frame-options': 'DENY' })
-    const unchanged = await edge.ask('ruled.test', '/there', { headers: { 'if-none-match': String(headers.etag) } })
+    const unchanged = await edge.request('ruled.test', '/there', { headers: { 'if-none-match': String(headers.etag) } })
     expect([unchanged.status, unchanged.headers['cache-control']]).toEqual([304, 'max-age=60'])
   })
 
   test('the rules file is never served, and an invalid one is ignored', async () => {
-    expect((await edge.ask('ruled.test', '/../site-rules.json')).body).not.toContain('redirects')
-    expect((await edge.ask('broken.test', '/')).body).toBe('still here')
+    expect((await edge.request('ruled.test', '/../site-rules.json')).body).not.toContain('redirects')
+    expect((await edge.request('broken.test', '/')).body).toBe('still here')
   })
 })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   eventually,
-  rawAsk,
+  rawRequest,
   serve,
   startEchoUpstream,
   startEdge,
@@ -216,7 +216,7 @@ describe('websockets', () => {
   })
 
   test('that the upstream refuses are answered like any request', async () => {
-    const text = await rawAsk(
+    const text = await rawRequest(
       edge.port,
       'GET / HTTP/1.1\r\nHost: echo.test\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n',
     )

@@ -40,7 +40,7 @@ describe('a switch to another deployment', () => {
       while (running) {
         sent += 1
         const answer = await edge
-          .ask(host, '/', { agent, method, body: method === 'GET' ? undefined : 'body' })
+          .request(host, '/', { agent, method, body: method === 'GET' ? undefined : 'body' })
           .catch((error) => ({ status: 0, body: String(error) }))
         if (answer.status !== 200) failures.push(`${method} ${answer.status} ${answer.body}`)
       }
@@ -50,7 +50,7 @@ describe('a switch to another deployment', () => {
     for (let at = 1; at <= 15; at += 1) {
       const next = await version(`v${at}`, at % 5)
       await route(next)
-      expect((await edge.ask(host)).body).toBe(`v${at}`)
+      expect((await edge.request(host)).body).toBe(`v${at}`)
       expect(await edge.driver.drain(current.id, 60_000)).toEqual({ inFlight: 0 })
       await current.close()
       current = next
@@ -73,7 +73,7 @@ describe('a switch to another deployment', () => {
       [second, 'second'],
     ] as const) {
       await edge.route({ 'atonce.test': serve(upstream) })
-      expect((await edge.ask('atonce.test', '/', { agent })).body).toBe(name)
+      expect((await edge.request('atonce.test', '/', { agent })).body).toBe(name)
     }
     agent.destroy()
   })
@@ -88,10 +88,10 @@ describe('a switch to another deployment', () => {
     )
     const fast = await version('new')
     await edge.route({ 'drain.test': serve(slow) })
-    const under = edge.ask('drain.test')
+    const under = edge.request('drain.test')
     await eventually(async () => (await edge.driver.drain(slow.id, 1)).inFlight === 1)
     await edge.route({ 'drain.test': serve(fast) })
-    expect((await edge.ask('drain.test')).body).toBe('new')
+    expect((await edge.request('drain.test')).body).toBe('new')
     expect(await edge.driver.drain(slow.id, 50)).toEqual({ inFlight: 1 })
     const drained = edge.driver.drain(slow.id, 60_000)
     finish()
@@ -128,7 +128,7 @@ describe('a switch to another deployment', () => {
     const [heavy, light] = [await version('heavy'), await version('light')]
     await edge.route({ 'weights.test': serve({ ...heavy, weight: 3 }, { ...light, weight: 1 }) })
     const names: string[] = []
-    for (let at = 0; at < 12; at += 1) names.push((await edge.ask('weights.test')).body)
+    for (let at = 0; at < 12; at += 1) names.push((await edge.request('weights.test')).body)
     expect(names.filter((name) => name === 'heavy')).toHaveLength(9)
   })
 })
@@ -138,7 +138,9 @@ describe('a sleeping project', () => {
     const projectId = 'sleeper'
     await edge.route({ 'sleep.test': { target: { kind: 'sleeping', projectId } } })
     const answers = Array.from({ length: 200 }, (_, at) =>
-      at % 4 === 0 ? edge.ask('sleep.test', `/${at}`, { method: 'POST', body: `body ${at}` }) : edge.ask('sleep.test', `/${at}`),
+      at % 4 === 0
+        ? edge.request('sleep.test', `/${at}`, { method: 'POST', body: `body ${at}` })
+        : edge.request('sleep.test', `/${at}`),
     )
     await eventually(() => edge.woken.includes(projectId))
     const upstream = keep(
@@ -161,7 +163,7 @@ describe('a sleeping project', () => {
 
   test('that does not wake in time is 503 with a time to try again', async () => {
     await edge.route({ 'deep.test': { target: { kind: 'sleeping', projectId: 'deep', holdTimeoutMs: 300 } } })
-    const answer = await edge.ask('deep.test')
+    const answer = await edge.request('deep.test')
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, '5'])
     expect(await edge.driver.switchCounters('deep')).toEqual({ total: 1, failed: 1 })
   })
@@ -172,7 +174,7 @@ describe('a sleeping project', () => {
       { limits: { heldRequests: 5, clientShare: 1, projectShare: 1 } },
     )
     const answers = await Promise.all(
-      Array.from({ length: 8 }, () => edge.ask('crowd.test', '/', { headers: { accept: 'application/json' } })),
+      Array.from({ length: 8 }, () => edge.request('crowd.test', '/', { headers: { accept: 'application/json' } })),
     )
     const words = answers.map((answer) => JSON.parse(answer.body).error)
     expect(words.filter((text) => text.includes('Too many'))).toHaveLength(3)

@@ -132,19 +132,19 @@ describe('TLS on the edge', () => {
       { 'secure.test': { ...serve(upstream), redirectToHttps: true } },
       { challenges: { t: 't.x' }, trustedProxies: ['127.0.0.1'] },
     )
-    const answer = await edge.ask('secure.test', '/a?b')
+    const answer = await edge.request('secure.test', '/a?b')
     expect([answer.status, answer.headers.location]).toEqual([308, `https://secure.test:${edge.tlsPort}/a?b`])
     await edge.route({}, { publicHttpsPort: 443 })
-    expect((await edge.ask('secure.test', '/a')).headers.location).toBe('https://secure.test/a')
-    expect((await edge.ask('secure.test', '/.well-known/acme-challenge/t')).body).toBe('t.x')
-    expect((await edge.ask('secure.test', '/', { headers: { 'x-forwarded-proto': 'https' } })).status).toBe(200)
+    expect((await edge.request('secure.test', '/a')).headers.location).toBe('https://secure.test/a')
+    expect((await edge.request('secure.test', '/.well-known/acme-challenge/t')).body).toBe('t.x')
+    expect((await edge.request('secure.test', '/', { headers: { 'x-forwarded-proto': 'https' } })).status).toBe(200)
   })
 
   test('a host that requests a certificate is reported at its first use, and handshakes wait until it arrives', async () => {
     const lacking = { ...serve(upstream), requestCertificate: true }
     const certificates: Record<string, EdgeCertificate> = { 'two.test': await certificate('two.test') }
     await edge.route({ 'first.test': lacking, 'never.test': lacking, 'plain.test': lacking }, { certificates })
-    expect((await edge.ask('plain.test')).body).toBe('http plain.test')
+    expect((await edge.request('plain.test')).body).toBe('http plain.test')
     const [waiting, failing] = [handshake('first.test'), handshake('never.test').catch((error: Error) => error)]
     await expect.poll(() => edge.wanted.toSorted()).toEqual(['first.test', 'never.test', 'plain.test'])
     const issued = await certificate('first.test')
@@ -161,7 +161,7 @@ describe('TLS on the edge', () => {
     const target = { kind: 'control' as const, host: control.host, port: control.port, key: 'k1' }
     const pair = await certificate('berth.test')
     await edge.route({ 'berth.test': { target } }, { certificates: { 'berth.test': pair }, trustedProxies: [] })
-    expect((await edge.ask('berth.test', '/api/health')).status).toBe(503)
+    expect((await edge.request('berth.test', '/api/health')).status).toBe(503)
     const answer = await new Promise<string>((resolve, reject) => {
       const options = { port: edge.tlsPort, host: '127.0.0.1', servername: 'berth.test', rejectUnauthorized: false }
       const headers = { host: 'berth.test', 'berth-edge': 'k1 203.0.113.9 http' }

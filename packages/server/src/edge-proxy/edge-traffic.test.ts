@@ -34,20 +34,20 @@ test.each([1, 3])(
     const host = serve(upstream)
     await edge.route({ 'a.test': { ...host, environment: 'production' }, 'b.test': { ...host, environment: 'preview' } })
     const paths = ['/', '/200', '/404', '/404', '/503']
-    await Promise.all([...paths, ...paths].map((path) => edge!.ask('a.test', path)))
-    await edge.ask('b.test', '/')
+    await Promise.all([...paths, ...paths].map((path) => edge!.request('a.test', path)))
+    await edge.request('b.test', '/')
     await eventually(() => known.sum('requests', 'production') === 10 && known.sum('requests', 'preview') === 1)
     expect(['errors4xx', 'errors5xx', 'bytesOut'].map((name) => known.sum(name as 'bytesOut', 'production'))).toEqual([4, 2, 50])
 
     // The control plane dies; the edge continues, and the next control plane receives all counts.
     await edge.driver.stop({ keepServing: true })
-    await edge.ask('a.test', '/')
+    await edge.request('a.test', '/')
     const next = new Known()
     const driver = new EmbeddedEdge({ ...testSettings(edge.folder), workers })
     driver.onTraffic(next.hear)
     await driver.start()
     await eventually(() => next.sum('requests', 'production') === 11)
-    await edge.ask('a.test', '/')
+    await edge.request('a.test', '/')
     // The last counts are sent before the edge ends.
     await driver.stop({ keepServing: false, graceMs: 500 })
     expect(next.sum('requests', 'production')).toBe(12)

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { ask, serve, startEdge, startUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
+import { send, serve, startEdge, startUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
 
 let edge: TestEdge
 let [old, next]: TestUpstream[] = []
@@ -33,7 +33,7 @@ test.runIf(process.platform === 'linux')(
     process.kill(hung as number, 'SIGSTOP')
     expect(await edge.route({ 'a.test': serve(next as TestUpstream) })).toMatchObject({ refused: {} })
     expect(await workers()).not.toContain(hung)
-    const answers = await Promise.all(Array.from({ length: 60 }, () => ask(edge.port, 'a.test', '/', {})))
+    const answers = await Promise.all(Array.from({ length: 60 }, () => send(edge.port, 'a.test', '/', {})))
     expect(new Set(answers.map(({ body }) => body))).toEqual(new Set(['next']))
   },
   60_000,

@@ -1,6 +1,14 @@
 import http from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { rawAsk, serve, startEchoUpstream, startEdge, startUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
+import {
+  rawRequest,
+  serve,
+  startEchoUpstream,
+  startEdge,
+  startUpstream,
+  type TestEdge,
+  type TestUpstream,
+} from './edge-fixture.ts'
 
 let edge: TestEdge
 let echo: TestUpstream
@@ -30,7 +38,7 @@ describe('a request through the edge', () => {
       cookie: 'a=b',
       'x-a': '1',
     }
-    const answer = await edge.ask('echo.test', '/p?q=1', { headers })
+    const answer = await edge.request('echo.test', '/p?q=1', { headers })
     const seen = JSON.parse(answer.body)
     expect(seen).toMatchObject({ method: 'GET', url: '/p?q=1' })
     expect(seen.headers).toEqual({
@@ -46,14 +54,14 @@ describe('a request through the edge', () => {
   })
 
   test('keeps the request id it came with', async () => {
-    const answer = await edge.ask('echo.test', '/', { headers: { 'x-request-id': 'mine-1' } })
+    const answer = await edge.request('echo.test', '/', { headers: { 'x-request-id': 'mine-1' } })
     expect(answer.headers['x-request-id']).toBe('mine-1')
     expect(JSON.parse(answer.body).headers['x-request-id']).toBe('mine-1')
   })
 
   test('is recorded with the fields of the contract, without its query', async () => {
     const path = `/recorded-${Date.now()}`
-    await edge.ask('echo.test', `${path}?token=1`, { method: 'POST', body: 'hello', headers: { 'user-agent': 'tester/1' } })
+    await edge.request('echo.test', `${path}?token=1`, { method: 'POST', body: 'hello', headers: { 'user-agent': 'tester/1' } })
     expect(await edge.record(path)).toEqual({
       id: expect.any(String),
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
@@ -83,11 +91,11 @@ describe('a request through the edge', () => {
     )
     await edge.route({ 'bodiless.test': serve(upstream) })
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
-    const head = await edge.ask('bodiless.test', '/', { method: 'HEAD', agent })
+    const head = await edge.request('bodiless.test', '/', { method: 'HEAD', agent })
     expect([head.status, head.headers['content-length'], head.body]).toEqual([200, '5', ''])
-    expect((await edge.ask('bodiless.test', '/204', { agent })).status).toBe(204)
-    expect((await edge.ask('bodiless.test', '/304', { agent })).status).toBe(304)
-    expect((await edge.ask('bodiless.test', '/', { agent })).body).toBe('hello')
+    expect((await edge.request('bodiless.test', '/204', { agent })).status).toBe(204)
+    expect((await edge.request('bodiless.test', '/304', { agent })).status).toBe(304)
+    expect((await edge.request('bodiless.test', '/', { agent })).body).toBe('hello')
     agent.destroy()
   })
 
@@ -99,7 +107,7 @@ describe('a request through the edge', () => {
       }),
     )
     await edge.route({ 'old.test': serve(upstream) })
-    const text = await rawAsk(edge.port, 'GET / HTTP/1.0\r\nHost: old.test\r\n\r\n')
+    const text = await rawRequest(edge.port, 'GET / HTTP/1.0\r\nHost: old.test\r\n\r\n')
     expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
     expect(text).not.toMatch(/transfer-encoding/i)
     expect(text.split('\r\n\r\n')[1]).toBe('one two')
@@ -113,7 +121,7 @@ describe('a request through the edge', () => {
     )
     await edge.route({ 'pipe.test': serve(upstream) })
     const one = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: pipe.test\r\n${more}\r\n`
-    const text = await rawAsk(edge.port, one('/1') + one('/2') + one('/3', 'Connection: close\r\n'))
+    const text = await rawRequest(edge.port, one('/1') + one('/2') + one('/3', 'Connection: close\r\n'))
     expect([...text.matchAll(/\r\n\r\n(\/\d)/g)].map((match) => match[1])).toEqual(['/1', '/2', '/3'])
   })
 
@@ -159,7 +167,7 @@ describe('a request through the edge', () => {
       }),
     )
     await edge.route({ 'hints.test': serve(upstream) })
-    const text = await rawAsk(edge.port, 'GET / HTTP/1.1\r\nHost: hints.test\r\nConnection: close\r\n\r\n')
+    const text = await rawRequest(edge.port, 'GET / HTTP/1.1\r\nHost: hints.test\r\nConnection: close\r\n\r\n')
     expect(text).toMatch(/^HTTP\/1\.1 103 Early Hints\r\nLink: <\/a\.css>; rel=preload\r\n\r\nHTTP\/1\.1 200 OK\r\n/i)
   })
 })
@@ -182,27 +190,27 @@ describe('what the edge says itself', () => {
       ['moved.test', 503, 'project_moving'],
       ['started.test', 503, 'project_starting'],
     ] as const) {
-      const page = await edge.ask(host, '/<script>', { headers: { accept: 'text/html' } })
+      const page = await edge.request(host, '/<script>', { headers: { accept: 'text/html' } })
       expect([page.status, page.headers['content-type']]).toEqual([status, 'text/html; charset=utf-8'])
       expect(page.headers['retry-after']).toBe(/ing$/.test(code) ? '10' : undefined)
       expect(page.body).not.toMatch(/src=|href=|url\(|<script/)
-      const json = await edge.ask(host, '/', { headers: { accept: 'application/json' } })
+      const json = await edge.request(host, '/', { headers: { accept: 'application/json' } })
       expect([json.status, JSON.parse(json.body).code]).toEqual([status, code])
-      const head = await edge.ask(host, '/', { method: 'HEAD' })
+      const head = await edge.request(host, '/', { method: 'HEAD' })
       expect([head.status, head.body]).toEqual([status, ''])
     }
   })
 
   test('a redirect target keeps path, query and port', async () => {
     await edge.route({ 'from.test': { target: { kind: 'redirect', to: 'www.to.test' } } })
-    const answer = await edge.ask(`from.test:${edge.port}`, '/a?b=1', { method: 'POST', body: 'x' })
+    const answer = await edge.request(`from.test:${edge.port}`, '/a?b=1', { method: 'POST', body: 'x' })
     expect([answer.status, answer.headers.location]).toEqual([308, `http://www.to.test:${edge.port}/a?b=1`])
   })
 
   test('ACME challenges are answered on every host', async () => {
     await edge.route({}, { challenges: { tok_1: 'tok_1.thumb' } })
-    expect((await edge.ask('unrouted.test', '/.well-known/acme-challenge/tok_1')).body).toBe('tok_1.thumb')
-    expect((await edge.ask('unrouted.test', '/.well-known/acme-challenge/tok_2')).status).toBe(404)
+    expect((await edge.request('unrouted.test', '/.well-known/acme-challenge/tok_1')).body).toBe('tok_1.thumb')
+    expect((await edge.request('unrouted.test', '/.well-known/acme-challenge/tok_2')).status).toBe(404)
   })
 
   test('forwarded headers of a trusted proxy count', async () => {
@@ -213,7 +221,7 @@ describe('what the edge says itself', () => {
       'x-forwarded-host': 'public.test',
       'x-real-ip': '198.51.100.7',
     }
-    const answer = await edge.ask('echo.test', '/behind-proxy', { headers })
+    const answer = await edge.request('echo.test', '/behind-proxy', { headers })
     expect(JSON.parse(answer.body).headers).toMatchObject({ ...headers, 'x-forwarded-for': '198.51.100.7, 127.0.0.1' })
     expect((await edge.record('/behind-proxy')).ip).toBe('198.51.100.7')
     await edge.route({}, { trustedProxies: [] })

@@ -49,7 +49,7 @@ function checkHead(row: AnyRoute, request: FastifyRequest): void {
 /** Rejects a declared length that is too large, before the body is read. */
 function checkLength({ upload }: AnyRoute, { headers }: FastifyRequest): void {
   if (upload && Number(headers['content-length'] ?? 0) > upload.limitBytes)
-    fail('payload_too_large', { field: 'upload', words: `The upload is larger than ${upload.limitBytes / 1_000_000} MB` })
+    fail('payload_too_large', { field: 'upload', message: `The upload is larger than ${upload.limitBytes / 1_000_000} MB` })
 }
 
 /** Git hosts send deliveries as JSON or, where a hook is set so, as a form. */
@@ -67,5 +67,5 @@ function checkContentType(row: AnyRoute, { headers }: FastifyRequest): void {
   if ((given === wanted || isSignedForm) && !isEmpty && !row.ignoresBody) return
   // The parser of bodies without a type takes an empty one and refuses any other.
   if (isEmpty || row.ignoresBody || (isChunked && !row.upload)) delete headers['content-type']
-  else fail('unsupported_media_type', { words: `Send the body as ${wanted}` })
+  else fail('unsupported_media_type', { message: `Send the body as ${wanted}` })
 }

@@ -22,8 +22,8 @@ export function trustEdgeHeader(app: FastifyInstance, key: string): void {
   app.decorateRequest('clientAddress', unknownAddress)
   app.decorateRequest('clientProtocol', 'http')
   app.addHook('onRequest', (request, _reply, done) => {
-    const said = request.headers['berth-edge']
-    const client = typeof said === 'string' ? clientIn(said, known) : null
+    const reported = request.headers['berth-edge']
+    const client = typeof reported === 'string' ? clientIn(reported, known) : null
     request.clientAddress = client?.address ?? request.ip ?? unknownAddress
     request.clientProtocol = client?.protocol ?? request.protocol
     done()
@@ -35,9 +35,9 @@ interface EdgeClient {
   protocol: 'http' | 'https'
 }
 
-function clientIn(said: string, known: Buffer): EdgeClient | null {
+function clientIn(reported: string, known: Buffer): EdgeClient | null {
   // A value that the client itself sent under that name comes after the comma.
-  const [key = '', address = '', protocol = ''] = said.split(',', 1)[0]!.split(' ')
+  const [key = '', address = '', protocol = ''] = reported.split(',', 1)[0]!.split(' ')
   const given = Buffer.from(key)
   if (given.length !== known.length || !timingSafeEqual(given, known) || !address) return null
   return { address, protocol: protocol === 'https' ? 'https' : 'http' }

@@ -15,7 +15,7 @@ export interface CloudProxy {
    * Forwards a request. Rejects with `cloud_unreachable` on timeout, and with `ProjectCameBack` when a move of the project to this
    * instance has ended meanwhile.
    */
-  ask(organizationId: string, request: ForwardedRequest): Promise<ForwardedAnswer>
+  requestCloud(organizationId: string, request: ForwardedRequest): Promise<ForwardedAnswer>
   /**
    * Sends an upload of this instance to the cloud and returns the session there; undefined when the session is not of this
    * instance.
@@ -46,8 +46,8 @@ export interface ForwardedAnswer {
   body: Readable
 }
 
-interface ElsewhereDeps {
-  elsewhere: CloudProxy
+interface CloudProxyDeps {
+  cloud: CloudProxy
   loaders: Loaders
 }
 
@@ -57,15 +57,15 @@ const forwardedHeader = 'berth-forwarded'
 export const wasForwarded = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean => headers[forwardedHeader] !== undefined
 
 /** Whether the route could be about an object in the cloud. */
-export const mayBeElsewhere = (row: AnyRoute): boolean =>
+export const mayBeInCloud = (row: AnyRoute): boolean =>
   !row.public && row.on !== undefined && projectScoped.has(row.on) && !row.here
 
 /** Whether the object is in the cloud: it is not on this instance, and the organisation is linked. */
-export function isElsewhere(row: AnyRoute, named: Named, caller: Caller, deps: ElsewhereDeps): Awaitable<boolean> {
-  return after(deps.elsewhere.isLinked(caller.organizationId), (isLinked) => isLinked && isNotHere(row, named, caller, deps))
+export function isInCloud(row: AnyRoute, named: Named, caller: Caller, deps: CloudProxyDeps): Awaitable<boolean> {
+  return after(deps.cloud.isLinked(caller.organizationId), (isLinked) => isLinked && isNotHere(row, named, caller, deps))
 }
 
-async function isNotHere(row: AnyRoute, named: Named, caller: Caller, { loaders }: ElsewhereDeps): Promise<boolean> {
+async function isNotHere(row: AnyRoute, named: Named, caller: Caller, { loaders }: CloudProxyDeps): Promise<boolean> {
   const names = namesOf(row, named)
   if (!names || !isInReach(row, names, caller) || !areIds(named.params)) return false
   const kind = row.on as ObjectKind
@@ -78,8 +78,8 @@ async function isNotHere(row: AnyRoute, named: Named, caller: Caller, { loaders 
  * Whether a project-limited token may reach the object. Only a route about a project can be checked: for other objects, only the
  * cloud knows the project.
  */
-function isInReach(row: AnyRoute, names: Record<string, string>, { projectIds, onlyElsewhere }: Caller): boolean {
-  if (!projectIds || onlyElsewhere) return true
+function isInReach(row: AnyRoute, names: Record<string, string>, { projectIds, onlyInCloud }: Caller): boolean {
+  if (!projectIds || onlyInCloud) return true
   const id = projectIdOf(row, names)
   return id !== undefined && projectIds.has(id)
 }
@@ -111,7 +111,7 @@ const uploadField = ({ names = {} }: AnyRoute): string | undefined =>
 export async function withUploadThere(
   row: AnyRoute,
   { params, body, caller }: { params: unknown; body: unknown; caller: Caller },
-  elsewhere: CloudProxy,
+  cloud: CloudProxy,
 ): Promise<unknown> {
   const field = uploadField(row)
   const sessionId = field && (body as Record<string, unknown> | undefined)?.[field]
@@ -119,7 +119,7 @@ export async function withUploadThere(
   const projectId = names?.[row.inBody ?? 'id'] ?? names?.projectId
   // A project-limited token has no local upload for a cloud project.
   if (typeof sessionId !== 'string' || projectId === undefined || caller.projectIds) return body
-  const there = await elsewhere.passUploadOn(caller.organizationId, { sessionId, projectId })
+  const there = await cloud.passUploadOn(caller.organizationId, { sessionId, projectId })
   return there === undefined ? body : { ...(body as object), [field as string]: there }
 }
 
@@ -134,7 +134,7 @@ const othersOf = ({ names = {} }: AnyRoute): string[] =>
 export function refuseOthers(row: AnyRoute, body: unknown, { projectIds }: Caller): void {
   const given = (body ?? {}) as Record<string, unknown>
   const field = projectIds && othersOf(row).find((name) => given[name] != null)
-  if (field) fail('forbidden', { field, words: `${field}: this token is limited to specific projects in the cloud` })
+  if (field) fail('forbidden', { field, message: `${field}: this token is limited to specific projects in the cloud` })
 }
 
 /** Checks role and scopes: grants of this instance do not apply to cloud projects. */
@@ -145,11 +145,11 @@ export function checkRole(row: AnyRoute, caller: Caller): void {
 }
 
 /** Forwards a request, with its body stream or a body that was already read. */
-export async function askElsewhere(
+export async function requestFromCloud(
   row: AnyRoute,
   request: FastifyRequest,
   reply: FastifyReply,
-  elsewhere: CloudProxy,
+  cloud: CloudProxy,
   readBody?: string,
 ): Promise<ForwardedAnswer> {
   const gone = new AbortController()
@@ -157,7 +157,7 @@ export async function askElsewhere(
     if (!reply.raw.writableFinished) gone.abort()
   })
   const body = readBody ?? (hasBody(request) ? request.raw : undefined)
-  return elsewhere.ask((request.state.caller as Caller).organizationId, {
+  return cloud.requestCloud((request.state.caller as Caller).organizationId, {
     projectId: projectIdOf(row, namesOf(row, request)),
     method: row.inCloud?.split(' ')[0] ?? request.method,
     path: pathOf(row, request),

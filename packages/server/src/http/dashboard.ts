@@ -38,7 +38,7 @@ export async function serveDashboard(app: FastifyInstance, folder: string, uploa
       .header('referrer-policy', 'same-origin')
       .header('x-content-type-options', 'nosniff')
       .type('text/html; charset=utf-8')
-      .send((frontPaths.test(path) ? frontPage : page).replaceAll(noncePlace, nonce))
+      .send((frontPaths.test(path) ? frontPage : page).replaceAll(noncePlaceholder, nonce))
   })
 }
 
@@ -55,7 +55,7 @@ function filesIn(folder: string): ReadonlySet<string> {
 }
 
 /** The placeholder that the build leaves for the nonce; must match packages/dashboard/vite.config.ts. */
-const noncePlace = 'berth-style-nonce'
+const noncePlaceholder = 'berth-style-nonce'
 
 /**
  * The content security policy: scripts and styles only from this instance, style tags only with the nonce, no other host. Uploads

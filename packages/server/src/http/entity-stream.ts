@@ -1,7 +1,7 @@
 import { isReread, type Reread, type Signals } from '../platform/signals/signals.ts'
 
 /** Changes of an entity since the last write to the stream. */
-export interface News<Signal> {
+export interface Change<Signal> {
   /** Signals in publish order; empty when some were missed. */
   signals: Signal[]
   /** Signals were lost, or came faster than the client reads: only the database has the current state. */
@@ -18,7 +18,7 @@ export interface StreamedEntity<Row, Signal extends object> {
   /** Sends `snapshot`; to a client that reconnects with `Last-Event-ID`, also the events it missed. */
   open(row: Row): Promise<void>
   /** Sends the events of the changes. `row` was read after the signals arrived; without an `end`, it is the row of the snapshot. */
-  relay(news: News<Signal>, row: Row): Promise<void>
+  relay(changes: Change<Signal>, row: Row): Promise<void>
   /** Absent: the entity has no end, and the stream lasts until the client disconnects. */
   end?: {
     isReached(row: Row): boolean
@@ -92,10 +92,10 @@ class Inbox<Signal extends object> {
     abort.throwIfAborted()
   }
 
-  empty(): News<Signal> {
-    const news = { signals: this.#signals, missed: this.#missed }
+  empty(): Change<Signal> {
+    const changes = { signals: this.#signals, missed: this.#missed }
     this.#signals = []
     this.#missed = false
-    return news
+    return changes
   }
 }

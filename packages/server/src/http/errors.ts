@@ -10,7 +10,7 @@ import { Failure } from '../platform/failure.ts'
 export function answerErrors(app: FastifyInstance): void {
   app.setErrorHandler<FastifyError>((error, request, reply) => answer(asFailure(error), request, reply))
   app.setNotFoundHandler((request, reply) =>
-    answer(new Failure('not_found', { words: 'This route does not exist' }), request, reply),
+    answer(new Failure('not_found', { message: 'This route does not exist' }), request, reply),
   )
 }
 
@@ -41,7 +41,7 @@ const malformed: Record<string, () => Failure> = {
   ERR_HTTP_REQUEST_TIMEOUT: () => new Failure('request_timeout'),
   HPE_HEADER_OVERFLOW: () => new Failure('headers_too_large'),
 }
-const notHttp = () => new Failure('validation_failed', { words: 'Malformed HTTP request' })
+const notHttp = () => new Failure('validation_failed', { message: 'Malformed HTTP request' })
 
 /** Rejects expectations other than `Expect: 100-continue`, which is handled in `expect-continue.ts`. */
 export function refuseExpectations(app: FastifyInstance, newRequestId: () => string): void {
@@ -84,9 +84,9 @@ const ofFastify: Record<string, (error: FastifyError) => Failure> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new Failure('unsupported_media_type'),
   FST_ERR_CTP_BODY_TOO_LARGE: () => new Failure('payload_too_large'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
-    new Failure('validation_failed', { words: 'The request body does not match its Content-Length' }),
-  FST_ERR_BAD_URL: () => new Failure('not_found', { words: 'This route does not exist' }),
-  FST_ERR_MAX_PARAM_LENGTH: () => new Failure('not_found', { words: 'This route does not exist' }),
+    new Failure('validation_failed', { message: 'The request body does not match its Content-Length' }),
+  FST_ERR_BAD_URL: () => new Failure('not_found', { message: 'This route does not exist' }),
+  FST_ERR_MAX_PARAM_LENGTH: () => new Failure('not_found', { message: 'This route does not exist' }),
 }
 
 export function asFailure(error: unknown): Failure {
@@ -94,7 +94,7 @@ export function asFailure(error: unknown): Failure {
   if (error instanceof BadCursor)
     return new Failure('validation_failed', {
       field: 'cursor',
-      words: 'cursor: invalid',
+      message: 'cursor: invalid',
       details: [{ field: 'cursor', message: 'invalid' }],
     })
   if (isDiskFull(error)) return new Failure('storage_full', { cause: error })

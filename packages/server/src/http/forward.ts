@@ -2,7 +2,7 @@ import { PassThrough, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { AnyRoute, ErrorBody } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { askElsewhere, type CloudProxy, checkRole } from './cloud-proxy.ts'
+import { type CloudProxy, checkRole, requestFromCloud } from './cloud-proxy.ts'
 import { passedBack, readAnswer } from './forwarded-answer.ts'
 import type { Caller } from './handler.ts'
 import type { OpenStreams } from './open-streams.ts'
@@ -10,7 +10,7 @@ import { readRest } from './read-rest.ts'
 import { frame } from './sse.ts'
 
 export interface ForwardDeps {
-  elsewhere: CloudProxy
+  cloud: CloudProxy
   streams: OpenStreams
   /** Records a stream token that the cloud issued, so that it also works here. */
   noteStreamToken(token: string, path: string, caller: Caller): Promise<void>
@@ -33,17 +33,17 @@ export async function forward(
 ): Promise<FastifyReply> {
   const caller = request.state.caller as Caller
   checkRole(row, caller)
-  const link = await deps.elsewhere.linkOf(caller.organizationId)
+  const link = await deps.cloud.linkOf(caller.organizationId)
   // The cloud may respond before it has received all of an upload.
   reply.raw.once('finish', () => readRest(request.raw))
-  const askedAt = performance.now()
-  const answer = await askElsewhere(row, request, reply, deps.elsewhere, readBody)
+  const requestedAt = performance.now()
+  const answer = await requestFromCloud(row, request, reply, deps.cloud, readBody)
   if (row.method !== 'GET' && answer.status < 400) await record()
-  const body = await readAnswer(row, request.method, answer, askedAt)
+  const body = await readAnswer(row, request.method, answer, requestedAt)
   reply.status(answer.status).headers(passedBack(answer, body))
   if ('events' in body) {
-    const isSameLink = async () => (await deps.elsewhere.linkOf(caller.organizationId)) === link
-    reply.send(judged(row, request, body.events, deps.streams, isSameLink))
+    const isSameLink = async () => (await deps.cloud.linkOf(caller.organizationId)) === link
+    reply.send(validated(row, request, body.events, deps.streams, isSameLink))
     // Flush, so that the client receives the first event at once, not when a buffer is full.
     reply.raw.flushHeaders()
     return reply
@@ -69,7 +69,7 @@ const maxSilenceMs = 45_000
  * Passes the events on while access is checked repeatedly, as for every stream; a client that loses access gets a `closed` event
  * and is disconnected.
  */
-function judged(
+function validated(
   row: AnyRoute,
   request: FastifyRequest,
   body: Readable,
@@ -87,7 +87,7 @@ function judged(
     params: request.params as Record<string, string>,
     caller: request.state.caller as Caller,
     end,
-    elsewhere: { isSameLink },
+    cloud: { isSameLink },
   })
   const silent = setTimeout(() => body.destroy(), maxSilenceMs)
   body.on('data', () => silent.refresh())

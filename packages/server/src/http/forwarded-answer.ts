@@ -23,11 +23,16 @@ export type AnswerBody = { whole: string } | { events: Readable } | { rest: Read
  * Checks and reads a response of the cloud. It is served from this instance's origin to signed-in users, so only JSON and event
  * streams pass: no page, script or redirect. Anything else becomes a 503, as for an unreachable cloud.
  */
-export async function readAnswer(row: AnyRoute, method: string, answer: ForwardedAnswer, askedAt: number): Promise<AnswerBody> {
+export async function readAnswer(
+  row: AnyRoute,
+  method: string,
+  answer: ForwardedAnswer,
+  requestedAt: number,
+): Promise<AnswerBody> {
   const { status, body } = answer
   try {
     if (status < 200 || status > 599 || (status >= 300 && status < 400)) notOurs(`it responded with status ${status}`)
-    if (status === 401) fail('cloud_unreachable', { words: revokedMessage })
+    if (status === 401) fail('cloud_unreachable', { message: revokedMessage })
     if (method === 'HEAD' || status === 204) {
       body.resume()
       return { nothing: true }
@@ -35,7 +40,8 @@ export async function readAnswer(row: AnyRoute, method: string, answer: Forwarde
     const isStream = row.stream !== undefined && status === 200
     checkType(answer, isStream ? 'text/event-stream' : 'application/json')
     if (isStream) return { events: body }
-    const read = Number(answer.headers['content-length'] ?? 0) > wholeBytes ? null : await readWhole(body, bodyWithinMs(askedAt))
+    const read =
+      Number(answer.headers['content-length'] ?? 0) > wholeBytes ? null : await readWhole(body, bodyWithinMs(requestedAt))
     return read ? { whole: checkedText(read) } : { rest: bounded(body) }
   } catch (error) {
     body.once('error', () => {}).destroy()
@@ -44,8 +50,8 @@ export async function readAnswer(row: AnyRoute, method: string, answer: Forwarde
 }
 
 /** Time limit for the body of a short response, after its head. */
-export function bodyWithinMs(askedAt: number): number {
-  const waitedMs = performance.now() - askedAt
+export function bodyWithinMs(requestedAt: number): number {
+  const waitedMs = performance.now() - requestedAt
   return Math.max(waitedMs <= earlyMs ? leastMs : leastOfLateMs, wholeWithinMs - waitedMs)
 }
 
@@ -79,14 +85,14 @@ function checkedText(bytes: Buffer): string {
 /** The cloud is reachable, but the link's token was revoked or has expired. */
 export const revokedMessage = 'The cloud rejects the token of the link. Create a new token there and link the organisation again.'
 
-const notOurs = (reason: string): never => fail('cloud_unreachable', { words: `The cloud is unreachable: ${reason}` })
+const notOurs = (reason: string): never => fail('cloud_unreachable', { message: `The cloud is unreachable: ${reason}` })
 
 /** Reads the whole body. Null when it is larger than the limit: the bytes are then put back, as if none were read. */
 function readWhole(body: Readable, withinMs: number): Promise<Buffer | null> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>()
   const chunks: Buffer[] = []
   let size = 0
-  const cut = () => reject(new Failure('cloud_unreachable', { words: 'The cloud is unreachable: its response was incomplete' }))
+  const cut = () => reject(new Failure('cloud_unreachable', { message: 'The cloud is unreachable: its response was incomplete' }))
   const onData = (chunk: Buffer) => {
     chunks.push(chunk)
     size += chunk.length

@@ -64,20 +64,20 @@ async function checkGrants(row: AnyRoute, tag: Permission, caller: Caller, authe
 }
 
 export const refuseTag = (tag: Permission): never =>
-  fail('forbidden', { permission: tag, words: `Permission ${tag} is required` })
+  fail('forbidden', { permission: tag, message: `Permission ${tag} is required` })
 
 /** Whether a project-limited token may call the route: routes about objects of projects, and those that allow it explicitly. */
 const takesProjectTokens = (row: AnyRoute): boolean =>
   row.projectTokens !== undefined || (row.on !== undefined && projectScoped.has(row.on))
 
 const refuseLimited = (): never =>
-  fail('forbidden', { words: 'This token is limited to specific projects and cannot be used for this' })
+  fail('forbidden', { message: 'This token is limited to specific projects and cannot be used for this' })
 
 function checkOperator(caller: Caller, authenticator: Authenticator, field?: string): Awaitable<void> {
   return after(authenticator.isOperator(caller), (isOperator) => {
     if (!isOperator)
       fail('forbidden', {
-        words: 'Only an operator of the instance can do this: an owner or admin of the organisation created at set-up',
+        message: 'Only an operator of the instance can do this: an owner or admin of the organisation created at set-up',
         ...(field ? { field } : {}),
       })
   })
@@ -158,7 +158,7 @@ function aboutCloud(row: AnyRoute, { role }: Caller): { level: Level } {
 
 /** Names the field if the id is in the body; an id in the path is obvious. */
 const refuseUnknown = ({ inBody, on }: AnyRoute): never =>
-  fail('not_found', inBody ? { field: inBody, words: `This ${on} does not exist` } : {})
+  fail('not_found', inBody ? { field: inBody, message: `This ${on} does not exist` } : {})
 
 function isInReach(row: AnyRoute, object: object, projectId: string | undefined, { projectIds, tokenId }: Caller): boolean {
   if (!projectIds) return true
@@ -186,7 +186,7 @@ async function checkOthers(
     if (!projectId || !caller.projectIds?.has(projectId))
       fail('forbidden', {
         field,
-        words: `${field}: this token is limited to specific projects, and this object belongs to none of them`,
+        message: `${field}: this token is limited to specific projects, and this object belongs to none of them`,
       })
   }
 }
@@ -195,15 +195,15 @@ async function checkOthers(
 export function checkLevel(row: AnyRoute, level: Level, { scopes }: Caller): void {
   const needed = neededLevel(row)
   const permission: Permission = `project:${needed}`
-  if (!reaches(level, needed)) fail('forbidden', { permission, words: `The level "${needed}" on the project is required` })
-  if (scopes && isAskedOfProject(row, needed) && !scopes.has(permission)) refuseTag(permission)
+  if (!reaches(level, needed)) fail('forbidden', { permission, message: `The level "${needed}" on the project is required` })
+  if (scopes && isProjectRequest(row, needed) && !scopes.has(permission)) refuseTag(permission)
 }
 
 /**
  * Whether the scope of the project level is required too. A policy is changed by rights on its project; a run or restore is
  * checked by its own permission, which has no level `admin`.
  */
-export const isAskedOfProject = ({ on, needs, permission }: AnyRoute, needed: Level): boolean =>
+export const isProjectRequest = ({ on, needs, permission }: AnyRoute, needed: Level): boolean =>
   needs !== undefined && (on === 'backupPolicy' || !reaches(levelOfTag(permission as Permission), needed))
 
 export const neededLevel = (row: AnyRoute): Level => {

@@ -29,7 +29,7 @@ export interface Caller {
   projectIds: ReadonlySet<string> | null
   expiresAt: string | null
   /** Authenticated by a stream token that the cloud issued: it gives access to cloud objects only. */
-  onlyElsewhere?: true
+  onlyInCloud?: true
 }
 
 export interface Input<T extends AnyRoute> {
@@ -63,7 +63,7 @@ export interface RequestContext {
   ip: string
   secure: boolean
   /** The request comes from a page of another site. */
-  isFromElsewhere: boolean
+  isCrossOrigin: boolean
   headers: Record<string, string | string[] | undefined>
   setStatus(status: number): void
   setHeader(name: string, value: string): void

@@ -7,7 +7,7 @@ export interface InstanceFacts {
   version: string
   mode: 'self-hosted' | 'cloud'
   /** Current isolation of projects; undefined when this instance runs none. */
-  isolation(): { kind: 'docker' | 'bubblewrap' | 'own-users' | 'none'; words: string } | undefined
+  isolation(): { kind: 'docker' | 'bubblewrap' | 'own-users' | 'none'; message: string } | undefined
   /** Whether a user can sign in or set the instance up. */
   isReady(): Awaitable<boolean>
 }
@@ -18,7 +18,9 @@ export function createInstance({ version, mode, isolation, isReady }: InstanceFa
     health: async (_, { isSignedIn }) => {
       if (!(await isReady())) fail('starting', { retryAfterSeconds: 1 })
       const inForce = isSignedIn ? isolation() : undefined
-      return { data: { status: 'ok', version, mode, ...(inForce ? { isolation: inForce } : {}) } }
+      return {
+        data: { status: 'ok', version, mode, ...(inForce ? { isolation: { kind: inForce.kind, words: inForce.message } } : {}) },
+      }
     },
   }
   return { handlers }

@@ -19,7 +19,7 @@ export class LargeBodies {
 
   admit(request: FastifyRequest, reply: FastifyReply, usualBytes: number): void {
     if (this.#underWay >= maxInFlight)
-      fail('unavailable', { retryAfterSeconds: 5, words: 'Too many uploads in progress. Try again in 5 s.' })
+      fail('unavailable', { retryAfterSeconds: 5, message: 'Too many uploads in progress. Try again in 5 s.' })
     this.#underWay += 1
     let isOver = false
     const end = () => {
@@ -33,7 +33,7 @@ export class LargeBodies {
     const client = clientOf(addressOf(request))
     const ofClient = this.#clients.filter((one) => one === client).length
     if (this.#clients.length >= maxConcurrent || ofClient >= maxPerClient)
-      fail('rate_limited', { retryAfterSeconds: 5, words: 'Too many large requests in progress. Try again in 5 s.' })
+      fail('rate_limited', { retryAfterSeconds: 5, message: 'Too many large requests in progress. Try again in 5 s.' })
     this.#clients.push(client)
     const late = setTimeout(() => {
       if (!request.raw.complete) request.raw.destroy()

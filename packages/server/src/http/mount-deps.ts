@@ -31,7 +31,7 @@ export interface MountDeps {
   /** Re-checks the access of every open stream. */
   streams: OpenStreams
   /** Forwards calls about cloud projects; absent without a cloud. */
-  elsewhere?: CloudProxy
+  cloud?: CloudProxy
 }
 
 /** State that the steps of a request pass on. */

@@ -8,8 +8,8 @@ import { checkBody } from './clean-text.ts'
 import {
   type CloudProxy,
   checkRole,
-  isElsewhere,
-  mayBeElsewhere,
+  isInCloud,
+  mayBeInCloud,
   ProjectCameBack,
   readsBody,
   refuseOthers,
@@ -41,7 +41,7 @@ function absent(at: string): RouteOptions {
   return { method: method as 'GET', url: `/api${path}`, handler: noSuchRoute, onRequest: noSuchRoute }
 }
 
-const noSuchRoute = async (): Promise<never> => fail('not_found', { words: 'This route does not exist' })
+const noSuchRoute = async (): Promise<never> => fail('not_found', { message: 'This route does not exist' })
 
 function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDeps): RouteOptions {
   const [method, path] = at.split(' ') as [string, string]
@@ -68,14 +68,14 @@ function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDep
  * The steps of a route. A call about a cloud object is forwarded before its body is read, or after, if the body must be inspected.
  */
 function stepsOf(row: AnyRoute, handle: AnyHandler, deps: MountDeps): Pick<RouteOptions, 'onRequest' | 'handler'> {
-  const { elsewhere } = deps
+  const { cloud: elsewhere } = deps
   if (row.public && (row.bodyBytes ?? 0) > limits.bodyBytes) return stepsOfLarge(row, handle, deps)
-  if (!elsewhere || !mayBeElsewhere(row))
+  if (!elsewhere || !mayBeInCloud(row))
     return {
       onRequest: (request, _reply, done) => admit(row, request, deps) ?? done(),
       handler: (request, reply) => run(row, handle, request, reply, deps),
     }
-  const passOn = passingOn(row, { ...deps, elsewhere })
+  const passOn = passingOn(row, { ...deps, cloud: elsewhere })
   const isPassedWithBody = (request: FastifyRequest) => readsBody(row, request.state.caller as Caller)
   return {
     onRequest: (request, reply, done) =>
@@ -102,12 +102,12 @@ const settled = (passedOn: Awaitable<boolean>): Awaitable<void> =>
   passedOn instanceof Promise ? passedOn.then(() => {}) : undefined
 
 /** Returns true once the cloud has answered the request. */
-function passingOn(row: AnyRoute, deps: MountDeps & { elsewhere: CloudProxy }) {
+function passingOn(row: AnyRoute, deps: MountDeps & { cloud: CloudProxy }) {
   return (request: FastifyRequest, reply: FastifyReply, { withBody = false } = {}): Awaitable<boolean> => {
     if (wasForwarded(request)) return false
     const caller = request.state.caller as Caller
-    return after(isElsewhere(row, request, caller, deps), (elsewhere) => {
-      if (!elsewhere) return false
+    return after(isInCloud(row, request, caller, deps), (cloud) => {
+      if (!cloud) return false
       if (withBody) refuseOthers(row, request.body, caller)
       const record = () => deps.auditLog.record({ ...auditEventOf(row, request), changes: { askedIn: 'cloud' } })
       if (!withBody) continueBody(request.raw, reply.raw)
@@ -130,13 +130,13 @@ async function forwardRead(
   row: AnyRoute,
   request: FastifyRequest,
   reply: FastifyReply,
-  deps: MountDeps & { elsewhere: CloudProxy },
+  deps: MountDeps & { cloud: CloudProxy },
   record: () => Promise<void>,
 ): Promise<FastifyReply> {
   const { params, state } = request
   const caller = state.caller as Caller
   checkRole(row, caller)
-  const body = await withUploadThere(row, { params, body: state.bodyAsSent ?? request.body, caller }, deps.elsewhere)
+  const body = await withUploadThere(row, { params, body: state.bodyAsSent ?? request.body, caller }, deps.cloud)
   return forward(row, request, reply, deps, { readBody: JSON.stringify(body), record })
 }
 

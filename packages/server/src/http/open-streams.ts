@@ -24,7 +24,7 @@ interface OpenStream {
   params: Record<string, string>
   caller: Caller
   /** Set for a stream of a cloud project, which no loader knows: the permission and the link are checked. */
-  elsewhere?: { isSameLink(): Promise<boolean> }
+  cloud?: { isSameLink(): Promise<boolean> }
   /** Sends the last event and closes. */
   end(reason: ErrorBody): void
 }
@@ -49,13 +49,13 @@ export class OpenStreams {
   readonly #open = new Set<OpenStream>()
   readonly #unsubscribe: () => void
   #timer: NodeJS.Timeout | undefined
-  #looking: Promise<void> | null = null
+  #checking: Promise<void> | null = null
   #next: Set<string | null> = new Set()
 
   constructor(deps: OpenStreamsDeps) {
     this.#deps = deps
     this.#unsubscribe = deps.signals.subscribe<AccessSignal>(accessTopic, (event) =>
-      this.#lookSoon(isReread(event) ? null : event.organizationId),
+      this.#checkSoon(isReread(event) ? null : event.organizationId),
     )
   }
 
@@ -66,7 +66,7 @@ export class OpenStreams {
   /** Adds a stream to the checks; returns the function that removes it. */
   add(stream: OpenStream): () => void {
     this.#open.add(stream)
-    this.#timer ??= setInterval(() => this.#lookSoon(null), this.#deps.everyMs ?? 3_000).unref()
+    this.#timer ??= setInterval(() => this.#checkSoon(null), this.#deps.everyMs ?? 3_000).unref()
     return () => {
       this.#open.delete(stream)
       if (this.#open.size > 0) return
@@ -87,15 +87,15 @@ export class OpenStreams {
   }
 
   /** Starts a check; requests during a running check are served by one more after it. */
-  #lookSoon(organizationId: string | null): void {
+  #checkSoon(organizationId: string | null): void {
     if (this.#open.size === 0) return
     this.#next.add(organizationId)
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = null
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = null
     })
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     while (this.#next.size > 0) {
       const wanted = this.#next
       this.#next = new Set()
@@ -103,19 +103,19 @@ export class OpenStreams {
       const groups = [...Map.groupBy(streams, sameQuestion).values()]
       const callers = new Map<string, Promise<Caller | null>>()
       for (let at = 0; at < groups.length; at += atOnce)
-        await Promise.all(groups.slice(at, at + atOnce).map((group) => this.#judge(group, callers)))
+        await Promise.all(groups.slice(at, at + atOnce).map((group) => this.#authorize(group, callers)))
     }
   }
 
-  async #judge(group: OpenStream[], callers: Map<string, Promise<Caller | null>>): Promise<void> {
-    const [{ row, params, caller, elsewhere }] = group as [OpenStream]
+  async #authorize(group: OpenStream[], callers: Map<string, Promise<Caller | null>>): Promise<void> {
+    const [{ row, params, caller, cloud: elsewhere }] = group as [OpenStream]
     try {
       const who = credentialOf(caller)
-      const asked = callers.get(who) ?? Promise.resolve(this.#deps.authenticator.renew(caller))
-      callers.set(who, asked)
-      const now = (await asked) ?? fail('unauthorized', { words: 'Session expired. Sign in again.' })
+      const requested = callers.get(who) ?? Promise.resolve(this.#deps.authenticator.renew(caller))
+      callers.set(who, requested)
+      const now = (await requested) ?? fail('unauthorized', { message: 'Session expired. Sign in again.' })
       await checkTag(row, now, this.#deps.authenticator)
-      if (elsewhere) await this.#judgeElsewhere(group, now)
+      if (elsewhere) await this.#authorizeInCloud(group, now)
       else if (row.on) await loadObject(row, { params }, now, this.#deps)
     } catch (error) {
       const reason = error instanceof Failure ? error : this.#unknown(error)
@@ -123,10 +123,10 @@ export class OpenStreams {
     }
   }
 
-  async #judgeElsewhere(group: OpenStream[], caller: Caller): Promise<void> {
+  async #authorizeInCloud(group: OpenStream[], caller: Caller): Promise<void> {
     checkRole((group[0] as OpenStream).row, caller)
-    const changed = new Failure('not_found', { words: 'The cloud link changed. Open the stream again.' })
-    for (const stream of group) if (!(await stream.elsewhere?.isSameLink())) stream.end(changed.body())
+    const changed = new Failure('not_found', { message: 'The cloud link changed. Open the stream again.' })
+    for (const stream of group) if (!(await stream.cloud?.isSameLink())) stream.end(changed.body())
   }
 
   /** Closes a stream whose authorization cannot be checked; the client reconnects. */
@@ -137,5 +137,5 @@ export class OpenStreams {
 }
 
 const credentialOf = ({ tokenId, sessionId, organizationId }: Caller) => `${tokenId ?? sessionId} ${organizationId}`
-const sameQuestion = ({ row, params, caller, elsewhere }: OpenStream) =>
+const sameQuestion = ({ row, params, caller, cloud: elsewhere }: OpenStream) =>
   `${credentialOf(caller)} ${row.at} ${JSON.stringify(params)}${elsewhere ? ' elsewhere' : ''}`

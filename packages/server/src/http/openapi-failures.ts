@@ -1,5 +1,5 @@
 import { type AnyRoute, type ErrorCode, messageOf, projectScoped, statusOf } from '@berth/contract'
-import { mayBeElsewhere } from './cloud-proxy.ts'
+import { mayBeInCloud } from './cloud-proxy.ts'
 
 /** All error responses of a route, by status: common ones, those implied by its properties, and its own. */
 export function failures(row: AnyRoute, mode: 'self-hosted' | 'cloud'): object {
@@ -18,7 +18,7 @@ const impliedErrors: readonly [(row: AnyRoute, mode: string) => boolean, readonl
   [(row) => takesJson(row), ['validation_failed', 'invalid_json']],
   [(row) => row.method !== 'GET' && !row.ignoresBody, ['payload_too_large', 'unsupported_media_type']],
   [(row) => writesProject(row), ['conflict', 'work_in_progress']],
-  [(row, mode) => mode === 'self-hosted' && mayBeElsewhere(row), ['cloud_unreachable']],
+  [(row, mode) => mode === 'self-hosted' && mayBeInCloud(row), ['cloud_unreachable']],
 ]
 
 /** Another operation on the project may be under way. */

@@ -1,5 +1,5 @@
 import { type AnyRoute, errors, type TableEntry, table } from '@berth/contract'
-import { isAskedOfProject, neededLevel } from './guard.ts'
+import { isProjectRequest, neededLevel } from './guard.ts'
 import { failures } from './openapi-failures.ts'
 import { KindExpander } from './openapi-kinds.ts'
 import { pathParameters, queryParameters } from './openapi-parameters.ts'
@@ -88,7 +88,7 @@ function operation({ module, name, row }: TableEntry, at: string, mode: Mode, ki
 }
 
 function needsOf(row: AnyRoute): string {
-  const tag = isAskedOfProject(row, neededLevel(row)) ? '; a token with scopes needs that tag too' : ''
+  const tag = isProjectRequest(row, neededLevel(row)) ? '; a token with scopes needs that tag too' : ''
   return `Needs the level ${row.needs} on the project (\`project:${row.needs}\`)${tag}.`
 }
 

@@ -4,5 +4,5 @@ import type { FastifyRequest } from 'fastify'
 const ownOrigin = ({ clientProtocol, host }: FastifyRequest) => `${clientProtocol}://${host}`
 
 /** Whether another site's page sent the request. Browsers send Origin with every state-changing call; other clients send none. */
-export const isFromElsewhere = (request: FastifyRequest): boolean =>
+export const isCrossOrigin = (request: FastifyRequest): boolean =>
   request.headers.origin !== undefined && request.headers.origin !== ownOrigin(request)

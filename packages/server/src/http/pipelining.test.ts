@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, test, vi } from 'vitest'
-import { createServerInTurn, maxPipelined } from './pipelining.ts'
+import { createOrderedServer, maxPipelined } from './pipelining.ts'
 
 const options = { http: {}, keepAliveTimeout: 1_000, requestTimeout: 0, connectionTimeout: 0 }
 
 /** A server whose requests are begun in turn, and a connection that has sent it so many. */
 async function send(requests: number, maxParsed = requests) {
   const begun: ServerResponse[] = []
-  const server = createServerInTurn((_, response) => void begun.push(response), options)
+  const server = createOrderedServer((_, response) => void begun.push(response), options)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
   socket.on('error', () => undefined)

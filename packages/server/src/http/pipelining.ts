@@ -19,7 +19,7 @@ interface Timeouts {
  * connection brings: without this, all of them would be routed and computed at once, also for a client that has gone away. A request that waits costs its
  * parsing alone. A connection that brings too many is closed.
  */
-export function createServerInTurn(answer: Answer, options: object): Server {
+export function createOrderedServer(answer: Answer, options: object): Server {
   const { http, keepAliveTimeout, requestTimeout, connectionTimeout } = options as Timeouts
   const waiting = new WeakMap<Socket, number>()
   const connections = new ConnectionsFirst()

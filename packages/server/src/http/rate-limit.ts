@@ -40,7 +40,7 @@ export class RateLimiter {
     current.count += 1
     if (current.count <= this.#limits[name]) return
     const retryAfterSeconds = Math.max(1, Math.ceil((current.startedAt + windowMs - now) / 1000))
-    fail('rate_limited', { retryAfterSeconds, words: `Too many requests. Try again in ${retryAfterSeconds} s.` })
+    fail('rate_limited', { retryAfterSeconds, message: `Too many requests. Try again in ${retryAfterSeconds} s.` })
   }
 
   /** Undoes a `take` that turned out not to count. */

@@ -42,7 +42,7 @@ export class ReadSlots {
     const caller = this.#callers.get(who) ?? { running: new Set(), waiting: [] }
     if (hasRoom(caller)) return this.#start(who, caller, read)
     if (caller.waiting.length >= readBounds.waiting || this.#waiting >= readBounds.waitingOfAll)
-      return fail('unavailable', { retryAfterSeconds: 1, words: 'Too many requests are waiting. Try again in 1 s.' })
+      return fail('unavailable', { retryAfterSeconds: 1, message: 'Too many requests are waiting. Try again in 1 s.' })
     this.#waiting += 1
     this.#callers.set(who, caller)
     return new Promise((resolve) => {

@@ -34,8 +34,8 @@ function section(row: AnyRoute): string {
     part('Events', row.stream),
     row.errors ? `<p class="errors">${row.errors.map(error).join(' ')}</p>` : '',
   ]
-  const places = [row.at, ...(row.alsoAt ?? [])].map((at) => `<h3><code>${escapeHtml(at)}</code></h3>`).join('')
-  return `<section>${places}<p>${escapeHtml(row.summary)} ${marks.join(' ')}</p>${parts.join('')}</section>`
+  const paths = [row.at, ...(row.alsoAt ?? [])].map((at) => `<h3><code>${escapeHtml(at)}</code></h3>`).join('')
+  return `<section>${paths}<p>${escapeHtml(row.summary)} ${marks.join(' ')}</p>${parts.join('')}</section>`
 }
 
 const error = (code: ErrorCode) => `<code>${statusOf(code)} ${code}</code>`

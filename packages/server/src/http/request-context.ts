@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { bareAddress, plainAddress } from '../platform/address-set.ts'
 import { addressOf } from './client-address.ts'
 import type { Caller, RequestContext } from './handler.ts'
-import { isFromElsewhere } from './origin.ts'
+import { isCrossOrigin } from './origin.ts'
 
 /**
  * The context of a handler. A class, because few handlers use most of it and its getters compute on demand. Getters in an object
@@ -38,8 +38,8 @@ export class ContextOfRequest implements RequestContext {
     return this.#request.clientProtocol === 'https'
   }
 
-  get isFromElsewhere(): boolean {
-    return isFromElsewhere(this.#request)
+  get isCrossOrigin(): boolean {
+    return isCrossOrigin(this.#request)
   }
 
   get headers(): RequestContext['headers'] {

@@ -55,9 +55,9 @@ export async function streamRow<Row, Shown, State extends Transition>(
       shown = stateOf(row)
       await stream.send('snapshot', show(row))
     },
-    async relay(news, row) {
-      const newest = news.signals.findLastIndex((signal) => 'progress' in signal)
-      for (const [at, signal] of news.signals.entries())
+    async relay(changes, row) {
+      const newest = changes.signals.findLastIndex((signal) => 'progress' in signal)
+      for (const [at, signal] of changes.signals.entries())
         if ('transition' in signal) await transition(signal.transition)
         else if (at === newest) await stream.send('progress', signal.progress)
       await transition(stateOf(row))

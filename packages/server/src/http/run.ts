@@ -31,7 +31,7 @@ export function run(
 ): Awaitable<unknown> {
   const { caller } = request.state
   // A token that the cloud issued must not open local objects.
-  if (caller?.onlyElsewhere) fail('unauthorized')
+  if (caller?.onlyInCloud) fail('unauthorized')
   if (row.method !== 'GET' || row.stream || row.bytes || !caller) return runNow(row, handle, request, reply, deps)
   const { socket } = request.raw
   const answered = deps.reads.run(
@@ -127,7 +127,7 @@ async function runStream(
   let open: Opened | undefined
   const begin = async () => {
     await request.state.record?.appendNow()
-    open = openJudged(row, request, reply, deps)
+    open = openAuthorized(row, request, reply, deps)
     if (request.state.warnings) await open.stream.send('warnings', request.state.warnings)
     return open.stream
   }
@@ -150,7 +150,7 @@ interface Opened {
 }
 
 /** Opens a stream whose authorization is checked repeatedly from its first byte. */
-function openJudged(row: AnyRoute, request: FastifyRequest, reply: FastifyReply, deps: MountDeps): Opened {
+function openAuthorized(row: AnyRoute, request: FastifyRequest, reply: FastifyReply, deps: MountDeps): Opened {
   const stream = openStream(request, reply, deps.stopping)
   const { caller } = request.state
   const params = request.params as Record<string, string>

@@ -9,7 +9,7 @@ import { deepestJson, isTooDeep } from './json-depth.ts'
 import { mountRows } from './mount.ts'
 import type { MountDeps } from './mount-deps.ts'
 import { describeApi } from './openapi.ts'
-import { createServerInTurn } from './pipelining.ts'
+import { createOrderedServer } from './pipelining.ts'
 import { referencePage } from './reference-page.ts'
 import { createRequestIds } from './request-ids.ts'
 import { serializeLazily } from './serialize.ts'
@@ -43,7 +43,7 @@ export function createHttpServer(settings: HttpSettings, handlers: ModuleHandler
     // Without these settings Node or Fastify would send errors in another format.
     return503OnClosing: false,
     http: { requireHostHeader: false },
-    serverFactory: createServerInTurn,
+    serverFactory: createOrderedServer,
     frameworkErrors: answerUnrouted,
     clientErrorHandler: answerMalformed(requestIds),
   })
@@ -80,7 +80,7 @@ function parseBodies(app: FastifyInstance): void {
     }
     if (bytes.length === 0) return done(null, undefined)
     if (isTooDeep(bytes))
-      return done(new Failure('invalid_json', { words: `The JSON is nested deeper than ${deepestJson} levels` }))
+      return done(new Failure('invalid_json', { message: `The JSON is nested deeper than ${deepestJson} levels` }))
     const text = bytes.toString('utf8')
     if (mayBeUnclean(text)) request.state.mayBeUnclean = true
     parse(request, text, (error, value) => (error ? done(new Failure('invalid_json', { cause: error })) : done(null, value)))

@@ -43,12 +43,12 @@ interface SchemaParts {
 /** Sorts errors by the order of the schema's fields, regardless of the order of Ajv's checks. */
 function inOrder(errors: ErrorObject[], { properties = {} }: SchemaParts): ErrorObject[] {
   const names = Object.keys(properties)
-  const place = (error: ErrorObject) => names.indexOf(fieldOf(error).split('.')[0] as string)
-  return errors.toSorted((left, right) => place(left) - place(right))
+  const location = (error: ErrorObject) => names.indexOf(fieldOf(error).split('.')[0] as string)
+  return errors.toSorted((left, right) => location(left) - location(right))
 }
 
 function failureOf(errors: FastifySchemaValidationError[] | ErrorObject[], part: string): Failure {
   const details = problemsOf(errors as ErrorObject[])
   const first = details[0] ?? { field: part, message: 'is not valid' }
-  return new Failure('validation_failed', { words: `${first.field}: ${first.message}`, field: first.field, details })
+  return new Failure('validation_failed', { message: `${first.field}: ${first.message}`, field: first.field, details })
 }

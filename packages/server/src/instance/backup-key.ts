@@ -17,7 +17,7 @@ type Identities = readonly [Secret, ...Secret[]]
 export function openArchives(file: string, log: Log, partBytes?: number): () => Promise<Archives> {
   let known: { identities: Identities; archives: Archives } | undefined
   let turn: Promise<unknown> = Promise.resolve()
-  const look = async (): Promise<Archives> => {
+  const check = async (): Promise<Archives> => {
     const found = await readIdentities(file)
     if (known && !found) {
       // Without the key file, backups from now on could not be opened after this process ends.
@@ -35,7 +35,7 @@ export function openArchives(file: string, log: Log, partBytes?: number): () => 
     return archives
   }
   return () => {
-    const next = turn.then(look)
+    const next = turn.then(check)
     turn = next.catch(() => undefined)
     return next
   }

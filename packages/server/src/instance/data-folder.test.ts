@@ -19,7 +19,7 @@ afterEach(async () => {
 })
 
 /** Another process that locks the folder, prints the result and keeps running. */
-function startHolder(): { child: ChildProcess; said: Promise<string> } {
+function startHolder(): { child: ChildProcess; output: Promise<string> } {
   const code = `import { openDataFolder } from ${JSON.stringify(new URL('./data-folder.ts', import.meta.url).href)}
     openDataFolder(process.argv[1]).then(() => console.log('taken'), (error) => console.log(error.message))
     setInterval(() => {}, 1000)`
@@ -27,7 +27,7 @@ function startHolder(): { child: ChildProcess; said: Promise<string> } {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   started.push(child)
-  return { child, said: once(child.stdout!, 'data').then(([data]) => String(data).trim()) }
+  return { child, output: once(child.stdout!, 'data').then(([data]) => String(data).trim()) }
 }
 
 async function kill(child: ChildProcess): Promise<void> {
@@ -61,7 +61,7 @@ describe('the folder', () => {
 
 describe('two processes on one data folder', () => {
   test('the second refuses and names the pid of the first', async () => {
-    const { child, said } = startHolder()
+    const { child, output: said } = startHolder()
     expect(await said).toBe('taken')
     const refused = openDataFolder(folder)
     await expect(refused).rejects.toThrow(DataFolderInUse)
@@ -71,14 +71,14 @@ describe('two processes on one data folder', () => {
   test('a refused one takes nothing from the first', async () => {
     const held = await openDataFolder(folder)
     await expect(openDataFolder(folder)).rejects.toThrow(`pid ${process.pid}`)
-    expect(await startHolder().said).toContain(`pid ${process.pid}`)
+    expect(await startHolder().output).toContain(`pid ${process.pid}`)
     held.release()
-    expect(await startHolder().said).toBe('taken')
+    expect(await startHolder().output).toBe('taken')
   })
 
   test('the lock of a killed process is recognised as dead at once', async () => {
     for (let round = 0; round < 3; round++) {
-      const { child, said } = startHolder()
+      const { child, output: said } = startHolder()
       expect(await said).toBe('taken')
       await kill(child)
       const held = await openDataFolder(folder)
@@ -87,7 +87,7 @@ describe('two processes on one data folder', () => {
   })
 
   test('an old note whose pid now belongs to another process does not block the folder', async () => {
-    const { child, said } = startHolder()
+    const { child, output: said } = startHolder()
     expect(await said).toBe('taken')
     await kill(child)
     const note = JSON.parse(readFileSync(join(folder, 'in-use.json'), 'utf8'))
@@ -105,7 +105,7 @@ describe('two processes on one data folder', () => {
   })
 
   test('of several that start at the same instant exactly one gets it', async () => {
-    const words = await Promise.all(Array.from({ length: 4 }, () => startHolder().said))
+    const words = await Promise.all(Array.from({ length: 4 }, () => startHolder().output))
     expect(words.filter((word) => word === 'taken')).toHaveLength(1)
     const winner = JSON.parse(readFileSync(join(folder, 'in-use.json'), 'utf8'))
     for (const word of words.filter((word) => word !== 'taken')) expect(word).toContain(`pid ${winner.pid}`)

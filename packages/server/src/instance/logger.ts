@@ -37,7 +37,7 @@ export async function createLogger({
 }
 
 const secretHeaders = ['.authorization', '.cookie', '["set-cookie"]'].flatMap((header) =>
-  ['req.headers', 'res.headers', 'headers'].map((place) => place + header),
+  ['req.headers', 'res.headers', 'headers'].map((path) => path + header),
 )
 
 /** Writes synchronously, so that the last line before a crash is not lost; a closed pipe (`| head`) does not end the server. */

@@ -15,14 +15,14 @@ import type { Logger } from './logger.ts'
 export async function followTheFolder(dataDir: string, db: Db, logger: Logger): Promise<void> {
   const note = join(dataDir, 'place.json')
   const before = existsSync(note) ? (JSON.parse(readFileSync(note, 'utf8')) as { path: string }).path : dataDir
-  const outside = placeOutside(dataDir, logger)
+  const outside = locationOutside(dataDir, logger)
   if (outside) {
     // The database first: if the process dies in between, the next start finds the files still outside and moves them.
-    await renamePlaces(db, outside, processFolder(dataDir))
+    await renameLocations(db, outside, processFolder(dataDir))
     bringIn(outside, processFolder(dataDir), logger)
   }
   if (before !== dataDir) {
-    await renamePlaces(db, before, dataDir)
+    await renameLocations(db, before, dataDir)
     logger.info({ from: before, to: dataDir }, 'instance: data folder moved, stored paths updated')
   }
   if (before === dataDir && existsSync(note)) return
@@ -31,10 +31,10 @@ export async function followTheFolder(dataDir: string, db: Db, logger: Logger): 
 }
 
 /** Where earlier versions stored files when run as root. */
-const oldPlace = (dataDir: string) => join('/var/lib/berth', createHash('sha256').update(dataDir).digest('hex').slice(0, 16))
+const oldLocation = (dataDir: string) => join('/var/lib/berth', createHash('sha256').update(dataDir).digest('hex').slice(0, 16))
 
-function placeOutside(dataDir: string, logger: Logger): string | null {
-  const [from, to] = [oldPlace(dataDir), processFolder(dataDir)]
+function locationOutside(dataDir: string, logger: Logger): string | null {
+  const [from, to] = [oldLocation(dataDir), processFolder(dataDir)]
   if (process.getuid?.() !== 0 || !existsSync(from)) return null
   if (!existsSync(join(to, 'volumes'))) return from
   logger.warn({ from, to }, 'instance: project files exist in two folders, the ones outside the data folder are not used')
@@ -53,7 +53,7 @@ function bringIn(from: string, to: string, logger: Logger): void {
   }
 }
 
-async function renamePlaces(db: Db, from: string, to: string): Promise<void> {
+async function renameLocations(db: Db, from: string, to: string): Promise<void> {
   const move = (text: string) => (text === from || text.startsWith(`${from}/`) ? `${to}${text.slice(from.length)}` : text)
   await movePaths(db, move)
   await moveLocalPaths(db, move)

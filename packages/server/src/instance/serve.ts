@@ -62,7 +62,7 @@ export async function serve(config: Config): Promise<Serving> {
       url: assembled.publicUrl(),
       projectsUrl: `http://<slug>.${config.baseDomain}:${assembled.running?.ports().http ?? config.edgePort}`,
       setupUrl,
-      isolation: drivers.runtimes.for(null).isolation.words,
+      isolation: drivers.runtimes.for(null).isolation.message,
       backupKey: existsSync(backupKeyFile(config.dataDir)) ? backupKeyFile(config.dataDir) : null,
       stop: closeAll,
     }
@@ -74,8 +74,8 @@ export async function serve(config: Config): Promise<Serving> {
 
 /** Refuses to start without isolation when several users may deploy: they joined while projects were isolated. */
 async function refuseTooManyPeople({ onlyOnePerson, access }: ReturnType<typeof assemble>): Promise<void> {
-  const words = onlyOnePerson ? await access.tooManyPeople() : null
-  if (words) throw new ConfigError('BERTH_TRUST_EVERYONE', words)
+  const message = onlyOnePerson ? await access.tooManyPeople() : null
+  if (message) throw new ConfigError('BERTH_TRUST_EVERYONE', message)
 }
 
 async function listen({ app, access }: ReturnType<typeof assemble>, config: Config) {

@@ -2,7 +2,7 @@ import { type ErrorBody, type ErrorCode, type FieldProblem, messageOf, statusOf 
 
 interface Particulars {
   /** Message for the user; default: the message of the error code. */
-  words?: string
+  message?: string
   field?: string
   details?: FieldProblem[]
   permission?: string
@@ -17,7 +17,7 @@ export class Failure extends Error {
   readonly particulars: Particulars
 
   constructor(code: ErrorCode, particulars: Particulars = {}) {
-    super(particulars.words ?? messageOf(code), { cause: particulars.cause })
+    super(particulars.message ?? messageOf(code), { cause: particulars.cause })
     this.name = 'Failure'
     this.code = code
     this.particulars = particulars
@@ -42,6 +42,6 @@ export function fail(code: ErrorCode, particulars?: Particulars): never {
 }
 
 /** Rejects a value for a rule that a schema cannot express, with the same response as a schema error. */
-export function refuse(field: string, words: string): never {
-  throw new Failure('validation_failed', { words: `${field}: ${words}`, field, details: [{ field, message: words }] })
+export function refuse(field: string, text: string): never {
+  throw new Failure('validation_failed', { message: `${field}: ${text}`, field, details: [{ field, message: text }] })
 }

@@ -26,13 +26,13 @@ test('is held by one until it lets go', () => {
 })
 
 test('a disk that fails for a moment is asked again', () => {
-  let asked = 0
+  let requested = 0
   const open = () => {
-    if (++asked < 3) throw ioError()
+    if (++requested < 3) throw ioError()
     return new DatabaseSync(path)
   }
   takeFileLock(path, { open })?.release()
-  expect(asked).toBe(3)
+  expect(requested).toBe(3)
 })
 
 test('one that goes on failing is told', () => {

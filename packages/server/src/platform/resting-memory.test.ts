@@ -20,12 +20,12 @@ test('room that a busy time took is given back once it is quiet', async () => {
   beBusy()
   const busy = youngBytes()
   expect(busy).toBeGreaterThan(20e6)
-  const afterALook = () => {
-    memory.look()
+  const afterCheck = () => {
+    memory.check()
     return youngBytes()
   }
-  expect(afterALook()).toBe(busy)
-  await expect.poll(afterALook, { interval: 1_000 }).toBeLessThan(busy / 4)
+  expect(afterCheck()).toBe(busy)
+  await expect.poll(afterCheck, { interval: 1_000 }).toBeLessThan(busy / 4)
 })
 
 const usedBytes = () => getHeapStatistics().used_heap_size
@@ -43,7 +43,7 @@ function freedAt(utilization: number): number {
   try {
     leaveOldOnes()
     const before = usedBytes()
-    memory.look()
+    memory.check()
     return before - usedBytes()
   } finally {
     loop.mockRestore()

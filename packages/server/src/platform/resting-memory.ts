@@ -4,7 +4,7 @@ import { collectAll } from './steady-memory.ts'
 
 /** Delay of the first collection: an eighth of the memory is garbage left by the start-up. */
 const settledAfterMs = 3_000
-const lookEveryMs = 30_000
+const checkIntervalMs = 30_000
 /** Event-loop utilization above which a collection would delay requests. */
 const quiet = 0.1
 const worthwhileBytes = 12 * 1024 * 1024
@@ -17,21 +17,21 @@ const maxAttempts = 5
 export function collectWhenQuiet(): () => void {
   const memory = new RestingMemory()
   const settled = setTimeout(() => memory.collect(), settledAfterMs).unref()
-  const looking = setInterval(() => memory.look(), lookEveryMs).unref()
+  const checking = setInterval(() => memory.check(), checkIntervalMs).unref()
   return () => {
     clearTimeout(settled)
-    clearInterval(looking)
+    clearInterval(checking)
   }
 }
 
 export class RestingMemory {
-  #lastLook: EventLoopUtilization = performance.eventLoopUtilization()
+  #lastCheck: EventLoopUtilization = performance.eventLoopUtilization()
   #enoughBytes = 0
   #inVain = 0
 
-  look(): void {
-    const { utilization } = performance.eventLoopUtilization(this.#lastLook)
-    this.#lastLook = performance.eventLoopUtilization()
+  check(): void {
+    const { utilization } = performance.eventLoopUtilization(this.#lastCheck)
+    this.#lastCheck = performance.eventLoopUtilization()
     if (utilization <= quiet && heldBytes() > this.#enoughBytes) this.collect()
   }
 

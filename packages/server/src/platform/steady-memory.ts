@@ -8,9 +8,9 @@ let passed = 0
 
 /** Passes the chunks through and collects dead ones, so that a long stream takes no more memory than a short one. */
 export async function* inSteadyMemory<Chunk extends Uint8Array>(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk> {
-  const look = collectingYoung()
+  const check = collectingYoung()
   for await (const chunk of chunks) {
-    look(chunk)
+    check(chunk)
     yield chunk
   }
 }

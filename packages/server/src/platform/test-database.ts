@@ -25,12 +25,12 @@ export interface TestDatabaseOptions {
 /** A fresh, migrated database of the kind in BERTH_TEST_DATABASE (`sqlite`, or `postgres` at BERTH_TEST_POSTGRES_URL); `close` removes it. */
 export async function openTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const folder = await mkdtemp(path.join(fastTemporaryFolder(), 'berth-test-'))
-  const place = (options.kind ?? testDatabaseKind()) === 'postgres' ? await createPostgresDatabase() : undefined
-  if (!place) await writeFile(path.join(folder, 'berth.db'), await sqliteTemplate(), { mode: 0o600 })
-  const settings = { folder, ...(place && { url: place.url }) }
+  const location = (options.kind ?? testDatabaseKind()) === 'postgres' ? await createPostgresDatabase() : undefined
+  if (!location) await writeFile(path.join(folder, 'berth.db'), await sqliteTemplate(), { mode: 0o600 })
+  const settings = { folder, ...(location && { url: location.url }) }
   const openAgain = ({ clock, log }: TestDatabaseOptions = {}) => openDatabase({ ...settings, ...(clock && { clock }) }, log)
   const remove = async () => {
-    await place?.drop()
+    await location?.drop()
     await rm(folder, { recursive: true, force: true })
   }
   try {

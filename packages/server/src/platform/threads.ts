@@ -13,7 +13,7 @@ export interface ThreadSettings<Task> {
   /** Parts of a task that are transferred instead of copied. */
   handOver?(task: Task): Transferable[]
   /** Makes the error for a failed task from the thread's message. */
-  failed(words: string): Error
+  failed(message: string): Error
 }
 
 export type ThreadAnswer<Result> = { result: Result } | { failure: string }
@@ -68,8 +68,8 @@ export class Threads<Task> {
 /** The bundle holds the thread's program beside the server's; from sources the program runs directly. */
 function builtOf(program: URL): URL {
   const name = basename(fileURLToPath(program)).replace(/\.ts$/, '.js')
-  const places = [new URL(name, import.meta.url), new URL(`../${name}`, import.meta.url)]
-  return places.find((url) => existsSync(fileURLToPath(url))) ?? program
+  const locations = [new URL(name, import.meta.url), new URL(`../${name}`, import.meta.url)]
+  return locations.find((url) => existsSync(fileURLToPath(url))) ?? program
 }
 
 class Thread<Task> {
@@ -123,7 +123,7 @@ class Thread<Task> {
     await this.#worker.terminate()
   }
 
-  #settle(tell: (waiting: Waiting<Task>) => void): void {
+  #settle(notify: (waiting: Waiting<Task>) => void): void {
     const waiting = this.#current
     if (!waiting) return
     this.#current = undefined
@@ -132,7 +132,7 @@ class Thread<Task> {
       this.#onEnd()
       void this.end()
     }, idleMs).unref()
-    tell(waiting)
+    notify(waiting)
     this.#done()
   }
 }

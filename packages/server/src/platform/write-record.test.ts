@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Database } from './database.ts'
 import { newId } from './db/ids.ts'
 import { describeOnEachDatabase } from './test-each-database.ts'
-import { putOnRecord, recordedBy, unrecorded, WriteRecord } from './write-record.ts'
+import { recordedBy, unrecorded, WriteRecord, writeAuditRecord } from './write-record.ts'
 
 const put = (db: Database['db'], key: string) => db.insertInto('instance').values({ key, value: 'x' }).execute()
 
@@ -86,7 +86,7 @@ describeOnEachDatabase('the record of a request', (open) => {
         await mayEnd.promise
       })
       await isWriting.promise
-      const recorded = putOnRecord()
+      const recorded = writeAuditRecord()
       mayEnd.resolve()
       await Promise.all([written, recorded])
     })
@@ -98,9 +98,9 @@ describeOnEachDatabase('the record of a request', (open) => {
   test('is there before an effect outside the database; a closed one is of no request any more', async () => {
     const { db, record, entry, keys } = await begin()
     await recordedBy(record, async () => {
-      await putOnRecord()
+      await writeAuditRecord()
       expect(await keys()).toEqual([entry])
-      await putOnRecord()
+      await writeAuditRecord()
     })
     record.close()
     await recordedBy(record, () => put(db, 'later'))

@@ -111,7 +111,7 @@ export function pendingRecord(): WriteRecord | undefined {
 }
 
 /** Appends the audit record right before an effect outside the database, which no rollback can undo. */
-export async function putOnRecord(): Promise<void> {
+export async function writeAuditRecord(): Promise<void> {
   await pendingRecord()?.appendNow()
 }
 

@@ -11,7 +11,7 @@ export function writeTogether<Item, Result>(
   const writeSome = async (some: typeof waiting) => {
     try {
       const results = await write(some.map(({ item }) => item))
-      for (const [at, { told }] of some.entries()) told.resolve(results[at] as Result)
+      for (const [at, { told: reported }] of some.entries()) reported.resolve(results[at] as Result)
     } catch (error) {
       // One that cannot be written is in no other one's way.
       if (some.length === 1) some[0]!.told.reject(error)
@@ -24,9 +24,9 @@ export function writeTogether<Item, Result>(
     isUnderWay = false
   }
   return (item) => {
-    const told = Promise.withResolvers<Result>()
-    waiting.push({ item, told })
+    const reported = Promise.withResolvers<Result>()
+    waiting.push({ item, told: reported })
     if (!isUnderWay) void work()
-    return told.promise
+    return reported.promise
   }
 }

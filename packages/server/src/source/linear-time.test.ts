@@ -37,7 +37,7 @@ const inputs: [string, (size: number) => unknown][] = [
   ['brackets of a .gitignore', (size) => IgnoreRules.none.with('[\\]'.repeat(10 * size), '').verdict('a', false)],
   [
     'folders on the way to a path',
-    (size) => [...IgnoreRules.none.with(`${'**/a/'.repeat(20)}[b]`, '').isLeftOut(`${'a/'.repeat(size)}a`, false)],
+    (size) => [...IgnoreRules.none.with(`${'**/a/'.repeat(20)}[b]`, '').isExcluded(`${'a/'.repeat(size)}a`, false)],
   ],
   [
     'services that wait for one another',

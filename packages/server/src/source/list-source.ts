@@ -8,14 +8,14 @@ export interface SourceEntry {
 }
 
 /** The paths to exclude: generated folders, or those of a `.dockerignore`. */
-export type LeftOut = { kind: 'made-anew' } | { kind: 'dockerignore'; text: string }
+export type Excluded = { kind: 'made-anew' } | { kind: 'dockerignore'; text: string }
 
 /** Names that every build creates again, or that are of no use to a build. */
-const madeAnew = new Set(['.git', 'node_modules', '.venv', '__pycache__', '.DS_Store'])
+const generatedNames = new Set(['.git', 'node_modules', '.venv', '__pycache__', '.DS_Store'])
 
 /** All files, folders and symlinks below a folder, in a stable order. Symlinks are listed and never followed. */
-export async function* listSource(folder: string, leftOut: LeftOut): AsyncGenerator<SourceEntry> {
-  const isIgnored = leftOut.kind === 'dockerignore' ? byDockerIgnore(leftOut.text) : byName
+export async function* listSource(folder: string, excluded: Excluded): AsyncGenerator<SourceEntry> {
+  const isIgnored = excluded.kind === 'dockerignore' ? byDockerIgnore(excluded.text) : byName
   const walk = async function* (below: string): AsyncGenerator<SourceEntry> {
     const entries = await readdir(join(folder, below), { withFileTypes: true })
     for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
@@ -33,9 +33,9 @@ export async function* listSource(folder: string, leftOut: LeftOut): AsyncGenera
 }
 
 /** Whether the path, or a folder above it, is a generated one. */
-export const isMadeAnew = (path: string) => path.split('/').some((name) => madeAnew.has(name))
+export const isGenerated = (path: string) => path.split('/').some((name) => generatedNames.has(name))
 
-const byName = (path: string) => madeAnew.has(path.slice(path.lastIndexOf('/') + 1))
+const byName = (path: string) => generatedNames.has(path.slice(path.lastIndexOf('/') + 1))
 
 function byDockerIgnore(text: string): ReturnType<typeof dockerIgnore> {
   const isIgnored = dockerIgnore(text)

@@ -9,7 +9,7 @@ import { makePeople, type People, password } from '../kit/people.ts'
 import { makeProject } from '../kit/projects.ts'
 
 const startWith = (kind: Isolation['kind'], env: Record<string, string> = {}, drivers = memoryDrivers(tmpdir())) => {
-  drivers.runtime.isolation = { kind, words: `it is ${kind}` }
+  drivers.runtime.isolation = { kind, message: `it is ${kind}` }
   return startInstance(env, { drivers })
 }
 
@@ -92,7 +92,7 @@ test('health says which isolation is in force, to those who have signed in alone
     expect((await call(instance, viewer.token, 'GET /health')).body).toEqual({ data: { ...plain, isolation } })
     // Isolation may change while the instance runs: an egress filter that was removed must not be reported.
     const less = { kind: 'docker' as const, words: 'Docker, and nothing around it' }
-    drivers.runtime.isolation = less
+    drivers.runtime.isolation = { kind: less.kind, message: less.words }
     expect((await call(instance, viewer.token, 'GET /health')).body).toEqual({ data: { ...plain, isolation: less } })
   } finally {
     await instance.stop()

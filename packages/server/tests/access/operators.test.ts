@@ -48,20 +48,20 @@ const ways = {
   },
 }
 
-describe.each(Object.entries(ways))('a folder of the machine by %s', (_, ask) => {
+describe.each(Object.entries(ways))('a folder of the machine by %s', (_, request) => {
   test('403: a member, and users of any other organisation than the one made at set-up', async () => {
     for (const person of [people.member, others.owner, others.admin]) {
-      const { status, body } = await ask(person.token, app())
+      const { status, body } = await request(person.token, app())
       expect([status, body.code]).toEqual([403, 'forbidden'])
     }
   })
   test('an owner or admin of that organisation may', async () => {
-    for (const { token } of [people.owner, people.admin]) expect([200, 201]).toContain((await ask(token, app())).status)
+    for (const { token } of [people.owner, people.admin]) expect([200, 201]).toContain((await request(token, app())).status)
   })
   test('400: also for them, the rest of the data folder, the home folder, a dot-folder, or a link that leads there', async () => {
     const paths = ['data', 'data/uploads/one', 'data/logs', 'data/projects/way-out', 'home', 'home/app', 'home/.config/berth']
     for (const path of paths) {
-      const { status, body } = await ask(people.owner.token, join(base, path))
+      const { status, body } = await request(people.owner.token, join(base, path))
       expect([path, status, ['path', 'localPath'].includes(body.field)]).toEqual([path, 400, true])
     }
   })

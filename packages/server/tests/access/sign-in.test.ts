@@ -80,16 +80,16 @@ describe('a session cookie on https', () => {
       const [cookie = ''] = answer.headers['set-cookie'] as string[]
       expect(cookie).toMatch(/^__Host-berth_session=\S+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax; Secure$/)
       const value = cookieOf(answer).split('=')[1]
-      const ask = (name: string, headers: Record<string, string>) =>
+      const request = (name: string, headers: Record<string, string>) =>
         call(behind, null, 'GET /auth/session', { headers: { ...headers, cookie: `${name}=${value}` } })
-      expect((await ask('__Host-berth_session', https)).status).toBe(200)
-      expect((await ask('berth_session', https)).status).toBe(401)
-      expect((await ask('__Host-berth_session', { host })).status).toBe(401)
+      expect((await request('__Host-berth_session', https)).status).toBe(200)
+      expect((await request('berth_session', https)).status).toBe(401)
+      expect((await request('__Host-berth_session', { host })).status).toBe(401)
       const out = await call(behind, null, 'POST /auth/logout', {
         headers: { ...https, cookie: `__Host-berth_session=${value}` },
       })
       expect(String(out.headers['set-cookie'])).toMatch(/^__Host-berth_session=; Max-Age=0; .*Secure$/)
-      expect((await ask('__Host-berth_session', https)).status).toBe(401)
+      expect((await request('__Host-berth_session', https)).status).toBe(401)
     } finally {
       await behind.stop()
     }

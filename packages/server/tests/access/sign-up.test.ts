@@ -66,13 +66,13 @@ describe('open sign-up', () => {
       .flat()
       .map((one) => String(one).split(';')[0])
       .join('; ')
-    const asked = (at: 'GET /members' | 'POST /auth/sign-up/invitations', body?: object) =>
+    const requested = (at: 'GET /members' | 'POST /auth/sign-up/invitations', body?: object) =>
       call(open, null, at, {
         headers: { cookie, origin: 'http://localhost:80', host: 'localhost:80' },
         ...(body ? { body } : {}),
       })
-    expect((await asked('GET /members')).body.data).toHaveLength(1)
-    expect((await asked('POST /auth/sign-up/invitations', { email: someone() })).status).toBe(403)
+    expect((await requested('GET /members')).body.data).toHaveLength(1)
+    expect((await requested('POST /auth/sign-up/invitations', { email: someone() })).status).toBe(403)
   })
 
   test('the code works once, for that address alone, and only as it is', async () => {
@@ -104,10 +104,10 @@ describe('open sign-up', () => {
 })
 
 describe('a thousand sign-ups are stopped', () => {
-  const taken = async (ask: (at: number) => ReturnType<typeof signUp>) => {
+  const taken = async (request: (at: number) => ReturnType<typeof signUp>) => {
     const answers = []
     for (let at = 0; at < 1000; at += 50)
-      answers.push(...(await Promise.all(Array.from({ length: 50 }, (_, more) => ask(at + more)))))
+      answers.push(...(await Promise.all(Array.from({ length: 50 }, (_, more) => request(at + more)))))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202, 429]))
     expect(answers.find(({ status }) => status === 429)?.headers['retry-after']).toBeDefined()
     return answers.filter(({ status }) => status === 202).length

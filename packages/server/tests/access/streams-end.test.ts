@@ -20,8 +20,8 @@ let people: People
 let params: Record<string, string>
 const readers: EventReader[] = []
 
-async function begin(streamLookMs: number) {
-  instance = await startInstance({}, { streamLookMs })
+async function begin(streamCheckMs: number) {
+  instance = await startInstance({}, { streamCheckMs })
   url = await instance.app.listen({ host: '127.0.0.1', port: 0 })
   people = await makePeople(instance)
   const project = await makeProject(instance, people.owner.token)
@@ -145,7 +145,7 @@ describe.each(rows)('$at ends at once', ({ row }) => {
   test('when access ends on another control plane', async (context) => {
     if (testDatabaseKind() === 'sqlite') return context.skip('one process owns a SQLite folder')
     const elsewhere = await (instance.database as never as { openAgain(): Promise<TestInstance['database']> }).openAgain()
-    const other = await startInstance({}, { database: elsewhere, streamLookMs: never })
+    const other = await startInstance({}, { database: elsewhere, streamCheckMs: never })
     const token = await makeToken(instance, people.member)
     const reader = await open(row, bearer(token))
     await call(other, people.member.token, 'DELETE /tokens/:id', { params: { id: await tokenId(token) } })

@@ -167,8 +167,8 @@ test('its runs are in GET /backup-runs, and its staged restores in GET /projects
   expect(runs.body.data).toMatchObject([{ id: run.id, projectId, projectName: run.projectName }])
   const restores = () => as('GET /projects/:id/backup-restores', { params: { id: projectId }, query: { status: 'staged' } })
   expect((await restores()).body.data).toMatchObject([{ id: restoreId, status: 'staged' }])
-  const stranger = (await makePeople(scene.instance)).owner.token
-  expect((await as('GET /projects/:id/backup-restores', { params: { id: projectId } }, stranger)).status).toBe(404)
-  expect((await as('GET /backup-runs', {}, stranger)).body.data).toEqual([])
+  const outsider = (await makePeople(scene.instance)).owner.token
+  expect((await as('GET /projects/:id/backup-restores', { params: { id: projectId } }, outsider)).status).toBe(404)
+  expect((await as('GET /backup-runs', {}, outsider)).body.data).toEqual([])
   expect((await as('GET /projects/:id/backup-restores', { params: { id: 'prj_22222222222222222222' } })).status).toBe(404)
 })

@@ -46,14 +46,14 @@ describe('POST /backup-destinations', () => {
     const stored = await instance.database.db.selectFrom('backupDestinations').selectAll().where('id', '=', data.id).execute()
     expect(JSON.stringify(stored)).not.toContain('very secret key')
   })
-  const places: [string, object, object, boolean][] = [
+  const paths: [string, object, object, boolean][] = [
     ['s3', { ...s3, bucket: 'same' }, { accessKeyId: 'AKIAOTHER' }, true],
     ['s3', { ...s3, bucket: 'other' }, { prefix: 'nightly' }, false],
     ['sftp', { ...sftp, host: 'same.example.test' }, { user: 'another' }, true],
     ['sftp', { ...sftp, host: 'other.example.test' }, { path: 'elsewhere' }, false],
   ]
-  test.each(places)('a second %s destination is taken, and a warning names one in the same place: %j, %j', async (...place) => {
-    const [kind, config, changes, isSame] = place
+  test.each(paths)('a second %s destination is taken, and a warning names one in the same place: %j, %j', async (...location) => {
+    const [kind, config, changes, isSame] = location
     const first = await made(kind, config)
     const { status, body } = await create(people.owner.token, kind, { ...config, ...changes })
     expect([status, body.warnings]).toEqual([201, isSame ? [expect.stringContaining(first.id)] : undefined])
@@ -212,7 +212,7 @@ describe('one destination', () => {
   test('secrets rotate: the sealed value is among those that are sealed again', async () => {
     const column = sealedColumns.find(({ name }) => name === 'backupDestinations.secrets')
     const values = await column?.read(instance.database.db)
-    expect(values?.some(({ place }) => place.endsWith(id))).toBe(true)
+    expect(values?.some(({ place: location }) => location.endsWith(id))).toBe(true)
   })
 })
 

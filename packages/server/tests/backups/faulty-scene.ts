@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { FaultyPlace } from '../../src/drivers/archive-store/test-faults.ts'
+import { FaultyLocation } from '../../src/drivers/archive-store/test-faults.ts'
 import { withRetries } from '../../src/drivers/archive-store/with-retries.ts'
 import { withTimeLimit } from '../../src/drivers/archive-store/with-time-limit.ts'
 import { readTar } from '../../src/drivers/tar/read-tar.ts'
@@ -9,7 +9,7 @@ import { type Scene, setScene } from './scene.ts'
 
 /** A scene whose destination goes wrong when it is told to, with the care of every destination around it, and a clock to move. */
 export interface FaultyScene extends Scene {
-  place: FaultyPlace
+  place: FaultyLocation
   /** Moves the clock, and waits until all that is due then is done. */
   pass(ms: number, jobs?: { whenIdle(): Promise<void> }): Promise<void>
   /** The files of the first volume of a run, read from the destination by its manifest alone; by the hash of their content. */
@@ -18,18 +18,18 @@ export interface FaultyScene extends Scene {
 
 const never = new AbortController().signal
 /** Long enough for a busy machine; where nothing will ever come, there is no need to wait. */
-const silentMs = ({ hangs }: FaultyPlace) => (hangs ? 250 : 60_000)
+const silentMs = ({ hangs }: FaultyLocation) => (hangs ? 250 : 60_000)
 
 export async function setFaultyScene(parts: Partial<Parts> = {}): Promise<FaultyScene> {
   let moved = 0
   const scene = await setScene({ clock: { now: () => new Date(Date.now() + moved) }, ...parts })
-  const place = new FaultyPlace()
+  const location = new FaultyLocation()
   const { drivers, database, jobs } = scene.instance
   drivers.aroundStores.wrap = (store) =>
-    withRetries(withTimeLimit(place.around(store), silentMs(place)), { attempts: 2, firstPauseMs: 1 })
+    withRetries(withTimeLimit(location.around(store), silentMs(location)), { attempts: 2, firstPauseMs: 1 })
   return {
     ...scene,
-    place,
+    place: location,
     async pass(ms, of = jobs) {
       moved += ms
       database.signals.publish('jobs', { due: true })

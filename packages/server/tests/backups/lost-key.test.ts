@@ -42,7 +42,7 @@ async function restart() {
   return { ...instance, ...plane }
 }
 
-const told = () =>
+const reported = () =>
   scene.instance.database.db
     .selectFrom('announcements')
     .select(['subject', 'text', 'organizationId'])
@@ -64,7 +64,7 @@ test('a key that was lost is told of at the next start, in the log and to people
   rmSync(keyFile)
   const plane = await restart()
   expect(lines.join('')).toContain('The key that opens 1 of the stored backups is missing')
-  expect(await told()).toEqual([
+  expect(await reported()).toEqual([
     {
       subject: 'Stored backups cannot be decrypted: their key is missing',
       text: expect.stringContaining('backup.key'),
@@ -95,7 +95,7 @@ test('every day that backups cannot be opened people are told', async () => {
   const { jobs, database } = await restart()
   await database.db.updateTable('schedules').set({ nextRunAt: Date.now() }).where('key', '=', 'backups.key').execute()
   database.signals.publish('jobs', { schedules: true })
-  await expect.poll(async () => (await told()).length).toBe(2)
+  await expect.poll(async () => (await reported()).length).toBe(2)
   await jobs.whenIdle()
 })
 
@@ -106,7 +106,7 @@ test('a key that is taken away while the instance runs is written again before a
   expect((await scene.run(id)).status).toBe('succeeded')
   expect(keyIn(readFileSync(keyFile, 'utf8'))).toBe(keyIn(copy))
   await restart()
-  expect(await told()).toEqual([])
+  expect(await reported()).toEqual([])
 })
 
 test('a key file that holds no key ends a run with words, and does not keep the instance from starting', async () => {

@@ -292,12 +292,12 @@ describe('POST /backup-restores/:restoreId/apply', () => {
   })
   test('is announced', async () => {
     const { id } = await restored()
-    const told = await scene.instance.database.db
+    const reported = await scene.instance.database.db
       .selectFrom('announcements')
       .selectAll()
       .where('category', '=', 'restore.completed')
       .execute()
-    const own = told.find(({ data }) => data.includes(id))
+    const own = reported.find(({ data }) => data.includes(id))
     expect(own?.text).toContain('Not changed: settings, environment variables')
   })
 })
@@ -552,8 +552,8 @@ describe('POST /backup-restores/:restoreId/cancel', () => {
     expect((await routedProjects(db())).pauses).toEqual([])
     stopListening()
     await scene.instance.jobs.whenIdle()
-    const told = await db().selectFrom('announcements').selectAll().where('category', '=', 'restore.failed').execute()
-    const own = told.filter(({ data }) => data.includes(restoreId))
+    const reported = await db().selectFrom('announcements').selectAll().where('category', '=', 'restore.failed').execute()
+    const own = reported.filter(({ data }) => data.includes(restoreId))
     expect(own).toMatchObject([{ subject: expect.stringMatching(/was cancelled$/), text: expect.stringContaining('put back') }])
     runtime.writeVolume = write
   })

@@ -21,7 +21,7 @@ beforeEach(async () => {
 const partOf = (runId: string) =>
   join(folder, scene.stored().find((name) => name.includes(runId) && !name.includes('manifest')) as string)
 
-const told = async (runId: string) =>
+const reported = async (runId: string) =>
   (
     await scene.instance.database.db.selectFrom('announcements').selectAll().where('category', '=', 'backup.unproven').execute()
   ).filter(({ data }) => data.includes(runId))
@@ -46,7 +46,7 @@ test.each([
   await scene.pass(600_000)
   expect(await scene.run(runId)).toMatchObject({ status: 'succeeded', error: null, artifacts: [{ reused: false }] })
   expect(Object.keys(await scene.savedFiles(runId))).toEqual(['same.txt'])
-  expect(await told(first.id)).toHaveLength(1)
+  expect(await reported(first.id)).toHaveLength(1)
 })
 
 function flipped(bytes: Buffer): Buffer {

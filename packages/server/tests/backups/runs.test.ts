@@ -164,12 +164,12 @@ describe('a run', () => {
     scene.withStore(() => ({ check: () => Promise.reject(new StoreFailure('denied', 'You may not write there')) }))
     const failed = await scene.backUp(policyId)
     expect(failed).toMatchObject({ status: 'failed', error: { code: 'destination_denied', message: 'You may not write there' } })
-    const told = await db()
+    const reported = await db()
       .selectFrom('announcements')
       .select(['category', 'data'])
       .where('category', '=', 'backup.failed')
       .execute()
-    expect(told.some(({ data }) => data.includes(failed.id))).toBe(true)
+    expect(reported.some(({ data }) => data.includes(failed.id))).toBe(true)
   })
 
   test('that failed names the last good backup only where there is one', async () => {

@@ -96,20 +96,20 @@ async function sixDueTogether() {
 }
 
 test('a requested run goes before scheduled ones, which begin one after the other', async () => {
-  const asked = await scene.makePolicy()
+  const requested = await scene.makePolicy()
   const { ended } = await sixDueTogether()
-  const askedFor = await scene.start(asked.id)
+  const requestedFor = await scene.start(requested.id)
   const runs = await ended()
   expect(runs.map(({ status }) => status)).toEqual(Array.from({ length: 7 }, () => 'succeeded'))
-  expect(runs.findIndex(({ id }) => id === askedFor)).toBeLessThan(6)
+  expect(runs.findIndex(({ id }) => id === requestedFor)).toBeLessThan(6)
 })
 
 test('a waiting scheduled run that a user requests is returned, and goes before the others', async () => {
   const { scheduled, ended } = await sixDueTogether()
   const queued = (await scheduled()).filter(({ status }) => status === 'queued')
   const jobs = await scene.instance.database.db.selectFrom('jobs').selectAll().where('status', '=', 'queued').execute()
-  const place = ({ id }: { id: string }) => jobs.find(({ payload }) => payload.includes(id))?.sequence ?? 0
-  const last = queued.sort((a, b) => place(a) - place(b)).at(-1)!
+  const location = ({ id }: { id: string }) => jobs.find(({ payload }) => payload.includes(id))?.sequence ?? 0
+  const last = queued.sort((a, b) => location(a) - location(b)).at(-1)!
   const answer = await scene.as(scene.people.owner.token, 'POST /backup-policies/:policyId/run', {
     params: { policyId: last.policyId! },
   })

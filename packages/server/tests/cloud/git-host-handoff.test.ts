@@ -50,9 +50,9 @@ async function visit(address: string | URL, cookie = '') {
 
 /** Visits the git host, returns to the cloud and confirms; returns the URL of the instance that the cloud redirects to. */
 async function signIn(url: string): Promise<string> {
-  const asked = await visit(host.authorize(url, 'ann'))
-  expect([asked.status, asked.text]).toEqual([200, expect.stringContaining(`The Berth at <b>${sides.hereUrl}</b>`)])
-  const { status, location } = await visit(asked.next, asked.cookie)
+  const requested = await visit(host.authorize(url, 'ann'))
+  expect([requested.status, requested.text]).toEqual([200, expect.stringContaining(`The Berth at <b>${sides.hereUrl}</b>`)])
+  const { status, location } = await visit(requested.next, requested.cookie)
   expect([status, location.startsWith(`${sides.hereUrl}/api/gitprovider/connect/redirect?`)]).toEqual([303, true])
   return location
 }
@@ -116,9 +116,9 @@ describe('attacks', () => {
   })
 
   test('a link sent to another user connects their account only if they confirm, and only in their own browser', async () => {
-    const asked = await visit(host.authorize(await begin(), 'bob'))
-    expect(asked.text).toContain('Go on only if you have started this yourself')
-    expect((await visit(asked.next)).status).toBe(400)
+    const requested = await visit(host.authorize(await begin(), 'bob'))
+    expect(requested.text).toContain('Go on only if you have started this yourself')
+    expect((await visit(requested.next)).status).toBe(400)
     expect(await stateHere()).toBe('disconnected')
   })
 

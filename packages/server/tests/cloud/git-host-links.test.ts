@@ -8,16 +8,16 @@ beforeAll(async () => {
 })
 afterAll(() => sides.stop())
 
-const ask = (at: 'POST /gitprovider/connect' | 'GET /gitprovider/status') => call(sides.here, sides.people.owner.token, at)
+const request = (at: 'POST /gitprovider/connect' | 'GET /gitprovider/status') => call(sides.here, sides.people.owner.token, at)
 
 test('a linked instance resolves the link in the cloud; the cloud away: 503 cloud_unreachable, and status says so', async () => {
   await sides.link()
-  const { status, body } = await ask('POST /gitprovider/connect')
+  const { status, body } = await request('POST /gitprovider/connect')
   expect({ status, body }).toMatchObject({ status: 200, body: { connected: false, flow: 'redirect' } })
   expect(new URL(body.url).searchParams.get('client_id')).toBe('an-id')
-  expect((await ask('GET /gitprovider/status')).body).toMatchObject({ state: 'disconnected', cloudUnreachable: false })
+  expect((await request('GET /gitprovider/status')).body).toMatchObject({ state: 'disconnected', cloudUnreachable: false })
   await sides.cloud.app.close()
-  const away = await ask('POST /gitprovider/connect')
+  const away = await request('POST /gitprovider/connect')
   expect({ status: away.status, code: away.body.code }).toEqual({ status: 503, code: 'cloud_unreachable' })
-  expect((await ask('GET /gitprovider/status')).body).toMatchObject({ state: 'disconnected', cloudUnreachable: true })
+  expect((await request('GET /gitprovider/status')).body).toMatchObject({ state: 'disconnected', cloudUnreachable: true })
 })

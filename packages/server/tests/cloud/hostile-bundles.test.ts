@@ -21,10 +21,10 @@ afterAll(() => scene?.end())
 const projectsLeft = (id: string) => scene.cloud.database.db.selectFrom('projects').select('id').where('id', '=', id).execute()
 
 /** The import must fail with that code, and leave nothing behind. */
-async function refused(hostile: Bundle, code: string, words = ''): Promise<void> {
+async function refused(hostile: Bundle, code: string, text = ''): Promise<void> {
   const { state, error } = await bringIn(scene.cloud, token, hostile)
   expect({ state, code: error?.code }).toEqual({ state: 'failed', code })
-  expect(error?.message).toContain(words)
+  expect(error?.message).toContain(text)
   await callOff(scene.cloud, token, hostile.transfer)
   await expect.poll(() => projectsLeft(hostile.project)).toEqual([])
   expect(
@@ -204,10 +204,10 @@ describe('what belongs to others', () => {
   test('an end is found only by the user who began it, and not with a token that is limited to projects', async () => {
     const mine = await forged(bundle, () => {})
     await openArrival(scene.cloud, token, mine)
-    const stranger = (await makePeople(scene.cloud)).owner.token
+    const outsider = (await makePeople(scene.cloud)).owner.token
     const colleague = scene.cloudPeople.admin.token
     const params = { id: mine.transfer }
-    for (const other of [stranger, colleague]) {
+    for (const other of [outsider, colleague]) {
       expect((await call(scene.cloud, other, 'GET /arrivals/:id', { params })).status).toBe(404)
       expect((await callOff(scene.cloud, other, mine.transfer)).status).toBe(404)
       expect((await sendFile(scene.cloud, other, mine.transfer, 'a', Buffer.from('x'))).status).toBe(404)

@@ -69,9 +69,9 @@ test('a token that the cloud does not know, an instance that is no cloud, and an
 
 test('a cloud that refuses, responds invalidly or is another service is 503 cloud_unreachable, and nothing is stored', async () => {
   const { here, people } = sides
-  const somebodyElse = await listening(createServer((_request, response) => response.end('{"data":{"mode":"cloud"}}')))
+  const otherUser = await listening(createServer((_request, response) => response.end('{"data":{"mode":"cloud"}}')))
   const nonsense = await listening(createServer((request) => request.socket.end('nonsense\r\n\r\n')))
-  for (const url of ['http://127.0.0.1:9', somebodyElse, nonsense]) {
+  for (const url of ['http://127.0.0.1:9', otherUser, nonsense]) {
     const { status, body } = await linkTo(here, people.owner.token, { url, token: 'brt_x' })
     expect({ url, status, code: body.code }).toEqual({ url, status: 503, code: 'cloud_unreachable' })
   }
@@ -93,8 +93,8 @@ test('home merges both sides, and a limited token sees its projects alone', asyn
   const theirs = await makeProject(cloud, cloudPeople.owner.token, { name: 'Theirs' })
   const home = await call(here, people.viewer.token, 'GET /projects/home')
   expect(home.body.cloud).toEqual({ linked: true, reachable: true })
-  const places = home.body.data.map(({ id, location }: { id: string; location: string }) => [id, location])
-  expect(places).toEqual(expect.arrayContaining([[mine.id, 'local'], [theirs.id, 'cloud']])) // biome-ignore format: pairs
+  const locations = home.body.data.map(({ id, location }: { id: string; location: string }) => [id, location])
+  expect(locations).toEqual(expect.arrayContaining([[mine.id, 'local'], [theirs.id, 'cloud']])) // biome-ignore format: pairs
   const limited = await makeToken(here, people.owner, { projectIds: [mine.id] })
   const seen = await call(here, limited, 'GET /projects/home')
   expect(seen.body.data.map(({ id }: { id: string }) => id)).toEqual([mine.id])

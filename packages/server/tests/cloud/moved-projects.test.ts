@@ -18,7 +18,7 @@ afterAll(() => scene?.end())
 
 const on = (project: { id: string }) => callsOn(scene.here, scene.people.owner.token)(project)
 const inCloud = (project: { id: string }) => callsOn(scene.cloud, scene.cloudPeople.owner.token)(project)
-const ask = (at: Parameters<typeof call>[2], input?: Parameters<typeof call>[3]) =>
+const request = (at: Parameters<typeof call>[2], input?: Parameters<typeof call>[3]) =>
   call(scene.here, scene.people.owner.token, at, input)
 const copyHere = (id: string) => scene.here.database.db.selectFrom('projects').select('id').where('id', '=', id).execute()
 const runJob = async (kind: { kind: string }, payload: object = {}) => {
@@ -41,8 +41,8 @@ describe('runs and restores of a project that lives in the cloud', () => {
     expect((await on(project)('GET', '/backup-runs')).body.data).toEqual(before)
     const prepare = { params: { runId: run.id } }
     const refused = [
-      await ask('POST /backup-runs/:runId/restore/prepare', prepare),
-      await ask('POST /backup-restores/:restoreId/apply', {
+      await request('POST /backup-runs/:runId/restore/prepare', prepare),
+      await request('POST /backup-restores/:restoreId/apply', {
         params: { restoreId: staged.id },
         body: { confirmationToken: 'brc_token' },
       }),
@@ -57,7 +57,7 @@ describe('runs and restores of a project that lives in the cloud', () => {
     expect(inTheCloud.body.data).toMatchObject({ id: ended.id, runId: run.id, status: 'cancelled' })
     const [old] = (await inCloud(project)('GET', '/deployments')).body.data.slice(1)
     for (const act of ['redeploy', 'rollback'])
-      expect((await ask(`POST /deployments/:id/${act}`, { params: { id: old.id } })).status).toBe(409)
+      expect((await request(`POST /deployments/:id/${act}`, { params: { id: old.id } })).status).toBe(409)
 
     expect((await scene.move(project.id, 'to-self-hosted')).status).toBe(200)
     expect((await on(project)('GET', '/backup-runs')).body.data).toEqual(before)
@@ -112,19 +112,19 @@ test('a token limited to a project moves it there and back, and nothing else', a
   expect((await move(other.id, 'to-self-hosted')).status).toBe(404)
   expect((await move(project.id, 'to-self-hosted')).body).toMatchObject({ data: { location: 'local' } })
   const cloudOnly = await makeProject(scene.cloud, scene.cloudPeople.owner.token)
-  const made = await ask('POST /tokens', { body: { name: 'of the cloud', projectIds: [cloudOnly.id, project.id] } })
+  const made = await request('POST /tokens', { body: { name: 'of the cloud', projectIds: [cloudOnly.id, project.id] } })
   expect([made.status, made.body.data?.projectIds]).toEqual([201, [cloudOnly.id, project.id]])
 })
 
-const app = (words: string) =>
+const app = (message: string) =>
   tarball(
     { name: 'package.json', content: JSON.stringify({ name: 'app', scripts: { start: 'node server.js' } }) },
-    { name: 'server.js', content: `// ${words}` },
+    { name: 'server.js', content: `// ${message}` },
   )
 
 /** Session, upload and scan, here and without a word about the project. */
 async function upload(files: Buffer): Promise<string> {
-  const { body } = await ask('POST /projects/folder/session', {})
+  const { body } = await request('POST /projects/folder/session', {})
   const { sessionId } = body.data
   const sent = await fetch(`${scene.hereUrl}/api/projects/folder/upload/${sessionId}`, {
     method: 'POST',
@@ -132,7 +132,7 @@ async function upload(files: Buffer): Promise<string> {
     body: new Uint8Array(files),
   })
   expect(sent.status).toBe(200)
-  expect((await ask('POST /projects/folder/scan/:sessionId', { params: { sessionId } })).body.data.name).toBe('app')
+  expect((await request('POST /projects/folder/scan/:sessionId', { params: { sessionId } })).body.data.name).toBe('app')
   return sessionId
 }
 
@@ -140,28 +140,28 @@ describe('the folder flow without a hint', () => {
   test('serves a project that lives in the cloud, at ensure, at PATCH and at a deployment', async () => {
     const project = await makeProject(scene.cloud, scene.cloudPeople.owner.token, { name: 'Far' })
     const first = await upload(app('first'))
-    const ensured = await ask('POST /projects/ensure', {
+    const ensured = await request('POST /projects/ensure', {
       body: { projectId: project.id, name: 'Far', gitProvider: 'upload', uploadSessionId: first },
     })
     expect([ensured.status, ensured.body.data?.source?.kind]).toEqual([200, 'upload'])
-    const deployed = await ask('POST /deployments/build/access', { body: { projectId: project.id, uploadSessionId: first } })
+    const deployed = await request('POST /deployments/build/access', { body: { projectId: project.id, uploadSessionId: first } })
     expect(deployed.status).toBe(202)
     const patched = await on(project)('PATCH', '', { uploadSessionId: await upload(app('second')) })
     expect([patched.status, patched.body.data?.location]).toEqual([200, 'cloud'])
-    const again = await ask('POST /deployments/build/access', {
+    const again = await request('POST /deployments/build/access', {
       body: { projectId: project.id, uploadSessionId: await upload(app('third')) },
     })
     expect(again.status).toBe(202)
     const status = async () =>
-      (await ask('GET /deployments/:id', { params: { id: again.body.data.deploymentId } })).body.data.status
+      (await request('GET /deployments/:id', { params: { id: again.body.data.deploymentId } })).body.data.status
     await expect.poll(status).toBe('live')
   })
 
   test('409 before anything was uploaded; a session of neither side is the cloud’s own answer', async () => {
     const project = await makeProject(scene.cloud, scene.cloudPeople.owner.token)
-    const { body } = await ask('POST /projects/folder/session', {})
+    const { body } = await request('POST /projects/folder/session', {})
     const deploy = (uploadSessionId: string) =>
-      ask('POST /deployments/build/access', { body: { projectId: project.id, uploadSessionId } })
+      request('POST /deployments/build/access', { body: { projectId: project.id, uploadSessionId } })
     expect((await deploy(body.data.sessionId)).status).toBe(409)
     expect((await deploy('upl_aaaaaaaaaaaaaaaaaaaa')).status).toBe(404)
   })
@@ -182,7 +182,7 @@ describe('backups of a project in the cloud', () => {
     const far = await makeProject(scene.cloud, cloudPeople.owner.token)
     const near = await makeProject(scene.here, people.owner.token)
     const names = async (projectId: string) => {
-      const { status, body } = await ask('GET /backup-destinations', { query: { projectId } })
+      const { status, body } = await request('GET /backup-destinations', { query: { projectId } })
       return status === 200 ? body.data.map(({ name }: { name: string }) => name) : status
     }
     expect([await names(far.id), await names(near.id), await names('prj_aaaaaaaaaaaaaaaaaaaa')]).toEqual([
@@ -192,7 +192,7 @@ describe('backups of a project in the cloud', () => {
     ])
     const policy = await on(far)('POST', '/backup-policies', { destinationId: there.body.data.id })
     expect(policy.status).toBe(201)
-    const { body } = await ask('PATCH /backup-policies/:policyId', {
+    const { body } = await request('PATCH /backup-policies/:policyId', {
       params: { policyId: policy.body.data.id },
       body: { enableWebhook: true },
     })
@@ -234,10 +234,10 @@ test('a revoked link is 503 cloud_unreachable everywhere, and says what to do', 
   await scene.cloud.database.db.deleteFrom('tokens').where('secretHash', '=', hashToken(token)).execute()
   const answers = [
     await on(project)('GET', ''),
-    await ask('POST /gitprovider/connect', { body: {} }),
+    await request('POST /gitprovider/connect', { body: {} }),
     await scene.move(local.id, 'to-cloud'),
     await scene.move(project.id, 'to-self-hosted'),
-    await ask('GET /backup-destinations', { query: { projectId: project.id } }),
+    await request('GET /backup-destinations', { query: { projectId: project.id } }),
   ]
   for (const { status, body } of answers)
     expect([status, body.code, body.error]).toEqual([
@@ -245,21 +245,21 @@ test('a revoked link is 503 cloud_unreachable everywhere, and says what to do', 
       'cloud_unreachable',
       expect.stringContaining('link the organisation again'),
     ])
-  expect((await ask('GET /gitprovider/status')).body).toMatchObject({ cloudUnreachable: true })
-  expect((await ask('GET /cloud/link')).body.data.reachable).toBe(false)
+  expect((await request('GET /gitprovider/status')).body).toMatchObject({ cloudUnreachable: true })
+  expect((await request('GET /cloud/link')).body.data.reachable).toBe(false)
   await scene.link()
 })
 
 test('what goes live there is what was live here, at the same port: of three uploads the third, there and back', async () => {
   const project = await makeProject(scene.here, scene.people.owner.token, { name: 'Versions' })
-  const versions = ['one', 'two', 'three'].map((words) => app(words))
+  const versions = ['one', 'two', 'three'].map((message) => app(message))
   for (const files of versions) await deployUpload(project.id, await upload(files))
   const ports = [await liveOf('here', project.id)]
   expect((await scene.move(project.id, 'to-cloud')).status).toBe(200)
   ports.push(await liveOf('cloud', project.id))
   expect((await scene.move(project.id, 'to-self-hosted')).status).toBe(200)
   ports.push(await liveOf('here', project.id))
-  const plain = await ask('POST /deployments/build/access', { body: { projectId: project.id } })
+  const plain = await request('POST /deployments/build/access', { body: { projectId: project.id } })
   await untilLive(plain.body.data.deploymentId)
   ports.push(await liveOf('here', project.id))
   const third = versions[2]?.toString('base64')
@@ -281,9 +281,9 @@ test('what goes live there is what was live here, at the same port: of three upl
 })
 
 async function deployUpload(projectId: string, uploadSessionId: string): Promise<void> {
-  const { body } = await ask('POST /deployments/build/access', { body: { projectId, uploadSessionId } })
+  const { body } = await request('POST /deployments/build/access', { body: { projectId, uploadSessionId } })
   await untilLive(body.data.deploymentId)
 }
 
 const untilLive = (id: string) =>
-  expect.poll(async () => (await ask('GET /deployments/:id', { params: { id } })).body.data.status).toBe('live')
+  expect.poll(async () => (await request('GET /deployments/:id', { params: { id } })).body.data.status).toBe('live')

@@ -74,10 +74,10 @@ describe.concurrent('a cloud that is away', () => {
       const mine = await makePeople(here)
       const local = await makeProject(here, mine.owner.token)
       await linkBy(here, mine, await clouds.answering(answers[name] as RequestListener))
-      const asked = call(here, mine.owner.token, 'GET /projects/:id', { params: { id } })
+      const requested = call(here, mine.owner.token, 'GET /projects/:id', { params: { id } })
       const home = call(here, mine.owner.token, 'GET /projects/home')
       expect((await call(here, mine.owner.token, 'GET /projects/:id', { params: { id: local.id } })).status).toBe(200)
-      expect(await asked).toMatchObject({ status: 503, body: { code: 'cloud_unreachable' } })
+      expect(await requested).toMatchObject({ status: 503, body: { code: 'cloud_unreachable' } })
       expect((await home).body).toMatchObject({ cloud: { linked: true, reachable: false }, data: [{ id: local.id }] })
     },
     10_000,

@@ -10,13 +10,13 @@ import { makeWorld, type World } from '../kit/world.ts'
 
 /** Every row on a project and on its objects: a new row is included automatically. */
 type At = `${Method} /${string}`
-const places = table
+const paths = table
   .filter(({ row }) => row.on && projectScoped.has(row.on) && !row.here && !row.inCloud)
   .flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])].map((at) => ({ at: at as At, row })))
-const isRead = ({ row }: (typeof places)[number]) => row.method === 'GET' && !row.mints
+const isRead = ({ row }: (typeof paths)[number]) => row.method === 'GET' && !row.mints
 /** A write that streams has an ordinary response while no part of the project is live. */
-const streams = places.filter(({ row }) => row.stream && row.method === 'GET')
-const calls = places.filter((place) => !streams.includes(place))
+const streams = paths.filter(({ row }) => row.stream && row.method === 'GET')
+const calls = paths.filter((location) => !streams.includes(location))
 
 let sides: TwoSides
 let world: World
@@ -92,10 +92,10 @@ describe('a project that lives in the cloud is asked for there', () => {
     expect([before, after]).toContainEqual(passed)
   })
 
-  test.each(calls.filter((place) => !isRead(place)))('$at: the same answer as the cloud itself', async ({ at, row }) => {
+  test.each(calls.filter((location) => !isRead(location)))('$at: the same answer as the cloud itself', async ({ at, row }) => {
     const [one, other] = [await callInto(row), await callInto(row)]
-    const [asked, passed] = [await direct(at, one.input), await through(at, other.input)]
-    expect(alike(passed, other.names)).toEqual(alike(asked, one.names))
+    const [requested, passed] = [await direct(at, one.input), await through(at, other.input)]
+    expect(alike(passed, other.names)).toEqual(alike(requested, one.names))
   })
 
   test.each(streams)('$at: the same events in the same order, as they come', async ({ row }) => {
@@ -178,12 +178,12 @@ describe('a project that lives in the cloud is asked for there', () => {
     const params = { id: world.ids.project as string }
     const upserts = Array.from({ length: 40 }, (_, at) => ({ key: `LONG_${at}`, value: '€'.repeat(4000), isSecret: false }))
     await call(sides.cloud, sides.cloudPeople.owner.token, 'PATCH /projects/:id/env', { params, body: { upserts } })
-    const [asked, passed] = [
+    const [requested, passed] = [
       await direct('GET /projects/:id/env', { params }),
       await through('GET /projects/:id/env', { params }),
     ]
     expect(passed.bytes.length).toBeGreaterThan(400_000)
-    expect(passed).toEqual(asked)
+    expect(passed).toEqual(requested)
   })
 
   test('what is here is answered here, and what is nowhere is 404', async () => {

@@ -39,7 +39,7 @@ export async function setTransferScene(
   }
   await sides.link()
   const { here, people } = sides
-  const ask = (at: `${'GET' | 'POST' | 'PATCH'} /${string}`, id: string, body?: object) =>
+  const request = (at: `${'GET' | 'POST' | 'PATCH'} /${string}`, id: string, body?: object) =>
     call(here, people.owner.token, at, { params: { id }, ...(body ? { body } : {}) })
   const volumeRow = async (side: 'here' | 'cloud', projectId: string) =>
     sides[side].database.db.selectFrom('volumes').selectAll().where('projectId', '=', projectId).executeTakeFirst()
@@ -48,13 +48,13 @@ export async function setTransferScene(
     async makeLive(body = {}) {
       const volumes = [{ name: 'data', mountPath: '/data' }]
       const project = await makeProject(here, people.owner.token, { localPath: source, volumes, ...body })
-      await ask('PATCH /projects/:id/env', project.id, {
+      await request('PATCH /projects/:id/env', project.id, {
         upserts: [
           { key: 'SECRET', value: 'of "many"\n$lines', isSecret: true },
           { key: 'PLAIN', value: 'yes' },
         ],
       })
-      await ask('POST /projects/:id/route-rules', project.id, { kind: 'ban', config: { ips: ['203.0.113.7'] } })
+      await request('POST /projects/:id/route-rules', project.id, { kind: 'ban', config: { ips: ['203.0.113.7'] } })
       await deploy(here, people.owner.token, project.id)
       return project
     },

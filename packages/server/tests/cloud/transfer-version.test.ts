@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => scene?.end())
 
-const ask = (at: `${'GET' | 'POST' | 'PATCH'} /${string}`, id: string, body?: object) =>
+const send = (at: `${'GET' | 'POST' | 'PATCH'} /${string}`, id: string, body?: object) =>
   call(scene.here, scene.people.owner.token, at, { params: { id }, ...(body ? { body } : {}) })
 
 const manifest = JSON.stringify({ name: 'shop', scripts: { start: 'node server.js' } })
@@ -42,11 +42,11 @@ async function deployVersion(projectId: string, version?: string, environment = 
   return settled((await call(here, token, 'POST /deployments/build/access', { body })).body.data.deploymentId)
 }
 async function settled(id: string): Promise<string> {
-  await expect.poll(async () => (await ask('GET /deployments/:id', id)).body.data.status).toMatch(/live|failed/)
+  await expect.poll(async () => (await send('GET /deployments/:id', id)).body.data.status).toMatch(/live|failed/)
   return id
 }
 const live = async (side: 'here' | 'cloud', id: string) => {
-  const { data } = (await ask('GET /projects/:id/info', id)).body
+  const { data } = (await send('GET /projects/:id/info', id)).body
   const runs = () =>
     [...scene[side].drivers.runtime.running.values()]
       .filter(({ request }) => request.owner.projectId === id)
@@ -82,14 +82,14 @@ test('a move carries the version that is live, not a newer one that failed or wa
   const { id } = await makeProject(scene.here, scene.people.owner.token, { gitProvider: 'upload' })
   const first = await deployVersion(id, 'v1')
   await deployVersion(id, 'v2')
-  await settled((await ask('POST /deployments/:id/rollback', first)).body.data.deploymentId)
+  await settled((await send('POST /deployments/:id/rollback', first)).body.data.deploymentId)
   await moved(id, 'to-cloud')
   expect((await live('cloud', id)).version).toBe('v1')
 })
 
 test('an upload of another environment stays behind, and a warning names the environment', async () => {
   const { id } = await makeProject(scene.here, scene.people.owner.token, { gitProvider: 'upload' })
-  for (const name of ['staging', 'quiet']) expect((await ask('POST /projects/:id/environments', id, { name })).status).toBe(201)
+  for (const name of ['staging', 'quiet']) expect((await send('POST /projects/:id/environments', id, { name })).status).toBe(201)
   await deployVersion(id, 'v1')
   await deployVersion(id, 'v2', 'staging')
   await deployVersion(id, undefined, 'quiet')
@@ -105,7 +105,7 @@ test('a detected port stays detected and a chosen one chosen', async () => {
     scene[side].database.db.selectFrom('projects').select(['port', 'portChosen']).where('id', '=', id).executeTakeFirst()
   await moved(id, 'to-cloud')
   expect(await chosen('cloud')).toEqual({ port: 3000, portChosen: 0 })
-  expect((await ask('PATCH /projects/:id', id, { port: 8123 })).status).toBe(200)
+  expect((await send('PATCH /projects/:id', id, { port: 8123 })).status).toBe(200)
   await moved(id, 'to-self-hosted')
   expect(await chosen('here')).toEqual({ port: 8123, portChosen: 1 })
 })

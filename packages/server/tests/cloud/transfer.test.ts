@@ -117,7 +117,7 @@ test('who may not delete a project may not move it', async () => {
 })
 
 describe('DELETE /transfers/:id', () => {
-  const ask = (side: 'here' | 'cloud', token: string, id: string) =>
+  const request = (side: 'here' | 'cloud', token: string, id: string) =>
     call(scene[side], token, 'DELETE /transfers/:id', { params: { id } })
   const open = async (side: 'here' | 'cloud', token: string) => (await call(scene[side], token, 'GET /transfers')).body.data
 
@@ -125,7 +125,7 @@ describe('DELETE /transfers/:id', () => {
   async function moving(name: string) {
     const project = await scene.makeLive({ name })
     const begun = Promise.withResolvers<void>()
-    scene.cloud.drivers.runtime.whileBuilding = (_request, _say, abort) => {
+    scene.cloud.drivers.runtime.whileBuilding = (_request, _report, abort) => {
       begun.resolve()
       return new Promise((_, reject) => abort.addEventListener('abort', () => reject(abort.reason)))
     }
@@ -143,14 +143,14 @@ describe('DELETE /transfers/:id', () => {
       expect(await open(side, colleague.token)).toEqual([
         expect.objectContaining({ transfer: id, projectId: project.id, side: way }),
       ])
-      expect((await ask(side, colleague.token, id)).status).toBe(204)
+      expect((await request(side, colleague.token, id)).status).toBe(204)
       const { status, body } = await answer
       expect([status, body.error]).toEqual([409, expect.stringMatching(/cancelled.*nothing was changed/)])
       await unchanged(project)
       await expect
         .poll(async () => [await open('here', scene.people.owner.token), await open('cloud', scene.cloudPeople.owner.token)])
         .toEqual([[], []])
-      expect((await ask(side, colleague.token, id)).status).toBe(409)
+      expect((await request(side, colleague.token, id)).status).toBe(409)
       scene.cloud.drivers.runtime.whileBuilding = async () => {}
       expect((await scene.move(project.id, 'to-cloud', { withData: true })).status).toBe(200)
     },
@@ -165,14 +165,14 @@ describe('DELETE /transfers/:id', () => {
     const { status, body } = await depart(next)
     expect([status, body.code, body.error]).toEqual([409, 'work_in_progress', expect.stringContaining(`--cancel ${left}`)])
     const { admin, member } = scene.people
-    const stranger = (await makePeople(scene.here)).owner
+    const outsider = (await makePeople(scene.here)).owner
     const limited = await makeToken(scene.here, scene.people.owner, { projectIds: [project.id] })
-    const refused = await Promise.all([stranger.token, member.token, limited].map((token) => ask('here', token, left)))
+    const refused = await Promise.all([outsider.token, member.token, limited].map((token) => request('here', token, left)))
     expect(refused.map((one) => one.status)).toEqual([404, 403, 403])
-    expect(await open('here', stranger.token)).toEqual([])
-    expect((await ask('here', admin.token, left)).status).toBe(204)
+    expect(await open('here', outsider.token)).toEqual([])
+    expect((await request('here', admin.token, left)).status).toBe(204)
     expect((await depart(next)).status).toBe(202)
-    expect((await ask('here', admin.token, next)).status).toBe(204)
+    expect((await request('here', admin.token, next)).status).toBe(204)
   })
 
   test('a link that was removed while no control plane drove the move: the project is not blocked', async () => {

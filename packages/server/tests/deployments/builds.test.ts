@@ -64,14 +64,14 @@ describe('an artifact that is gone', () => {
     const { id } = await scene.makeApp()
     const deploymentId = await scene.deploy(id)
     await scene.settled(deploymentId)
-    await scene.ask('POST /projects/:id/disable', id, {}, scene.people.admin.token)
+    await scene.request('POST /projects/:id/disable', id, {}, scene.people.admin.token)
     instance.drivers.runtime.artifacts.clear()
     requests = []
-    const enabled = await scene.ask('POST /projects/:id/enable', id, {}, scene.people.admin.token)
+    const enabled = await scene.request('POST /projects/:id/enable', id, {}, scene.people.admin.token)
     expect(enabled.status).toBe(200)
-    await expect.poll(async () => (await scene.ask('GET /projects/:id', id)).body.data.status).toBe('live')
+    await expect.poll(async () => (await scene.request('GET /projects/:id', id)).body.data.status).toBe('live')
     expect(requests.map(({ owner }) => owner.deploymentId)).toEqual([deploymentId])
-    const { body } = await scene.ask('GET /deployments/:id/logs', deploymentId)
+    const { body } = await scene.request('GET /deployments/:id/logs', deploymentId)
     expect(JSON.stringify(body)).toMatch(/does not exist any more: building it again from source/)
   })
 
@@ -83,7 +83,7 @@ describe('an artifact that is gone', () => {
     await scene.settled(await scene.deploy(id))
     instance.drivers.runtime.artifacts.delete(`memory/${first}`)
     requests = []
-    const answer = await scene.ask('POST /deployments/:id/rollback', first)
+    const answer = await scene.request('POST /deployments/:id/rollback', first)
     expect(await scene.settled(answer.body.data.deploymentId)).toMatchObject({ status: 'live', error: null })
     expect(requests).toHaveLength(1)
   })
@@ -101,12 +101,12 @@ describe('an artifact that is gone', () => {
       .set({ source: JSON.stringify({ kind: 'local', path: `${scene.source}/nowhere` }) })
       .where('id', '=', deployed.id)
       .execute()
-    const answer = await scene.ask('POST /deployments/:id/rollback', deployed.id, {}, people.member.token)
+    const answer = await scene.request('POST /deployments/:id/rollback', deployed.id, {}, people.member.token)
     expect(await scene.settled(answer.body.data.deploymentId)).toMatchObject({
       status: 'failed',
       error: { code: 'source_failed', message: expect.stringMatching(/does not exist any more, and could not be built again: /) },
     })
-    expect((await scene.ask('GET /deployments/:id', second.id)).body.data.status).toBe('live')
+    expect((await scene.request('GET /deployments/:id', second.id)).body.data.status).toBe('live')
   })
 })
 
@@ -133,7 +133,7 @@ test('what runs as root is a warning in the log and the record of the deployment
   runtime.runsAsRoot = false
   const warning = 'The app runs as root inside its container. Add USER to its Dockerfile, or user to the service.'
   expect(warned).toMatchObject({ status: 'live', warnings: [warning] })
-  expect(JSON.stringify((await scene.ask('GET /deployments/:id/logs', warned.id)).body)).toContain(`Warning: ${warning}`)
+  expect(JSON.stringify((await scene.request('GET /deployments/:id/logs', warned.id)).body)).toContain(`Warning: ${warning}`)
 })
 
 test('deleting a project removes all that its builds left', async () => {
@@ -142,7 +142,7 @@ test('deleting a project removes all that its builds left', async () => {
   const { id } = await scene.makeApp()
   await scene.settled(await scene.deploy(id))
   runtime.buildCache.set(id, 500).set('prj_other', 500)
-  const answer = await scene.ask('DELETE /projects/:id', id, {}, people.owner.token)
+  const answer = await scene.request('DELETE /projects/:id', id, {}, people.owner.token)
   expect(answer.status).toBeLessThan(300)
   await expect.poll(() => [...runtime.buildCache.keys()]).toEqual(['prj_other'])
   expect([...runtime.artifacts.values()].filter(({ projectId }) => projectId === id)).toEqual([])

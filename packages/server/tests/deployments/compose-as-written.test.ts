@@ -73,7 +73,7 @@ secrets: { token: { environment: API_TOKEN } }
     { key: 'API_TOKEN', value: 'tok-4f9c2a77', isSecret: true },
   ]
   const body = { environment: 'production', upserts }
-  expect((await scene.ask('PATCH /projects/:id/env', projectId, { body }, scene.people.admin.token)).status).toBe(200)
+  expect((await scene.request('PATCH /projects/:id/env', projectId, { body }, scene.people.admin.token)).status).toBe(200)
   const { status, id } = await scene.settled(await scene.deploy(projectId))
   expect(status).toBe('live')
   const [web] = requestsOf(projectId)

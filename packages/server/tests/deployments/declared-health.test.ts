@@ -35,11 +35,11 @@ afterAll(async () => {
 
 const instancesOf = (projectId: string) =>
   [...drivers.runtime.running.values()].filter(({ instance }) => instance.owner.projectId === projectId)
-const project = async (id: string) => (await scene.ask('GET /projects/:id', id)).body.data
+const project = async (id: string) => (await scene.request('GET /projects/:id', id)).body.data
 
 test('`live` means healthy: a version whose declared health check fails replaces no good one', async () => {
   const { id } = await scene.makeApp()
-  await scene.ask('PATCH /projects/:id', id, { body: { healthCheck: { timeoutSeconds: 1 } } }, scene.people.admin.token)
+  await scene.request('PATCH /projects/:id', id, { body: { healthCheck: { timeoutSeconds: 1 } } }, scene.people.admin.token)
   isWell = true
   expect(await scene.settled(await scene.deploy(id))).toMatchObject({ status: 'live' })
   const [good] = instancesOf(id)

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => scene.end())
 
 const makeHook = (id: string, body: object = {}) =>
-  scene.ask('POST /projects/:id/deploy-hooks', id, { body: { name: 'CI', ...body } })
+  scene.request('POST /projects/:id/deploy-hooks', id, { body: { name: 'CI', ...body } })
 const post = (url: string) =>
   scene.instance.app.inject({
     method: 'POST',
@@ -42,7 +42,7 @@ describe('a deploy hook', () => {
       status: 'live',
       createdBy: null,
     })
-    const { body } = await scene.ask('GET /projects/:id/deploy-hooks', id)
+    const { body } = await scene.request('GET /projects/:id/deploy-hooks', id)
     expect(body.data).toEqual([{ ...rest, lastUsedAt: expect.any(String) }])
     const rows = await scene.instance.database.db.selectFrom('deployHooks').selectAll().execute()
     const { body: log } = await call(scene.instance, scene.people.owner.token, 'GET /audit-log', {})
@@ -70,7 +70,7 @@ describe('a deploy hook', () => {
       params: { id, hookId: deleted.id },
     })
     expect(removal.status).toBe(204)
-    await scene.ask('POST /projects/:id/disable', id, {}, scene.people.admin.token)
+    await scene.request('POST /projects/:id/disable', id, {}, scene.people.admin.token)
     const answers = []
     for (const url of [`${scene.url}/api/hooks/deploy/dph_unknown`, deleted.url, kept.url]) answers.push(await post(url))
     expect(answers.map(({ statusCode }) => statusCode)).toEqual([404, 404, 404])
@@ -88,9 +88,9 @@ describe('a deploy hook', () => {
     const hook = (await makeHook(one.id)).body.data
     const remove = (token: string, id: string) =>
       call(scene.instance, token, 'DELETE /projects/:id/deploy-hooks/:hookId', { params: { id, hookId: hook.id } })
-    const strangers = await makePeople(scene.instance)
+    const outsiders = await makePeople(scene.instance)
     expect((await remove(scene.people.member.token, other.id)).status).toBe(404)
-    expect((await remove(strangers.owner.token, one.id)).status).toBe(404)
+    expect((await remove(outsiders.owner.token, one.id)).status).toBe(404)
     expect((await post(hook.url)).statusCode).toBe(202)
   })
 })

@@ -131,7 +131,7 @@ describe('DELETE /projects/:id/environments/:environment', () => {
     expect(staging.deletingSince).toEqual(expect.any(String))
     expect((await on('PATCH', '/env', { environment: 'staging', deletes: ['A'] })).body.code).toBe('conflict')
     const build = { projectId: project.id, environment: 'staging' }
-    expect(await scene.ask('POST /deployments/build/access', '', { body: build })).toMatchObject({ status: 409 })
+    expect(await scene.request('POST /deployments/build/access', '', { body: build })).toMatchObject({ status: 409 })
     expect((await remove()).body.code).toBe('conflict')
     const { db } = scene.instance.database
     await db.updateTable('jobs').set({ runAt: 0 }).where('kind', '=', 'projects.remove-environment').execute()

@@ -45,7 +45,7 @@ const runningOf = (projectId: string): Instance[] =>
   )
 const targets = (slug: string) =>
   tables.map((table) => Object.entries(table.hosts).find(([host]) => host.startsWith(`${slug}.`))?.[1].target.kind)
-const linesOf = async (id: string): Promise<string> => JSON.stringify((await scene.ask('GET /deployments/:id/logs', id)).body)
+const linesOf = async (id: string): Promise<string> => JSON.stringify((await scene.request('GET /deployments/:id/logs', id)).body)
 
 /** A project whose first version serves at its fixed port. */
 async function live() {
@@ -63,7 +63,7 @@ describe('a project whose program has a port of its own', () => {
     tables = []
     const second = await deployed(app.id)
     expect(second).toMatchObject({ status: 'live', error: null })
-    expect((await scene.ask('GET /deployments/:id', first.id)).body.data.status).toBe('superseded')
+    expect((await scene.request('GET /deployments/:id', first.id)).body.data.status).toBe('superseded')
     expect(runningOf(app.id)).toMatchObject([{ owner: { deploymentId: second.id }, address: { port: fixed } }])
     expect(targets(app.slug)).toContain('sleeping')
     const { table } = scene.instance.drivers.edge
@@ -78,7 +78,7 @@ describe('a project whose program has a port of its own', () => {
     const second = await deployed(app.id)
     expect(second.status).toBe('failed')
     await expect.poll(() => runningOf(app.id).map(({ owner }) => owner.deploymentId)).toEqual([first.id])
-    expect((await scene.ask('GET /deployments/:id', first.id)).body.data.status).toBe('live')
+    expect((await scene.request('GET /deployments/:id', first.id)).body.data.status).toBe('live')
     await expect.poll(() => targets(app.slug).at(-1)).toBe('upstreams')
   })
 

@@ -19,7 +19,7 @@ const make = (body: object, token = scene.people.admin.token) => makeProject(sce
 const deployed = async (id: string) => scene.settled(await scene.deploy(id))
 const create = (body: object) =>
   call(scene.instance, scene.people.admin.token, 'POST /projects', { body: { name: 'One image', ...body } })
-const patch = (id: string, body: object) => scene.ask('PATCH /projects/:id', id, { body }, scene.people.admin.token)
+const patch = (id: string, body: object) => scene.request('PATCH /projects/:id', id, { body }, scene.people.admin.token)
 const startedFor = (deploymentId: string) =>
   [...runtime().running.values()].find(({ request }) => request.owner.deploymentId === deploymentId)?.request
 
@@ -62,7 +62,7 @@ describe('a project of one image', () => {
     runtime().images.set('shop/moving:latest', { digest: digest('d'), ports: [80] })
     expect((await deployed(id)).image).toBe(`shop/moving@${digest('d')}`)
     const fetches = runtime().fetched.length
-    const { body } = await scene.ask('POST /deployments/:id/rollback', first.id)
+    const { body } = await scene.request('POST /deployments/:id/rollback', first.id)
     const back = await scene.settled(body.data.deploymentId)
     expect(back).toMatchObject({ status: 'live', image: `shop/moving@${digest('c')}` })
     expect(startedFor(back.id)?.artifact.reference).toBe(`shop/moving@${digest('c')}`)
@@ -103,7 +103,7 @@ describe('a pulled image', () => {
     const third = at('3')
     await deployed(one.id)
     await expect.poll(() => has(second)).toBe(false)
-    await scene.ask('DELETE /projects/:id', one.id, {}, scene.people.owner.token)
+    await scene.request('DELETE /projects/:id', one.id, {}, scene.people.owner.token)
     await expect.poll(() => has(third)).toBe(false)
     expect(has(first)).toBe(true)
   })
@@ -188,7 +188,7 @@ describe('registry logins', () => {
     await deployed((await scene.makeApp()).id)
     runtime().whileBuilding = async () => {}
     expect(builds.map(hostsIn)).toEqual([[host]])
-    const { body } = await scene.ask('GET /deployments/:id/logs', allowed.id)
+    const { body } = await scene.request('GET /deployments/:id/logs', allowed.id)
     expect(JSON.stringify([body, denied, allowed])).not.toContain('a-registry-password')
   })
 })

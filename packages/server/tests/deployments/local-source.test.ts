@@ -59,7 +59,7 @@ test('an upload that was opened for one project is no source of another', async 
   expect((await update(other.id)).body).toMatchObject({ code: 'not_found', field: 'uploadSessionId' })
   expect((await call(instance, owner.token, 'POST /projects', { body: { name: 'x', uploadSessionId } })).status).toBe(404)
   expect((await update(mine.id)).status).toBe(200)
-  const stranger = await makePeople(instance)
+  const outsider = await makePeople(instance)
   const foreign = { body: { projectId: mine.id } }
-  expect((await call(instance, stranger.owner.token, 'POST /projects/folder/session', foreign)).status).toBe(404)
+  expect((await call(instance, outsider.owner.token, 'POST /projects/folder/session', foreign)).status).toBe(404)
 })

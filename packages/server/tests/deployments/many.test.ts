@@ -20,15 +20,15 @@ test('of ten, one without a source, one that is disabled and one that is gone ar
   await call(instance, token, 'POST /projects/:id/disable', { params: { id: ids[6]! } })
   ids[8] = 'prj_00000000000000000000'
   const options = { trigger: 'push' as const, createdBy: null, requestKey: 'push:one' }
-  const ask = () => instance.running!.modules.deployments.deployMany(ids.map((projectId) => ({ projectId, options })))
-  const refused = await ask()
+  const request = () => instance.running!.modules.deployments.deployMany(ids.map((projectId) => ({ projectId, options })))
+  const refused = await request()
   expect(refused.map(({ projectId, error }) => [ids.indexOf(projectId), (error as Failure).code])).toEqual([
     [3, 'nothing_to_deploy'],
     [6, 'project_disabled'],
     [8, 'not_found'],
   ])
   // Asked for once more, nothing is there twice.
-  await ask()
+  await request()
   await instance.jobs.whenIdle()
   const { db } = instance.database
   const made = await db.selectFrom('deployments').select(['projectId', 'status']).where('projectId', 'in', ids).execute()

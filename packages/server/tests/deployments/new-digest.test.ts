@@ -13,12 +13,12 @@ import { type Scene, setScene } from './scene.ts'
 let scene: Scene
 const digest = (digit: string) => `sha256:${digit.repeat(64)}`
 /** The digest or error of each image in its registry, and the requests to registries. */
-const said = new Map<string, string | RegistryFailure>()
-const asked: { image: string; hosts: string[] }[] = []
+const output = new Map<string, string | RegistryFailure>()
+const requested: { image: string; hosts: string[] }[] = []
 const imageRegistry: ImageRegistry = {
   async digestOf(image, logins) {
-    asked.push({ image, hosts: logins.map(({ host }) => host) })
-    const answer = said.get(image) ?? new RegistryFailure('not_found', 'no such image')
+    requested.push({ image, hosts: logins.map(({ host }) => host) })
+    const answer = output.get(image) ?? new RegistryFailure('not_found', 'no such image')
     if (typeof answer !== 'string') throw answer
     return answer
   },
@@ -28,14 +28,14 @@ beforeAll(async () => {
   scene.instance.drivers.runtime.kind = 'docker'
 })
 afterEach(async () => {
-  asked.length = 0
+  requested.length = 0
   await db().updateTable('projects').set({ autoDeploy: 0 }).execute()
 })
 afterAll(() => scene.end())
 
 const db = () => scene.instance.database.db
 const publish = (image: string, digit: string) => {
-  said.set(image, digest(digit))
+  output.set(image, digest(digit))
   scene.instance.drivers.runtime.images.set(image, { digest: digest(digit), ports: [80] })
 }
 const live = async (fields: object) => {
@@ -53,8 +53,8 @@ const round = async () => {
   await scene.instance.jobs.enqueue(checkImagesSchedule.job, {})
   await scene.instance.jobs.whenIdle()
 }
-const deploymentsOf = async (id: string) => (await scene.ask('GET /projects/:id/deployments', id)).body.data
-const imageNow = async (id: string) => (await scene.ask('GET /projects/:id/info', id)).body.data.build.image
+const deploymentsOf = async (id: string) => (await scene.request('GET /projects/:id/deployments', id)).body.data
+const imageNow = async (id: string) => (await scene.request('GET /projects/:id/info', id)).body.data.build.image
 
 describe('a new digest of the image', () => {
   test('is deployed by itself, once; the same digest is not', async () => {
@@ -89,10 +89,10 @@ describe('a new digest of the image', () => {
     publish('shop/manual:1', 'a')
     await live({ image: 'shop/manual:1', autoDeploy: false })
     const disabled = await live({ image: 'shop/manual:1' })
-    await scene.ask('POST /projects/:id/disable', disabled, {}, scene.people.admin.token)
+    await scene.request('POST /projects/:id/disable', disabled, {}, scene.people.admin.token)
     await makeProject(scene.instance, scene.people.admin.token, { image: 'shop/manual:1', autoDeploy: true })
     await check()
-    expect(asked).toEqual([])
+    expect(requested).toEqual([])
   })
 })
 
@@ -103,12 +103,12 @@ test('each project has its own time, within one interval, and is asked with the 
   const id = await live({ image: 'registry.example.test/shop/timed:1' })
   const before = Date.now()
   await round()
-  expect(asked).toEqual([])
+  expect(requested).toEqual([])
   const { nextAt } = await db().selectFrom('imageChecks').selectAll().where('projectId', '=', id).executeTakeFirstOrThrow()
   expect(nextAt).toBeGreaterThanOrEqual(before)
   expect(nextAt).toBeLessThanOrEqual(Date.now() + 300_000)
   await check()
-  expect(asked).toEqual([{ image: 'registry.example.test/shop/timed:1', hosts: ['registry.example.test'] }])
+  expect(requested).toEqual([{ image: 'registry.example.test/shop/timed:1', hosts: ['registry.example.test'] }])
 })
 
 test('a registry that does not answer is asked once in a round', async () => {
@@ -117,10 +117,10 @@ test('a registry that does not answer is asked once in a round', async () => {
     publish(image, 'a')
     await live({ image })
   }
-  for (const image of images) said.set(image, new RegistryFailure('unreachable', 'away.test did not answer'))
+  for (const image of images) output.set(image, new RegistryFailure('unreachable', 'away.test did not answer'))
   await check()
   // At most as many as are checked concurrently.
-  expect(asked.length).toBeLessThanOrEqual(4)
+  expect(requested.length).toBeLessThanOrEqual(4)
 })
 
 test('100 projects cost five queries and one question for each image of an organisation', async () => {
@@ -143,14 +143,14 @@ test('100 projects cost five queries and one question for each image of an organ
     .execute()
   await round()
   await db().updateTable('imageChecks').set({ nextAt: 0 }).execute()
-  asked.length = 0
+  requested.length = 0
   const counted = countingDatabase()
   const { secretBox } = scene.instance
   const common = { database: counted.database, clock: systemClock, log: silentLog, secretBox, scrubber: { register: () => {} } }
   const registries = createRegistries({ ...common, settings: { registries: null } })
   const deps = { ...common, registries, imageRegistry, settings: { imageCheckSeconds: 300 } } as unknown as DeploymentsDeps
   await checkImages(deps, new AbortController().signal)
-  expect(asked).toHaveLength(10)
+  expect(requested).toHaveLength(10)
   expect(counted.queries).toBe(5)
 })
 

@@ -55,8 +55,8 @@ const failedDeploy = async (projectId: string, body: object) => {
 }
 const make = (fields: object) => makeProject(scene.instance, scene.people.admin.token, fields)
 const addEnvironment = async (id: string, name: string) =>
-  expect((await scene.ask('POST /projects/:id/environments', id, { body: { name } })).status).toBe(201)
-const sourceOf = async (id: string) => (await scene.ask('GET /projects/:id', id)).body.data.source
+  expect((await scene.request('POST /projects/:id/environments', id, { body: { name } })).status).toBe(201)
+const sourceOf = async (id: string) => (await scene.request('GET /projects/:id', id)).body.data.source
 
 const firstSources: [string, () => Promise<object>][] = [
   ['an upload that the project was made of', async () => ({ gitProvider: 'upload', uploadSessionId: await uploaded('v0') })],
@@ -102,7 +102,7 @@ describe('the upload that a deployment was asked for becomes the source of its e
     const first = await scene.deploy(id, { uploadSessionId: await uploaded('v1') })
     await scene.settled(first)
     await versionOf(id, { uploadSessionId: await uploaded('v2') })
-    const { deploymentId } = (await scene.ask('POST /deployments/:id/rollback', first)).body.data
+    const { deploymentId } = (await scene.request('POST /deployments/:id/rollback', first)).body.data
     await scene.settled(deploymentId)
     expect(await versionOf(id)).toBe('v2')
   })
@@ -111,7 +111,7 @@ describe('the upload that a deployment was asked for becomes the source of its e
     const { id } = await make({ localPath: scene.source })
     await versionOf(id, { uploadSessionId: await uploaded('v1') })
     const chosen = await uploaded('v2')
-    expect((await scene.ask('PATCH /projects/:id', id, { body: { uploadSessionId: chosen } })).status).toBe(200)
+    expect((await scene.request('PATCH /projects/:id', id, { body: { uploadSessionId: chosen } })).status).toBe(200)
     expect(await versionOf(id)).toBe('v2')
   })
 })
@@ -149,10 +149,10 @@ describe('the files of an upload are kept as long as a deployment in the rollbac
     }
     await sweep()
     expect(sessions.map(isKept)).toEqual([false, true, true])
-    const again = (await scene.ask('POST /deployments/:id/redeploy', deployments[1] as string)).body.data.deploymentId
+    const again = (await scene.request('POST /deployments/:id/redeploy', deployments[1] as string)).body.data.deploymentId
     expect(await scene.settled(again)).toMatchObject({ status: 'live' })
     expect(built.get(again)).toBe('v2')
-    const gone = await scene.ask('POST /deployments/:id/redeploy', deployments[0] as string)
+    const gone = await scene.request('POST /deployments/:id/redeploy', deployments[0] as string)
     expect([gone.status, gone.body.code]).toEqual([409, 'nothing_to_deploy'])
   })
 
@@ -174,7 +174,7 @@ describe('the files of an upload are kept as long as a deployment in the rollbac
     await sweep()
     expect([production, staging].map(isKept)).toEqual([true, true])
     const { admin } = scene.people
-    const removed = await scene.ask(
+    const removed = await scene.request(
       'DELETE /projects/:id/environments/:environment',
       id,
       { params: { id, environment: 'staging' } },
@@ -183,7 +183,7 @@ describe('the files of an upload are kept as long as a deployment in the rollbac
     expect(removed.status).toBe(200)
     await sweep()
     expect([production, staging].map(isKept)).toEqual([true, false])
-    expect((await scene.ask('DELETE /projects/:id', id, {}, admin.token)).status).toBe(200)
+    expect((await scene.request('DELETE /projects/:id', id, {}, admin.token)).status).toBe(200)
     await sweep()
     expect(isKept(production)).toBe(false)
   })
@@ -227,7 +227,7 @@ describe('the source that waits, and the source that was built, are named', () =
     ],
     ['a repository', async () => ({ gitProvider: 'upload' }), async () => ({ gitUrl: 'https://git.example.test/a/b.git' })],
   ]
-  const waiting = async (id: string) => (await scene.ask('GET /projects/:id', id)).body.data.pendingChanges
+  const waiting = async (id: string) => (await scene.request('GET /projects/:id', id)).body.data.pendingChanges
 
   test.each(sources)('%s', async (_, fields, change) => {
     const { id } = await make(await fields())
@@ -243,11 +243,11 @@ describe('the source that waits, and the source that was built, are named', () =
     expect(await sourceOf(id)).toMatchObject({ kind: 'upload', uploadSessionId: body.uploadSessionId })
     await versionOf(id)
     expect(await waiting(id)).toEqual([])
-    const { data } = (await scene.ask('GET /projects/:id/deployments', id)).body
+    const { data } = (await scene.request('GET /projects/:id/deployments', id)).body
     const named = data.map(({ source }: { source: { uploadSessionId: string } }) => source.uploadSessionId)
     expect(named).toEqual([body.uploadSessionId, first])
     // The files of the earlier version run again, and the newest upload is pending.
-    const again = (await scene.ask('POST /deployments/:id/redeploy', data[1].id)).body.data.deploymentId
+    const again = (await scene.request('POST /deployments/:id/redeploy', data[1].id)).body.data.deploymentId
     expect(await scene.settled(again)).toMatchObject({ status: 'live', source: { kind: 'upload', uploadSessionId: first } })
     expect(await waiting(id)).toEqual(['source'])
   })

@@ -18,21 +18,21 @@ const liveApp = async () => {
   return id
 }
 const live = async (deploymentId: string) => expect(await scene.settled(deploymentId)).toMatchObject({ status: 'live' })
-const record = async (id: string) => (await scene.ask('GET /projects/:id', id)).body.data
+const record = async (id: string) => (await scene.request('GET /projects/:id', id)).body.data
 const listed = async (id: string) =>
-  (await scene.ask('GET /projects', '')).body.data.find((project: { id: string }) => project.id === id)
+  (await scene.request('GET /projects', '')).body.data.find((project: { id: string }) => project.id === id)
 const waiting = async (id: string) => {
   const { pendingChanges } = await record(id)
   expect((await listed(id)).pendingChanges).toEqual(pendingChanges)
-  expect((await scene.ask('GET /projects/:id/info', id)).body.data.pendingChanges).toEqual(pendingChanges)
+  expect((await scene.request('GET /projects/:id/info', id)).body.data.pendingChanges).toEqual(pendingChanges)
   return pendingChanges
 }
 const change = async (at: `${string} /${string}`, id: string, body: object) =>
-  expect((await scene.ask(at, id, { body })).status).toBe(200)
+  expect((await scene.request(at, id, { body })).status).toBe(200)
 const setVariable = (id: string, value: string, environment = 'production') =>
   change('PATCH /projects/:id/env', id, { environment, upserts: [{ key: 'GREETING', value, isSecret: true }] })
 const restart = async (id: string, body: object = {}) => {
-  const answer = await scene.ask('POST /projects/:id/restart', id, { body })
+  const answer = await scene.request('POST /projects/:id/restart', id, { body })
   expect(answer.status).toBe(202)
   return answer.body.data.deploymentId as string
 }
@@ -85,17 +85,17 @@ describe('pendingChanges: settings that were changed since the live deployment w
 
   test('a variable of another environment does not wait for production', async () => {
     const id = await liveApp()
-    expect((await scene.ask('POST /projects/:id/environments', id, { body: { name: 'staging' } })).status).toBe(201)
+    expect((await scene.request('POST /projects/:id/environments', id, { body: { name: 'staging' } })).status).toBe(201)
     await setVariable(id, 'hello', 'staging')
     expect(await waiting(id)).toEqual([])
   })
 
   test('after a rollback the settings of now wait', async () => {
     const id = await liveApp()
-    const [first] = (await scene.ask('GET /projects/:id/deployments', id)).body.data
+    const [first] = (await scene.request('GET /projects/:id/deployments', id)).body.data
     await setVariable(id, 'hello')
     await live(await scene.deploy(id))
-    await live((await scene.ask('POST /deployments/:id/rollback', first.id)).body.data.deploymentId)
+    await live((await scene.request('POST /deployments/:id/rollback', first.id)).body.data.deploymentId)
     expect(await waiting(id)).toEqual(['env'])
     await expect.poll(() => running(id).map(({ request }) => request.env.GREETING)).toEqual([undefined])
   })
@@ -129,7 +129,7 @@ describe('POST /projects/:id/restart', () => {
     expect(after!.request.artifact).toEqual(before!.request.artifact)
     expect(after!.request.env.GREETING).toBe('hello')
     expect(after!.request.allotment.memoryMb).toBe(256)
-    const steps = (await scene.ask('GET /deployments/:id', deploymentId)).body.data.steps
+    const steps = (await scene.request('GET /deployments/:id', deploymentId)).body.data.steps
     expect(steps.find(({ name }: { name: string }) => name === 'build').status).toBe('skipped')
   })
 
@@ -148,11 +148,11 @@ describe('POST /projects/:id/restart', () => {
   /** The health check of the live deployment waits longer than a test should. */
   const cancelLate = async (deploymentId: string) => {
     const isChecked = async () => {
-      const { steps } = (await scene.ask('GET /deployments/:id', deploymentId)).body.data
+      const { steps } = (await scene.request('GET /deployments/:id', deploymentId)).body.data
       return steps.some(({ name, status }: { name: string; status: string }) => name === 'health' && status === 'running')
     }
     await expect.poll(isChecked).toBe(true)
-    await scene.ask('POST /deployments/:id/cancel', deploymentId)
+    await scene.request('POST /deployments/:id/cancel', deploymentId)
     return deploymentId
   }
 
@@ -162,19 +162,19 @@ describe('POST /projects/:id/restart', () => {
     scene.instance.drivers.runtime.whileBuilding = building.whileBuilding
     const deploymentId = await scene.deploy(id)
     await building.begun
-    const refused = await scene.ask('POST /projects/:id/restart', id)
+    const refused = await scene.request('POST /projects/:id/restart', id)
     expect([refused.status, refused.body.code]).toEqual([409, 'work_in_progress'])
     building.release()
     await live(deploymentId)
-    await expect.poll(async () => (await scene.ask('POST /projects/:id/restart', id)).status).toBe(202)
+    await expect.poll(async () => (await scene.request('POST /projects/:id/restart', id)).status).toBe(202)
     await live(await scene.deploy(id))
   })
 
   test('409: nothing is live, a static site, a disabled project; 400: an environment that does not exist; 403: a viewer', async () => {
     const { id } = await scene.makeApp()
     const answer = async (of: string, body = {}, token = scene.people.member.token) => {
-      const { status, body: said } = await scene.ask('POST /projects/:id/restart', of, { body }, token)
-      return [status, said.code]
+      const { status, body: output } = await scene.request('POST /projects/:id/restart', of, { body }, token)
+      return [status, output.code]
     }
     expect(await answer(id)).toEqual([409, 'nothing_to_restart'])
     expect(await answer(id, { environment: 'nowhere' })).toEqual([400, 'validation_failed'])
@@ -182,7 +182,7 @@ describe('POST /projects/:id/restart', () => {
     const site = await scene.deployFiles('site', { 'index.html': '<h1>' })
     expect(await answer(site.projectId)).toEqual([409, 'nothing_to_restart'])
     const disabled = await liveApp()
-    await scene.ask('POST /projects/:id/disable', disabled)
+    await scene.request('POST /projects/:id/disable', disabled)
     expect(await answer(disabled)).toEqual([409, 'project_disabled'])
   })
 })
@@ -203,7 +203,7 @@ describe('the plan of a deployment', () => {
       'branch buildCommand framework installCommand outputDirectory packageManager port startCommand type'.split(' '),
     )
     const { projectId: id } = deployment
-    const info = (await scene.ask('GET /projects/:id/info', id)).body.data
+    const info = (await scene.request('GET /projects/:id/info', id)).body.data
     expect(info).toMatchObject({
       plan: deployment.plan,
       runtime: { deploymentId: deployment.id, port: deployment.plan!.port },
@@ -212,14 +212,14 @@ describe('the plan of a deployment', () => {
       settings: { type: 'app', config: { framework: null }, source: { kind: 'local' } },
     })
     await change('PATCH /projects/:id', id, { startCommand: 'node other.js', port: 9000 })
-    const changed = (await scene.ask('GET /projects/:id/info', id)).body.data
+    const changed = (await scene.request('GET /projects/:id/info', id)).body.data
     expect(changed).toMatchObject({ plan: deployment.plan, settings: { config: { startCommand: 'node other.js', port: 9000 } } })
     expect(changed.runtime.port).toBe(deployment.plan!.port)
   })
 
   test('null until it was planned', async () => {
     const { id } = await scene.makeApp()
-    expect((await scene.ask('GET /projects/:id/info', id)).body.data).toMatchObject({ plan: null, runtime: { port: null } })
+    expect((await scene.request('GET /projects/:id/info', id)).body.data).toMatchObject({ plan: null, runtime: { port: null } })
     const { runtime } = scene.instance.drivers
     runtime.whileBuilding = async () => {
       throw new Error('it does not build')

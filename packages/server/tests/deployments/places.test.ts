@@ -53,7 +53,7 @@ describe('where a project runs', () => {
     const first = await scene.settled(await scene.deploy(app.id))
     await on(app)('PATCH', '', { serverId })
     expect((await scene.settled(await scene.deploy(app.id))).status).toBe('live')
-    const { deploymentId } = (await scene.ask('POST /deployments/:id/rollback', first.id)).body.data
+    const { deploymentId } = (await scene.request('POST /deployments/:id/rollback', first.id)).body.data
     expect((await scene.settled(deploymentId)).status).toBe('live')
     await expect.poll(() => [ofProject(here(), app.id).length, ofProject(there(), app.id).length]).toEqual([1, 0])
   })
@@ -66,7 +66,7 @@ describe('where a project runs', () => {
     const second = await scene.settled(await scene.deploy(app.id))
     expect(second).toMatchObject({ status: 'failed', error: { code: 'volume_elsewhere' } })
     expect(second.error?.message).toContain('volume data is on this machine')
-    expect((await scene.ask('GET /deployments/:id', first.id)).body.data.status).toBe('live')
+    expect((await scene.request('GET /deployments/:id', first.id)).body.data.status).toBe('live')
     await expect.poll(() => [ofProject(here(), app.id).length, ofProject(there(), app.id).length]).toEqual([1, 0])
   })
 })

@@ -67,14 +67,14 @@ describe('POST /deployments/build/access', () => {
   })
   test('409: a disabled project, and one without a source', async () => {
     const { id: projectId } = await scene.makeApp()
-    await scene.ask('POST /projects/:id/disable', projectId)
+    await scene.request('POST /projects/:id/disable', projectId)
     expect(await build({ projectId })).toMatchObject({ status: 409, body: { code: 'project_disabled' } })
     const { id } = await makeProject(scene.instance, scene.people.member.token)
     expect(await build({ projectId: id })).toMatchObject({ status: 409, body: { code: 'nothing_to_deploy' } })
   })
   test('a build that fails says why, with its last lines', async () => {
-    scene.instance.drivers.runtime.whileBuilding = async (_, say) => {
-      say('compiling')
+    scene.instance.drivers.runtime.whileBuilding = async (_, report) => {
+      report('compiling')
       throw new BuildFailed('command_failed', '`npm run build` ended with exit code 2', ['compiling', 'syntax error'])
     }
     const { id } = await scene.makeApp()
@@ -100,7 +100,7 @@ describe('GET /deployments', () => {
       ids.push(await scene.deploy(projectId))
       await scene.settled(ids.at(-1) as string)
     }
-    const list = async (query: object) => (await scene.ask('GET /deployments', '', { query })).body
+    const list = async (query: object) => (await scene.request('GET /deployments', '', { query })).body
     const first = await list({ projectId, limit: 2 })
     const second = await list({ projectId, limit: 2, cursor: first.nextCursor })
     const third = await list({ projectId, limit: 2, cursor: second.nextCursor })
@@ -109,13 +109,13 @@ describe('GET /deployments', () => {
     expect(third.nextCursor).toBeNull()
     expect((await list({ projectId, status: 'live' })).data.map(({ id }: { id: string }) => id)).toEqual([ids[4]])
     expect(await list({ projectId, environment: 'other' })).toMatchObject({ code: 'validation_failed', field: 'environment' })
-    expect(await scene.ask('GET /deployments', '', { query: { cursor: 'bad' } })).toMatchObject({ status: 400 })
+    expect(await scene.request('GET /deployments', '', { query: { cursor: 'bad' } })).toMatchObject({ status: 400 })
   })
   test('another organisation sees none of them, and each is 404 to it', async () => {
     const { id: projectId } = await scene.makeApp()
     const id = await scene.deploy(projectId)
     const { owner } = await makePeople(scene.instance)
-    expect((await scene.ask('GET /deployments', '', {}, owner.token)).body.data).toEqual([])
+    expect((await scene.request('GET /deployments', '', {}, owner.token)).body.data).toEqual([])
     for (const at of [
       'GET /deployments/:id',
       'GET /deployments/:id/logs',
@@ -123,33 +123,35 @@ describe('GET /deployments', () => {
       'POST /deployments/:id/redeploy',
       'POST /deployments/:id/rollback',
     ] as const)
-      expect(await scene.ask(at, id, {}, owner.token)).toMatchObject({ status: 404, body: { code: 'not_found' } })
+      expect(await scene.request(at, id, {}, owner.token)).toMatchObject({ status: 404, body: { code: 'not_found' } })
     await scene.settled(id)
   })
 })
 
 describe('GET /deployments/:id/logs', () => {
   test('oldest first, page by page, every line once', async () => {
-    scene.instance.drivers.runtime.whileBuilding = async (_, say) => {
-      for (let line = 0; line < 25; line++) say(`line ${line}`)
+    scene.instance.drivers.runtime.whileBuilding = async (_, report) => {
+      for (let line = 0; line < 25; line++) report(`line ${line}`)
     }
     const { id: projectId } = await scene.makeApp()
     const id = await scene.deploy(projectId)
     await scene.settled(id)
-    const all = (await scene.ask('GET /deployments/:id/logs', id)).body.data
+    const all = (await scene.request('GET /deployments/:id/logs', id)).body.data
     expect(all.map(({ message }: { message: string }) => message)).toEqual(
       expect.arrayContaining(Array.from({ length: 25 }, (_, line) => `line ${line}`)),
     )
     const paged: unknown[] = []
     let cursor: string | null = null
     do {
-      const { body } = await scene.ask('GET /deployments/:id/logs', id, { query: { limit: 7, ...(cursor ? { cursor } : {}) } })
+      const { body } = await scene.request('GET /deployments/:id/logs', id, {
+        query: { limit: 7, ...(cursor ? { cursor } : {}) },
+      })
       expect(body.data.length).toBeLessThanOrEqual(7)
       paged.push(...body.data)
       cursor = body.nextCursor
     } while (cursor)
     expect(paged).toEqual(all)
-    expect(await scene.ask('GET /deployments/:id/logs', id, { query: { cursor: 'bad' } })).toMatchObject({ status: 400 })
+    expect(await scene.request('GET /deployments/:id/logs', id, { query: { cursor: 'bad' } })).toMatchObject({ status: 400 })
   })
 })
 
@@ -160,20 +162,20 @@ describe('POST /deployments/:id/cancel', () => {
     const { id: projectId } = await scene.makeApp()
     const id = await scene.deploy(projectId)
     await begun
-    expect(await scene.ask('POST /deployments/:id/cancel', id)).toMatchObject({
+    expect(await scene.request('POST /deployments/:id/cancel', id)).toMatchObject({
       status: 200,
       body: { data: { status: 'cancelled' } },
     })
     release()
     await scene.instance.jobs.whenIdle()
     expect((await scene.settled(id)).status).toBe('cancelled')
-    expect(await scene.ask('POST /deployments/:id/cancel', id)).toMatchObject({ status: 409, body: { code: 'conflict' } })
-    expect(await scene.ask('POST /deployments/:id/cancel', id, {}, scene.people.viewer.token)).toMatchObject({ status: 403 })
+    expect(await scene.request('POST /deployments/:id/cancel', id)).toMatchObject({ status: 409, body: { code: 'conflict' } })
+    expect(await scene.request('POST /deployments/:id/cancel', id, {}, scene.people.viewer.token)).toMatchObject({ status: 403 })
   })
 
   test('a build that the cancel cuts short says that it was cancelled, and nothing else', async () => {
     const begun = Promise.withResolvers<void>()
-    scene.instance.drivers.runtime.whileBuilding = (_request, _say, abort) =>
+    scene.instance.drivers.runtime.whileBuilding = (_request, _report, abort) =>
       new Promise((_resolve, reject) => {
         abort.addEventListener('abort', () => reject(new Error('the program was ended by a signal')))
         begun.resolve()
@@ -181,9 +183,9 @@ describe('POST /deployments/:id/cancel', () => {
     const { id: projectId } = await scene.makeApp()
     const id = await scene.deploy(projectId)
     await begun.promise
-    await scene.ask('POST /deployments/:id/cancel', id)
+    await scene.request('POST /deployments/:id/cancel', id)
     await scene.instance.jobs.whenIdle()
-    const { data } = (await scene.ask('GET /deployments/:id/logs', id)).body
+    const { data } = (await scene.request('GET /deployments/:id/logs', id)).body
     expect(data.at(-1).message).toBe('The deployment was cancelled')
     expect(JSON.stringify(data)).not.toContain('went wrong')
   })
@@ -191,7 +193,7 @@ describe('POST /deployments/:id/cancel', () => {
 
 describe('POST /deployments/:id/rollback and /redeploy', () => {
   const setEnv = (id: string, value: string) =>
-    scene.ask('PATCH /projects/:id/env', id, { body: { upserts: [{ key: 'WHO', value }] } })
+    scene.request('PATCH /projects/:id/env', id, { body: { upserts: [{ key: 'WHO', value }] } })
   const envOf = (deploymentId: string) =>
     [...scene.instance.drivers.runtime.running.values()].find(({ request }) => request.owner.deploymentId === deploymentId)
       ?.request.env
@@ -203,12 +205,12 @@ describe('POST /deployments/:id/rollback and /redeploy', () => {
     await scene.settled(first)
     await setEnv(projectId, 'second')
     await scene.settled(await scene.deploy(projectId))
-    const back = await scene.ask('POST /deployments/:id/rollback', first)
+    const back = await scene.request('POST /deployments/:id/rollback', first)
     expect(back.status).toBe(202)
     expect(await scene.settled(back.body.data.deploymentId)).toMatchObject({ status: 'live', trigger: 'rollback', number: 3 })
     await scene.instance.jobs.whenIdle()
     expect(envOf(back.body.data.deploymentId)).toMatchObject({ WHO: 'first' })
-    const again = await scene.ask('POST /deployments/:id/redeploy', first)
+    const again = await scene.request('POST /deployments/:id/redeploy', first)
     expect(again.status).toBe(202)
     expect(await scene.settled(again.body.data.deploymentId)).toMatchObject({ status: 'live', trigger: 'redeploy' })
     await scene.instance.jobs.whenIdle()
@@ -223,12 +225,12 @@ describe('POST /deployments/:id/rollback and /redeploy', () => {
     }
     const bad = await scene.deploy(projectId)
     await scene.settled(bad)
-    expect(await scene.ask('POST /deployments/:id/rollback', bad)).toMatchObject({
+    expect(await scene.request('POST /deployments/:id/rollback', bad)).toMatchObject({
       status: 409,
       body: { code: 'nothing_to_roll_back_to' },
     })
-    await scene.ask('POST /projects/:id/disable', projectId)
+    await scene.request('POST /projects/:id/disable', projectId)
     for (const at of ['POST /deployments/:id/rollback', 'POST /deployments/:id/redeploy'] as const)
-      expect(await scene.ask(at, good)).toMatchObject({ status: 409, body: { code: 'project_disabled' } })
+      expect(await scene.request(at, good)).toMatchObject({ status: 409, body: { code: 'project_disabled' } })
   })
 })

@@ -19,7 +19,7 @@ export interface Scene {
   deploy(projectId: string, body?: object): Promise<string>
   /** Deploys a project of these files, in a folder of that name, and returns its deployment. */
   deployFiles(name: string, files: Record<string, string>, fields?: object): Promise<Deployment>
-  ask(path: `${string} /${string}`, id: string, input?: object, token?: string): Promise<Answer>
+  request(path: `${string} /${string}`, id: string, input?: object, token?: string): Promise<Answer>
   settled(id: string): Promise<Deployment>
   end(): Promise<void>
 }
@@ -36,9 +36,9 @@ export async function setScene(parts: Partial<Parts> = {}, env: Record<string, s
   await instance.jobs.start()
   const url = await instance.app.listen({ host: '127.0.0.1', port: 0 })
   const people = await makePeople(instance)
-  const ask: Scene['ask'] = (at, id, input = {}, token = people.member.token) =>
+  const request: Scene['request'] = (at, id, input = {}, token = people.member.token) =>
     call(instance, token, at as 'GET /', { params: { id }, ...input })
-  const get = async (id: string): Promise<Deployment> => (await ask('GET /deployments/:id', id)).body.data
+  const get = async (id: string): Promise<Deployment> => (await request('GET /deployments/:id', id)).body.data
   const deploy: Scene['deploy'] = async (projectId, body = {}) => {
     const answer = await call(instance, people.member.token, 'POST /deployments/build/access', { body: { projectId, ...body } })
     if (answer.status !== 202) throw new Error(`it was not taken: ${JSON.stringify(answer)}`)
@@ -67,7 +67,7 @@ export async function setScene(parts: Partial<Parts> = {}, env: Record<string, s
       const { id } = await makeProject(instance, people.admin.token, { localPath, ...fields })
       return settled(await deploy(id))
     },
-    ask,
+    request,
     settled,
     async end() {
       stopping.abort()
@@ -90,14 +90,14 @@ export function held(): {
   return {
     begun: begun.promise,
     release: () => going.resolve(),
-    async whileBuilding(_, say, abort) {
-      say('building')
+    async whileBuilding(_, report, abort) {
+      report('building')
       begun.resolve()
       await Promise.race([
         going.promise,
         new Promise((_resolve, reject) => abort.addEventListener('abort', () => reject(abort.reason))),
       ])
-      say('built')
+      report('built')
     },
   }
 }

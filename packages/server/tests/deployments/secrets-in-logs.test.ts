@@ -29,13 +29,13 @@ async function makeApp(): Promise<App> {
   const runtime = () =>
     [...scene.instance.drivers.runtime.running.values()].filter(({ instance }) => instance.owner.projectId === id)
   const lines = async (): Promise<string[]> =>
-    (await scene.ask('GET /projects/:id/logs', id, { query: { tail: 1000 } })).body.data.map(
+    (await scene.request('GET /projects/:id/logs', id, { query: { tail: 1000 } })).body.data.map(
       ({ message }: { message: string }) => message,
     )
   return {
     id,
     async set(...upserts) {
-      const { status } = await scene.ask('PATCH /projects/:id/env', id, { body: { upserts } })
+      const { status } = await scene.request('PATCH /projects/:id/env', id, { body: { upserts } })
       expect(status).toBe(200)
     },
     async deploy() {
@@ -71,7 +71,7 @@ describe('what a project writes', () => {
     await ours.set(secret('canary-of-ours'), { key: 'STAGE', value: 'my-own-stage' })
     const first = await ours.deploy()
     await ours.deploy()
-    const { status, body } = await scene.ask('POST /deployments/:id/rollback', first)
+    const { status, body } = await scene.request('POST /deployments/:id/rollback', first)
     expect(status).toBe(202)
     await scene.settled(body.data.deploymentId ?? body.data.id)
     expect(await ours.print('my-own-stage canary-of-ours')).toBe('my-own-stage [secret]')
@@ -113,8 +113,8 @@ describe('what a project writes', () => {
 describe('what a deployment says', () => {
   test('its log, its error and what is announced hide the secrets of the project', async () => {
     await ours.set(secret('canary-of-ours'))
-    scene.instance.drivers.runtime.whileBuilding = async (_, say) => {
-      say('using canary-of-ours')
+    scene.instance.drivers.runtime.whileBuilding = async (_, report) => {
+      report('using canary-of-ours')
       throw new BuildFailed('command_failed', 'The build said canary-of-ours', ['line canary-of-ours'])
     }
     const id = await scene.deploy(ours.id)
@@ -122,7 +122,7 @@ describe('what a deployment says', () => {
       status: 'failed',
       error: { message: 'The build said [secret]', logTail: ['line [secret]'] },
     })
-    const { body } = await scene.ask('GET /deployments/:id/logs', id)
+    const { body } = await scene.request('GET /deployments/:id/logs', id)
     expect(JSON.stringify(body)).toContain('using [secret]')
     expect(JSON.stringify(body)).not.toContain('canary-of-ours')
     const announced = () =>

@@ -37,7 +37,7 @@ const deployed = async (id: string) => {
   expect(deployment).toMatchObject({ status: 'live', error: null })
   return deployment
 }
-const routesOf = async (id: string): Promise<ProjectRoute[]> => (await scene.ask('GET /projects/:id', id)).body.data.routes
+const routesOf = async (id: string): Promise<ProjectRoute[]> => (await scene.request('GET /projects/:id', id)).body.data.routes
 /** The edge's upstreams for that host, by the service and deployment that run there. */
 const behind = (hostname: string) => {
   const target = hosts()[hostname]?.target as UpstreamsTarget | undefined
@@ -62,7 +62,7 @@ test('a second service that publishes a port is served at <service>.<slug>.<base
     { hostname: admin, kind: 'free', primary: false, service: 'admin_panel', state: 'synced', tls: 'none' },
   ])
   const serviceRoutes = { admin_panel: false, db: true }
-  const changed = await scene.ask('PATCH /projects/:id', id, { body: { serviceRoutes } }, scene.people.admin.token)
+  const changed = await scene.request('PATCH /projects/:id', id, { body: { serviceRoutes } }, scene.people.admin.token)
   expect([changed.status, changed.body.data.config.serviceRoutes]).toEqual([200, serviceRoutes])
   // Disabled immediately, enabled with the next deployment.
   await expect.poll(() => namesOf(host)).toEqual([host])
@@ -77,7 +77,7 @@ test('rules hold there too, and what is asleep, off or deleted is so at every na
   const { id, host } = await makeShop()
   await deployed(id)
   const both = [host, `admin-panel.${host}`]
-  const asAdmin = (path: `${string} /${string}`, input = {}) => scene.ask(path, id, input, scene.people.admin.token)
+  const asAdmin = (path: `${string} /${string}`, input = {}) => scene.request(path, id, input, scene.people.admin.token)
   const kinds = () => both.map((name) => hosts()[name]?.target.kind)
   const rule = { kind: 'ban', config: { ips: ['203.0.113.7'] } }
   expect((await asAdmin('POST /projects/:id/route-rules', { body: rule })).status).toBe(201)

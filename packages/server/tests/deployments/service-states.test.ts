@@ -36,14 +36,14 @@ const liveServices = async (file = compose) => {
   expect(deployed).toMatchObject({ status: 'live', error: null })
   return deployed.projectId
 }
-const project = async (id: string): Promise<Project> => (await scene.ask('GET /projects/:id', id)).body.data
+const project = async (id: string): Promise<Project> => (await scene.request('GET /projects/:id', id)).body.data
 const service = async (id: string, name: string): Promise<ServiceStatus> =>
   (await project(id)).services?.find((one) => one.name === name) as ServiceStatus
 const instanceOf = (projectId: string, name: string) =>
   [...drivers.runtime.running.values()].find(
     ({ instance: { owner, service } }) => owner.projectId === projectId && service === name,
   )!.instance
-const told = async (projectId: string) => {
+const reported = async (projectId: string) => {
   const rows = await scene.instance.database.db
     .selectFrom('jobs')
     .select('payload')
@@ -54,7 +54,7 @@ const told = async (projectId: string) => {
     .filter((event) => event.projectId === projectId && event.category.startsWith('project.'))
 }
 const linesOfWorker = async (projectId: string): Promise<string[]> => {
-  const { body } = await scene.ask('GET /projects/:id/logs', projectId, { query: { service: 'worker' } })
+  const { body } = await scene.request('GET /projects/:id/logs', projectId, { query: { service: 'worker' } })
   return body.data.map(({ message }: { message: string }) => message)
 }
 
@@ -75,7 +75,7 @@ describe.concurrent('the record of a project of several services', () => {
       status: 'live',
       statusReason: 'worker exited with code 137 (out of memory), restarted (1 time)',
     })
-    expect(await told(id)).toEqual([])
+    expect(await reported(id)).toEqual([])
     for (const code of [1, 1]) drivers.runtime.crash(instanceId, code).comeBack()
     await expect.poll(async () => (await project(id)).status).toBe('unhealthy')
     expect(await service(id, 'worker')).toMatchObject({
@@ -86,7 +86,7 @@ describe.concurrent('the record of a project of several services', () => {
     expect(await service(id, 'web')).toMatchObject({ status: 'running', restarts: 0, lastExit: null })
     const reason = 'worker exited with code 1, restarted (3 times)'
     expect((await project(id)).statusReason).toContain(reason)
-    expect(await told(id)).toMatchObject([{ category: 'project.unhealthy', text: expect.stringContaining(reason) }])
+    expect(await reported(id)).toMatchObject([{ category: 'project.unhealthy', text: expect.stringContaining(reason) }])
     await expect
       .poll(() => linesOfWorker(id))
       .toEqual(
@@ -96,9 +96,9 @@ describe.concurrent('the record of a project of several services', () => {
           reason,
         ]),
       )
-    const { points } = (await scene.ask('GET /projects/:id/metrics', id)).body.data
+    const { points } = (await scene.request('GET /projects/:id/metrics', id)).body.data
     expect(points.reduce((sum: number, { restarts }: { restarts: number }) => sum + restarts, 0)).toBe(3)
-    const { runtime } = (await scene.ask('GET /projects/:id/info', id)).body.data
+    const { runtime } = (await scene.request('GET /projects/:id/info', id)).body.data
     expect(runtime).toMatchObject({ restarts: 3, lastExit: { code: 1, reason: 'exit' } })
   })
 
@@ -118,7 +118,7 @@ describe.concurrent('the record of a project of several services', () => {
     await expect.poll(() => service(id, 'retried')).toMatchObject({ status: 'exited', lastExit: { code: 3, reason: 'exit' } })
     expect((await project(id)).statusReason).toContain('retried exited with code 3')
     await expect.poll(async () => (await project(id)).status).toBe('unhealthy')
-    expect((await told(id)).map(({ category }) => category)).toEqual(['project.unhealthy'])
+    expect((await reported(id)).map(({ category }) => category)).toEqual(['project.unhealthy'])
     // It stays exited: nothing restarts it.
     expect(instanceOf(id, 'retried').state).toBe('exited')
   })
@@ -131,7 +131,7 @@ describe.concurrent('the record of a project of several services', () => {
     await expect.poll(() => service(id, 'worker')).toMatchObject({ restarts: 1 })
     expect(await scene.settled(await scene.deploy(id))).toMatchObject({ status: 'live' })
     expect(await service(id, 'worker')).toEqual({ name: 'worker', status: 'running', restarts: 0, lastExit: null })
-    await scene.ask('POST /projects/:id/disable', id, {}, scene.people.admin.token)
+    await scene.request('POST /projects/:id/disable', id, {}, scene.people.admin.token)
     await expect.poll(() => service(id, 'web')).toMatchObject({ status: 'stopped' })
   })
 
@@ -157,7 +157,7 @@ test.concurrent('a project of one service has no list, and its reason and its la
   const statusReason = 'The app exited with code 137 (out of memory), restarted (1 time)'
   await expect.poll(() => project(id)).toMatchObject({ status: 'live', statusReason })
   expect((await project(id)).services).toBeUndefined()
-  const { runtime } = (await scene.ask('GET /projects/:id/info', id)).body.data
+  const { runtime } = (await scene.request('GET /projects/:id/info', id)).body.data
   expect(runtime).toMatchObject({ restarts: 1, lastExit: { code: 137, reason: 'out_of_memory' } })
 })
 
@@ -173,6 +173,6 @@ test('the image of a Compose project is that of the service that requests go to'
   const deployed = await scene.deployFiles('images', { 'compose.yaml': file, Dockerfile: 'FROM scratch' })
   drivers.runtime.build = build
   expect(deployed).toMatchObject({ status: 'live', image: `memory/${deployed.id}web` })
-  const { build: shown } = (await scene.ask('GET /projects/:id/info', deployed.projectId)).body.data
+  const { build: shown } = (await scene.request('GET /projects/:id/info', deployed.projectId)).body.data
   expect(shown.image).toBe(deployed.image)
 })

@@ -27,7 +27,7 @@ async function makeStack(name: string, compose: string): Promise<string> {
 
 async function setVariables(id: string, variables: Record<string, string>) {
   const upserts = Object.entries(variables).map(([key, value]) => ({ key, value, isSecret: key.endsWith('PASSWORD') }))
-  const { status } = await scene.ask('PATCH /projects/:id/env', id, { body: { environment: 'production', upserts } })
+  const { status } = await scene.request('PATCH /projects/:id/env', id, { body: { environment: 'production', upserts } })
   expect(status).toBe(200)
 }
 

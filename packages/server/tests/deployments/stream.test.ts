@@ -46,7 +46,7 @@ describe('GET /deployments/:id/stream', () => {
     const append = vi.spyOn(logStore, 'append')
     onTestFinished(() => append.mockRestore())
     const switched = async (id: string) => {
-      const { steps } = (await scene.ask('GET /deployments/:id', id)).body.data
+      const { steps } = (await scene.request('GET /deployments/:id', id)).body.data
       return steps.find(({ name }: { name: string }) => name === 'switch')
     }
     append.mockImplementation(async (...call) => {
@@ -77,10 +77,10 @@ describe('GET /deployments/:id/stream', () => {
 
   test('resuming by Last-Event-ID gives no line twice and leaves none out', async () => {
     const { whileBuilding, begun, release } = held()
-    scene.instance.drivers.runtime.whileBuilding = async (request, say, abort) => {
-      for (let line = 0; line < 50; line++) say(`line ${line}`)
-      await whileBuilding(request, say, abort)
-      for (let line = 50; line < 100; line++) say(`line ${line}`)
+    scene.instance.drivers.runtime.whileBuilding = async (request, report, abort) => {
+      for (let line = 0; line < 50; line++) report(`line ${line}`)
+      await whileBuilding(request, report, abort)
+      for (let line = 50; line < 100; line++) report(`line ${line}`)
     }
     const { id: projectId } = await scene.makeApp()
     const id = await scene.deploy(projectId)

@@ -43,7 +43,7 @@ describe('a switch that the edge does not take', () => {
     expect(second.error?.message).toContain('no room for another route')
     await expect.poll(() => portsOf(second.id)).toEqual([])
     expect(targetIn(edge().table, host)).toMatchObject({ deploymentId: first.id, upstreams: [{ port: portsOf(first.id)[0] }] })
-    expect((await scene.ask('GET /deployments/:id', first.id)).body.data.status).toBe('live')
+    expect((await scene.request('GET /deployments/:id', first.id)).body.data.status).toBe('live')
   })
 
   test('because of this host alone: it fails, others go on', async () => {
@@ -60,29 +60,29 @@ describe('a switch that the edge does not take', () => {
     const second = await scene.settled(await scene.deploy(app.id))
     expect(second.status).toBe('live')
     edge().refused = { [host]: 'not today' }
-    const answer = await scene.ask('POST /deployments/:id/rollback', first.id)
+    const answer = await scene.request('POST /deployments/:id/rollback', first.id)
     expect(answer.status).toBe(202)
     const back = await scene.settled(answer.body.data.deploymentId)
     expect(back).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('not today') } })
-    expect((await scene.ask('GET /deployments/:id', second.id)).body.data.status).toBe('live')
+    expect((await scene.request('GET /deployments/:id', second.id)).body.data.status).toBe('live')
   })
 
   test('because the project was disabled meanwhile: enable starts the version before', async () => {
     const { app, first, host } = await live()
-    let disabling: ReturnType<Scene['ask']> | undefined
+    let disabling: ReturnType<Scene['request']> | undefined
     edge().beforeApply = async (table) => {
       const pointed = targetIn(table, host)?.deploymentId
       if (disabling || pointed === undefined || pointed === first.id) return
-      disabling = scene.ask('POST /projects/:id/disable', app.id)
-      await expect.poll(async () => (await scene.ask('GET /deployments/:id', pointed)).body.data.status).toBe('cancelled')
+      disabling = scene.request('POST /projects/:id/disable', app.id)
+      await expect.poll(async () => (await scene.request('GET /deployments/:id', pointed)).body.data.status).toBe('cancelled')
     }
     const second = await scene.settled(await scene.deploy(app.id))
     expect([second.status, (await disabling)?.status]).toEqual(['cancelled', 200])
     await expect.poll(() => [portsOf(first.id), portsOf(second.id)]).toEqual([[], []])
     await scene.instance.jobs.whenIdle()
-    expect((await scene.ask('POST /projects/:id/enable', app.id)).status).toBe(200)
+    expect((await scene.request('POST /projects/:id/enable', app.id)).status).toBe(200)
     await expect.poll(() => portsOf(first.id)).toHaveLength(1)
-    await expect.poll(async () => (await scene.ask('GET /projects/:id', app.id)).body.data.status).toBe('live')
+    await expect.poll(async () => (await scene.request('GET /projects/:id', app.id)).body.data.status).toBe('live')
   })
 
   test('while the version that the edge serves is unknown, both run; a late success is reverted before the new one stops', async () => {

@@ -44,8 +44,8 @@ test('a project that stores no services shows the lines of the one that its depl
       await call(instance, people.viewer.token, 'GET /projects/:id/logs', { params: { id }, query: { q: 'from', ...query } })
     ).body.data.map(({ message }: { message: string }) => message)
   expect(await messages(), 'an app has no service to choose').toEqual(['from db', 'from web'])
-  const allotment = { cpuCores: 1, memoryMb: 64, diskMb: 64 }
-  const unit = { build: null, image: 'any', port: null, volumes: [], dependsOn: [], allotment }
+  const resources = { cpuCores: 1, memoryMb: 64, diskMb: 64 }
+  const unit = { build: null, image: 'any', port: null, volumes: [], dependsOn: [], allotment: resources }
   const units = [
     { ...unit, service: 'db', exposed: false },
     { ...unit, service: 'web', exposed: true },

@@ -12,14 +12,14 @@ let folder: string
 let scene: Scene
 /** The port of what takes a question and never answers, once it is known. */
 let hung = 0
-let asked = 0
+let requested = 0
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'berth-watch-'))
   const drivers = memoryDrivers(folder)
   const { probe } = drivers
   const hanging: Probe = (target, timeoutMs, abort) => {
     if (target.port !== hung) return probe(target, timeoutMs, abort)
-    asked += 1
+    requested += 1
     return new Promise((resolve) => {
       abort.addEventListener('abort', () => resolve({ healthy: false, status: null, reason: 'it hung' }), { once: true })
     })
@@ -42,12 +42,12 @@ test.concurrent('a hung project delays no other’s check: what is gone is start
   }
   const [first, second] = [await live(), await live()]
   hung = first.address!.port
-  await expect.poll(() => asked).toBe(1)
+  await expect.poll(() => requested).toBe(1)
   runtime.crash(second.instanceId)
   await runtime.stop(second.instanceId)
   const isBack = () => [...runtime.running.values()].some(({ instance }) => instance.owner.projectId === second.owner.projectId)
   await expect.poll(isBack).toBe(true)
-  expect(asked).toBe(1)
+  expect(requested).toBe(1)
 })
 
 const liveApp = async () => {
@@ -62,7 +62,7 @@ const healthOf = ({ owner: { projectId } }: Pick<Instance, 'owner'>) =>
     .select(['health', 'healthReason'])
     .where('projectId', '=', projectId)
     .executeTakeFirst()
-const told = async ({ owner: { projectId } }: Pick<Instance, 'owner'>) => {
+const reported = async ({ owner: { projectId } }: Pick<Instance, 'owner'>) => {
   const rows = await scene.instance.database.db
     .selectFrom('jobs')
     .select('payload')
@@ -81,9 +81,9 @@ test.concurrent('one that is gone and cannot be started again is told as unhealt
   const artifact = runtime.artifacts.get(request.artifact.reference)!
   // Nor can it be built again.
   const { whileBuilding } = runtime
-  runtime.whileBuilding = async (build, say, abort) => {
+  runtime.whileBuilding = async (build, report, abort) => {
     if (build.owner.projectId === instance.owner.projectId) throw new BuildFailed('command_failed', 'The build failed')
-    await whileBuilding?.(build, say, abort)
+    await whileBuilding?.(build, report, abort)
   }
   runtime.artifacts.delete(request.artifact.reference)
   await runtime.stop(instance.instanceId)
@@ -94,7 +94,7 @@ test.concurrent('one that is gone and cannot be started again is told as unhealt
   runtime.artifacts.set(request.artifact.reference, artifact)
   runtime.whileBuilding = whileBuilding
   await expect.poll(() => healthOf(instance)).toEqual({ health: 'healthy', healthReason: null })
-  await expect.poll(() => told(instance)).toEqual(expect.arrayContaining(['project.unhealthy', 'project.recovered']))
+  await expect.poll(() => reported(instance)).toEqual(expect.arrayContaining(['project.unhealthy', 'project.recovered']))
 })
 
 test.concurrent('one that the runtime does not tell of any more is unhealthy', async ({ expect }) => {
@@ -121,12 +121,12 @@ test.concurrent('one that was ended for its disk limit says so with what to do, 
     )?.instance.state
   await expect.poll(isBack).toBe('running')
   await expect.poll(() => healthOf(instance)).toEqual({ health: 'healthy', healthReason: null })
-  const told = await scene.instance.database.db
+  const reported = await scene.instance.database.db
     .selectFrom('jobs')
     .select('payload')
     .where('kind', '=', announceKind.kind)
     .execute()
-  const text = told
+  const text = reported
     .map(({ payload }) => payload)
     .find((one) => one.includes(instance.owner.projectId) && one.includes('unhealthy'))
   expect(text).toMatch(/4096 MB.*diskMb/)

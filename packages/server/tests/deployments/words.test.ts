@@ -16,7 +16,7 @@ const app = { 'package.json': JSON.stringify({ scripts: { start: 'node server.js
 test('a Dockerfile without Docker: what to install, or what to set instead', async () => {
   const { error } = await scene.deployFiles('dockerfile', { Dockerfile: 'FROM scratch\nCMD ["/serve"]\n' })
   expect(error).toMatchObject({ code: 'plan_failed' })
-  for (const words of ['Dockerfile', 'Install Docker', 'serverId', 'startCommand']) expect(error?.message).toContain(words)
+  for (const text of ['Dockerfile', 'Install Docker', 'serverId', 'startCommand']) expect(error?.message).toContain(text)
 })
 
 test('a Dockerfile that was asked for is told of in the same words, before anything is built', async () => {

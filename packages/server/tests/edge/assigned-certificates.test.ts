@@ -69,7 +69,7 @@ const use = async (hostname: string) => {
   if (isRequested) await expect.poll(rows).toHaveLength(1)
   await scene.jobs.whenIdle()
 }
-const told = async (): Promise<string[]> =>
+const reported = async (): Promise<string[]> =>
   (await asPerson(scene, people.owner).deliveries()).map(({ subject }: { subject: string }) => subject).toReversed()
 
 describe('a free address', () => {
@@ -117,7 +117,7 @@ describe('a free address', () => {
     expect(authority.orders).toHaveLength(2)
     await pass(61 * minutes)
     expect(authority.orders).toHaveLength(2)
-    expect(await told()).toEqual([`No certificate for ${host}`])
+    expect(await reported()).toEqual([`No certificate for ${host}`])
     authority.refusal = undefined
     await pass(2 * hours)
     expect(await freeOf(shop)).toMatchObject({ tls: 'active' })
@@ -241,10 +241,10 @@ describe('the certificate that is served', () => {
   })
 
   test('is compared with the stored one every hour; a problem is shown and told once, and goes when it is over', async () => {
-    const asked: string[] = []
+    const requested: string[] = []
     let isServed = true
     const tlsProbe: MemoryDrivers['tlsProbe'] = async (_address, hostname) => {
-      asked.push(hostname)
+      requested.push(hostname)
       const { X509Certificate } = await import('node:crypto')
       const { cert } = drivers.edge.table.certificates![hostname]!
       return { ...good(), ...(isServed ? { fingerprint256: new X509Certificate(cert).fingerprint256 } : {}) }
@@ -254,13 +254,13 @@ describe('the certificate that is served', () => {
     await use(`shop.${base}`)
     await expect.poll(() => freeOf(shop)).toMatchObject({ tls: 'active' })
     await pass(1 * hours)
-    expect(asked).toEqual([`shop.${base}`])
+    expect(requested).toEqual([`shop.${base}`])
     expect(await freeOf(shop)).toMatchObject({ tls: 'active' })
     isServed = false
     await pass(1 * hours)
     await pass(1 * hours)
     expect(await freeOf(shop)).toMatchObject({ tls: 'error', reason: 'The edge serves another certificate' })
-    expect(await told()).toEqual([`The certificate of shop.${base} has a problem`])
+    expect(await reported()).toEqual([`The certificate of shop.${base} has a problem`])
     isServed = true
     await pass(1 * hours)
     expect(await freeOf(shop)).toMatchObject({ tls: 'active' })

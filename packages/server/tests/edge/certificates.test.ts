@@ -50,7 +50,7 @@ const connect = async (hostname: string, tls: ProjectRoute['tls'] = 'active') =>
   await eventually(hostname, 'tls').toBe(tls)
   await scene.jobs.whenIdle()
 }
-const told = async (): Promise<string[]> =>
+const reported = async (): Promise<string[]> =>
   (await asPerson(scene, people.owner).deliveries()).map(({ subject }: { subject: string }) => subject).toReversed()
 const served = () =>
   Object.fromEntries(Object.entries(drivers.edge.table.certificates ?? {}).map(([name, { cert }]) => [name, cert.split('\n')[0]]))
@@ -96,7 +96,7 @@ describe('renewal', () => {
     expect(authority.orders.length).toBeGreaterThan(3)
     expect(await routeOf(shop)).toMatchObject({ tls: 'active', reason: 'Not renewed: too many certificates already issued' })
     expect(served()).toEqual({ [shop]: `certificate 1 of ${shop}` })
-    expect(await told()).toEqual([`The certificate of ${shop} was not renewed`])
+    expect(await reported()).toEqual([`The certificate of ${shop} was not renewed`])
 
     authority.refusal = undefined
     await pass(1 * hours)
@@ -112,7 +112,7 @@ describe('renewal', () => {
     await pass(1 * hours)
     expect(await routeOf(shop)).toMatchObject({ tls: 'error', reason: 'No certificate: no', url: `http://${shop}:4080` })
     expect(served()).toEqual({})
-    expect(await told()).toContain(`No certificate for ${shop}`)
+    expect(await reported()).toContain(`No certificate for ${shop}`)
   })
 })
 
@@ -123,7 +123,7 @@ describe('orders', () => {
     expect(await routeOf(shop)).toMatchObject({ tls: 'error', reason: 'No certificate: the name does not resolve' })
     for (let hour = 0; hour < 3; hour++) await pass(1 * hours + 1 * seconds)
     expect(authority.orders).toHaveLength(4)
-    expect(await told()).toEqual([`No certificate for ${shop}`])
+    expect(await reported()).toEqual([`No certificate for ${shop}`])
 
     authority.refusal = undefined
     const { status, body } = await on()('POST', '/routing/retry')
@@ -146,13 +146,13 @@ describe('orders', () => {
     await on()('POST', '/connect', { domain: shop })
     await eventually(shop, 'reason').toBe('No certificate yet: the authority cannot be reached')
     await scene.jobs.whenIdle()
-    expect(await told()).toEqual([])
+    expect(await reported()).toEqual([])
     await pass(16 * seconds)
     await pass(31 * seconds)
     expect(authority.orders).toHaveLength(3)
     expect(await routeOf(shop)).toMatchObject({ tls: 'error', reason: 'No certificate: the authority cannot be reached' })
     await pass(2 * seconds)
-    expect(await told()).toEqual([`No certificate for ${shop}`])
+    expect(await reported()).toEqual([`No certificate for ${shop}`])
 
     authority.outage = undefined
     await pass(1 * hours)
@@ -180,7 +180,7 @@ describe('expiry', () => {
       await pass(daysPassed * days)
       await pass(1 * hours)
     }
-    const warnings = (await told()).filter((subject) => subject.includes('expires'))
+    const warnings = (await reported()).filter((subject) => subject.includes('expires'))
     expect(warnings).toEqual([
       `The certificate of ${shop} expires in 21 days`,
       `The certificate of ${shop} expires in 7 days`,
@@ -192,7 +192,7 @@ describe('expiry', () => {
     await connect(shop)
     for (const daysPassed of [10, 9, 1, 1, 1, 6, 6]) await pass(daysPassed * days)
     expect(authority.orders).toEqual([shop, shop])
-    expect(await told()).toEqual([])
+    expect(await reported()).toEqual([])
   })
 })
 
@@ -236,7 +236,7 @@ describe('a certificate that cannot be used', () => {
     expect(await routeOf(shop)).toMatchObject({ tls: 'error', reason: expect.stringMatching(/not today|cannot be used/) })
     await pass(1 * hours)
     expect(authority.orders).toHaveLength(3)
-    expect(await told()).toEqual([`No certificate for ${shop}`])
+    expect(await reported()).toEqual([`No certificate for ${shop}`])
     authority.refusal = undefined
     await pass(1 * hours)
     await eventually(shop, 'tls').toBe('active')

@@ -179,7 +179,7 @@ describe('a pull request', () => {
 
 test('kill -9 at every step of an app that is uninstalled: its connection is gone, and the organisation was told once', async () => {
   const { db } = scene.instance.database
-  const told = async () => {
+  const notified = async () => {
     const jobs = await db.selectFrom('jobs').select('payload').where('kind', '=', 'notifications.announce').execute()
     return jobs.map(({ payload }) => JSON.parse(payload)).filter(({ category }) => category === 'git.disconnected').length
   }
@@ -194,7 +194,7 @@ test('kill -9 at every step of an app that is uninstalled: its connection is gon
         .insertInto('gitConnections')
         .values({ ...app, organizationId, createdAt: now, updatedAt: now })
         .execute()
-      before = await told()
+      before = await notified()
     },
     async reported() {
       const payload = { action: 'deleted', installation: { id: 77, account: { login: 'cleo' } } }
@@ -202,7 +202,7 @@ test('kill -9 at every step of an app that is uninstalled: its connection is gon
     },
     async check(what) {
       const rows = await db.selectFrom('gitConnections').select('source').execute()
-      expect([rows.map(({ source }) => source), (await told()) - before], what).toEqual([['oauth'], 1])
+      expect([rows.map(({ source }) => source), (await notified()) - before], what).toEqual([['oauth'], 1])
     },
   })
 })

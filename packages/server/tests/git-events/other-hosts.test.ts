@@ -33,7 +33,7 @@ describe.each(['gitlab', 'gitea'] as const)('%s', (provider) => {
     await instance.running?.start(stopping.signal)
     await instance.jobs.start()
     people = await makePeople(instance)
-    const { body } = await ask('POST /gitprovider/connect', { query: { provider } })
+    const { body } = await send('POST /gitprovider/connect', { query: { provider } })
     expect((await back(instance, host.authorize(body.url, 'ann'))).status).toBe(303)
     project = await makeProject(instance, people.owner.token, {
       gitProvider: provider,
@@ -42,7 +42,7 @@ describe.each(['gitlab', 'gitea'] as const)('%s', (provider) => {
     })
     await on('POST', '/options', { previews: true })
     expect([200, 201]).toContain(
-      (await ask('POST /gitprovider/repos/:owner/:repo/webhooks', { params, query: { provider } })).status,
+      (await send('POST /gitprovider/repos/:owner/:repo/webhooks', { params, query: { provider } })).status,
     )
   })
   afterAll(async () => {
@@ -53,7 +53,7 @@ describe.each(['gitlab', 'gitea'] as const)('%s', (provider) => {
     await host?.close()
   })
 
-  const ask = (at: Parameters<typeof call>[2], input = {}) => call(instance, people.owner.token, at, input)
+  const send = (at: Parameters<typeof call>[2], input = {}) => call(instance, people.owner.token, at, input)
   const on = (...given: Parameters<ReturnType<ReturnType<typeof callsOn>>>) =>
     callsOn(instance, people.owner.token)(project)(...given)
 
@@ -100,7 +100,7 @@ describe.each(['gitlab', 'gitea'] as const)('%s', (provider) => {
     },
   })
   const commitsOf = async (environment: string) =>
-    (await ask('GET /projects/:id/deployments', { params: { id: project.id }, query: { environment } })).body.data.map(
+    (await send('GET /projects/:id/deployments', { params: { id: project.id }, query: { environment } })).body.data.map(
       (one: { trigger: string; commit: { sha: string } }) => [one.trigger, one.commit.sha],
     )
 

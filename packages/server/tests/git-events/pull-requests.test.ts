@@ -25,7 +25,7 @@ const send = async (action: string, commit: string, more: PullRequestFacts = {})
   expect((await scene.deliver('pull_request', pullRequest(name, action, commit, more), options)).status).toBe(202)
   await scene.settled()
 }
-const commit = (words: string) => scene.host.git.commit(name, files(words), { branch: 'feature' })
+const commit = (message: string) => scene.host.git.commit(name, files(message), { branch: 'feature' })
 const slugs = async () => (await on('GET', '/environments')).body.data.map(({ slug }: { slug: string }) => slug)
 const known = async (number = 7) =>
   (await on('GET', '/pull-requests')).body.data.find((one: { number: number }) => one.number === number)
@@ -128,11 +128,12 @@ describe('variables of a preview', () => {
     const env = () => running()[0]!.request.env
     expect(env()).toMatchObject({ SHARED: 'of previews' })
     expect(env()).not.toHaveProperty('PRODUCTION_SECRET')
-    const say = (token: string) => callsOn(scene.instance, token)(project)('POST', '/preview-variables', { fromProduction: true })
-    expect((await say(scene.people.member.token)).status).toBe(403)
+    const report = (token: string) =>
+      callsOn(scene.instance, token)(project)('POST', '/preview-variables', { fromProduction: true })
+    expect((await report(scene.people.member.token)).status).toBe(403)
     await send('synchronize', await commit('two'))
     expect(env()).not.toHaveProperty('PRODUCTION_SECRET')
-    expect((await say(scene.people.admin.token)).body.data.config.previewsUseProductionVariables).toBe(true)
+    expect((await report(scene.people.admin.token)).body.data.config.previewsUseProductionVariables).toBe(true)
     await send('synchronize', await commit('three'))
     expect(env()).toMatchObject({ PRODUCTION_SECRET: 'of production', SHARED: 'of previews' })
   })

@@ -44,9 +44,9 @@ describe('a push', () => {
         commitAuthor: 'Ann',
       },
     ])
-    const told = scene.host.statuses.filter(({ sha }) => sha === commit)
-    expect(told.map(({ state }) => state)).toContain('pending')
-    expect(told.at(-1)).toMatchObject({
+    const reported = scene.host.statuses.filter(({ sha }) => sha === commit)
+    expect(reported.map(({ state }) => state)).toContain('pending')
+    expect(reported.at(-1)).toMatchObject({
       state: 'success',
       context: `berth/${project.slug}`,
       targetUrl: `http://${project.slug}.localhost:4080`,

@@ -129,9 +129,9 @@ export async function startScene(): Promise<Scene> {
 
 export { tokens }
 
-export const files = (words: string) => ({
+export const files = (message: string) => ({
   'package.json': JSON.stringify({ name: 'app', scripts: { start: 'node server.js' } }),
-  'server.js': `// ${words}`,
+  'server.js': `// ${message}`,
 })
 
 let pushes = 0

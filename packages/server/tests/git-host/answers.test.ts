@@ -48,15 +48,15 @@ beforeAll(async () => {
 afterAll(() => scene?.stop())
 afterEach(async () => {
   scene.host.intercept = null
-  await scene.ask('POST /gitprovider/disconnect')
+  await scene.request('POST /gitprovider/disconnect')
 })
 const answers = async (
   ats: readonly string[],
-  ask: (at: At, input: CallInput) => Promise<{ status: number; body: { code?: string } }>,
+  request: (at: At, input: CallInput) => Promise<{ status: number; body: { code?: string } }>,
 ) => {
   const all: Record<string, string> = {}
   for (const at of ats) {
-    const { status, body } = await ask(at as At, inputOf(at))
+    const { status, body } = await request(at as At, inputOf(at))
     all[at] = `${status} ${body?.code ?? ''}`.trim()
   }
   return all
@@ -93,15 +93,15 @@ describe('who may', () => {
 describe('400', () => {
   test('no usable source; for a clone token that is 409', async () => {
     const expected = { ...each(ofHost, '400 no_source'), [`GET ${repo}/clone-token`]: '409 no_app_installation' }
-    expect(await answers(ofHost, scene.ask)).toEqual(expected)
+    expect(await answers(ofHost, scene.request)).toEqual(expected)
   })
 
   test('an unknown host, by the field’s name', async () => {
-    const asked = signedIn.filter(({ query }) => query && 'provider' in query.properties).map(({ at }) => at)
-    expect(asked).toHaveLength(17)
-    for (const at of asked) {
+    const requested = signedIn.filter(({ query }) => query && 'provider' in query.properties).map(({ at }) => at)
+    expect(requested).toHaveLength(17)
+    for (const at of requested) {
       const input = inputOf(at)
-      const { status, body } = await scene.ask(at as At, { ...input, query: { ...input.query, provider: 'sourceforge' } })
+      const { status, body } = await scene.request(at as At, { ...input, query: { ...input.query, provider: 'sourceforge' } })
       expect([at, status, body.field]).toEqual([at, 400, 'provider'])
     }
   })
@@ -116,7 +116,7 @@ describe('400', () => {
     [`DELETE ${repo}/webhooks`, {}, 'hookId'],
     [`DELETE ${repo}/webhooks`, { hookId: '1' }, 'hookId'],
   ])('%s %j names %s', async (at, body, field) => {
-    const answer = await scene.ask(at as At, { ...inputOf(at), body })
+    const answer = await scene.request(at as At, { ...inputOf(at), body })
     expect([answer.status, answer.body.field]).toEqual([400, field])
   })
 
@@ -131,12 +131,12 @@ test('404: the repository is not visible to the source, by account and by app', 
   for (const connect of [connectAccount, connectApp]) {
     await connect(scene)
     for (const at of ofRepository.filter((one) => connect === connectApp || !one.endsWith('clone-token'))) {
-      const { status, body } = await scene.ask(at as At, { ...inputOf(at), ...nowhere })
+      const { status, body } = await scene.request(at as At, { ...inputOf(at), ...nowhere })
       expect([at, status, body.code]).toEqual([at, 404, 'not_found'])
     }
-    const org = await scene.ask('GET /gitprovider/orgs/:org/repos', { params: { org: 'no-such-org' } })
+    const org = await scene.request('GET /gitprovider/orgs/:org/repos', { params: { org: 'no-such-org' } })
     expect([org.status, org.body.code]).toEqual([404, 'not_found'])
-    await scene.ask('POST /gitprovider/disconnect')
+    await scene.request('POST /gitprovider/disconnect')
   }
 })
 
@@ -154,9 +154,9 @@ test('404: what is for self-hosted instances alone, on the cloud service', async
 
 test('409: a repository of that name is there; a clone token without an installation for the owner', async () => {
   await connectAccount(scene)
-  const made = await scene.ask('POST /gitprovider/repos', inputOf('POST /gitprovider/repos'))
+  const made = await scene.request('POST /gitprovider/repos', inputOf('POST /gitprovider/repos'))
   expect([made.status, made.body.code]).toEqual([409, 'conflict'])
-  const token = await scene.ask(`GET ${repo}/clone-token`, shop)
+  const token = await scene.request(`GET ${repo}/clone-token`, shop)
   expect([token.status, token.body.code]).toEqual([409, 'no_app_installation'])
 })
 
@@ -164,30 +164,30 @@ test('503: the host’s limit is used up, on every route that asks it; status an
   await connectApp(scene)
   const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(Math.ceil(Date.now() / 1000) + 1800) }
   scene.host.intercept = () => ({ status: 403, json: { message: 'API rate limit exceeded' }, headers })
-  expect(await answers(ofHost, scene.ask)).toEqual(each(ofHost, '503 git_host_limited'))
-  expect((await scene.ask('GET /gitprovider/status')).status).toBe(200)
-  expect((await scene.ask('GET /gitprovider/home')).body).toMatchObject({ state: 'error', repos: [] })
+  expect(await answers(ofHost, scene.request)).toEqual(each(ofHost, '503 git_host_limited'))
+  expect((await scene.request('GET /gitprovider/status')).status).toBe(200)
+  expect((await scene.request('GET /gitprovider/home')).body).toMatchObject({ state: 'error', repos: [] })
 })
 
 test('success: each of them, in the order of a day', async () => {
   await connectApp(scene)
   const quiet = ofHost.filter((at) => at.startsWith('GET'))
-  expect(await answers(quiet, scene.ask)).toEqual(each(quiet, '200'))
+  expect(await answers(quiet, scene.request)).toEqual(each(quiet, '200'))
   const general = [
     'GET /gitprovider/status',
     'GET /gitprovider/home',
     'GET /gitprovider/local-status',
     'POST /gitprovider/connect',
   ]
-  expect(await answers([...general, 'GET /gitprovider/connect/poll'], scene.ask)).toEqual(
+  expect(await answers([...general, 'GET /gitprovider/connect/poll'], scene.request)).toEqual(
     each([...general, 'GET /gitprovider/connect/poll'], '200'),
   )
-  const made = await scene.ask('POST /gitprovider/repos', { body: { name: 'made', private: true, owner: 'acme' } })
+  const made = await scene.request('POST /gitprovider/repos', { body: { name: 'made', private: true, owner: 'acme' } })
   expect(made.status).toBe(201)
   const at = { params: { owner: 'acme', repo: 'made' } }
-  const hook = await scene.ask(`POST ${repo}/webhooks`, at)
-  expect([hook.status, (await scene.ask(`POST ${repo}/webhooks`, at)).status]).toEqual([201, 200])
-  expect((await scene.ask(`DELETE ${repo}/webhooks`, { ...at, body: { hookId: hook.body.data.id } })).status).toBe(204)
-  expect((await scene.ask(`DELETE ${repo}`, at)).status).toBe(204)
-  expect((await scene.ask('POST /gitprovider/disconnect')).body.data).toMatchObject({ state: 'disconnected' })
+  const hook = await scene.request(`POST ${repo}/webhooks`, at)
+  expect([hook.status, (await scene.request(`POST ${repo}/webhooks`, at)).status]).toEqual([201, 200])
+  expect((await scene.request(`DELETE ${repo}/webhooks`, { ...at, body: { hookId: hook.body.data.id } })).status).toBe(204)
+  expect((await scene.request(`DELETE ${repo}`, at)).status).toBe(204)
+  expect((await scene.request('POST /gitprovider/disconnect')).body.data).toMatchObject({ state: 'disconnected' })
 })

@@ -13,7 +13,7 @@ describe('OAuth account', () => {
     scene = await startScene(['oauth'])
   })
   afterAll(() => scene?.stop())
-  afterEach(() => scene.ask('POST /gitprovider/disconnect'))
+  afterEach(() => scene.request('POST /gitprovider/disconnect'))
 
   /** A browser of the dashboard: it signs in, and every call sends its cookie. */
   async function signIn(email: string): Promise<Record<string, string>> {
@@ -26,7 +26,7 @@ describe('OAuth account', () => {
   }
 
   test('connect answers with where to go, and the way back connects the account', async () => {
-    const started = await scene.ask('POST /gitprovider/connect')
+    const started = await scene.request('POST /gitprovider/connect')
     expect(started.body).toMatchObject({ connected: false, flow: 'redirect' })
     const url = new URL(started.body.url)
     expect(url.origin).toBe(scene.host.url)
@@ -36,7 +36,7 @@ describe('OAuth account', () => {
     })
     const returned = await scene.goThrough(started.body.url, 'ann')
     expect([returned.status, returned.headers.location]).toEqual([303, '/settings/git?connected=github'])
-    const { body } = await scene.ask('GET /gitprovider/status')
+    const { body } = await scene.request('GET /gitprovider/status')
     expect(body).toMatchObject({
       state: 'connected',
       sources: { app: false, oauth: true, cli: false },
@@ -44,7 +44,7 @@ describe('OAuth account', () => {
       installUrl: null,
       cloudUnreachable: false,
     })
-    expect((await scene.ask('POST /gitprovider/connect')).body).toEqual({ connected: true })
+    expect((await scene.request('POST /gitprovider/connect')).body).toEqual({ connected: true })
   })
 
   test('the token is sealed at rest and in no answer', async () => {
@@ -55,11 +55,11 @@ describe('OAuth account', () => {
     expect(JSON.stringify(rows)).not.toContain(token)
     expect(rows[0]!.credential).toMatch(/^v1\./)
     for (const at of ['GET /gitprovider/status', 'GET /gitprovider/home', 'GET /audit-log'] as const)
-      expect(JSON.stringify((await scene.ask(at)).body)).not.toContain(token)
+      expect(JSON.stringify((await scene.request(at)).body)).not.toContain(token)
   })
 
   test('the state is good once', async () => {
-    const { body } = await scene.ask('POST /gitprovider/connect')
+    const { body } = await scene.request('POST /gitprovider/connect')
     const address = await scene.host.authorize(body.url, 'ann')
     expect((await back(scene.instance, address)).status).toBe(303)
     const again = await back(scene.instance, address)
@@ -67,7 +67,7 @@ describe('OAuth account', () => {
   })
 
   test('of two that come back with one state at once, one connects', async () => {
-    const { body } = await scene.ask('POST /gitprovider/connect')
+    const { body } = await scene.request('POST /gitprovider/connect')
     const address = await scene.host.authorize(body.url, 'ann')
     const answers = await Promise.all([back(scene.instance, address), back(scene.instance, address)])
     expect(answers.map(({ status }) => status).sort()).toEqual([303, 400])
@@ -77,7 +77,7 @@ describe('OAuth account', () => {
     let now = Date.now()
     const late = await startScene(['oauth'], {}, { clock: { now: () => new Date(now) } })
     try {
-      const { body } = await late.ask('POST /gitprovider/connect')
+      const { body } = await late.request('POST /gitprovider/connect')
       const address = await late.host.authorize(body.url, 'ann')
       now += 10 * 60_000
       expect((await back(late.instance, address)).body).toMatchObject({ field: 'state' })
@@ -95,7 +95,7 @@ describe('OAuth account', () => {
   )
 
   test('a changed state is not ours any more', async () => {
-    const { body } = await scene.ask('POST /gitprovider/connect')
+    const { body } = await scene.request('POST /gitprovider/connect')
     const address = await scene.host.authorize(body.url, 'ann')
     const [text, signature] = address.searchParams.get('state')!.split(/\.(.*)/s) as [string, string]
     const facts = JSON.parse(Buffer.from(text, 'base64url').toString())
@@ -112,7 +112,7 @@ describe('OAuth account', () => {
       const { status, body: answer } = await scene.goThrough(body.url, 'ann', headers)
       expect([status, answer.code]).toEqual([400, 'validation_failed'])
     }
-    expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('disconnected')
+    expect((await scene.request('GET /gitprovider/status')).body.state).toBe('disconnected')
     const { body } = await call(scene.instance, null, 'POST /gitprovider/connect', { headers: browser })
     expect((await scene.goThrough(body.url, 'ann', browser)).status).toBe(303)
   })
@@ -126,47 +126,47 @@ describe('OAuth account', () => {
   })
 
   test('a browser without a session is asked first, and only that browser can confirm', async () => {
-    const { body } = await scene.ask('POST /gitprovider/connect')
+    const { body } = await scene.request('POST /gitprovider/connect')
     const elsewhere = { 'x-forwarded-for': '203.0.113.9', accept: 'text/html' }
-    const asked = await scene.goThrough(body.url, 'ann', elsewhere)
-    expect([asked.status, asked.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
-    expect(String(asked.headers['content-security-policy'])).toContain("frame-ancestors 'none'")
-    expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('disconnected')
-    const state = decodeURIComponent(/state=([^"]+)"/.exec(asked.body)![1]!)
-    const cookie = String(asked.headers['set-cookie']).split(';')[0]!
+    const requested = await scene.goThrough(body.url, 'ann', elsewhere)
+    expect([requested.status, requested.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(String(requested.headers['content-security-policy'])).toContain("frame-ancestors 'none'")
+    expect((await scene.request('GET /gitprovider/status')).body.state).toBe('disconnected')
+    const state = decodeURIComponent(/state=([^"]+)"/.exec(requested.body)![1]!)
+    const cookie = String(requested.headers['set-cookie']).split(';')[0]!
     const yes = (headers: Record<string, string>) => call(scene.instance, null, redirect, { query: { state }, headers })
     expect((await yes({ ...elsewhere, cookie })).status).toBe(303)
-    expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('connected')
+    expect((await scene.request('GET /gitprovider/status')).body.state).toBe('connected')
   })
 
   test('where people reach the instance at another address than the machine, every browser without a session is asked', async () => {
     const open = await startScene(['oauth'], { BERTH_PUBLIC_URL: 'https://berth.example.test' })
     try {
-      const { body } = await open.ask('POST /gitprovider/connect')
+      const { body } = await open.request('POST /gitprovider/connect')
       expect((await open.goThrough(body.url, 'ann')).status).toBe(200)
-      expect((await open.ask('GET /gitprovider/status')).body.state).toBe('disconnected')
+      expect((await open.request('GET /gitprovider/status')).body.state).toBe('disconnected')
     } finally {
       await open.stop()
     }
   })
 
   test('without its cookie the page that asks is worth nothing', async () => {
-    const { body } = await scene.ask('POST /gitprovider/connect')
-    const asked = await scene.goThrough(body.url, 'ann', { 'x-forwarded-for': '203.0.113.9' })
-    const state = decodeURIComponent(/state=([^"]+)"/.exec(asked.body)![1]!)
+    const { body } = await scene.request('POST /gitprovider/connect')
+    const requested = await scene.goThrough(body.url, 'ann', { 'x-forwarded-for': '203.0.113.9' })
+    const state = decodeURIComponent(/state=([^"]+)"/.exec(requested.body)![1]!)
     expect((await call(scene.instance, null, redirect, { query: { state } })).status).toBe(400)
-    expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('disconnected')
+    expect((await scene.request('GET /gitprovider/status')).body.state).toBe('disconnected')
   })
 
   test('whatever the query says, the browser is sent to a page of ours', async () => {
-    const { body } = await scene.ask('POST /gitprovider/connect')
+    const { body } = await scene.request('POST /gitprovider/connect')
     const address = await scene.host.authorize(body.url, 'ann')
     address.searchParams.set('redirect_uri', 'https://evil.test')
     expect((await back(scene.instance, address)).headers.location).toBe('/settings/git?connected=github')
   })
 
   test('a refusal at the host is told, to a browser as a page', async () => {
-    const { body } = await scene.ask('POST /gitprovider/connect')
+    const { body } = await scene.request('POST /gitprovider/connect')
     const state = new URL(body.url).searchParams.get('state')!
     const query = { state, error: 'access_denied', error_description: '<b>No</b>' }
     const { status, body: page } = await call(scene.instance, null, redirect, { query, headers: { accept: 'text/html' } })
@@ -176,11 +176,11 @@ describe('OAuth account', () => {
 
   test('disconnect drops the stored credentials of the source; by query as well as by body', async () => {
     await connectAccount(scene)
-    expect((await scene.ask('POST /gitprovider/disconnect', { body: { source: 'cli' } })).body.data).toMatchObject({
+    expect((await scene.request('POST /gitprovider/disconnect', { body: { source: 'cli' } })).body.data).toMatchObject({
       source: 'cli',
       state: 'connected',
     })
-    const { body } = await scene.ask('POST /gitprovider/disconnect', { query: { source: 'oauth' } })
+    const { body } = await scene.request('POST /gitprovider/disconnect', { query: { source: 'oauth' } })
     expect(body.data).toEqual({ source: 'oauth', state: 'disconnected', sources: { app: false, oauth: false, cli: false } })
     expect(await scene.instance.database.db.selectFrom('gitConnections').selectAll().execute()).toEqual([])
     expect((await scene.as('member')('POST /gitprovider/disconnect')).body).toMatchObject({
@@ -196,13 +196,13 @@ describe('app installation', () => {
     scene = await startScene(['app', 'oauth'])
   })
   afterAll(() => scene?.stop())
-  afterEach(() => scene.ask('POST /gitprovider/disconnect'))
+  afterEach(() => scene.request('POST /gitprovider/disconnect'))
 
   test('connect leads to the page where the app is installed; coming back connects the account that it is on', async () => {
-    const { body } = await scene.ask('POST /gitprovider/connect')
+    const { body } = await scene.request('POST /gitprovider/connect')
     expect(body.url).toMatch(`${scene.host.url}/apps/${app.slug}/installations/new?state=`)
     await connectApp(scene)
-    const status = (await scene.ask('GET /gitprovider/status')).body
+    const status = (await scene.request('GET /gitprovider/status')).body
     expect(status).toMatchObject({ state: 'connected', accounts: [{ login: 'acme', type: 'organization', source: 'app' }] })
     expect(status.installUrl).toMatch(`${scene.host.url}/apps/${app.slug}/installations/new`)
   })
@@ -229,11 +229,11 @@ describe('app installation', () => {
   })
 
   test('an installation that is not there, and one that waits for approval, are told', async () => {
-    const { body } = await scene.ask('POST /gitprovider/connect')
+    const { body } = await scene.request('POST /gitprovider/connect')
     const state = new URL(body.url).searchParams.get('state')!
     const gone = await call(scene.instance, null, redirect, { query: { state, installation_id: '999', setup_action: 'install' } })
     expect(gone.status).toBe(404)
-    const again = await scene.ask('POST /gitprovider/connect')
+    const again = await scene.request('POST /gitprovider/connect')
     const second = new URL(again.body.url).searchParams.get('state')!
     expect(
       (await call(scene.instance, null, redirect, { query: { state: second, setup_action: 'request' } })).body.error,
@@ -246,7 +246,7 @@ describe('app installation', () => {
       organizationId: scene.people.organizationId,
       account: 'acme',
     })
-    expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('disconnected')
+    expect((await scene.request('GET /gitprovider/status')).body.state).toBe('disconnected')
     const jobs = await scene.instance.database.db
       .selectFrom('jobs')
       .select('payload')
@@ -264,29 +264,29 @@ describe('device login', () => {
     scene = await startScene(['device'], {}, { clock: { now: () => new Date(now) } })
   })
   afterAll(() => scene?.stop())
-  afterEach(() => scene.ask('POST /gitprovider/disconnect'))
-  const poll = () => scene.ask('GET /gitprovider/connect/poll')
+  afterEach(() => scene.request('POST /gitprovider/disconnect'))
+  const poll = () => scene.request('GET /gitprovider/connect/poll')
 
   test('a code to type, then connected once it was', async () => {
     expect((await poll()).body.data).toMatchObject({ connected: false, status: 'none' })
-    const { body } = await scene.ask('POST /gitprovider/connect')
+    const { body } = await scene.request('POST /gitprovider/connect')
     expect(body).toMatchObject({
       connected: false,
       flow: 'device_code',
       verificationUri: `${scene.host.url}/login/device`,
       intervalSeconds: 1,
     })
-    expect((await scene.ask('POST /gitprovider/connect')).body.userCode).toBe(body.userCode)
+    expect((await scene.request('POST /gitprovider/connect')).body.userCode).toBe(body.userCode)
     now += 2_000
     expect((await poll()).body.data).toMatchObject({ connected: false, status: 'pending', intervalSeconds: 1 })
     scene.host.devices.approve(body.userCode, tokens.ann)
     now += 2_000
     expect((await poll()).body.data).toMatchObject({ connected: true, status: 'connected' })
-    expect((await scene.ask('GET /gitprovider/status')).body.accounts).toMatchObject([{ login: 'ann', source: 'oauth' }])
+    expect((await scene.request('GET /gitprovider/status')).body.accounts).toMatchObject([{ login: 'ann', source: 'oauth' }])
   })
 
   test('however often it is polled, the host is asked at its own pace', async () => {
-    await scene.ask('POST /gitprovider/connect')
+    await scene.request('POST /gitprovider/connect')
     now += 2_000
     const before = scene.host.calls.length
     await Promise.all([poll(), poll(), poll(), poll()])
@@ -297,17 +297,17 @@ describe('device login', () => {
   })
 
   test('denied, and expired', async () => {
-    const { body } = await scene.ask('POST /gitprovider/connect')
+    const { body } = await scene.request('POST /gitprovider/connect')
     scene.host.devices.deny(body.userCode)
     now += 10_000
     expect((await poll()).body.data).toMatchObject({ connected: false, status: 'denied' })
-    await scene.ask('POST /gitprovider/connect')
+    await scene.request('POST /gitprovider/connect')
     now += 3_600_000
     expect((await poll()).body.data).toMatchObject({ connected: false, status: 'expired' })
   })
 
   test('a login is the one who has started it: others poll nothing, and the code is sealed', async () => {
-    const { body } = await scene.ask('POST /gitprovider/connect')
+    const { body } = await scene.request('POST /gitprovider/connect')
     scene.host.devices.approve(body.userCode, tokens.ann)
     now += 2_000
     expect((await scene.as('admin')('GET /gitprovider/connect/poll')).body.data).toMatchObject({
@@ -322,9 +322,11 @@ describe('device login', () => {
 test('nothing is set up: 400 for those who cannot use the machine, and on the cloud service', async () => {
   const scene = await startScene([], { BERTH_MODE: 'cloud' })
   try {
-    expect((await scene.ask('POST /gitprovider/connect')).body).toMatchObject({ code: 'no_source' })
-    expect((await scene.ask('POST /gitprovider/connect', { body: { source: 'cli' } })).body).toMatchObject({ code: 'no_source' })
-    expect((await scene.ask('POST /gitprovider/connect', { body: { source: 'app' } })).body).toMatchObject({
+    expect((await scene.request('POST /gitprovider/connect')).body).toMatchObject({ code: 'no_source' })
+    expect((await scene.request('POST /gitprovider/connect', { body: { source: 'cli' } })).body).toMatchObject({
+      code: 'no_source',
+    })
+    expect((await scene.request('POST /gitprovider/connect', { body: { source: 'app' } })).body).toMatchObject({
       code: 'validation_failed',
       field: 'source',
     })

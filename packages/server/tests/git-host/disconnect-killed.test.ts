@@ -52,11 +52,11 @@ test.each([
 ])('kill -9 at every step of a disconnect from %s: all of it is gone or nothing, and asked again it is', async (source, left) => {
   const at = 'POST /gitprovider/disconnect'
   for (let step = 0, end = ''; end !== 'answered'; step += 1) {
-    await scene.ask(at)
+    await scene.request(at)
     await connected()
     const life = await lives.start(step)
-    const asked = call(life.plane, scene.people.owner.token, at, { body: { source } })
-    end = await Promise.race([asked.then(() => 'answered'), life.died.promise.then(() => 'dead')])
+    const requested = call(life.plane, scene.people.owner.token, at, { body: { source } })
+    end = await Promise.race([requested.then(() => 'answered'), life.died.promise.then(() => 'dead')])
     const after = await stored()
     expect([left, ['app', 'cli', 'oauth', 'code']], `killed at step ${step}`).toContainEqual(after)
     const next = await lives.start()

@@ -9,7 +9,7 @@ beforeAll(async () => {
   for (const name of ['acme/blog', 'acme/shop', 'ann/blog', 'ann/shop']) await scene.host.createRepository(name)
   await connectAccount(scene)
   const at = { params: { id: scene.people.organizationId }, body: { memberRepositories: ['acme/blog', 'ann/*'] } }
-  await scene.ask('PATCH /organizations/:id', at)
+  await scene.request('PATCH /organizations/:id', at)
 })
 afterAll(() => scene?.stop())
 
@@ -34,7 +34,7 @@ test('a member makes no project of a repository that is not for members, however
       const { status, body: answer } = await scene.as('member')(route, { body: { name: 'Shop', ...body } })
       expect({ body, status, field: answer.field }).toEqual({ body, status: 404, field: 'gitRepo' })
     }
-  expect((await scene.ask('POST /projects', { body: { name: 'Shop', ...hidden } })).status).toBe(201)
+  expect((await scene.request('POST /projects', { body: { name: 'Shop', ...hidden } })).status).toBe(201)
 })
 
 test('nor does he lead one there: by the link, a change, or two changes at once of which each alone would do', async () => {

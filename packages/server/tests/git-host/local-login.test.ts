@@ -29,12 +29,12 @@ describeNeeding(['gh'], "the host's command-line login, by a real gh", () => {
   }
 
   test('without a login: the command to run in a terminal', async () => {
-    expect((await scene.ask('GET /gitprovider/local-status')).body.data).toMatchObject({
+    expect((await scene.request('GET /gitprovider/local-status')).body.data).toMatchObject({
       available: false,
       login: null,
       reason: expect.stringContaining('no login'),
     })
-    expect((await scene.ask('POST /gitprovider/connect')).body).toMatchObject({
+    expect((await scene.request('POST /gitprovider/connect')).body).toMatchObject({
       connected: false,
       flow: 'terminal',
       command: `gh auth login --hostname ${new URL(scene.host.url).host}`,
@@ -44,39 +44,41 @@ describeNeeding(['gh'], "the host's command-line login, by a real gh", () => {
 
   test('with one it is used, read anew each time, and nothing of it is stored', async () => {
     signIn(tokens.ann)
-    expect((await scene.ask('GET /gitprovider/local-status')).body.data).toMatchObject({
+    expect((await scene.request('GET /gitprovider/local-status')).body.data).toMatchObject({
       available: true,
       login: 'ann',
       reason: null,
     })
-    expect((await scene.ask('POST /gitprovider/connect', { body: { source: 'cli' } })).body).toEqual({ connected: true })
-    expect((await scene.ask('GET /gitprovider/status')).body).toMatchObject({
+    expect((await scene.request('POST /gitprovider/connect', { body: { source: 'cli' } })).body).toEqual({ connected: true })
+    expect((await scene.request('GET /gitprovider/status')).body).toMatchObject({
       state: 'connected',
       sources: { cli: true },
       accounts: [{ login: 'ann', source: 'cli' }],
     })
-    expect((await scene.ask('GET /gitprovider/repos/:owner/:repo', on('acme/shop'))).body.data).toMatchObject({ source: 'cli' })
-    expect((await scene.ask('GET /gitprovider/repos/:owner/:repo/clone-token', on('acme/shop'))).body.code).toBe(
+    expect((await scene.request('GET /gitprovider/repos/:owner/:repo', on('acme/shop'))).body.data).toMatchObject({
+      source: 'cli',
+    })
+    expect((await scene.request('GET /gitprovider/repos/:owner/:repo/clone-token', on('acme/shop'))).body.code).toBe(
       'no_app_installation',
     )
     const rows = await scene.instance.database.db.selectFrom('gitConnections').selectAll().execute()
     expect(JSON.stringify(rows)).not.toContain(tokens.ann)
     rmSync(join(home, '.config', 'gh', 'hosts.yml'))
-    expect((await scene.ask('GET /gitprovider/repos')).body.code).toBe('no_source')
-    expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('error')
+    expect((await scene.request('GET /gitprovider/repos')).body.code).toBe('no_source')
+    expect((await scene.request('GET /gitprovider/status')).body.state).toBe('error')
   })
 
   test('it belongs to the organisation of the operators alone', async () => {
     signIn(tokens.ann)
     const others = await makePeople(scene.instance)
-    const ask = (at: Parameters<typeof call>[2], input = {}) => call(scene.instance, others.owner.token, at, input)
-    expect((await ask('GET /gitprovider/local-status')).body.data).toMatchObject({ available: false, login: null })
-    expect((await ask('POST /gitprovider/connect', { body: { source: 'cli' } })).status).toBe(403)
-    expect((await ask('POST /gitprovider/connect')).body.code).toBe('no_source')
+    const request = (at: Parameters<typeof call>[2], input = {}) => call(scene.instance, others.owner.token, at, input)
+    expect((await request('GET /gitprovider/local-status')).body.data).toMatchObject({ available: false, login: null })
+    expect((await request('POST /gitprovider/connect', { body: { source: 'cli' } })).status).toBe(403)
+    expect((await request('POST /gitprovider/connect')).body.code).toBe('no_source')
     expect((await scene.as('member')('POST /gitprovider/connect', { body: { source: 'cli' } })).status).toBe(403)
     // Not even a row that came from elsewhere makes it theirs.
-    await scene.ask('POST /gitprovider/connect', { body: { source: 'cli' } })
+    await scene.request('POST /gitprovider/connect', { body: { source: 'cli' } })
     await scene.instance.database.db.updateTable('gitConnections').set({ organizationId: others.organizationId }).execute()
-    expect((await ask('GET /gitprovider/repos')).body.code).toBe('no_source')
+    expect((await request('GET /gitprovider/repos')).body.code).toBe('no_source')
   })
 })

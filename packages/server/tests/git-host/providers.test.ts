@@ -29,9 +29,9 @@ afterAll(async () => {
   await instance?.stop()
   await Promise.all([gitlab?.close(), gitea?.close()])
 })
-const ask = (at: Parameters<typeof call>[2], input = {}) => call(instance, people.owner.token, at, input)
+const request = (at: Parameters<typeof call>[2], input = {}) => call(instance, people.owner.token, at, input)
 const connect = async (provider: 'gitlab' | 'gitea', host: PlainHost) => {
-  const { body } = await ask('POST /gitprovider/connect', { query: { provider } })
+  const { body } = await request('POST /gitprovider/connect', { query: { provider } })
   expect(body).toMatchObject({ connected: false, flow: 'redirect', url: expect.stringContaining(host.url) })
   expect((await back(instance, host.authorize(body.url, 'ann'))).status).toBe(303)
 }
@@ -45,28 +45,28 @@ describe.each(['gitlab', 'gitea'] as const)('%s through the routes', (provider) 
   beforeAll(() => connect(provider, host()))
 
   test('repositories, branches, files and one file', async () => {
-    expect((await ask('GET /gitprovider/repos', { query })).body.data).toMatchObject([{ fullName: name, source: 'oauth' }])
+    expect((await request('GET /gitprovider/repos', { query })).body.data).toMatchObject([{ fullName: name, source: 'oauth' }])
     expect(
-      (await ask('GET /gitprovider/repos/:owner/:repo', { params, query: { ...query, branches: true } })).body.data,
+      (await request('GET /gitprovider/repos/:owner/:repo', { params, query: { ...query, branches: true } })).body.data,
     ).toMatchObject({
       cloneUrl: `${host().url}/${name}.git`,
       branches: [{ name: 'main' }],
     })
-    expect((await ask('GET /gitprovider/repos/:owner/:repo/files', { params, query })).body.data).toMatchObject([
+    expect((await request('GET /gitprovider/repos/:owner/:repo/files', { params, query })).body.data).toMatchObject([
       { name: 'package.json' },
     ])
-    expect((await ask('GET /gitprovider/repos/:owner/:repo/file', { params, query })).body.data).toMatchObject({
+    expect((await request('GET /gitprovider/repos/:owner/:repo/file', { params, query })).body.data).toMatchObject({
       content: { name: params.repo },
     })
-    expect((await ask('GET /gitprovider/repos/:owner/:repo/clone-token', { params, query })).body.code).toBe(
+    expect((await request('GET /gitprovider/repos/:owner/:repo/clone-token', { params, query })).body.code).toBe(
       'no_app_installation',
     )
   })
 
   test('the push webhook is registered, and its deliveries are known by its secret', async () => {
-    const made = await ask('POST /gitprovider/repos/:owner/:repo/webhooks', { params, query })
+    const made = await request('POST /gitprovider/repos/:owner/:repo/webhooks', { params, query })
     expect([made.status, made.body.data.ours]).toEqual([201, true])
-    expect((await ask('POST /gitprovider/repos/:owner/:repo/webhooks', { params, query })).status).toBe(200)
+    expect((await request('POST /gitprovider/repos/:owner/:repo/webhooks', { params, query })).status).toBe(200)
     const { secret, url } = host().hooks.at(-1)!
     const rawBody = Buffer.from(
       JSON.stringify({
@@ -101,7 +101,7 @@ describe.each(['gitlab', 'gitea'] as const)('%s through the routes', (provider) 
     const hook = host().hooks.at(-1)!
     const { url } = hook
     Object.assign(hook, broken)
-    const { status, body } = await ask('POST /gitprovider/repos/:owner/:repo/webhooks', { params, query })
+    const { status, body } = await request('POST /gitprovider/repos/:owner/:repo/webhooks', { params, query })
     expect([status, body.data]).toMatchObject([200, { id: hook.id, active: true, url }])
     expect(body.data.events).toContain('push')
   })
@@ -110,15 +110,15 @@ describe.each(['gitlab', 'gitea'] as const)('%s through the routes', (provider) 
     const codes = host().codes.size
     now += 3 * 3_600_000
     const before = host().calls.filter(({ what }) => /oauth\/(token|access_token)$/.test(what)).length
-    const answers = await Promise.all([1, 2, 3].map(() => ask('GET /gitprovider/repos/:owner/:repo', { params, query })))
+    const answers = await Promise.all([1, 2, 3].map(() => request('GET /gitprovider/repos/:owner/:repo', { params, query })))
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
     expect(host().calls.filter(({ what }) => /oauth\/(token|access_token)$/.test(what)).length - before).toBe(1)
     expect(host().codes.size).toBe(codes)
   })
 
   test('a login that is renewed in the moment in which a user reconnects or disconnects, is not kept', async () => {
-    await ask('POST /gitprovider/disconnect', { query })
-    const urls = [await ask('POST /gitprovider/connect', { query }), await ask('POST /gitprovider/connect', { query })]
+    await request('POST /gitprovider/disconnect', { query })
+    const urls = [await request('POST /gitprovider/connect', { query }), await request('POST /gitprovider/connect', { query })]
     const [ann, bob] = urls.map(({ body }) => body.url as string) as [string, string]
     await back(instance, host().authorize(ann, 'ann'))
     const meanwhile = async (act: () => Promise<unknown>) => {
@@ -131,38 +131,41 @@ describe.each(['gitlab', 'gitea'] as const)('%s through the routes', (provider) 
         void act().then(() => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(renewed)))
         return 'handled'
       }
-      return ask('GET /gitprovider/repos', { query })
+      return request('GET /gitprovider/repos', { query })
     }
     expect((await meanwhile(() => back(instance, host().authorize(bob, 'bob')))).body.data).toEqual([])
-    expect((await ask('GET /gitprovider/status', { query })).body.accounts).toMatchObject([{ login: 'bob' }])
-    expect((await ask('GET /gitprovider/repos', { query })).body.data).toEqual([])
-    const gone = await meanwhile(() => ask('POST /gitprovider/disconnect', { query }))
-    expect([gone.body.code, (await ask('GET /gitprovider/status', { query })).body.state]).toEqual(['no_source', 'disconnected'])
+    expect((await request('GET /gitprovider/status', { query })).body.accounts).toMatchObject([{ login: 'bob' }])
+    expect((await request('GET /gitprovider/repos', { query })).body.data).toEqual([])
+    const gone = await meanwhile(() => request('POST /gitprovider/disconnect', { query }))
+    expect([gone.body.code, (await request('GET /gitprovider/status', { query })).body.state]).toEqual([
+      'no_source',
+      'disconnected',
+    ])
     await connect(provider, host())
   })
 
   test('a refresh that the host refuses ends the connection, and says so', async () => {
     host().codes.clear()
     now += 3 * 3_600_000
-    expect((await ask('GET /gitprovider/repos/:owner/:repo', { params, query })).body.code).toBe('no_source')
-    expect((await ask('GET /gitprovider/status', { query })).body.state).toBe('error')
-    await ask('POST /gitprovider/disconnect', { query })
+    expect((await request('GET /gitprovider/repos/:owner/:repo', { params, query })).body.code).toBe('no_source')
+    expect((await request('GET /gitprovider/status', { query })).body.state).toBe('error')
+    await request('POST /gitprovider/disconnect', { query })
     await connect(provider, host())
   })
 })
 
 test('`?provider=` chooses where several are connected; left out it is the first', async () => {
-  expect((await ask('GET /gitprovider/status')).body.accounts).toHaveLength(2)
-  expect((await ask('GET /gitprovider/repos')).body.data).toMatchObject([{ fullName: 'acme/web/shop' }])
-  expect((await ask('GET /gitprovider/repos', { query: { provider: 'gitea' } })).body.data).toMatchObject([
+  expect((await request('GET /gitprovider/status')).body.accounts).toHaveLength(2)
+  expect((await request('GET /gitprovider/repos')).body.data).toMatchObject([{ fullName: 'acme/web/shop' }])
+  expect((await request('GET /gitprovider/repos', { query: { provider: 'gitea' } })).body.data).toMatchObject([
     { fullName: 'acme/blog' },
   ])
-  expect((await ask('GET /gitprovider/repos', { query: { provider: 'github' } })).body.code).toBe('no_source')
-  expect((await ask('GET /gitprovider/repos', { query: { provider: 'sourceforge' } })).body).toMatchObject({
+  expect((await request('GET /gitprovider/repos', { query: { provider: 'github' } })).body.code).toBe('no_source')
+  expect((await request('GET /gitprovider/repos', { query: { provider: 'sourceforge' } })).body).toMatchObject({
     code: 'validation_failed',
     field: 'provider',
   })
-  expect((await ask('GET /gitprovider/repos/:owner/:repo', on('acme/blog'))).status).toBe(404)
-  await ask('POST /gitprovider/disconnect', { query: { provider: 'gitlab' } })
-  expect((await ask('GET /gitprovider/repos')).body.data).toMatchObject([{ fullName: 'acme/blog' }])
+  expect((await request('GET /gitprovider/repos/:owner/:repo', on('acme/blog'))).status).toBe(404)
+  await request('POST /gitprovider/disconnect', { query: { provider: 'gitlab' } })
+  expect((await request('GET /gitprovider/repos')).body.data).toMatchObject([{ fullName: 'acme/blog' }])
 })

@@ -71,7 +71,7 @@ describe('with auto-deploy on and a connected host the push hook is there, howev
         const project = await make({ ...sourceOf(name), autoDeploy: true })
         await settled()
         const [hook] = hooksOn(name)
-        await scene.ask('DELETE /gitprovider/repos/:owner/:repo/webhooks', { ...on(name), body: { hookId: hook?.id } })
+        await scene.request('DELETE /gitprovider/repos/:owner/:repo/webhooks', { ...on(name), body: { hookId: hook?.id } })
         expect(hooksOn(name)).toEqual([])
         await calls(project)('POST', '/branch', { branch: 'main' })
         return project
@@ -88,7 +88,7 @@ describe('with auto-deploy on and a connected host the push hook is there, howev
     [
       'reconnect',
       async (name) => {
-        await scene.ask('POST /gitprovider/disconnect')
+        await scene.request('POST /gitprovider/disconnect')
         const project = await make({ ...sourceOf(name), autoDeploy: true })
         await settled()
         expect(hooksOn(name)).toEqual([])
@@ -124,7 +124,7 @@ describe('`webhook.active` is what the host says, and a broken hook is repaired'
     expect((await webhookOf(project)).active).toBe(true)
     expect((await change(name, broken)).status).toBe(200)
     expect((await webhookOf(project)).active).toBe(false)
-    const again = await scene.ask('POST /gitprovider/repos/:owner/:repo/webhooks', on(name))
+    const again = await scene.request('POST /gitprovider/repos/:owner/:repo/webhooks', on(name))
     expect([again.status, again.body.data]).toMatchObject([200, { active: true, ours: true, events: ['push', 'pull_request'] }])
     expect((await webhookOf(project)).active).toBe(true)
     expect(hooksOn(name)).toHaveLength(1)
@@ -138,7 +138,7 @@ describe('`webhook.active` is what the host says, and a broken hook is repaired'
     expect((await webhookOf(project)).active).toBe(false)
     scene.host.intercept = null
     expect((await webhookOf(project)).active).toBe(true)
-    await scene.ask('POST /gitprovider/disconnect')
+    await scene.request('POST /gitprovider/disconnect')
     expect((await webhookOf(project)).active).toBe(false)
     await connectAccount(scene)
   })
@@ -158,7 +158,7 @@ describe('GET /gitprovider/orgs/:org/repos', () => {
   test('of the connected account itself: its private repositories too', async () => {
     await scene.host.createRepository('ann/private-one', {}, { private: true })
     await scene.host.createRepository('ann/public-one', {}, { private: false })
-    const { body } = await scene.ask('GET /gitprovider/orgs/:org/repos', { params: { org: 'ann' } })
+    const { body } = await scene.request('GET /gitprovider/orgs/:org/repos', { params: { org: 'ann' } })
     expect(body.data.map(({ name }: { name: string }) => name).sort()).toEqual(['private-one', 'public-one'])
   })
 })
@@ -178,7 +178,7 @@ describe('clone-token', () => {
         method === 'POST' && path.endsWith('/access_tokens')
           ? { status: 201, json: { token: 'ghs_x', expires_at: new Date(Date.now() + minutes * 60_000 + 500).toISOString() } }
           : undefined
-      const { status, body } = await own.ask('GET /gitprovider/repos/:owner/:repo/clone-token', on('acme/shop'))
+      const { status, body } = await own.request('GET /gitprovider/repos/:owner/:repo/clone-token', on('acme/shop'))
       expect(status).toBe(expected)
       if (expected === 409) expect(JSON.stringify(body)).not.toContain('ghs_x')
     } finally {

@@ -38,7 +38,7 @@ test('an account that git is refused with is asked about once, and not used agai
   expect(token).toMatch(/^gho_/)
   scene.host.revoke(token)
   expect(await head()).toBeNull()
-  expect((await scene.ask('GET /gitprovider/status')).body).toMatchObject({ sources: { oauth: false, app: true } })
+  expect((await scene.request('GET /gitprovider/status')).body).toMatchObject({ sources: { oauth: false, app: true } })
   expect(await head()).toBeNull()
   expect(scene.host.refusedGit.filter((one) => one === token)).toHaveLength(1)
   await connectAccount(scene)

@@ -30,7 +30,7 @@ describe.each(['oauth', 'app'] as const)('through the source %s', (source) => {
   afterAll(() => scene?.stop())
 
   test('repos of the connected account; `owner` narrows them', async () => {
-    const { status, body } = await scene.ask('GET /gitprovider/repos')
+    const { status, body } = await scene.request('GET /gitprovider/repos')
     expect([status, body.data.map(({ fullName }: { fullName: string }) => fullName).sort()]).toEqual([
       200,
       ['acme/blog', 'acme/shop'],
@@ -44,31 +44,31 @@ describe.each(['oauth', 'app'] as const)('through the source %s', (source) => {
       cloneUrl: `${scene.host.url}/acme/shop.git`,
       source,
     })
-    expect((await scene.ask('GET /gitprovider/repos', { query: { owner: 'ACME' } })).body.data).toHaveLength(2)
-    expect((await scene.ask('GET /gitprovider/repos', { query: { owner: 'unknown' } })).body.data).toEqual([])
+    expect((await scene.request('GET /gitprovider/repos', { query: { owner: 'ACME' } })).body.data).toHaveLength(2)
+    expect((await scene.request('GET /gitprovider/repos', { query: { owner: 'unknown' } })).body.data).toEqual([])
   })
 
   test('repos of an organisation or account', async () => {
-    expect((await scene.ask('GET /gitprovider/orgs/:org/repos', { params: { org: 'acme' } })).body.data).toHaveLength(2)
-    const { status, body } = await scene.ask('GET /gitprovider/orgs/:org/repos', { params: { org: 'no-such-org' } })
+    expect((await scene.request('GET /gitprovider/orgs/:org/repos', { params: { org: 'acme' } })).body.data).toHaveLength(2)
+    const { status, body } = await scene.request('GET /gitprovider/orgs/:org/repos', { params: { org: 'no-such-org' } })
     expect([status, body.code]).toEqual([404, 'not_found'])
   })
 
   test('one repository; `branches=true` inlines its branches', async () => {
-    const { body } = await scene.ask('GET /gitprovider/repos/:owner/:repo', on('acme/shop'))
+    const { body } = await scene.request('GET /gitprovider/repos/:owner/:repo', on('acme/shop'))
     expect(body.data).toMatchObject({ fullName: 'acme/shop' })
     expect(body.data.branches).toBeUndefined()
-    const full = await scene.ask('GET /gitprovider/repos/:owner/:repo', on('acme/shop', { query: { branches: true } }))
+    const full = await scene.request('GET /gitprovider/repos/:owner/:repo', on('acme/shop', { query: { branches: true } }))
     expect(full.body.data.branches.map(({ name }: { name: string }) => name)).toEqual(['feature/x', 'main'])
   })
 
   test('branches', async () => {
-    const { body } = await scene.ask('GET /gitprovider/repos/:owner/:repo/branches', on('acme/shop'))
+    const { body } = await scene.request('GET /gitprovider/repos/:owner/:repo/branches', on('acme/shop'))
     expect(body.data).toContainEqual({ name: 'main', commit: expect.stringMatching(/^[0-9a-f]{40}$/), protected: true })
   })
 
   test('files of a folder, the root where none is named', async () => {
-    const files = (query = {}) => scene.ask('GET /gitprovider/repos/:owner/:repo/files', on('acme/shop', { query }))
+    const files = (query = {}) => scene.request('GET /gitprovider/repos/:owner/:repo/files', on('acme/shop', { query }))
     expect((await files()).body.data).toContainEqual({ name: 'src', path: 'src', type: 'dir', sizeBytes: null })
     expect((await files({ path: 'src/' })).body.data).toContainEqual({
       name: 'index.ts',
@@ -82,7 +82,7 @@ describe.each(['oauth', 'app'] as const)('through the source %s', (source) => {
   })
 
   test('one file, package.json where none is named; .json is parsed', async () => {
-    const file = (query = {}) => scene.ask('GET /gitprovider/repos/:owner/:repo/file', on('acme/shop', { query }))
+    const file = (query = {}) => scene.request('GET /gitprovider/repos/:owner/:repo/file', on('acme/shop', { query }))
     expect((await file()).body.data).toMatchObject({
       path: 'package.json',
       branch: 'main',
@@ -112,35 +112,35 @@ describe.each(['oauth', 'app'] as const)('through the source %s', (source) => {
     for (const route of routes) {
       const [method, rest] = route.split(' ') as ['GET', string]
       const body = route === 'DELETE /webhooks' ? { body: { hookId: 1 } } : {}
-      const { status } = await scene.ask(`${method} /gitprovider/repos/:owner/:repo${rest}`, on('acme/no-such-repo', body))
+      const { status } = await scene.request(`${method} /gitprovider/repos/:owner/:repo${rest}`, on('acme/no-such-repo', body))
       expect([route, status]).toEqual([route, 404])
     }
   })
 
   test('create, then delete', async () => {
-    const made = await scene.ask('POST /gitprovider/repos', { body: { name: `made-${source}`, owner: 'acme' } })
+    const made = await scene.request('POST /gitprovider/repos', { body: { name: `made-${source}`, owner: 'acme' } })
     expect([made.status, made.body.data]).toMatchObject([201, { fullName: `acme/made-${source}`, private: true }])
-    const again = await scene.ask('POST /gitprovider/repos', { body: { name: `made-${source}`, owner: 'acme' } })
+    const again = await scene.request('POST /gitprovider/repos', { body: { name: `made-${source}`, owner: 'acme' } })
     expect([again.status, again.body.code]).toEqual([409, 'conflict'])
-    expect((await scene.ask('GET /gitprovider/repos')).body.data).toContainEqual(
+    expect((await scene.request('GET /gitprovider/repos')).body.data).toContainEqual(
       expect.objectContaining({ name: `made-${source}` }),
     )
-    const gone = await scene.ask('DELETE /gitprovider/repos/:owner/:repo', on(`acme/made-${source}`))
+    const gone = await scene.request('DELETE /gitprovider/repos/:owner/:repo', on(`acme/made-${source}`))
     expect(gone.status).toBe(204)
-    expect((await scene.ask('GET /gitprovider/repos/:owner/:repo', on(`acme/made-${source}`))).status).toBe(404)
-    expect((await scene.ask('GET /gitprovider/repos')).body.data).toHaveLength(2)
+    expect((await scene.request('GET /gitprovider/repos/:owner/:repo', on(`acme/made-${source}`))).status).toBe(404)
+    expect((await scene.request('GET /gitprovider/repos')).body.data).toHaveLength(2)
     expect((await scene.as('member')('DELETE /gitprovider/repos/:owner/:repo', on('acme/shop'))).status).toBe(403)
   })
 
   test('home: state, accounts and repos in one call', async () => {
-    const { body } = await scene.ask('GET /gitprovider/home')
+    const { body } = await scene.request('GET /gitprovider/home')
     expect(body).toMatchObject({ state: 'connected', accounts: [{ source }] })
     expect(body.repos).toHaveLength(2)
   })
 
   test('members see only repositories allowed to members', async () => {
     const change = (memberRepositories: string[] | null) =>
-      scene.ask('PATCH /organizations/:id', { params: { id: scene.people.organizationId }, body: { memberRepositories } })
+      scene.request('PATCH /organizations/:id', { params: { id: scene.people.organizationId }, body: { memberRepositories } })
     await change(['acme/BLOG', 'other/*'])
     const member = scene.as('member')
     for (const who of ['member', 'viewer'] as const) {
@@ -177,10 +177,10 @@ describe.each(['oauth', 'app'] as const)('through the source %s', (source) => {
   })
 
   test.each(['-rf', 'a\nb', 'shop\u202Egnp', 'a b', '%2e%2e', 'x'.repeat(101)])('a repository called %j is 400', async (repo) => {
-    const { status, body } = await scene.ask('GET /gitprovider/repos/:owner/:repo', { params: { owner: 'acme', repo } })
+    const { status, body } = await scene.request('GET /gitprovider/repos/:owner/:repo', { params: { owner: 'acme', repo } })
     expect([status, body.field]).toEqual([400, 'repo'])
     expect(
-      (await scene.ask('GET /gitprovider/repos/:owner/:repo/branches', { params: { owner: repo, repo: 'shop' } })).body.field,
+      (await scene.request('GET /gitprovider/repos/:owner/:repo/branches', { params: { owner: repo, repo: 'shop' } })).body.field,
     ).toBe('owner')
   })
 
@@ -189,10 +189,10 @@ describe.each(['oauth', 'app'] as const)('through the source %s', (source) => {
     async (path) => {
       const before = scene.host.calls.length
       expect(
-        (await scene.ask('GET /gitprovider/repos/:owner/:repo/files', on('acme/shop', { query: { path } }))).body.field,
+        (await scene.request('GET /gitprovider/repos/:owner/:repo/files', on('acme/shop', { query: { path } }))).body.field,
       ).toBe('path')
       expect(
-        (await scene.ask('GET /gitprovider/repos/:owner/:repo/file', on('acme/shop', { query: { file: path } }))).body.field,
+        (await scene.request('GET /gitprovider/repos/:owner/:repo/file', on('acme/shop', { query: { file: path } }))).body.field,
       ).toBe('file')
       expect(scene.host.calls.length).toBe(before)
     },
@@ -201,7 +201,7 @@ describe.each(['oauth', 'app'] as const)('through the source %s', (source) => {
     'a branch %j is 400',
     async (branch) => {
       expect(
-        (await scene.ask('GET /gitprovider/repos/:owner/:repo/files', on('acme/shop', { query: { branch } }))).body.field,
+        (await scene.request('GET /gitprovider/repos/:owner/:repo/files', on('acme/shop', { query: { branch } }))).body.field,
       ).toBe('branch')
     },
   )
@@ -214,7 +214,7 @@ describe('clone-token', () => {
     try {
       await scene.host.createRepository('acme/shop', { 'a.txt': 'hello' })
       await connectApp(scene)
-      const { status, body } = await scene.ask('GET /gitprovider/repos/:owner/:repo/clone-token', on('acme/shop'))
+      const { status, body } = await scene.request('GET /gitprovider/repos/:owner/:repo/clone-token', on('acme/shop'))
       expect([status, Object.keys(body).sort()]).toEqual([200, ['cloneUrl', 'command', 'token']])
       expect(body.cloneUrl).toBe(`${scene.host.url}/acme/shop.git`)
       await run('sh', ['-c', body.command], {
@@ -223,8 +223,8 @@ describe('clone-token', () => {
       })
       expect(readFileSync(join(folder, 'shop', 'a.txt'), 'utf8')).toBe('hello')
       expect(readFileSync(join(folder, 'shop', '.git', 'config'), 'utf8')).not.toContain(body.token)
-      expect((await scene.ask('GET /gitprovider/repos/:owner/:repo/clone-token', on('acme/other'))).status).toBe(404)
-      const elsewhere = await scene.ask('GET /gitprovider/repos/:owner/:repo/clone-token', on('ann/blog'))
+      expect((await scene.request('GET /gitprovider/repos/:owner/:repo/clone-token', on('acme/other'))).status).toBe(404)
+      const elsewhere = await scene.request('GET /gitprovider/repos/:owner/:repo/clone-token', on('ann/blog'))
       expect([elsewhere.status, elsewhere.body.code]).toEqual([409, 'no_app_installation'])
     } finally {
       rmSync(folder, { recursive: true, force: true })
@@ -236,10 +236,10 @@ describe('clone-token', () => {
     const scene = await startScene(['oauth'])
     try {
       await scene.host.createRepository('acme/shop')
-      const ask = () => scene.ask('GET /gitprovider/repos/:owner/:repo/clone-token', on('acme/shop'))
-      expect([(await ask()).status, (await ask()).body.code]).toEqual([409, 'no_app_installation'])
+      const request = () => scene.request('GET /gitprovider/repos/:owner/:repo/clone-token', on('acme/shop'))
+      expect([(await request()).status, (await request()).body.code]).toEqual([409, 'no_app_installation'])
       await connectAccount(scene)
-      expect([(await ask()).status, (await ask()).body.code]).toEqual([409, 'no_app_installation'])
+      expect([(await request()).status, (await request()).body.code]).toEqual([409, 'no_app_installation'])
     } finally {
       await scene.stop()
     }

@@ -11,7 +11,7 @@ export interface Scene {
   instance: TestInstance
   people: People
   /** Calls a route as the owner. */
-  ask(at: At, input?: CallInput): Promise<Answer>
+  request(at: At, input?: CallInput): Promise<Answer>
   as(who: keyof Omit<People, 'organizationId'>): (at: At, input?: CallInput) => Promise<Answer>
   /** The browser's redirects to the host and back, without a session. */
   goThrough(url: string, login: keyof typeof tokens, headers?: Record<string, string>): Promise<Answer>
@@ -38,7 +38,7 @@ export async function startScene(
     host,
     instance,
     people,
-    ask: as('owner'),
+    request: as('owner'),
     as,
     goThrough: async (url, login, headers) => back(instance, await host.authorize(url, login), headers),
     stop: async () => {
@@ -54,15 +54,15 @@ export function back(instance: TestInstance, address: URL, headers: Record<strin
 }
 
 /** Connects the organisation to an account, only through the routes. */
-export async function connectAccount(scene: Scene, login: keyof typeof tokens = 'ann', ask = scene.ask): Promise<void> {
-  const { body } = await ask('POST /gitprovider/connect', { body: { source: 'oauth' } })
+export async function connectAccount(scene: Scene, login: keyof typeof tokens = 'ann', request = scene.request): Promise<void> {
+  const { body } = await request('POST /gitprovider/connect', { body: { source: 'oauth' } })
   const { status } = await scene.goThrough(body.url, login)
   if (status !== 303) throw new Error(`the account was not connected: ${status}`)
 }
 
 /** Uses the link that the status shows, which also adds the app to a connected account. */
-export async function connectApp(scene: Scene, ask = scene.ask): Promise<void> {
-  const { body } = await ask('GET /gitprovider/status')
+export async function connectApp(scene: Scene, request = scene.request): Promise<void> {
+  const { body } = await request('GET /gitprovider/status')
   const state = new URL(body.installUrl).searchParams.get('state')!
   const query = { state, installation_id: '100', setup_action: 'install' }
   const { status } = await call(scene.instance, null, 'GET /gitprovider/connect/redirect', { query })

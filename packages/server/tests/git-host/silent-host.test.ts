@@ -6,7 +6,7 @@ import { connectApp, type Scene, startScene } from './scene.ts'
 /** A host that accepts every request and answers none. */
 let scene: Scene
 let project: { id: string }
-const asked: { what: string; response: ServerResponse }[] = []
+const requested: { what: string; response: ServerResponse }[] = []
 beforeAll(async () => {
   scene = await startScene(['app', 'oauth'])
   await scene.host.createRepository('acme/shop')
@@ -14,12 +14,12 @@ beforeAll(async () => {
   const git = { gitProvider: 'github', gitOwner: 'acme', gitRepo: 'shop', gitBranch: 'main' }
   project = await makeProject(scene.instance, scene.people.owner.token, git)
   scene.host.intercept = ({ method, path }, response) => {
-    asked.push({ what: `${method} ${path}`, response })
+    requested.push({ what: `${method} ${path}`, response })
     return 'handled'
   }
 })
 afterAll(async () => {
-  for (const { response } of asked) response.destroy()
+  for (const { response } of requested) response.destroy()
   await scene?.stop()
 })
 
@@ -29,7 +29,7 @@ test('no route of projects waits for the host, but for those that are asked what
   for (const path of [...reads, '/metrics', '/route-rules', '/deletion-preview'] as `/${string}`[])
     expect([path, (await on('GET', path)).status]).toEqual([path, 200])
   for (const at of ['GET /projects', 'GET /projects/home', 'GET /gitprovider/status'] as const)
-    expect([at, (await scene.ask(at)).status]).toEqual([at, 200])
+    expect([at, (await scene.request(at)).status]).toEqual([at, 200])
   const writes: [method: 'POST' | 'PATCH', path: `/${string}` | '', body: object][] = [
     ['PATCH', '', { name: 'Shop of ours' }],
     ['PATCH', '', { gitRepo: 'shop', gitBranch: 'main' }],
@@ -43,8 +43,8 @@ test('no route of projects waits for the host, but for those that are asked what
   ]
   for (const [method, path, body] of writes) expect([path, (await on(method, path, body)).status]).toEqual([path, 200])
   const other = { name: 'Another', gitProvider: 'github', gitOwner: 'acme', gitRepo: 'shop' }
-  expect((await scene.ask('POST /projects', { body: other })).status).toBe(201)
-  expect(asked.map(({ what }) => what)).toEqual([])
+  expect((await scene.request('POST /projects', { body: other })).status).toBe(201)
+  expect(requested.map(({ what }) => what)).toEqual([])
 })
 
 test('those that are asked what it has answer within their time limit, with what is known', async () => {
@@ -66,7 +66,7 @@ test('a caller that gives up is released immediately', async () => {
   const at = { provider: 'github', owner: 'acme', repo: 'shop' }
   const giving = new AbortController()
   const credential = scene.instance.gitHost.credentialFor(scene.people.organizationId, at, giving.signal)
-  await expect.poll(() => asked.length).toBeGreaterThan(0)
+  await expect.poll(() => requested.length).toBeGreaterThan(0)
   giving.abort(new Error('enough'))
   await expect(credential).rejects.toThrow('enough')
 })

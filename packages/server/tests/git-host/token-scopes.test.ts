@@ -15,7 +15,7 @@ describe('the install link', () => {
     scene = await startScene(['app', 'oauth'])
   })
   afterAll(() => scene?.stop())
-  afterEach(() => scene.ask('POST /gitprovider/disconnect'))
+  afterEach(() => scene.request('POST /gitprovider/disconnect'))
 
   const stateFor = async (token: string) => {
     const { body } = await call(scene.instance, token, 'GET /gitprovider/status')
@@ -38,11 +38,11 @@ describe('the install link', () => {
     const token = await scoped(scene, 'gitprovider:read', 'gitprovider:write')
     const [good, late] = [await stateFor(token), await stateFor(token)]
     expect((await finish(good!)).status).toBe(303)
-    await scene.ask('POST /gitprovider/disconnect')
+    await scene.request('POST /gitprovider/disconnect')
     const { body } = await call(scene.instance, token, 'GET /auth/session')
     await call(scene.instance, token, 'DELETE /tokens/:id', { params: { id: body.data.tokenId } })
     expect((await finish(late!)).status).toBe(400)
-    expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('disconnected')
+    expect((await scene.request('GET /gitprovider/status')).body.state).toBe('disconnected')
   })
 })
 
@@ -54,22 +54,22 @@ describe('the device login', () => {
     scene = await startScene(['device'], {}, { clock })
   })
   afterAll(() => scene?.stop())
-  afterEach(() => scene.ask('POST /gitprovider/disconnect'))
+  afterEach(() => scene.request('POST /gitprovider/disconnect'))
 
   test('a token with gitprovider:read alone sees that it waits and does not complete it', async () => {
-    const { body } = await scene.ask('POST /gitprovider/connect')
+    const { body } = await scene.request('POST /gitprovider/connect')
     scene.host.devices.approve(body.userCode, tokens.ann)
     now += 2_000
     const token = await scoped(scene, 'gitprovider:read')
     const { status, body: polled } = await call(scene.instance, token, 'GET /gitprovider/connect/poll')
     expect([status, polled.data.status, polled.data.connected]).toEqual([200, 'pending', false])
     expect(polled.data.message).toContain('gitprovider:write')
-    expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('disconnected')
-    expect((await scene.ask('GET /gitprovider/connect/poll')).body.data.connected).toBe(true)
+    expect((await scene.request('GET /gitprovider/status')).body.state).toBe('disconnected')
+    expect((await scene.request('GET /gitprovider/connect/poll')).body.data.connected).toBe(true)
   })
 
   test('a login whose setting was removed ends with a message that says so', async () => {
-    await scene.ask('POST /gitprovider/connect')
+    await scene.request('POST /gitprovider/connect')
     now += 2_000
     const home = { HOME: '/nonexistent', BERTH_DATA_DIR: '/nonexistent/data' }
     const gitHosts = createGitHosts(readConfig({ ...home, ...scene.host.settings() }))

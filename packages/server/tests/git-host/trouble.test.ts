@@ -13,11 +13,11 @@ beforeAll(async () => {
 afterAll(() => scene?.stop())
 afterEach(async () => {
   scene.host.intercept = null
-  await scene.ask('POST /gitprovider/disconnect')
+  await scene.request('POST /gitprovider/disconnect')
 })
 
-const repos = () => scene.ask('GET /gitprovider/repos')
-const one = () => scene.ask('GET /gitprovider/repos/:owner/:repo', on('acme/shop'))
+const repos = () => scene.request('GET /gitprovider/repos')
+const one = () => scene.request('GET /gitprovider/repos/:owner/:repo', on('acme/shop'))
 
 test('no usable source: 400 on every route that needs one', async () => {
   for (const at of [
@@ -25,7 +25,7 @@ test('no usable source: 400 on every route that needs one', async () => {
     'GET /gitprovider/orgs/:org/repos',
     'GET /gitprovider/repos/:owner/:repo/webhooks',
   ] as const) {
-    const { status, body } = await scene.ask(at, { params: { owner: 'acme', repo: 'shop', org: 'acme' } })
+    const { status, body } = await scene.request(at, { params: { owner: 'acme', repo: 'shop', org: 'acme' } })
     expect([status, body.code]).toEqual([400, 'no_source'])
   }
 })
@@ -42,7 +42,7 @@ test('rate limit used up: 503 with the time of its end, without waiting for it',
   expect([status, body.code]).toEqual([503, 'git_host_limited'])
   expect(body.error).toContain(new Date(reset * 1000).toISOString())
   expect(Number(headers['retry-after'])).toBeGreaterThan(1700)
-  expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('connected')
+  expect((await scene.request('GET /gitprovider/status')).body.state).toBe('connected')
 })
 
 test('down: 502 that says so; status and home still answer', async () => {
@@ -54,8 +54,8 @@ test('down: 502 that says so; status and home still answer', async () => {
   const { status, body } = await one()
   expect([status, body.code]).toEqual([502, 'remote_unreachable'])
   expect(body.error).toContain('cannot be reached')
-  expect((await scene.ask('GET /gitprovider/status')).status).toBe(200)
-  expect((await scene.ask('GET /gitprovider/home')).body).toMatchObject({
+  expect((await scene.request('GET /gitprovider/status')).status).toBe(200)
+  expect((await scene.request('GET /gitprovider/home')).body).toMatchObject({
     state: 'error',
     accounts: [{ login: 'ann' }],
     repos: [],
@@ -75,7 +75,7 @@ test.each([
 ])('nonsense (%s): 502, never half an answer', async (_, answer) => {
   await connectAccount(scene)
   scene.host.intercept = () => answer
-  for (const ask of [repos, one]) expect((await ask()).body).toMatchObject({ code: 'remote_unreachable' })
+  for (const request of [repos, one]) expect((await request()).body).toMatchObject({ code: 'remote_unreachable' })
 })
 
 test('slow: the call ends within its time limit', async () => {
@@ -125,16 +125,16 @@ describe('a token that was revoked at the host', () => {
     expect((await one()).body.code).toBe('no_source')
     expect((await repos()).body.code).toBe('no_source')
     expect(scene.host.calls.length).toBe(before)
-    expect((await scene.ask('GET /gitprovider/status')).body).toMatchObject({ state: 'error', sources: { oauth: false } })
+    expect((await scene.request('GET /gitprovider/status')).body).toMatchObject({ state: 'error', sources: { oauth: false } })
     const jobs = await scene.instance.database.db
       .selectFrom('jobs')
       .select('payload')
       .where('kind', '=', 'notifications.announce')
       .execute()
-    const told = jobs
+    const reported = jobs
       .map(({ payload }) => JSON.parse(payload))
       .filter(({ category, data }) => category === 'git.disconnected' && data.source === 'oauth')
-    expect(told).toHaveLength(1)
+    expect(reported).toHaveLength(1)
     await connectAccount(scene)
     expect((await one()).status).toBe(200)
   })
@@ -155,13 +155,13 @@ describe('an installation that the host no longer knows', () => {
     await connectApp(scene)
     scene.host.intercept = ({ path }) => (/^\/(app\/installations|installation)\//.test(path) ? nothing : undefined)
     expect((await repos()).body).toMatchObject({ code: 'no_source', error: expect.stringContaining('uninstalled from acme') })
-    expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('disconnected')
+    expect((await scene.request('GET /gitprovider/status')).body.state).toBe('disconnected')
   })
   test('stays where the address knows nothing at all, not even the app', async () => {
     await connectApp(scene)
     scene.host.intercept = () => nothing
     expect((await repos()).status).toBe(404)
-    expect((await scene.ask('GET /gitprovider/status')).body.state).toBe('connected')
+    expect((await scene.request('GET /gitprovider/status')).body.state).toBe('connected')
   })
 })
 
@@ -200,9 +200,12 @@ test('linked to a cloud that is away: connect is 503 cloud_unreachable, status s
   const away = () => Promise.reject(new Error('away'))
   const linked = await startScene([], {}, { cloudLinks: cloud({ connectUrl: away, installUrl: away }) })
   try {
-    const { status, body } = await linked.ask('POST /gitprovider/connect')
+    const { status, body } = await linked.request('POST /gitprovider/connect')
     expect([status, body.code]).toEqual([503, 'cloud_unreachable'])
-    expect((await linked.ask('GET /gitprovider/status')).body).toMatchObject({ state: 'disconnected', cloudUnreachable: true })
+    expect((await linked.request('GET /gitprovider/status')).body).toMatchObject({
+      state: 'disconnected',
+      cloudUnreachable: true,
+    })
   } finally {
     await linked.stop()
   }
@@ -215,13 +218,13 @@ test('linked to a cloud, the links come from there', async () => {
   })
   const linked = await startScene([], {}, { cloudLinks })
   try {
-    const { body } = await linked.ask('POST /gitprovider/connect')
+    const { body } = await linked.request('POST /gitprovider/connect')
     expect(body).toMatchObject({
       connected: false,
       flow: 'redirect',
       url: 'https://cloud.test/app',
     })
-    expect((await linked.ask('GET /gitprovider/status')).body).toMatchObject({
+    expect((await linked.request('GET /gitprovider/status')).body).toMatchObject({
       installUrl: 'https://cloud.test/install',
       cloudUnreachable: false,
     })

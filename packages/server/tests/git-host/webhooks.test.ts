@@ -38,13 +38,13 @@ test('registers the push webhook, or reuses the existing one', async () => {
   const again = await register(name)
   expect([again.status, again.body.data.id]).toEqual([200, made.body.data.id])
   expect(scene.host.hooks.filter(({ repository }) => repository === name)).toHaveLength(1)
-  expect((await scene.ask(webhooks, on(name))).body.data).toMatchObject([{ id: made.body.data.id, ours: true }])
+  expect((await scene.request(webhooks, on(name))).body.data).toMatchObject([{ id: made.body.data.id, ours: true }])
 })
 
 test('asked for several times at once, one hook is put there, and its secret is the one that is known', async () => {
   const name = 'acme/at-once'
   await scene.host.createRepository(name)
-  const answers = await Promise.all([1, 2, 3].map(() => scene.ask('POST /gitprovider/repos/:owner/:repo/webhooks', on(name))))
+  const answers = await Promise.all([1, 2, 3].map(() => scene.request('POST /gitprovider/repos/:owner/:repo/webhooks', on(name))))
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 201])
   expect(new Set(answers.map(({ body }) => body.data.id)).size).toBe(1)
   const hooks = scene.host.hooks.filter(({ repository }) => repository === name)
@@ -83,7 +83,7 @@ test('removes a webhook: 204, then 404', async () => {
   expect((await remove(scene.people.member.token)).status).toBe(403)
   expect((await remove(scene.people.owner.token)).status).toBe(204)
   expect((await remove(scene.people.owner.token)).status).toBe(404)
-  expect((await scene.ask(webhooks, on(name))).body.data).toEqual([])
+  expect((await scene.request(webhooks, on(name))).body.data).toEqual([])
   expect(await scene.instance.gitHost.webhookSecretsFor('github', ...(name.split('/') as [string, string]))).toHaveLength(1)
 })
 
@@ -95,7 +95,7 @@ test('the address of another service is for admins: others see only where it lea
     headers: { authorization: `Bearer ${tokens.ann}`, 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'web', active: true, events: ['push'], config: { url, secret: 'x' } }),
   })
-  expect((await scene.ask(webhooks, on(name))).body.data).toMatchObject([{ url, ours: false }])
+  expect((await scene.request(webhooks, on(name))).body.data).toMatchObject([{ url, ours: false }])
   expect((await scene.as('viewer')(webhooks, on(name))).body.data).toMatchObject([
     { url: 'https://ci.example.test/…', ours: false },
   ])

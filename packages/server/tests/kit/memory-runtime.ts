@@ -108,12 +108,12 @@ export interface RemoteImage {
 export class InMemoryRuntime implements Runtime {
   kind: Runtime['kind'] = 'process'
   readonly survivesStop = false
-  isolation: Isolation = { kind: 'docker', words: 'in memory' }
+  isolation: Isolation = { kind: 'docker', message: 'in memory' }
   readonly running = new Map<string, Kept>()
   readonly artifacts = new Map<string, Artifact & { deploymentId: string; projectId: string }>()
   readonly volumes = new Map<string, Uint8Array>()
   /** Runs during a build; a test makes it wait, log or fail. */
-  whileBuilding: (request: BuildRequest, say: (message: string) => void, abort: AbortSignal) => Promise<void> = async () => {}
+  whileBuilding: (request: BuildRequest, report: (message: string) => void, abort: AbortSignal) => Promise<void> = async () => {}
   isHealthy = true
   /** Whether started workloads run as root. */
   runsAsRoot = false
@@ -312,9 +312,9 @@ export class InMemoryRuntime implements Runtime {
   /** Ids of adopted foreign containers that were restored. */
   readonly givenBack: string[] = []
   readonly foreign: NonNullable<Runtime['foreign']> = {
-    look: async () => ({ isRunning: true, restart: { name: 'always', retries: 0 } }),
+    inspect: async () => ({ isRunning: true, restart: { name: 'always', retries: 0 } }),
     stop: async () => undefined,
-    giveBack: async (containerId) => void this.givenBack.push(containerId),
+    rollbackTakeover: async (containerId) => void this.givenBack.push(containerId),
   }
 
   async close(): Promise<void> {}
@@ -363,7 +363,7 @@ export class InMemoryEdge implements EdgeDriver {
   }
 
   /** Reports counted requests. */
-  tellTraffic(...minutes: TrafficMinute[]): void {
+  reportTraffic(...minutes: TrafficMinute[]): void {
     for (const listener of this.#trafficListeners) listener(minutes)
   }
 

@@ -27,12 +27,12 @@ export class MemoryRuntime implements RunningProjects, ProjectPower {
 
   async takeOffline(projectId: string) {
     await this.whileStopping(projectId)
-    this.#failIfAsked()
+    this.#failIfRequested()
     this.running.set(projectId, { state: 'stopped', reason: null, startedAt: null, instances: 0 })
   }
 
   async bringOnline(projectId: string) {
-    this.#failIfAsked()
+    this.#failIfRequested()
     this.running.set(projectId, { state: 'running', reason: null, startedAt: new Date(0).toISOString(), instances: 1 })
   }
 
@@ -41,7 +41,7 @@ export class MemoryRuntime implements RunningProjects, ProjectPower {
     if (state?.state === 'sleeping') this.running.set(projectId, { ...state, state: 'running' })
   }
 
-  #failIfAsked() {
+  #failIfRequested() {
     const { failure } = this
     this.failure = undefined
     if (failure) throw failure

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ReadContainer, ServerReader } from '../../src/drivers/runtime/server/server-reader.ts'
-import { type AwayReason, ServerAway } from '../../src/drivers/shell/ssh/server-away.ts'
+import { ServerUnreachable, type UnreachableReason } from '../../src/drivers/shell/ssh/server-away.ts'
 import { FileUnreadable } from '../../src/drivers/shell/ssh/server-files.ts'
 import { aContainer, dockerWith, ofStack } from '../../src/modules/migration/test-container.ts'
 import { type CallInput, call } from '../kit/call.ts'
@@ -13,14 +13,14 @@ import { makePeople, makeToken, type People } from '../kit/people.ts'
 /** The server's containers and files; set by each test. */
 let containers: ReadContainer[] = []
 let files: Record<string, string> = {}
-let away: AwayReason | null = null
+let away: UnreachableReason | null = null
 /** Called and awaited when the server is being read. */
 let whileReading: () => Promise<unknown> = async () => {}
 
 const reader: ServerReader = {
   ping: async () => ({ version: '20.10' }),
   async readDocker() {
-    if (away) throw new ServerAway(away, `away: ${away}`)
+    if (away) throw new ServerUnreachable(away, `away: ${away}`)
     await whileReading()
     return dockerWith(...containers)
   },
@@ -83,7 +83,7 @@ describe('POST /migration/scan', () => {
     expect(await projectsThere()).toEqual([])
   })
 
-  test.each<[AwayReason, number]>([
+  test.each<[UnreachableReason, number]>([
     ['unreachable', 502],
     ['host_key_changed', 502],
     ['login_refused', 502],

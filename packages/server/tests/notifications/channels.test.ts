@@ -198,7 +198,7 @@ describe('PATCH /notifications/channels/:id (States)', () => {
 })
 
 describe('404: a channel, subscription or delivery that is not the caller’s own', () => {
-  const strangers = async () => {
+  const outsiders = async () => {
     const { id: channelId } = await me.create(bodies.in_app)
     const { id: subscriptionId } = await me.subscribe('deploy.failed', channelId)
     await scene.happen(people, 'deploy.failed')
@@ -212,7 +212,7 @@ describe('404: a channel, subscription or delivery that is not the caller’s ow
     ] as const
   }
   test('an owner of the same organisation gets no nearer to another person’s things', async () => {
-    for (const [at, id, body] of await strangers()) {
+    for (const [at, id, body] of await outsiders()) {
       const { status } = await asPerson(scene, people.owner).ask(at, { params: { id }, body })
       expect([at, status]).toEqual([at, 404])
     }
@@ -224,7 +224,7 @@ describe('404: a channel, subscription or delivery that is not the caller’s ow
       .values({ organizationId: other.organizationId, userId: people.member.userId, role: 'owner', joinedAt: 1 })
       .execute()
     const token = await makeToken(scene, { userId: people.member.userId, organizationId: other.organizationId })
-    for (const [at, id, body] of await strangers()) {
+    for (const [at, id, body] of await outsiders()) {
       if (at.includes('/channels/')) continue
       const { status } = await asPerson(scene, { token }).ask(at, { params: { id }, body })
       expect([at, status]).toEqual([at, 404])

@@ -166,12 +166,15 @@ describe('a receiver that redirects to loopback', () => {
 describe('a receiver that changes its DNS answer', () => {
   test('to an address inside is not reached, is tried as promised, and gets its message when the answer is right again', async () => {
     // 127.0.0.2 plays the public address, so that the test needs no other machine.
-    const judge = (address: string) => (address === '127.0.0.2' ? 'public' : reachOf(address))
+    const validate = (address: string) => (address === '127.0.0.2' ? 'public' : reachOf(address))
     await using inside = await startReceiver()
     await using outside = await startReceiver(undefined, { host: '127.0.0.2', port: inside.port })
     let answer = ['127.0.0.2']
     await using names = await startNameServer(() => answer)
-    webRequest = withLimit(createWebRequest({ allowPrivate: false, judge, resolve: publicNames([names.address]) }), 5_000)
+    webRequest = withLimit(
+      createWebRequest({ allowPrivate: false, classify: validate, resolve: publicNames([names.address]) }),
+      5_000,
+    )
 
     const { id } = await me.create({
       kind: 'webhook',

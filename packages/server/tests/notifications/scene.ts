@@ -101,28 +101,30 @@ export async function startScene({ env, webRequest = loopback, smtpPort, parts }
 
 /** A user's own calls. */
 export function asPerson(scene: Scene, { token }: Pick<Person, 'token'>) {
-  const ask = (at: Parameters<typeof call>[2], input?: Parameters<typeof call>[3]) => call(scene, token, at, input)
+  const request = (at: Parameters<typeof call>[2], input?: Parameters<typeof call>[3]) => call(scene, token, at, input)
   const data = async (answer: Promise<Answer>) => {
     const { status, body } = await answer
     if (status >= 300) throw new Error(`${status} ${JSON.stringify(body)}`)
     return body.data
   }
   return {
-    ask,
-    create: (body: object) => data(ask('POST /notifications/channels', { body })),
-    change: (id: string, body: object) => ask('PATCH /notifications/channels/:id', { params: { id }, body }),
-    test: (id: string) => ask('POST /notifications/channels/:id/test', { params: { id } }),
-    channel: async (id: string) => (await data(ask('GET /notifications/channels'))).find((one: { id: string }) => one.id === id),
+    ask: request,
+    create: (body: object) => data(request('POST /notifications/channels', { body })),
+    change: (id: string, body: object) => request('PATCH /notifications/channels/:id', { params: { id }, body }),
+    test: (id: string) => request('POST /notifications/channels/:id/test', { params: { id } }),
+    channel: async (id: string) =>
+      (await data(request('GET /notifications/channels'))).find((one: { id: string }) => one.id === id),
     subscribe: (category: CategoryId, channelId: string, enabled = true) =>
-      data(ask('PUT /notifications/subscriptions', { body: { category, channelId, enabled } })),
-    deliveries: (query: Record<string, string | number | boolean> = {}) => data(ask('GET /notifications/deliveries', { query })),
-    unseen: async (): Promise<number> => (await data(ask('GET /notifications/deliveries/unseen-count'))).count,
+      data(request('PUT /notifications/subscriptions', { body: { category, channelId, enabled } })),
+    deliveries: (query: Record<string, string | number | boolean> = {}) =>
+      data(request('GET /notifications/deliveries', { query })),
+    unseen: async (): Promise<number> => (await data(request('GET /notifications/deliveries/unseen-count'))).count,
     /** A webhook channel that its owner has marked as verified. */
     async webhook(url: string, more: object = {}) {
       const channel = await data(
-        ask('POST /notifications/channels', { body: { kind: 'webhook', label: 'Hook', config: { url, ...more } } }),
+        request('POST /notifications/channels', { body: { kind: 'webhook', label: 'Hook', config: { url, ...more } } }),
       )
-      await ask('PATCH /notifications/channels/:id', { params: { id: channel.id }, body: { verified: true } })
+      await request('PATCH /notifications/channels/:id', { params: { id: channel.id }, body: { verified: true } })
       return channel
     },
   }

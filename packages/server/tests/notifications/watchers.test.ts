@@ -39,7 +39,7 @@ const pass = async (ms: number) => {
   moved += ms
   await scene.pass(ms)
 }
-const told = async (who: 'owner' | 'member' = 'owner') =>
+const reported = async (who: 'owner' | 'member' = 'owner') =>
   (await asPerson(scene, people[who]).deliveries()).map(({ subject }: { subject: string }) => subject).toReversed()
 
 describe('certificates', () => {
@@ -54,9 +54,9 @@ describe('certificates', () => {
   test('domain.expiring at 21, 7 and 1 days before, once each', async () => {
     certificates.push(certificate(25))
     await pass(2 * hours)
-    expect(await told()).toEqual([])
+    expect(await reported()).toEqual([])
     for (let day = 0; day < 25; day++) await pass(1 * days)
-    expect(await told()).toEqual([
+    expect(await reported()).toEqual([
       'The certificate of shop.example.test expires in 21 days',
       'The certificate of shop.example.test expires in 7 days',
       'The certificate of shop.example.test expires within a day',
@@ -69,14 +69,14 @@ describe('certificates', () => {
     const restarted = await scene.startSecond()
     await restarted.pass(2 * hours)
     await restarted.stop()
-    expect(await told()).toEqual(['The certificate of shop.example.test expires in 5 days'])
+    expect(await reported()).toEqual(['The certificate of shop.example.test expires in 5 days'])
   })
   test('one that was renewed is told of for itself', async () => {
     certificates.push(certificate(5))
     await pass(2 * hours)
     certificates[0] = { ...certificate(6) }
     await pass(2 * hours)
-    expect(await told()).toHaveLength(2)
+    expect(await reported()).toHaveLength(2)
   })
 })
 
@@ -84,11 +84,11 @@ describe('backups that should have happened and did not', () => {
   test('backup.missed once for each time that one was due', async () => {
     const due = { policyId: 'bkp_x', organizationId: people.organizationId, projectId: 'prj_x', projectName: 'shop' }
     missed.push({ ...due, dueAt: new Date(now()) })
-    for (let look = 0; look < 3; look++) await pass(6 * minutes)
-    expect(await told()).toEqual(['The backup of shop is overdue'])
+    for (let check = 0; check < 3; check++) await pass(6 * minutes)
+    expect(await reported()).toEqual(['The backup of shop is overdue'])
     missed.push({ ...due, dueAt: new Date(now()) })
     await pass(6 * minutes)
-    expect(await told()).toHaveLength(2)
+    expect(await reported()).toHaveLength(2)
   })
 })
 
@@ -100,12 +100,12 @@ describe('servers that stopped answering', () => {
     silent.add('srv_x')
     await pass(61_000)
     await pass(61_000)
-    expect(await told()).toEqual([])
-    for (let look = 0; look < 5; look++) await pass(61_000)
-    expect(await told()).toEqual(['Server box is unreachable'])
+    expect(await reported()).toEqual([])
+    for (let check = 0; check < 5; check++) await pass(61_000)
+    expect(await reported()).toEqual(['Server box is unreachable'])
     silent.clear()
-    for (let look = 0; look < 3; look++) await pass(61_000)
-    expect(await told()).toEqual(['Server box is unreachable', 'Server box is reachable again'])
+    for (let poll = 0; poll < 3; poll++) await pass(61_000)
+    expect(await reported()).toEqual(['Server box is unreachable', 'Server box is reachable again'])
   })
   test('two failures and an answer begin anew', async () => {
     for (let round = 0; round < 3; round++) {
@@ -115,14 +115,14 @@ describe('servers that stopped answering', () => {
       silent.clear()
       await pass(61_000)
     }
-    expect(await told()).toEqual([])
+    expect(await reported()).toEqual([])
   })
   test('a server that was removed is forgotten without a word', async () => {
     silent.add('srv_x')
-    for (let look = 0; look < 4; look++) await pass(61_000)
+    for (let check = 0; check < 4; check++) await pass(61_000)
     servers.length = 0
     await pass(61_000)
-    expect(await told()).toHaveLength(1)
+    expect(await reported()).toHaveLength(1)
     expect(await scene.database.db.selectFrom('serverFailures').selectAll().execute()).toEqual([])
   })
 })
@@ -179,7 +179,7 @@ describe('old deliveries are pruned', () => {
   test('by number, the oldest first', async () => {
     for (let at = 0; at < 5; at++) await scene.happen(people, 'deploy.failed', { subject: `Alert ${at}` })
     await prune(scene.database.db, now(), { ...keep, maxPerUser: 2 }, stillHere)
-    expect(await told()).toEqual(['Alert 3', 'Alert 4'])
+    expect(await reported()).toEqual(['Alert 3', 'Alert 4'])
   })
   test('what is still to be sent stays', async () => {
     await scene.happen(people, 'deploy.failed')

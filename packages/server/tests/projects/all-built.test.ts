@@ -9,7 +9,7 @@ import { makeProject } from '../kit/projects.ts'
 import { sampleBodies } from '../kit/sample-bodies.ts'
 
 type At = `${Method} /${string}`
-const places = Object.values(contract.projects as Record<string, AnyRoute>).flatMap((row) =>
+const paths = Object.values(contract.projects as Record<string, AnyRoute>).flatMap((row) =>
   [row.at, ...(row.alsoAt ?? [])].map((at) => ({ at: at as At, row })),
 )
 
@@ -66,7 +66,7 @@ describe.each(['self-hosted', 'cloud'])('on a %s instance', (mode) => {
     return status
   }
 
-  test.each(places)('nothing of projects is 501: $at', async ({ at, row }) => {
+  test.each(paths)('nothing of projects is 501: $at', async ({ at, row }) => {
     const status = await statusOf(at, row)
     expect([500, 501]).not.toContain(status)
     const isAbsent = mode === 'cloud' && row.selfHostedOnly

@@ -92,10 +92,10 @@ describe('GET /projects/:id/domains', () => {
 
   test('a worker has no free host name', async () => {
     const worker = await makeProject(instance, people.member.token, { type: 'worker' })
-    const ask = callsOn(instance, people.member.token)(worker)
-    expect((await ask('GET', '/domains')).body.data).toEqual([])
+    const request = callsOn(instance, people.member.token)(worker)
+    expect((await request('GET', '/domains')).body.data).toEqual([])
     const own = { params: { hostname: `${worker.slug}.apps.example.test` } }
-    expect((await ask('POST', '/domains/:hostname/primary', undefined, own)).status).toBe(404)
+    expect((await request('POST', '/domains/:hostname/primary', undefined, own)).status).toBe(404)
   })
 
   test('takes limit and cursor', async () => {

@@ -191,16 +191,16 @@ describe('names above and below', () => {
 test('checks are durable work whose pauses grow', async () => {
   const { ours } = await begin({ BERTH_MODE: 'cloud' })
   await ours.connect()
-  const asked = async (ms: number, times: number) => {
+  const requested = async (ms: number, times: number) => {
     const before = dns.asked.length
     for (let at = 0; at < times; at++) await scene.pass(ms / times)
     return dns.asked.length - before
   }
-  const [first, second] = [await asked(10 * minutes, 10), await asked(10 * days, 10)]
+  const [first, second] = [await requested(10 * minutes, 10), await requested(10 * days, 10)]
   expect(first).toBeGreaterThanOrEqual(2)
   expect(first).toBeLessThan(10)
   expect(second).toBeGreaterThanOrEqual(9)
-  expect(await asked(3 * hours, 6)).toBeLessThanOrEqual(1)
+  expect(await requested(3 * hours, 6)).toBeLessThanOrEqual(1)
 })
 
 test('the real name server is asked', async () => {

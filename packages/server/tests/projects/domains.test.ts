@@ -51,17 +51,20 @@ describe('routes', () => {
     const served = await startInstance({}, { projectPorts: { edge } })
     const { owner } = await makePeople(served)
     const made = await makeProject(served, owner.token)
-    const ask = callsOn(served, owner.token)(made)
+    const request = callsOn(served, owner.token)(made)
     const free = `http://${made.slug}.localhost`
     const url = async () => {
-      const [record, listed] = [(await ask('GET', '')).body.data, (await call(served, owner.token, 'GET /projects')).body.data[0]]
+      const [record, listed] = [
+        (await request('GET', '')).body.data,
+        (await call(served, owner.token, 'GET /projects')).body.data[0],
+      ]
       expect(listed.url).toBe(record.url)
-      expect((await ask('GET', '/info')).body.data.runtime.url).toBe(record.url)
+      expect((await request('GET', '/info')).body.data.runtime.url).toBe(record.url)
       return record.url
     }
     expect(await url()).toBe(free)
     const domain = fresh()
-    await ask('POST', '/connect', { domain })
+    await request('POST', '/connect', { domain })
     expect(await url(), 'not verified').toBe(free)
     edge.taken.set(domain, { tls: 'none', state: 'synced' })
     expect(await url(), 'served and not verified').toBe(free)

@@ -255,13 +255,13 @@ describe('the clone token', () => {
   test('stays with another repository of its host, and goes when the address leads to another host', async () => {
     await on('PATCH', '', { gitUrl: `${server.url}/acme/other.git` })
     expect(await token()).toBe(true)
-    const stranger = await startGitServer(run, join(base, 'repositories'))
-    stranger.password = 'whatever'
-    await on('PATCH', '', { gitUrl: `${stranger.url}/acme/shop.git` })
+    const outsider = await startGitServer(run, join(base, 'repositories'))
+    outsider.password = 'whatever'
+    await on('PATCH', '', { gitUrl: `${outsider.url}/acme/shop.git` })
     expect(await token()).toBe(false)
     await on('GET', '/branches')
-    expect(stranger.requests.length).toBeGreaterThan(0)
-    expect(stranger.requests.filter(({ authorization }) => authorization)).toEqual([])
-    await stranger.close()
+    expect(outsider.requests.length).toBeGreaterThan(0)
+    expect(outsider.requests.filter(({ authorization }) => authorization)).toEqual([])
+    await outsider.close()
   })
 })

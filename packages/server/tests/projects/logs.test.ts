@@ -34,7 +34,7 @@ const line = (message: string, more: Partial<NewEntry<'runtime'>> = {}): NewEntr
   ...{ stream: 'stdout', service: null, deploymentId: null, message },
   ...more,
 })
-const say = (...entries: (string | NewEntry<'runtime'>)[]) =>
+const report = (...entries: (string | NewEntry<'runtime'>)[]) =>
   instance.logStore.append(
     project.id,
     'runtime',
@@ -48,7 +48,7 @@ const read = (path: string, headers: Record<string, string> = {}, token: string 
 
 describe('GET /projects/:id/logs', () => {
   test('`limit` is another name of `tail`; a parameter that does not exist is named in `warnings`', async () => {
-    await say('one', 'two', 'three')
+    await report('one', 'two', 'three')
     expect(await messages({ limit: 2 })).toEqual(['two', 'three'])
     expect(await messages({ limit: 2, tail: 1 })).toEqual(['three'])
     const { body } = await on('GET', '/logs', undefined, { query: { lines: 2 } })
@@ -57,7 +57,7 @@ describe('GET /projects/:id/logs', () => {
   })
 
   test('the newest lines, the oldest of them first, each with its time, stream and service', async () => {
-    await say('one', line('two', { stream: 'stderr', time: '2026-01-02T03:04:05.678Z' }))
+    await report('one', line('two', { stream: 'stderr', time: '2026-01-02T03:04:05.678Z' }))
     expect(await logs()).toEqual([
       { id: expect.any(String), time: expect.any(String), stream: 'stdout', environment: null, service: null, message: 'one' },
       {
@@ -72,14 +72,14 @@ describe('GET /projects/:id/logs', () => {
   })
 
   test('200 of them unless tail says otherwise', async () => {
-    await say(...Array.from({ length: 250 }, (_, number) => `line ${number}`))
+    await report(...Array.from({ length: 250 }, (_, number) => `line ${number}`))
     const shown = await messages()
     expect([shown.length, shown[0], shown.at(-1)]).toEqual([200, 'line 50', 'line 249'])
     expect(await messages({ tail: 2 })).toEqual(['line 248', 'line 249'])
   })
 
   test('since, deployment and q choose among them', async () => {
-    await say(
+    await report(
       line('early', { time: '2026-01-01T00:00:00Z', deploymentId: 'dep_a' }),
       line('Late error', { time: '2026-01-03T00:00:00Z', deploymentId: 'dep_b' }),
     )
@@ -106,43 +106,43 @@ describe('GET /projects/:id/logs', () => {
     ]
     project = await makeProject(instance, people.member.token, { type: 'services', services })
     on = callsOn(instance, people.viewer.token)(project)
-    await say(line('from web', { service: 'web' }), line('from db', { service: 'db' }))
+    await report(line('from web', { service: 'web' }), line('from db', { service: 'db' }))
     expect(await messages()).toEqual(['from web'])
     expect(await messages({ service: 'db' })).toEqual(['from db'])
   })
 
   test('404 for another organisation', async () => {
-    const stranger = callsOn(instance, (await makePeople(instance)).owner.token)(project)
-    expect((await stranger('GET', '/logs')).status).toBe(404)
+    const outsider = callsOn(instance, (await makePeople(instance)).owner.token)(project)
+    expect((await outsider('GET', '/logs')).status).toBe(404)
   })
 })
 
 describe('GET /projects/:id/logs/stream', () => {
   test('begins with the tail, goes on with what comes, no line twice', async () => {
-    await say('before')
+    await report('before')
     const reader = await read('/logs/stream')
     await expect.poll(() => reader.events.length).toBe(1)
-    await say('after one', 'after two')
+    await report('after one', 'after two')
     await expect.poll(() => reader.events.map(({ data }) => data.message)).toEqual(['before', 'after one', 'after two'])
     expect(reader.events.map(({ event, id, data }) => [event, id === data.id])).toEqual(Array(3).fill(['log', true]))
     reader.close()
   })
 
   test('resumes after Last-Event-ID: nothing is lost and nothing comes again', async () => {
-    await say('one', 'two')
+    await report('one', 'two')
     const first = await read('/logs/stream')
     await expect.poll(() => first.events.length).toBe(2)
     first.close()
-    await say('three')
+    await report('three')
     const second = await read('/logs/stream', { 'last-event-id': first.events[0]!.id! })
     await expect.poll(() => second.events.map(({ data }) => data.message)).toEqual(['two', 'three'])
-    await say('four')
+    await report('four')
     await expect.poll(() => second.events.map(({ data }) => data.message)).toEqual(['two', 'three', 'four'])
     second.close()
   })
 
   test('an id that is not ours starts anew', async () => {
-    await say('one')
+    await report('one')
     const reader = await read('/logs/stream', { 'last-event-id': 'not ours' })
     await expect.poll(() => reader.events.length).toBe(1)
     reader.close()
@@ -150,13 +150,13 @@ describe('GET /projects/:id/logs/stream', () => {
 
   test('only what matches is sent', async () => {
     const reader = await read('/logs/stream?q=wanted')
-    await say('unrelated', 'wanted')
+    await report('unrelated', 'wanted')
     await expect.poll(() => reader.events.map(({ data }) => data.message)).toEqual(['wanted'])
     reader.close()
   })
 
   test('ends when the project is deleted, and its logs are gone with it', async () => {
-    await say('last words')
+    await report('last words')
     const reader = await read('/logs/stream')
     await expect.poll(() => reader.events.length).toBe(1)
     expect(existsSync(join(base, 'logs', project.id))).toBe(true)
@@ -170,7 +170,7 @@ describe('GET /projects/:id/logs/stream', () => {
 })
 
 describe('request logs', () => {
-  const asked = (path: string, more: Partial<NewEntry<'requests'>> = {}): NewEntry<'requests'> => ({
+  const requested = (path: string, more: Partial<NewEntry<'requests'>> = {}): NewEntry<'requests'> => ({
     ...{
       ip: '203.0.113.7',
       method: 'GET',
@@ -190,11 +190,15 @@ describe('request logs', () => {
   const paths = async (query: Record<string, string | number>) => (await recent(query)).map(({ path }: { path: string }) => path)
 
   test('GET /server-logs/recent: every field, and the filters', async () => {
-    await serve(asked('/'), asked('/api/items', { method: 'POST', status: 503, userAgent: null }), asked('/api', { status: 404 }))
+    await serve(
+      requested('/'),
+      requested('/api/items', { method: 'POST', status: 503, userAgent: null }),
+      requested('/api', { status: 404 }),
+    )
     expect((await recent())[1]).toEqual({
       id: expect.any(String),
       time: expect.any(String),
-      ...asked('/api/items', { method: 'POST', status: 503, userAgent: null }),
+      ...requested('/api/items', { method: 'POST', status: 503, userAgent: null }),
       ...{ environment: null, service: null },
     })
     expect(await paths({ limit: 1 })).toEqual(['/api'])
@@ -206,12 +210,12 @@ describe('request logs', () => {
   })
 
   test('GET /server-logs/stream: requests as they come, with a normal credential', async () => {
-    await serve(asked('/before'))
+    await serve(requested('/before'))
     const reader = await read('/server-logs/stream?method=GET')
-    await serve(asked('/one'), asked('/two', { method: 'POST' }))
+    await serve(requested('/one'), requested('/two', { method: 'POST' }))
     await expect.poll(() => reader.events.map(({ event, data }) => [event, data.path])).toEqual([['request', '/one']])
     reader.close()
-    await serve(asked('/three'))
+    await serve(requested('/three'))
     const again = await read('/server-logs/stream', { 'last-event-id': reader.events[0]!.id! })
     await expect.poll(() => again.events.map(({ data }) => data.path)).toEqual(['/two', '/three'])
     again.close()
@@ -224,7 +228,7 @@ describe('request logs', () => {
     expect(Math.abs(Date.parse(expiresAt) - Date.now() - 60_000)).toBeLessThan(30_000)
     const reader = await read(`/server-logs/stream?token=${token}`, {}, null)
     expect(reader.status).toBe(200)
-    await serve(asked('/seen'))
+    await serve(requested('/seen'))
     await expect.poll(() => reader.events.map(({ data }) => data.path)).toEqual(['/seen'])
     reader.close()
     expect((await read(`/server-logs/stream?token=${token}`, {}, null)).status).toBe(401)

@@ -27,13 +27,13 @@ beforeEach(async () => {
   on = callsOn(scene.instance, scene.people.viewer.token)(project)
 })
 
-const ask = (query: Record<string, string | number> = {}) => on('GET', '/metrics', undefined, { query })
+const request = (query: Record<string, string | number> = {}) => on('GET', '/metrics', undefined, { query })
 const points = async (query: Record<string, string | number> = {}): Promise<MetricPoint[]> => {
-  const { status, body } = await ask(query)
+  const { status, body } = await request(query)
   expect(status).toBe(200)
   return body.data.points
 }
-const asked = (at: number, more: Partial<TrafficMinute> = {}): TrafficMinute => ({
+const requested = (at: number, more: Partial<TrafficMinute> = {}): TrafficMinute => ({
   ...{ counter: 'edge.1', projectId: project.id, environment: 'production', at },
   ...{ requests: 10, errors4xx: 2, errors5xx: 1, bytesOut: 5000, latency: [bucketOf(20), 9, bucketOf(900), 1] },
   ...more,
@@ -69,14 +69,14 @@ const rowCount = async () =>
 
 describe('GET /projects/:id/metrics', () => {
   test('the last hour, minute by minute; where nothing happened a point says so', async () => {
-    const { body } = await ask()
+    const { body } = await request()
     expect(body.data.stepSeconds).toBe(60)
     expect([60, 61]).toContain(body.data.points.length)
     expect(body.data.points[0]).toEqual({ at: expect.stringMatching(/:00\.000Z$/), ...nothing })
   })
 
   test('requests, errors, bytes, latency, processor and memory of a minute', async () => {
-    await keep(asked(ago(5)))
+    await keep(requested(ago(5)))
     await use(used(ago(5)))
     const point = (await points()).find(({ at }) => at === iso(ago(5)))!
     expect(point).toMatchObject({ requests: 10, errors4xx: 2, errors5xx: 1, bytesOut: 5000, cpuCores: 0.25, memoryMb: 64 })
@@ -86,14 +86,18 @@ describe('GET /projects/:id/metrics', () => {
 
   test('what the edge tells is kept, told twice it counts once, and told again when it has grown', async () => {
     const { edge } = scene.instance.drivers
-    edge.tellTraffic(asked(ago(3)))
-    edge.tellTraffic(asked(ago(3)), asked(ago(3), { requests: 25 }), asked(ago(2), { counter: 'edge.2', requests: 7 }))
+    edge.reportTraffic(requested(ago(3)))
+    edge.reportTraffic(
+      requested(ago(3)),
+      requested(ago(3), { requests: 25 }),
+      requested(ago(2), { counter: 'edge.2', requests: 7 }),
+    )
     const requests = async () => (await points()).filter((one) => one.requests > 0).map((one) => one.requests)
     await expect.poll(requests).toEqual([25, 7])
   })
 
   test('counters of one minute add up; memory is the most that was seen', async () => {
-    await keep(asked(ago(4)), asked(ago(4), { counter: 'edge.2', requests: 5 }))
+    await keep(requested(ago(4)), requested(ago(4), { counter: 'edge.2', requests: 5 }))
     await use(used(ago(4)), used(ago(4), { counter: 'use.2', cpuMs: 45_000, memoryKb: 128 * 1024 }))
     expect(await points({ from: iso(ago(4)), to: iso(ago(3)) })).toEqual([
       expect.objectContaining({ requests: 15, errors4xx: 4, cpuCores: 0.5, memoryMb: 128 }),
@@ -102,7 +106,7 @@ describe('GET /projects/:id/metrics', () => {
 
   test('from, to and stepSeconds choose: a longer step joins what it covers', async () => {
     const hour = Math.floor(ago(90) / (60 * minute)) * 60 * minute
-    await keep(...[0, 1, 9, 10, 20].map((at) => asked(hour + at * minute)))
+    await keep(...[0, 1, 9, 10, 20].map((at) => requested(hour + at * minute)))
     const asTenMinutes = await points({ from: iso(hour), to: iso(hour + 30 * minute), stepSeconds: 600 })
     expect(asTenMinutes.map(({ at, requests }) => [at, requests])).toEqual([
       [iso(hour), 30],
@@ -112,20 +116,20 @@ describe('GET /projects/:id/metrics', () => {
   })
 
   test('a step is a whole number of minutes, and the answer says which was taken', async () => {
-    expect((await ask({ stepSeconds: 90 })).body.data.stepSeconds).toBe(120)
-    const threeDays = await ask({ from: iso(ago(3 * 24 * 60)), stepSeconds: 300 })
+    expect((await request({ stepSeconds: 90 })).body.data.stepSeconds).toBe(120)
+    const threeDays = await request({ from: iso(ago(3 * 24 * 60)), stepSeconds: 300 })
     expect(threeDays.body.data.stepSeconds).toBe(1800)
   })
 
   test('an environment by its name has its own', async () => {
     const owner = callsOn(scene.instance, scene.people.owner.token)(project)
     expect((await owner('POST', '/environments', { name: 'Preview' })).status).toBe(201)
-    await keep(asked(ago(5), { environment: 'preview', requests: 3 }))
+    await keep(requested(ago(5), { environment: 'preview', requests: 3 }))
     const sum = (found: MetricPoint[]) => found.reduce((total, { requests }) => total + requests, 0)
     expect([sum(await points()), sum(await points({ environment: 'preview' }))]).toEqual([0, 3])
     expect((await owner('DELETE', '/environments/preview')).status).toBe(200)
     expect(await rowCount()).toBe(0)
-    await keep(asked(ago(5), { environment: 'preview' }))
+    await keep(requested(ago(5), { environment: 'preview' }))
     expect(await rowCount()).toBe(0)
   })
 
@@ -141,7 +145,7 @@ describe('GET /projects/:id/metrics', () => {
     ['environment', { environment: 'nowhere' }],
     ['environment', { environment: 'env_00000000000000000000' }],
   ])('400 names the field: %s %j', async (field, query) => {
-    const { status, body } = await ask(query)
+    const { status, body } = await request(query)
     expect([status, body.field]).toEqual([400, field])
   })
 
@@ -152,8 +156,8 @@ describe('GET /projects/:id/metrics', () => {
   })
 
   test('404 for another organisation', async () => {
-    const stranger = callsOn(scene.instance, (await makePeople(scene.instance)).owner.token)(project)
-    expect((await stranger('GET', '/metrics')).status).toBe(404)
+    const outsider = callsOn(scene.instance, (await makePeople(scene.instance)).owner.token)(project)
+    expect((await outsider('GET', '/metrics')).status).toBe(404)
   })
 })
 
@@ -161,7 +165,7 @@ describe('kept 30 days in bounded space', () => {
   test('minutes older than two days become half hours that say the same', async () => {
     const start = Math.floor((Date.now() - 5 * day) / (30 * minute)) * 30 * minute
     const minutes = Array.from({ length: 60 }, (_, at) => start + at * minute)
-    await keep(...minutes.flatMap((at) => [asked(at), asked(at, { counter: 'edge.2' })]))
+    await keep(...minutes.flatMap((at) => [requested(at), requested(at, { counter: 'edge.2' })]))
     await use(...minutes.map((at) => used(at)))
     const query = { from: iso(start), to: iso(start + 60 * minute), stepSeconds: 1800 }
     const before = await points(query)
@@ -173,14 +177,14 @@ describe('kept 30 days in bounded space', () => {
     expect(await rowCount()).toBe(2)
     expect(await points(query)).toEqual(before)
     // What comes late of a half hour that was joined already is added to it.
-    await keep(asked(start, { counter: 'edge.3' }))
+    await keep(requested(start, { counter: 'edge.3' }))
     await thin(Date.now())
     expect(await rowCount()).toBe(2)
     expect((await points(query)).map(({ requests }) => requests)).toEqual([610, 600])
   })
 
   test('what is older than thirty days is gone', async () => {
-    await keep(asked(ago(31 * 24 * 60)), asked(ago(5)))
+    await keep(requested(ago(31 * 24 * 60)), requested(ago(5)))
     await thin(Date.now())
     expect(await rowCount()).toBe(1)
     await thin(Date.now() + 31 * day)
@@ -188,11 +192,11 @@ describe('kept 30 days in bounded space', () => {
   })
 
   test('it goes with its project', async () => {
-    await keep(asked(ago(5)))
+    await keep(requested(ago(5)))
     expect(await rowCount()).toBe(1)
     expect((await callsOn(scene.instance, scene.people.owner.token)(project)('DELETE', '')).status).toBe(200)
     expect(await rowCount()).toBe(0)
-    await keep(asked(ago(5)))
+    await keep(requested(ago(5)))
     expect((await scene.instance.database.db.selectFrom('metrics').select('at').execute()).length).toBe(
       (
         await scene.instance.database.db

@@ -25,12 +25,12 @@ beforeEach(async () => {
 })
 afterAll(() => instance.stop())
 
-type Place = [what: string, ask: (environment: string) => ReturnType<typeof call>]
-const query = (path: `/${string}`, method: Method = 'GET'): Place => [
+type Location = [what: string, ask: (environment: string) => ReturnType<typeof call>]
+const query = (path: `/${string}`, method: Method = 'GET'): Location => [
   `${method} ${path}?environment=`,
   (environment) => on(method, path, undefined, { query: { environment } }),
 ]
-const places: Place[] = [
+const locations: Location[] = [
   query('/env'),
   query('/logs'),
   query('/server-logs/recent'),
@@ -62,23 +62,23 @@ const places: Place[] = [
 ]
 
 describe('wherever an environment is named', () => {
-  test.each(places)('%s: its slug or its id will do', async (_, ask) => {
-    const bySlug = await ask(staging.slug)
+  test.each(locations)('%s: its slug or its id will do', async (_, request) => {
+    const bySlug = await request(staging.slug)
     staging = (await on('POST', '/environments', { name: 'Another' })).body.data
-    const byId = await ask(staging.id)
+    const byId = await request(staging.id)
     expect([bySlug.status, bySlug.body?.code]).toEqual([byId.status, byId.body?.code])
     // Nothing was deployed there, which is another matter.
     expect([200, 202, 409]).toContain(byId.status)
   })
 
-  test.each(places)('%s: 400 names `environment` where it does not exist', async (_, ask) => {
+  test.each(locations)('%s: 400 names `environment` where it does not exist', async (_, request) => {
     const other = await makeProject(instance, people.admin.token)
     const foreign = (await makePeople(instance)).admin.token
     const elsewhere = callsOn(instance, foreign)(await makeProject(instance, foreign))
     const { id } = (await elsewhere('POST', '/environments', { name: 'Foreign' })).body.data
     const { data } = (await callsOn(instance, people.admin.token)(other)('GET', '/environments')).body
     for (const name of ['nowhere', 'env_nowhere', id, 'Staging', ...(_.startsWith('GET /deployments?e') ? [] : [data[0].id])]) {
-      const { status, body } = await ask(name)
+      const { status, body } = await request(name)
       expect([name, status, body.code, body.field]).toEqual([name, 400, 'validation_failed', 'environment'])
     }
   })

@@ -44,9 +44,9 @@ describe('killed while', () => {
     const life = await lives.start(1 + (cell % 17))
     const door = { app: life.plane.app }
     const answered = Promise.withResolvers<void>()
-    const firstAnswer = scene.request(first, subject, door).finally(answered.resolve)
+    const firstAnswer = scene.perform(first, subject, door).finally(answered.resolve)
     const watching = rowAppears(first, answered.promise, life.died.promise)
-    const answers = [firstAnswer, watching.then(() => scene.request(second, subject, door))]
+    const answers = [firstAnswer, watching.then(() => scene.perform(second, subject, door))]
     for (const answer of answers) answer.catch(() => undefined)
     await Promise.race([Promise.allSettled(answers).then(() => lives.idle(life)), life.died.promise])
     // A deletion waits in real time for a lease that has not expired.
@@ -126,7 +126,7 @@ async function expectAgreement(what: string): Promise<void> {
 
 async function enableAgain(what: string): Promise<void> {
   const life = await lives.start()
-  expect([what, (await scene.request('enable', subject, { app: life.plane.app })).status]).toEqual([what, 200])
+  expect([what, (await scene.perform('enable', subject, { app: life.plane.app })).status]).toEqual([what, 200])
   await life.plane.jobs.whenIdle()
   await lives.end()
   const live = await db().selectFrom('liveEnvironments').selectAll().where('projectId', '=', subject.id).executeTakeFirst()

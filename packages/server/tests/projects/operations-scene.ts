@@ -40,7 +40,7 @@ type Gate = 'build' | 'start' | 'stop' | 'readVolume' | 'writeVolume'
 export interface OperationsScene extends Scene {
   makeSubject(): Promise<Subject>
   /** Requests the operation as a client or the service itself does. */
-  request(kind: OperationKind, subject: Subject, door?: Door): Promise<Requested>
+  perform(kind: OperationKind, subject: Subject, door?: Door): Promise<Requested>
   /** Calls of the driver for the project wait from here on; `begun` when one does. */
   hold(gate: Gate, subject: Subject): { begun: Promise<void>; release(): void }
   /** Has the operation under way, in that phase, until it is released. */
@@ -254,7 +254,7 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
   return {
     ...scene,
     makeSubject,
-    request: (kind, subject, door) => doors[kind](subject, door),
+    perform: (kind, subject, door) => doors[kind](subject, door),
     hold,
     begin,
     rows,

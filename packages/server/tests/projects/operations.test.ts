@@ -47,7 +47,7 @@ async function refused(kind: OperationKind, phase: OperationPhase, kinds: readon
   if (kinds.length === 0) return
   const underWay = await scene.begin(kind, phase, subject)
   for (const requested of kinds) {
-    const { status, code, error } = await scene.request(requested, subject)
+    const { status, code, error } = await scene.perform(requested, subject)
     const what = `${requested} while ${kind} is ${phase}`
     if (itself.includes(requested)) {
       expect(status, what).toBe(0)
@@ -64,7 +64,7 @@ async function beside(kind: OperationKind, phase: OperationPhase, requested: Ope
   const what = `${requested} while ${kind} is ${phase}`
   const underWay = await scene.begin(kind, phase, subject)
   const before = (await scene.rows(subject)).map(({ id }) => id)
-  const request = scene.request(requested, subject)
+  const request = scene.perform(requested, subject)
   // A start or stop of the same instance has begun, and waits in the driver, which the test blocks.
   const underWayToo = await Promise.race([request.then(() => undefined), begun(requested, before, request)])
   if (underWayToo) expect([what, underWayToo.phase]).toEqual([what, 'running'])
@@ -107,13 +107,13 @@ async function waits(kind: OperationKind, phase: OperationPhase, requested: Oper
   const what = `${requested} while ${kind} is ${phase}`
   const underWay = await scene.begin(kind, phase, subject)
   if (requested === 'delete') {
-    const answer = scene.request(requested, subject)
+    const answer = scene.perform(requested, subject)
     while ((await scene.rows(subject)).every((row) => row.kind !== 'delete')) await pause(5)
     await underWay.release()
     expect((await answer).status, what).toBe(200)
     return over(underWay, kind, what, requested)
   }
-  const asked = await scene.request(requested, subject)
+  const asked = await scene.perform(requested, subject)
   if (itself.includes(requested)) expect(asked.status, what).toBe(0)
   else {
     expect([what, asked.status, asked.error]).toEqual([what, 202, ''])
@@ -178,7 +178,7 @@ async function over(underWay: UnderWay, kind: OperationKind, what: string, reque
   }
   if (!project.body.data.enabled) {
     await expect.poll(() => running().length, { message: what }).toBe(0)
-    expect((await scene.request('enable', subject)).status, what).toBe(200)
+    expect((await scene.perform('enable', subject)).status, what).toBe(200)
   }
   await expect.poll(() => [running().length, target()], { message: what, timeout: 20_000 }).toEqual([1, 'upstreams'])
   const [shown] = running()
@@ -188,7 +188,7 @@ async function over(underWay: UnderWay, kind: OperationKind, what: string, reque
 
 test('a deployment that is building when a restore is applied goes live first; the restore does not cancel it', async () => {
   const underWay = await scene.begin('deploy', 'running', subject)
-  const { subjectId } = await scene.request('restore', subject)
+  const { subjectId } = await scene.perform('restore', subject)
   await underWay.release()
   expect(await scene.settled(underWay.row.subjectId as string)).toMatchObject({ status: 'live', error: null })
   await expectDone('restore', subjectId as string, 'after the deployment')
@@ -202,12 +202,12 @@ test.each([
   ['move', 'stopped', 'transferred', 'stopped'],
 ] as const)(
   'while a %s is %s, the record says since when, and the deletion preview names it',
-  async (kind, phase, said, status) => {
+  async (kind, phase, output, status) => {
     const underWay = await scene.begin(kind, phase, subject)
     const params = { id: subject.id }
     const { data } = (await scene.send('GET /projects/:id', { params })).body
     const since = new Date(underWay.row.startedAt).toISOString()
-    expect([data.status, data.statusReason]).toEqual([status, expect.stringContaining(`is being ${said} since ${since}`)])
+    expect([data.status, data.statusReason]).toEqual([status, expect.stringContaining(`is being ${output} since ${since}`)])
     const { blockedBy } = (await scene.send('GET /projects/:id/deletion-preview', { params })).body.data
     expect(blockedBy).toEqual([{ kind, id: underWay.row.subjectId, status: phase }])
     await over(underWay, kind, `${kind} ${phase}`)
@@ -253,10 +253,10 @@ test.each([
 ] as const)('while a %s is %s, a volume that it may use is not deleted, mounted or not', async (kind, phase) => {
   const volumeId = newId('vol')
   const row = { id: volumeId, projectId: subject.id, environment: 'production', service: '', name: 'unmounted' }
-  const place = { runtime: 'process', serverId: null, adopted: null, restoredFrom: null, createdAt: Date.now() } as const
+  const location = { runtime: 'process', serverId: null, adopted: null, restoredFrom: null, createdAt: Date.now() } as const
   await scene.instance.database.db
     .insertInto('volumes')
-    .values({ ...row, ...place })
+    .values({ ...row, ...location })
     .execute()
   const { runtime } = scene.instance.drivers
   runtime.volumes.set(volumeId, await tarOf(current))

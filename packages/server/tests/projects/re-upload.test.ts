@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => instance.stop())
 
-const ask = async (at: `POST /${string}` | `PATCH /${string}` | `GET /${string}`, body?: object, params = {}) => {
+const request = async (at: `POST /${string}` | `PATCH /${string}` | `GET /${string}`, body?: object, params = {}) => {
   const answer = await call(instance, people.member.token, at, { params, ...(body ? { body } : {}) })
   expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300)
   return answer.body
@@ -20,7 +20,7 @@ const ask = async (at: `POST /${string}` | `PATCH /${string}` | `GET /${string}`
 
 /** Steps 1 to 3 of the folder flow. */
 async function scanned(manifest: object) {
-  const { sessionId } = (await ask('POST /projects/folder/session', {})).data
+  const { sessionId } = (await request('POST /projects/folder/session', {})).data
   const payload = tarball(
     { name: 'package.json', content: JSON.stringify(manifest) },
     { name: 'index.js', content: 'app.listen(3000)' },
@@ -28,14 +28,14 @@ async function scanned(manifest: object) {
   const headers = { authorization: `Bearer ${people.member.token}`, 'content-type': 'application/gzip' }
   const sent = await instance.app.inject({ method: 'POST', url: `/api/projects/folder/upload/${sessionId}`, headers, payload })
   expect(sent.statusCode).toBe(200)
-  return (await ask('POST /projects/folder/scan/:sessionId', undefined, { sessionId })).data
+  return (await request('POST /projects/folder/scan/:sessionId', undefined, { sessionId })).data
 }
 
 const first = { name: 'shop', dependencies: { express: '5' }, scripts: { build: 'tsc', start: 'node index.js' } }
 const second = { name: 'store', dependencies: { fastify: '5' }, scripts: { start: 'node index.js' } }
 
 const read = async (id: string) => {
-  const { name, type, config, source } = (await ask('GET /projects/:id', undefined, { id })).data
+  const { name, type, config, source } = (await request('GET /projects/:id', undefined, { id })).data
   return { name, type, source: source.kind, ...config }
 }
 
@@ -53,10 +53,10 @@ const choices: [field: string, value: unknown][] = [
 ]
 
 test.each(choices)('a scan that is sent to ensure keeps the %s that was set', async (field, value) => {
-  const { id } = (await ask('POST /projects/ensure', await scanned(first))).data
-  await ask('PATCH /projects/:id', { [field]: value }, { id })
+  const { id } = (await request('POST /projects/ensure', await scanned(first))).data
+  await request('PATCH /projects/:id', { [field]: value }, { id })
   const again = await scanned(second)
-  const { warnings = [] } = await ask('POST /projects/ensure', { ...again, projectId: id })
+  const { warnings = [] } = await request('POST /projects/ensure', { ...again, projectId: id })
   const after = await read(id)
   expect(after[field]).toEqual(field === 'services' ? [expect.objectContaining({ name: 'web', image: 'nginx' })] : value)
   // Every other field follows the scan.
@@ -67,12 +67,12 @@ test.each(choices)('a scan that is sent to ensure keeps the %s that was set', as
 })
 
 test('a value of the body that is not the scan’s replaces the choice, and a project without choices follows the scan silently', async () => {
-  const { id } = (await ask('POST /projects/ensure', await scanned(first))).data
-  await ask('PATCH /projects/:id', { buildCommand: 'make' }, { id })
-  await ask('POST /projects/ensure', { ...(await scanned(second)), buildCommand: 'just build', port: 4001, projectId: id })
+  const { id } = (await request('POST /projects/ensure', await scanned(first))).data
+  await request('PATCH /projects/:id', { buildCommand: 'make' }, { id })
+  await request('POST /projects/ensure', { ...(await scanned(second)), buildCommand: 'just build', port: 4001, projectId: id })
   expect(await read(id)).toMatchObject({ name: 'store', buildCommand: 'just build', port: 4001, framework: 'fastify' })
 
-  const other = (await ask('POST /projects/ensure', await scanned(first))).data
-  const answer = await ask('POST /projects/ensure', { ...(await scanned(second)), projectId: other.id })
+  const other = (await request('POST /projects/ensure', await scanned(first))).data
+  const answer = await request('POST /projects/ensure', { ...(await scanned(second)), projectId: other.id })
   expect([answer.warnings, await read(other.id)]).toMatchObject([undefined, { name: 'store', framework: 'fastify' }])
 })

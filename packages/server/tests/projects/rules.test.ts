@@ -148,8 +148,8 @@ describe('PATCH and DELETE', () => {
     const rule = await made(limit)
     const other = callsOn(instance, people.member.token)(await makeProject(instance, people.member.token))
     expect((await other('PATCH', '/route-rules/:ruleId', {}, { params: { ruleId: rule.id } })).status).toBe(404)
-    const stranger = callsOn(instance, (await makePeople(instance)).owner.token)(project)
-    expect((await stranger('PATCH', '/route-rules/:ruleId', {}, { params: { ruleId: rule.id } })).status).toBe(404)
+    const outsider = callsOn(instance, (await makePeople(instance)).owner.token)(project)
+    expect((await outsider('PATCH', '/route-rules/:ruleId', {}, { params: { ruleId: rule.id } })).status).toBe(404)
   })
 })
 

@@ -160,9 +160,9 @@ describe('one setting each', () => {
     ['/disable', undefined],
     ['/routing/retry', undefined],
   ] as const)('403 for a viewer, 404 for a stranger: POST %s', async (path, body) => {
-    const stranger = await makePeople(instance)
+    const outsider = await makePeople(instance)
     expect((await callsOn(instance, people.viewer.token)(project)('POST', path, body)).status).toBe(403)
-    expect((await callsOn(instance, stranger.owner.token)(project)('POST', path, body)).status).toBe(404)
+    expect((await callsOn(instance, outsider.owner.token)(project)('POST', path, body)).status).toBe(404)
   })
 })
 

@@ -75,7 +75,7 @@ describe('the upload target', () => {
 })
 
 describe('more than 300 MB', () => {
-  const asked = async (headers: Record<string, string | number>, write: (stream: ReturnType<typeof request>) => void) => {
+  const requested = async (headers: Record<string, string | number>, write: (stream: ReturnType<typeof request>) => void) => {
     const { upload } = await open()
     return new Promise<{ status: number; continued: boolean }>((resolve, reject) => {
       let continued = false
@@ -98,13 +98,13 @@ describe('more than 300 MB', () => {
 
   test('are refused by their Content-Length, before 100 Continue and before a byte was sent', async () => {
     const tooMany = { 'content-length': limits.tarballBytes + 1 }
-    expect(await asked({ ...tooMany, expect: '100-continue' }, () => {})).toEqual({ status: 413, continued: false })
-    expect(await asked(tooMany, () => {})).toEqual({ status: 413, continued: false })
+    expect(await requested({ ...tooMany, expect: '100-continue' }, () => {})).toEqual({ status: 413, continued: false })
+    expect(await requested(tooMany, () => {})).toEqual({ status: 413, continued: false })
   })
 
   test('a smaller one that asks first is told to go on', async () => {
     const headers = { 'content-length': good.length, expect: '100-continue' }
-    expect(await asked(headers, (stream) => void stream.end(good))).toEqual({ status: 200, continued: true })
+    expect(await requested(headers, (stream) => void stream.end(good))).toEqual({ status: 200, continued: true })
   })
 
   test('a session that is gone is told so before a byte is sent', async () => {

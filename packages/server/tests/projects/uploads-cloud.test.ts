@@ -148,8 +148,8 @@ describe('PUT /uploads/:sessionId', () => {
 
   test('a credential neither helps nor hinders: a stranger’s token opens nothing, and only the signature counts', async () => {
     const { sessionId, upload } = await open()
-    const stranger = (await makePeople(cloud)).owner.token
-    const headers = { 'content-type': 'application/gzip', authorization: `Bearer ${stranger}` }
+    const outsider = (await makePeople(cloud)).owner.token
+    const headers = { 'content-type': 'application/gzip', authorization: `Bearer ${outsider}` }
     expect(await put(`https://x.test/api/uploads/${sessionId}`, good, headers)).toEqual(notGood)
     expect((await put(upload.url, good, headers)).status).toBe(200)
   })

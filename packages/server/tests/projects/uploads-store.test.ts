@@ -44,8 +44,8 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
       BERTH_UPLOADS_ACCESS_KEY_ID: username,
       BERTH_UPLOADS_SECRET_ACCESS_KEY: password,
     }
-    const place = { endpoint: origin, bucket, prefix: 'berth-uploads', accessKeyId: username }
-    store = s3UploadStore({ kind: 's3', mayBeHere: true, ...place, secretAccessKey: new Secret(password) }, silentLog)
+    const location = { endpoint: origin, bucket, prefix: 'berth-uploads', accessKeyId: username }
+    store = s3UploadStore({ kind: 's3', mayBeHere: true, ...location, secretAccessKey: new Secret(password) }, silentLog)
     cloud = await startInstance(settings, { clock })
     people = await makePeople(cloud)
   })
@@ -172,10 +172,10 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
   test('404 for another organisation; nothing is fetched for it', async () => {
     const session = await open()
     expect(await put(session, good)).toBe(200)
-    const stranger = await makePeople(cloud)
-    expect((await scan(session, stranger.owner.token)).status).toBe(404)
+    const outsider = await makePeople(cloud)
+    expect((await scan(session, outsider.owner.token)).status).toBe(404)
     const body = { name: 'Theirs', gitProvider: 'upload', uploadSessionId: session.sessionId }
-    expect((await call(cloud, stranger.owner.token, 'POST /projects', { body })).status).toBe(404)
+    expect((await call(cloud, outsider.owner.token, 'POST /projects', { body })).status).toBe(404)
     expect(await isStored(session)).toBe(true)
     expect(existsSync(fileOf(session))).toBe(false)
   })

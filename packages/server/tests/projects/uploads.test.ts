@@ -105,8 +105,8 @@ describe('POST /projects/folder/upload/:sessionId', () => {
 
   test('404: of another organisation, run out, or never there', async () => {
     const { sessionId } = await open()
-    const stranger = await makePeople(instance)
-    expect((await send(sessionId, good, stranger.owner.token)).status).toBe(404)
+    const outsider = await makePeople(instance)
+    expect((await send(sessionId, good, outsider.owner.token)).status).toBe(404)
     await expire(sessionId)
     expect((await send(sessionId, good)).status).toBe(404)
     expect((await send('upl_none', good)).status).toBe(404)
@@ -237,8 +237,8 @@ describe('POST /projects/folder/scan/:sessionId', () => {
     const hints = { name: 'From a hint', stack: 'rails', packageManager: 'bundler' }
     const silent = await received(tarball({ name: 'notes.txt', content: 'hello' }), hints)
     expect((await scan(silent)).body.data).toMatchObject({ name: 'From a hint', framework: 'rails', packageManager: 'bundler' })
-    const telling = await received(good, hints)
-    expect((await scan(telling)).body.data).toMatchObject({ name: 'shop', framework: 'express' })
+    const notifying = await received(good, hints)
+    expect((await scan(notifying)).body.data).toMatchObject({ name: 'shop', framework: 'express' })
     const nameless = await received(tarball({ name: 'notes.txt', content: 'hello' }))
     expect((await scan(nameless)).body.data.name).toBeNull()
   })

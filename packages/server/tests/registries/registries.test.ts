@@ -22,7 +22,7 @@ const as =
   (at: At, input: CallInput = {}) =>
     call(instance, token(), at, input)
 const member = as(() => people.member.token)
-const stranger = as(() => others.owner.token)
+const outsider = as(() => others.owner.token)
 const canary = 'registry-canary-4711'
 const save = async (body: object = {}) =>
   member('POST /registries', { body: { host: 'registry.example.test', username: 'ann', password: canary, ...body } })
@@ -39,8 +39,8 @@ describe('POST /registries', () => {
     const second = await save({ host: 'ghcr.io', username: 'ben', password: 'another password' })
     expect(second).toMatchObject({ status: 200, body: { data: { id: first.body.data.id, username: 'ben' } } })
     const { password } = await stored(first.body.data.id)
-    const place = sealedFor.registryPassword(first.body.data.id, 'ghcr.io')
-    expect(instance.secretBox.open(password, place).reveal()).toBe('another password')
+    const location = sealedFor.registryPassword(first.body.data.id, 'ghcr.io')
+    expect(instance.secretBox.open(password, location).reveal()).toBe('another password')
   })
 
   test.each([
@@ -62,12 +62,12 @@ describe('POST /registries', () => {
 test('the password is in no answer, list or audit entry, and is sealed for its row and its host', async () => {
   const { body } = await save({ host: 'sealed.example.test' })
   const { id } = body.data
-  const told = [body, await member('GET /registries'), await as(() => people.owner.token)('GET /audit-log')]
-  expect(JSON.stringify(told)).not.toContain(canary)
-  expect(JSON.stringify(told)).toContain('sealed.example.test')
+  const reported = [body, await member('GET /registries'), await as(() => people.owner.token)('GET /audit-log')]
+  expect(JSON.stringify(reported)).not.toContain(canary)
+  expect(JSON.stringify(reported)).toContain('sealed.example.test')
   const { password } = await stored(id)
   expect(password).not.toContain(canary)
-  const open = (place: string) => instance.secretBox.open(password, place).reveal()
+  const open = (location: string) => instance.secretBox.open(password, location).reveal()
   expect(open(sealedFor.registryPassword(id, 'sealed.example.test'))).toBe(canary)
   expect(() => open(sealedFor.registryPassword(id, 'evil.example.test'))).toThrow(SecretBoxError)
 })
@@ -76,10 +76,10 @@ test('berth secrets rotate reseals it', async () => {
   const { body } = await save({ host: 'rotated.example.test' })
   const column = sealedColumns.find(({ name }) => name === 'registryLogins.password')
   const rows = await column?.read(instance.database.db)
-  const place = sealedFor.registryPassword(body.data.id, 'rotated.example.test')
-  const row = rows?.find((one) => one.place === place)
-  expect(instance.secretBox.open(row?.sealed ?? '', place).reveal()).toBe(canary)
-  const resealed = instance.secretBox.seal(canary, place)
+  const location = sealedFor.registryPassword(body.data.id, 'rotated.example.test')
+  const row = rows?.find((one) => one.place === location)
+  expect(instance.secretBox.open(row?.sealed ?? '', location).reveal()).toBe(canary)
+  const resealed = instance.secretBox.seal(canary, location)
   await row?.replace(resealed)
   expect((await stored(body.data.id)).password).toBe(resealed)
 })
@@ -87,12 +87,12 @@ test('berth secrets rotate reseals it', async () => {
 describe('another organisation', () => {
   test('neither sees nor removes a login, and has one of its own for the same host', async () => {
     const { body } = await save({ host: 'shared.example.test' })
-    const list = await stranger('GET /registries')
+    const list = await outsider('GET /registries')
     expect(list.body.data.map(({ host }: { host: string }) => host)).not.toContain('shared.example.test')
-    expect(await stranger('DELETE /registries/:registryId', { params: { registryId: body.data.id } })).toMatchObject({
+    expect(await outsider('DELETE /registries/:registryId', { params: { registryId: body.data.id } })).toMatchObject({
       status: 404,
     })
-    const own = await stranger('POST /registries', { body: { host: 'shared.example.test', username: 'x', password: 'y' } })
+    const own = await outsider('POST /registries', { body: { host: 'shared.example.test', username: 'x', password: 'y' } })
     expect(own.status).toBe(201)
     expect((await stored(body.data.id)).username).toBe('ann')
   })

@@ -57,14 +57,14 @@ describe('POST /servers', () => {
 
   test('a key and a password are write-only: in no answer, list or audit entry, and sealed where they are stored', async () => {
     const server = await make({ password: 'hunter2-canary-hunter2' })
-    const told = [
+    const reported = [
       await admin('GET /servers/:id', { params: { id: server.id } }),
       await admin('GET /servers'),
       await admin('GET /audit-log'),
       await patch(server.id, { name: 'Renamed' }),
     ]
     const row = await instance.database.db.selectFrom('servers').selectAll().where('id', '=', server.id).executeTakeFirst()
-    expect(JSON.stringify([server, told.map(({ body }) => body), row])).not.toContain('hunter2')
+    expect(JSON.stringify([server, reported.map(({ body }) => body), row])).not.toContain('hunter2')
     expect(row?.authentication).toBe('password')
   })
 
@@ -252,12 +252,12 @@ describeNeeding(['sshd', 'docker'], 'POST /servers/:id/check', () => {
     ['a wrong key', 'refused the login', { privateKey: makeKeyPair().privateKey }],
     ['no Docker', 'Docker does not run', { dockerSocket: '/nowhere/docker.sock' }],
     ['no listener', 'nothing listens there', { port: 1 }],
-  ])('502: %s, told apart', async (_, words, changes) => {
+  ])('502: %s, told apart', async (_, message, changes) => {
     const { id } = await real(changes)
     const answer = await check(id)
     expect([answer.status, answer.body.code]).toEqual([502, 'server_unreachable'])
-    expect(answer.body.error).toContain(words)
-    expect((await shown(id)).statusReason).toContain(words)
+    expect(answer.body.error).toContain(message)
+    expect((await shown(id)).statusReason).toContain(message)
   })
 
   test('403: a name that leads back to this machine is found out when it is connected to', async () => {

@@ -2,7 +2,7 @@ import { password as askPassword } from '@clack/prompts'
 import type { Command } from 'commander'
 import { askFor } from '../../ask.ts'
 import { environment } from '../../environment.ts'
-import { Plain } from '../../exit-codes.ts'
+import { CliError } from '../../exit-codes.ts'
 import { output } from '../../output.ts'
 import { loadServer, readSettings } from '../../server-commands.ts'
 import { readStandardInput } from '../../standard-input.ts'
@@ -23,11 +23,11 @@ export function addAdminCreate(admin: Command): void {
     .action(async (options: Options, command: Command) => {
       const server = await loadServer()
       const config = readSettings(server, { BERTH_LOG_LEVEL: 'warn', ...environment.all() })
-      if (!/^[^\s@]+@[^\s@]+$/.test(options.email)) throw new Plain(`${options.email} is not an e-mail address`, 2)
+      if (!/^[^\s@]+@[^\s@]+$/.test(options.email)) throw new CliError(`${options.email} is not an e-mail address`, 2)
       const password = options.passwordStdin
         ? await readStandardInput()
         : await askFor(() => askPassword({ message: 'Password' }), '--password-stdin')
-      if (password.length < 8) throw new Plain('The password needs at least 8 characters', 2)
+      if (password.length < 8) throw new CliError('The password needs at least 8 characters', 2)
       const made = await server.createAdminHere(config, { email: options.email, organization: options.organization, password })
       output(command).result(made, () => `${options.email} is an owner and can sign in`)
     })

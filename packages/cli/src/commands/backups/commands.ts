@@ -2,7 +2,7 @@ import { type BackupRestore, contract } from '@berth/contract'
 import { confirm, isCancel } from '@clack/prompts'
 import type { Command } from 'commander'
 import { connect } from '../../credentials.ts'
-import { Plain } from '../../exit-codes.ts'
+import { CliError } from '../../exit-codes.ts'
 import { columns, minute, output } from '../../output.ts'
 import { projectIdOf, projectOption } from '../../project-link.ts'
 import { byteSize } from '../../quantities.ts'
@@ -90,7 +90,7 @@ function addRun(backups: Command): void {
 async function onlyPolicy(command: Command): Promise<string> {
   const { data } = await connect(command).call(contract.backups.listPolicies, { params: { projectId: projectIdOf(command) } })
   if (data.length === 1) return data[0]!.id
-  throw new Plain(
+  throw new CliError(
     data.length === 0
       ? 'The project has no backup policy. Create one first.'
       : `The project has several backup policies. Name one: ${data.map(({ id }) => id).join(', ')}`,
@@ -142,7 +142,7 @@ function addUndo(backups: Command): void {
     .option('-y, --yes', 'skip the confirmation')
     .action(async (restoreId: string, options: { yes?: boolean }, command: Command) => {
       const { data } = await connect(command).call(contract.backups.getRestore, { params: { restoreId } })
-      if (!data.preRestoreRunId) throw new Plain('This restore cannot be undone: no backup was made before it', 5)
+      if (!data.preRestoreRunId) throw new CliError('This restore cannot be undone: no backup was made before it', 5)
       const restore = await restoreRun(data.preRestoreRunId, options, command)
       output(command).result(restore, () => resultOf(restore))
     })
@@ -157,21 +157,21 @@ async function restoreRun(
   const body = { target: copy ? ('copy' as const) : ('in_place' as const) }
   const { data } = await client.call(contract.backups.prepareRestore, { params: { runId }, body })
   const params = { restoreId: data.restoreId }
-  if (!copy && !yes) await askFirst(params.restoreId, command)
+  if (!copy && !yes) await confirmFirst(params.restoreId, command)
   await client.call(contract.backups.applyRestore, { params, body: { confirmationToken: data.confirmationToken } })
   return watchRestore(client, params.restoreId, output(command), isQuiet(command))
 }
 
-async function askFirst(restoreId: string, command: Command): Promise<void> {
+async function confirmFirst(restoreId: string, command: Command): Promise<void> {
   const client = connect(command)
-  if (!process.stdin.isTTY) throw new Plain('A restore replaces the current data. Add --yes to confirm.', 2)
+  if (!process.stdin.isTTY) throw new CliError('A restore replaces the current data. Add --yes to confirm.', 2)
   const answer = await confirm({
     message: `Replace the volumes and databases with those of the backup? Settings and variables stay as they are. (${restoreId})`,
     initialValue: false,
   })
   if (answer === true && !isCancel(answer)) return
   await client.call(contract.backups.cancelRestore, { params: { restoreId } })
-  throw new Plain('Cancelled. Nothing was changed.', 1)
+  throw new CliError('Cancelled. Nothing was changed.', 1)
 }
 
 const resultOf = ({ id, target, preRestoreRunId, volumes }: BackupRestore) =>

@@ -18,7 +18,7 @@ test.each([
   await using cli = await cliFixture()
   writeFileSync(join(cli.folder, 'berth.json'), JSON.stringify(content))
   expect(await cli.berth('deploy', cli.folder)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
-  expect(cli.asked).toEqual([])
+  expect(cli.requests).toEqual([])
 })
 
 test.each([
@@ -29,7 +29,7 @@ test.each([
 ])('a wrong value of an option as well: %j', async (args, message) => {
   await using cli = await cliFixture()
   expect(await cli.berth('deploy', cli.folder, ...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
-  expect(cli.asked).toEqual([])
+  expect(cli.requests).toEqual([])
 })
 
 test('berth deploy --name in a folder that is linked is refused, and nothing is sent', async () => {
@@ -45,7 +45,7 @@ test('berth deploy --name in a folder that is linked is refused, and nothing is 
   expect((await cli.berth('deploy', '--name', 'other')).stderr).toContain('name the folder: berth deploy . --name other')
   const project = `prj_${'a'.repeat(20)}`
   expect(await cli.berth('deploy', '--name', 'other', '--project', project)).toMatchObject({ code: 2 })
-  expect(cli.asked).toEqual([])
+  expect(cli.requests).toEqual([])
 })
 
 /** An instance that takes an upload and refuses the next request; `has` tells whether a file was in the upload. */

@@ -3,7 +3,7 @@ import { basename, resolve } from 'node:path'
 import { contract, type ProjectFile } from '@berth/contract'
 import type { Command } from 'commander'
 import { type Connection, connect } from '../../credentials.ts'
-import { Plain } from '../../exit-codes.ts'
+import { CliError } from '../../exit-codes.ts'
 import { type Output, output } from '../../output.ts'
 import { linkedFolder, readLink, writeLink } from '../../project-link.ts'
 import { liveText, watchDeployment } from '../../watch-deployment.ts'
@@ -34,36 +34,36 @@ export function addDeploy(program: Command): void {
     .option('--branch <name>', 'with --git: this branch')
     .option('--commit <sha>', 'with --git: this commit')
   addSettingOptions(deploy).action(async (folder: string | undefined, options: Options, command: Command) => {
-    const say = output(command)
-    const asked = existingFolder(folder ?? '.')
+    const print = output(command)
+    const requested = existingFolder(folder ?? '.')
     // The project's whole folder is uploaded, also if the command runs in a subfolder.
-    const place = folder === undefined && !options.project ? (linkedFolder(asked) ?? asked) : asked
-    const linked = options.project ?? readLink(place)?.projectId
-    if (options.name !== undefined) refuseLinked(options, place, asked, linked)
-    const settings = { ...settingsOf(place, command), ...(options.name === undefined ? {} : { name: options.name }) }
-    const client = connect(command, asked)
+    const location = folder === undefined && !options.project ? (linkedFolder(requested) ?? requested) : requested
+    const linked = options.project ?? readLink(location)?.projectId
+    if (options.name !== undefined) refuseLinked(options, location, requested, linked)
+    const settings = { ...settingsOf(location, command), ...(options.name === undefined ? {} : { name: options.name }) }
+    const client = connect(command, requested)
     const { projectId, source } = options.git
       ? await fromGit(client, linked, options)
       : (await isOfImage(client, linked, settings))
-        ? await fromImage(client, place, linked, settings, options, say)
-        : await fromFolder(client, place, linked, { ...options, ...settings }, say, command)
+        ? await fromImage(client, location, linked, settings, options, print)
+        : await fromFolder(client, location, linked, { ...options, ...settings }, print, command)
     await applySettings(client, projectId, settings)
     const { data } = await client.call(contract.deployments.build, {
       body: { projectId, ...source, ...(options.environment ? { environment: options.environment } : {}) },
     })
-    const deployment = await watchDeployment(client, data.deploymentId, say)
-    say.result(deployment, () => liveText(deployment))
-    if (!linked && !settings.image && isAtTerminal(command)) await offerLink(client, place, projectId, say)
+    const deployment = await watchDeployment(client, data.deploymentId, print)
+    print.result(deployment, () => liveText(deployment))
+    if (!linked && !settings.image && isAtTerminal(command)) await offerLink(client, location, projectId, print)
   })
 }
 
 /** `--name` asks for a new project; the folder must not be deployed over the project that it is linked to. */
-function refuseLinked({ project, name }: Options, place: string, asked: string, linked: string | undefined): void {
-  if (project) throw new Plain('--name is for a new project. Use either --name or --project.', 2)
+function refuseLinked({ project, name }: Options, location: string, requested: string, linked: string | undefined): void {
+  if (project) throw new CliError('--name is for a new project. Use either --name or --project.', 2)
   if (!linked) return
-  const next = place === asked ? 'run berth unlink in the folder first' : `name the folder: berth deploy . --name ${name}`
-  throw new Plain(
-    `${place} is already linked to project ${linked}. Omit --name to deploy to it. To create another project, ${next}.`,
+  const next = location === requested ? 'run berth unlink in the folder first' : `name the folder: berth deploy . --name ${name}`
+  throw new CliError(
+    `${location} is already linked to project ${linked}. Omit --name to deploy to it. To create another project, ${next}.`,
     6,
   )
 }
@@ -77,13 +77,13 @@ async function isOfImage(client: Connection, linked: string | undefined, { image
 /** Deploys an image without an upload, and links the folder to the project. */
 async function fromImage(
   client: Connection,
-  place: string,
+  location: string,
   linked: string | undefined,
   { image }: ProjectFile,
   options: Options,
-  say: Output,
+  print: Output,
 ) {
-  if (options.branch || options.commit) throw new Plain('--branch and --commit need --git: an image has neither', 2)
+  if (options.branch || options.commit) throw new CliError('--branch and --commit need --git: an image has neither', 2)
   if (linked) return { projectId: linked, source: {} }
   const name =
     options.name ??
@@ -91,17 +91,17 @@ async function fromImage(
       ?.replace(/[:@].*$/, '')
       .split('/')
       .at(-1) ??
-    basename(place)
+    basename(location)
   const { data } = await client.call(contract.projects.ensure, { body: { name, image } })
-  writeLink(place, { projectId: data.id, url: client.url })
-  say.note(`created project ${data.name} (${data.id}) and linked this folder to it (.berth/project.json)`)
+  writeLink(location, { projectId: data.id, url: client.url })
+  print.note(`created project ${data.name} (${data.id}) and linked this folder to it (.berth/project.json)`)
   return { projectId: data.id, source: {} }
 }
 
 /** A given branch selects the repository as the source, even if a folder was deployed to the project before. */
 async function fromGit(client: Connection, linked: string | undefined, { branch, commit }: Options) {
   if (!linked)
-    throw new Plain(
+    throw new CliError(
       'This folder is not linked to a project. Run berth init and berth git link first, or name a project with --project.',
       2,
     )
@@ -118,15 +118,15 @@ async function linkedBranch(client: Connection, id: string): Promise<string | un
 
 async function fromFolder(
   client: Connection,
-  place: string,
+  location: string,
   linked: string | undefined,
   options: Options,
-  say: Output,
+  print: Output,
   command: Command,
 ) {
-  if (options.branch || options.commit) throw new Plain('--branch and --commit need --git: a folder has neither', 2)
-  const uploadSessionId = await uploadFolder(client, place, linked, say, command)
-  const projectId = linked ?? (await makeProject(client, place, uploadSessionId, options, say))
+  if (options.branch || options.commit) throw new CliError('--branch and --commit need --git: a folder has neither', 2)
+  const uploadSessionId = await uploadFolder(client, location, linked, print, command)
+  const projectId = linked ?? (await makeProject(client, location, uploadSessionId, options, print))
   return { projectId, source: { uploadSessionId } }
 }
 
@@ -135,9 +135,9 @@ const isAtTerminal = (command: Command): boolean =>
   process.stdin.isTTY === true && process.stderr.isTTY === true && command.optsWithGlobals().json !== true
 
 function existingFolder(folder: string): string {
-  const place = resolve(folder)
-  if (!statSync(place, { throwIfNoEntry: false })?.isDirectory()) throw new Plain(`${place} is not a folder`, 2)
-  return place
+  const location = resolve(folder)
+  if (!statSync(location, { throwIfNoEntry: false })?.isDirectory()) throw new CliError(`${location} is not a folder`, 2)
+  return location
 }
 
 /** Creates the project with the detected settings; the deployment shows the warnings of the detection. */
@@ -146,7 +146,7 @@ async function makeProject(
   folder: string,
   sessionId: string,
   options: Options,
-  say: Output,
+  print: Output,
 ): Promise<string> {
   const { data: found } = await client.call(contract.projects.scanUpload, { params: { sessionId } })
   const { data } = await client.call(contract.projects.ensure, {
@@ -159,6 +159,6 @@ async function makeProject(
     },
   })
   writeLink(folder, { projectId: data.id, url: client.url })
-  say.note(`created project ${data.name} (${data.id}) and linked this folder to it (.berth/project.json)`)
+  print.note(`created project ${data.name} (${data.id}) and linked this folder to it (.berth/project.json)`)
   return data.id
 }

@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { packToFile } from './packed-file.ts'
 
-let place: string
+let location: string
 beforeEach(async () => {
-  place = await mkdtemp(join(tmpdir(), 'packed-'))
-  vi.stubEnv('TMPDIR', place)
+  location = await mkdtemp(join(tmpdir(), 'packed-'))
+  vi.stubEnv('TMPDIR', location)
 })
 afterEach(async () => {
   vi.unstubAllEnvs()
-  await rm(place, { recursive: true })
+  await rm(location, { recursive: true })
 })
 
 const parts = ['one', 'two', 'x'.repeat(200_000)].map((text) => Buffer.from(text))
@@ -22,7 +22,7 @@ test('size and hash are known before the bytes are read, more than once if need 
   await using file = await packToFile(toRead(parts))
   expect(file).toMatchObject({ sizeBytes: whole.length, sha256: createHash('sha256').update(whole).digest('hex') })
   for (let round = 0; round < 2; round++) expect(Buffer.concat(await Array.fromAsync(file.read()))).toEqual(whole)
-  expect(await readdir(place)).toEqual([])
+  expect(await readdir(location)).toEqual([])
 })
 
 test('packing that fails leaves nothing', async () => {
@@ -31,7 +31,7 @@ test('packing that fails leaves nothing', async () => {
     throw new Error('too large')
   })()
   await expect(packToFile(failing)).rejects.toThrow('too large')
-  expect(await readdir(place)).toEqual([])
+  expect(await readdir(location)).toEqual([])
 })
 
 async function* toRead(chunks: readonly Buffer[]) {

@@ -4,7 +4,7 @@ import { contract, ProjectFile } from '@berth/contract'
 import { problemsIn } from '@berth/contract/check'
 import type { Command } from 'commander'
 import type { Connection } from '../../credentials.ts'
-import { Plain } from '../../exit-codes.ts'
+import { CliError } from '../../exit-codes.ts'
 import { optionOf } from '../../field-options.ts'
 
 /** Options of `berth deploy` that set a field of the project, by the field's name. */
@@ -43,7 +43,7 @@ export function readProjectFile(folder: string): ProjectFile {
   const content = parsed(file)
   const unknown = Object.keys(content).filter((key) => !Object.hasOwn(ProjectFile.properties, key))
   if (unknown.length > 0)
-    throw new Plain(`berth.json: unknown setting ${unknown.join(', ')}. GET /api/berth.schema.json lists all settings.`, 2)
+    throw new CliError(`berth.json: unknown setting ${unknown.join(', ')}. GET /api/berth.schema.json lists all settings.`, 2)
   refuseInvalid(content, (field) => `berth.json: ${field}`)
   return content as ProjectFile
 }
@@ -52,7 +52,7 @@ export function readProjectFile(folder: string): ProjectFile {
 function refuseInvalid(settings: object, nameOfField: (field: string) => string): void {
   const problems = problemsIn(ProjectFile, settings)
   if (problems.length === 0) return
-  throw new Plain(problems.map(({ field, message }) => `${nameOfField(field)} ${message}`).join('\n  '), 2)
+  throw new CliError(problems.map(({ field, message }) => `${nameOfField(field)} ${message}`).join('\n  '), 2)
 }
 
 function parsed(file: string): object {
@@ -60,10 +60,10 @@ function parsed(file: string): object {
   try {
     content = JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw new Plain(`berth.json is not valid JSON: ${(error as Error).message}`, 2)
+    throw new CliError(`berth.json is not valid JSON: ${(error as Error).message}`, 2)
   }
   if (typeof content !== 'object' || content === null || Array.isArray(content))
-    throw new Plain('berth.json must contain an object', 2)
+    throw new CliError('berth.json must contain an object', 2)
   return content
 }
 

@@ -5,7 +5,7 @@ import { limits } from '@berth/contract/limits'
 import { packFolder } from '@berth/server/pack-folder'
 import type { Command } from 'commander'
 import type { Connection } from '../../credentials.ts'
-import { Plain } from '../../exit-codes.ts'
+import { CliError } from '../../exit-codes.ts'
 import type { Output } from '../../output.ts'
 import { uploadProgress } from '../../progress.ts'
 import { sendUpload } from '../../send-upload.ts'
@@ -20,10 +20,10 @@ export async function uploadFolder(
   client: Connection,
   folder: string,
   projectId: string | undefined,
-  say: Output,
+  print: Output,
   command: Command,
 ): Promise<string> {
-  const onSkipped = (path: string, reason: string) => say.note(`left out: ${path} (${reason})`)
+  const onSkipped = (path: string, reason: string) => print.note(`left out: ${path} (${reason})`)
   const envFiles: string[] = []
   const { ignore = [], ignoreByDefault = [] } = envFileRules(command.opts().includeEnvFiles === true)
   const options = {
@@ -42,7 +42,7 @@ export async function uploadFolder(
     const bytes = counted(file.read(), (count) => progress.sent(count, sizeBytes))
     await sendUpload(client, data, ReadableStream.from(bytes) as never, sizeBytes)
     progress.end('uploaded')
-    if (envFiles.length > 0) say.warning(envFileWarning(envFiles))
+    if (envFiles.length > 0) print.warning(envFileWarning(envFiles))
     return data.sessionId
   } catch (error) {
     progress.end('upload failed')
@@ -56,7 +56,7 @@ export async function* withinLimit(chunks: AsyncIterable<Uint8Array>): AsyncGene
   for await (const chunk of chunks) {
     packed += chunk.length
     if (packed > limits.tarballBytes)
-      throw new Plain(`The folder is larger than ${limits.tarballBytes / 1e6} MB packed. Exclude files with .gitignore.`)
+      throw new CliError(`The folder is larger than ${limits.tarballBytes / 1e6} MB packed. Exclude files with .gitignore.`)
     yield chunk
   }
 }

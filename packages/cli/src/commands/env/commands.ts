@@ -1,7 +1,7 @@
 import { contract } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../../credentials.ts'
-import { Plain } from '../../exit-codes.ts'
+import { CliError } from '../../exit-codes.ts'
 import { columns, output } from '../../output.ts'
 import { projectIdOf, projectOption } from '../../project-link.ts'
 import { readEnvFile, writeEnvFile } from './env-file.ts'
@@ -91,11 +91,11 @@ async function refuseUnknown(command: Command, environment: string, keys: readon
     query: { environment },
   })
   const unknown = keys.filter((key) => !data.some((variable) => variable.key === key))
-  if (unknown.length > 0) throw new Plain(`Variable ${unknown.join(', ')} does not exist in ${environment}`, 5)
+  if (unknown.length > 0) throw new CliError(`Variable ${unknown.join(', ')} does not exist in ${environment}`, 5)
 }
 
 function keyAndValue(pair: string): { key: string; value: string } {
   const at = pair.indexOf('=')
-  if (at < 1) throw new Plain(`${pair} is invalid. Write KEY=value.`, 2)
+  if (at < 1) throw new CliError(`${pair} is invalid. Write KEY=value.`, 2)
   return { key: pair.slice(0, at), value: pair.slice(at + 1) }
 }

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
-import { Plain } from '../../exit-codes.ts'
+import { CliError } from '../../exit-codes.ts'
 
 interface Variable {
   key: string
@@ -10,9 +10,9 @@ interface Variable {
 
 /** The variables of a `.env` file, as Node parses them. */
 export function readEnvFile(file: string): { key: string; value: string }[] {
-  if (!existsSync(file)) throw new Plain(`File ${file} does not exist`, 2)
+  if (!existsSync(file)) throw new CliError(`File ${file} does not exist`, 2)
   const pairs = Object.entries(parseEnv(readFileSync(file, 'utf8'))).map(([key, value]) => ({ key, value: value ?? '' }))
-  if (pairs.length === 0) throw new Plain(`${file} contains no variables. Write one KEY=value per line.`, 2)
+  if (pairs.length === 0) throw new CliError(`${file} contains no variables. Write one KEY=value per line.`, 2)
   return pairs
 }
 
@@ -23,7 +23,7 @@ export function readEnvFile(file: string): { key: string; value: string }[] {
  */
 export function writeEnvFile(file: string, variables: readonly Variable[], force: boolean): void {
   const isThere = lstatSync(file, { throwIfNoEntry: false }) !== undefined
-  if (isThere && !force) throw new Plain(`${file} already exists. Use --force to overwrite it.`, 6)
+  if (isThere && !force) throw new CliError(`${file} already exists. Use --force to overwrite it.`, 6)
   const lines = variables.map(({ key, value, isSecret }) => (isSecret ? `# ${key}= (secret)` : `${key}=${quoted(value)}`))
   const text = `${lines.join('\n')}\n`
   const there = statSync(file, { throwIfNoEntry: false })
@@ -41,6 +41,6 @@ export function writeEnvFile(file: string, variables: readonly Variable[], force
 function quoted(value: string): string {
   if (/^[\w./:@%+,-]*$/.test(value)) return value
   const quote = ["'", '"', '`'].find((one) => !value.includes(one) && !(one === '"' && /\\n/.test(value)))
-  if (!quote) throw new Plain('A value contains all three kinds of quotes and cannot be written to a .env file', 1)
+  if (!quote) throw new CliError('A value contains all three kinds of quotes and cannot be written to a .env file', 1)
   return quote + value + quote
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type ConnectReply, contract, type GitHostProvider } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../../credentials.ts'
-import { Plain } from '../../exit-codes.ts'
+import { CliError } from '../../exit-codes.ts'
 import { output } from '../../output.ts'
 import { providerOf } from './provider.ts'
 
@@ -24,16 +24,16 @@ export function addGitConnect(git: Command): void {
     .option('--provider <host>', 'github, gitlab or gitea (default: the configured one)')
     .option('--no-wait', 'print the instructions and exit without waiting')
     .action(async ({ source, wait }: Options, command: Command) => {
-      const [say, client, query] = [output(command), connect(command), providerOf(command)]
-      if (source && source !== 'oauth' && source !== 'cli') throw new Plain('--source must be oauth or cli', 2)
+      const [print, client, query] = [output(command), connect(command), providerOf(command)]
+      if (source && source !== 'oauth' && source !== 'cli') throw new CliError('--source must be oauth or cli', 2)
       const reply = await client.call(contract.gitHost.connect, { body: source ? { source } : {}, query })
-      if (reply.connected) return say.result(reply, () => 'connected')
+      if (reply.connected) return print.result(reply, () => 'connected')
       const next = nextStep(reply)
-      if (!wait || reply.flow === 'terminal') return say.result(reply, () => next)
-      say.note(next)
+      if (!wait || reply.flow === 'terminal') return print.result(reply, () => next)
+      print.note(next)
       await until(reply, client, query)
       const status = await client.call(contract.gitHost.status, { query })
-      say.result(status, () => `connected: ${status.accounts.map(({ login }) => login).join(', ')}`)
+      print.result(status, () => `connected: ${status.accounts.map(({ login }) => login).join(', ')}`)
     })
 }
 
@@ -52,7 +52,7 @@ async function until(reply: Waiting, client: Client, query: { provider?: GitHost
     if (reply.flow === 'device_code') {
       const { data } = await client.call(contract.gitHost.pollConnect, { query })
       if (data.connected) return
-      if (data.status !== 'pending') throw new Plain(data.message ?? 'The login was not completed')
+      if (data.status !== 'pending') throw new CliError(data.message ?? 'The login was not completed')
       await pause((data.intervalSeconds ?? reply.intervalSeconds) * 1000)
     } else {
       const { state } = await client.call(contract.gitHost.status, { query })
@@ -60,5 +60,5 @@ async function until(reply: Waiting, client: Client, query: { provider?: GitHost
       await pause(2_000)
     }
   }
-  throw new Plain('The login timed out. Run berth git connect again.')
+  throw new CliError('The login timed out. Run berth git connect again.')
 }

@@ -8,5 +8,5 @@ test('berth git link in a folder without a project says which command creates on
       code: 2,
       stderr: 'error: This folder is not linked to a project. Run berth init first, or name a project with --project.\n',
     })
-  expect(cli.asked).toEqual([])
+  expect(cli.requests).toEqual([])
 })

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { contract, type GitHostProvider } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../../credentials.ts'
-import { Plain } from '../../exit-codes.ts'
+import { CliError } from '../../exit-codes.ts'
 import { output } from '../../output.ts'
 import { projectIdOf, projectOption } from '../../project-link.ts'
 import { providerOf } from './provider.ts'
@@ -29,7 +29,7 @@ export function addGitLink(git: Command): void {
     .action(async (repository: string | undefined, { branch }: { branch?: string }, command: Command) => {
       const projectId = projectIdOf(command, 'berth init')
       const name = repository ? named(repository) : await originOf(resolve('.'))
-      if (!name) throw new Plain('This folder has no git remote "origin". Name the repository, for example acme/shop.', 2)
+      if (!name) throw new CliError('This folder has no git remote "origin". Name the repository, for example acme/shop.', 2)
       const linking = { projectId, ...name, ...(branch ? { branch } : {}), query: providerOf(command) }
       const linked = await link(connect(command), linking)
       output(command).result(linked, () => `linked to ${name.owner}/${name.repo} (${linked.branch}): every push is deployed`)
@@ -38,7 +38,7 @@ export function addGitLink(git: Command): void {
 
 function named(repository: string): { owner: string; repo: string } {
   const cut = repository.lastIndexOf('/')
-  if (cut < 1) throw new Plain(`${repository} is not a repository name. Write it as owner/name.`, 2)
+  if (cut < 1) throw new CliError(`${repository} is not a repository name. Write it as owner/name.`, 2)
   return { owner: repository.slice(0, cut), repo: repository.slice(cut + 1) }
 }
 

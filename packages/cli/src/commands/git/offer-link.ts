@@ -11,18 +11,18 @@ export async function offerLink(
   client: ReturnType<typeof connect>,
   folder: string,
   projectId: string,
-  say: Output,
+  print: Output,
 ): Promise<void> {
   const remote = await originOf(folder)
   if (!remote) return
   const found = await repositoryAt(client, remote)
-  if (found === 'not connected') return say.note('to deploy on every push: berth git connect, then berth git link')
+  if (found === 'not connected') return print.note('to deploy on every push: berth git connect, then berth git link')
   if (!found) return
   const message = `This folder is a clone of ${found}. Deploy every push automatically?`
   const answer = await confirm({ message })
-  if (isCancel(answer) || !answer) return say.note('later: berth git link')
+  if (isCancel(answer) || !answer) return print.note('later: berth git link')
   const { branch } = await link(client, { projectId, ...remote, query: {} })
-  say.note(`every push to ${branch} of ${found} will be deployed`)
+  print.note(`every push to ${branch} of ${found} will be deployed`)
 }
 
 /** Full name of the repository, if the connected git host is the one that the folder was cloned from. */

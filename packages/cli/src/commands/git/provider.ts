@@ -1,6 +1,6 @@
 import type { GitHostProvider } from '@berth/contract'
 import type { Command } from 'commander'
-import { Plain } from '../../exit-codes.ts'
+import { CliError } from '../../exit-codes.ts'
 
 const providers: readonly string[] = ['github', 'gitlab', 'gitea'] satisfies GitHostProvider[]
 
@@ -8,6 +8,6 @@ const providers: readonly string[] = ['github', 'gitlab', 'gitea'] satisfies Git
 export function providerOf(command: Command): { provider?: GitHostProvider } {
   const { provider } = command.opts() as { provider?: string }
   if (provider === undefined) return {}
-  if (!providers.includes(provider)) throw new Plain(`--provider must be one of ${providers.join(', ')}`, 2)
+  if (!providers.includes(provider)) throw new CliError(`--provider must be one of ${providers.join(', ')}`, 2)
   return { provider: provider as GitHostProvider }
 }

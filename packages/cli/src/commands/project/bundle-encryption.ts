@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { password as askPassword } from '@clack/prompts'
 import { ask } from '../../ask.ts'
-import { Plain } from '../../exit-codes.ts'
+import { CliError } from '../../exit-codes.ts'
 import { readStandardInput } from '../../standard-input.ts'
 
 export interface EncryptionOptions {
@@ -14,11 +14,11 @@ export async function encryptionOf({
   passphraseStdin,
 }: EncryptionOptions): Promise<{ recipient: string } | { passphrase: string }> {
   if (recipient && !/^age1[a-z0-9]{58}$/.test(recipient))
-    throw new Plain(`${recipient} is not an age recipient. A recipient starts with age1.`, 2)
+    throw new CliError(`${recipient} is not an age recipient. A recipient starts with age1.`, 2)
   if (recipient) return { recipient }
-  const passphrase = passphraseStdin ? await readStandardInput() : await asked('Passphrase for the bundle')
+  const passphrase = passphraseStdin ? await readStandardInput() : await requested('Passphrase for the bundle')
   if (passphrase.length < 8)
-    throw new Plain('Choose a passphrase of at least 8 characters: the bundle holds the secrets of the project', 2)
+    throw new CliError('Choose a passphrase of at least 8 characters: the bundle holds the secrets of the project', 2)
   return { passphrase }
 }
 
@@ -31,15 +31,15 @@ export async function decryptionOf({
   key,
   passphraseStdin,
 }: DecryptionOptions): Promise<{ identity: string } | { passphrase: string }> {
-  if (!key) return { passphrase: passphraseStdin ? await readStandardInput() : await asked('Passphrase of the bundle') }
+  if (!key) return { passphrase: passphraseStdin ? await readStandardInput() : await requested('Passphrase of the bundle') }
   const lines = (await readFile(key, 'utf8')).split('\n').map((line) => line.trim())
   const identity = lines.find((line) => line.startsWith('AGE-SECRET-KEY-1'))
   return identity ? { identity } : failed(`${key} contains no age key`)
 }
 
-const asked = async (message: string): Promise<string> =>
+const requested = async (message: string): Promise<string> =>
   (await ask(() => askPassword({ message }), '--passphrase-stdin')) ?? failed('Cancelled. Nothing was changed.')
 
-function failed(words: string): never {
-  throw new Plain(words, 2)
+function failed(message: string): never {
+  throw new CliError(message, 2)
 }

@@ -1,5 +1,5 @@
 import type { BundleFile } from '@berth/contract'
-import { Plain } from '../../exit-codes.ts'
+import { CliError } from '../../exit-codes.ts'
 
 /** The first entry of a bundle file, unencrypted and without secrets. The second entry is the key; the others are the files. */
 export interface BundleHead {
@@ -21,5 +21,5 @@ export function readHead(text: string): BundleHead {
   } catch {
     // Reported below.
   }
-  throw new Plain('This file is not a project bundle, or its version is not supported. Update berth and try again.')
+  throw new CliError('This file is not a project bundle, or its version is not supported. Update berth and try again.')
 }

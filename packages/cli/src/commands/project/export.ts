@@ -9,7 +9,7 @@ import { newId } from '@berth/server/ids'
 import { type Command, Option } from 'commander'
 import { pack } from 'tar-stream'
 import { type Connection, connect } from '../../credentials.ts'
-import { Plain } from '../../exit-codes.ts'
+import { CliError } from '../../exit-codes.ts'
 import { output } from '../../output.ts'
 import { byteSize } from '../../quantities.ts'
 import { type EncryptionOptions, encryptionOf } from './bundle-encryption.ts'
@@ -68,7 +68,7 @@ async function untilPacked(client: Connection, id: string): Promise<TransferExpo
   for (;;) {
     const { data } = await client.call(contract.transfers.getDeparture, { params: { id } })
     if (data.state === 'packed') return data
-    if (data.state !== 'packing') throw new Plain(`The export failed: ${data.error?.message ?? data.state}`)
+    if (data.state !== 'packing') throw new CliError(`The export failed: ${data.error?.message ?? data.state}`)
     await pause(200)
   }
 }

@@ -6,7 +6,7 @@ import { decryptBundleKey } from '@berth/server/bundle-key'
 import type { Command } from 'commander'
 import { extract } from 'tar-stream'
 import { type Connection, connect } from '../../credentials.ts'
-import { Plain } from '../../exit-codes.ts'
+import { CliError } from '../../exit-codes.ts'
 import { output } from '../../output.ts'
 import { type DecryptionOptions, decryptionOf } from './bundle-encryption.ts'
 import { type BundleHead, headName, keyName, maxHeadBytes, readHead } from './bundle-file.ts'
@@ -49,7 +49,7 @@ async function until(wanted: TransferImport['state'], id: string, client: Connec
     const { data } = await client.call(contract.transfers.getArrival, { params: { id } })
     if (data.state === wanted) return
     if (data.state === 'failed' || data.state === 'aborted')
-      throw new Plain(`The import failed: ${data.error?.message ?? data.state}. Nothing was kept.`)
+      throw new CliError(`The import failed: ${data.error?.message ?? data.state}. Nothing was kept.`)
     await pause(200)
   }
 }
@@ -67,7 +67,7 @@ async function sendBundle(
     for await (const entry of entries) {
       const { name } = entry.header
       if (name === headName) head = readHead((await whole(entry)).toString('utf8'))
-      else if (!head) throw new Plain(`${file} is not a project bundle`)
+      else if (!head) throw new CliError(`${file} is not a project bundle`)
       else if (name === keyName) {
         const identity = await decryptBundleKey(await whole(entry), decryption).catch(() => wrongKey())
         await client.call(contract.transfers.arrive, { params: { id: head.transfer }, body: { project: head.project, identity } })
@@ -83,7 +83,7 @@ async function sendBundle(
 
 async function sendFile(name: string, entry: AsyncIterable<unknown>, { transfer, files }: BundleHead, client: Connection) {
   const listed = files.find((one) => one.name === name)
-  if (!listed) throw new Plain(`The bundle is damaged: it contains ${name}, which is not in its list of files`)
+  if (!listed) throw new CliError(`The bundle is damaged: it contains ${name}, which is not in its list of files`)
   const upload = Readable.toWeb(Readable.from(entry, { objectMode: false })) as unknown as ReadableStream
   const input = { params: { id: transfer, file: name }, query: { sha256: listed.sha256 }, upload }
   await client.call(contract.transfers.writeFile, input)
@@ -94,15 +94,15 @@ async function whole(entry: AsyncIterable<unknown>): Promise<Buffer> {
   let bytes = 0
   for await (const chunk of entry as AsyncIterable<Uint8Array>) {
     bytes += chunk.length
-    if (bytes > maxHeadBytes) throw new Plain('The bundle is damaged: its header is too large')
+    if (bytes > maxHeadBytes) throw new CliError('The bundle is damaged: its header is too large')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
 }
 
 const wrongKey = (): never => {
-  throw new Plain('The bundle cannot be decrypted: the passphrase or key is wrong, or the file was changed', 2)
+  throw new CliError('The bundle cannot be decrypted: the passphrase or key is wrong, or the file was changed', 2)
 }
 const notABundle = (file: string): never => {
-  throw new Plain(`${file} is not a project bundle`)
+  throw new CliError(`${file} is not a project bundle`)
 }

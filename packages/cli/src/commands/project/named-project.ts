@@ -1,5 +1,5 @@
 import type { Connection } from '../../credentials.ts'
-import { Plain } from '../../exit-codes.ts'
+import { CliError } from '../../exit-codes.ts'
 import { findProject } from '../../find-project.ts'
 import { findLink } from '../../project-link.ts'
 
@@ -7,6 +7,6 @@ import { findLink } from '../../project-link.ts'
 export async function namedProject(client: Connection, given: string | undefined): Promise<string> {
   if (given !== undefined) return findProject(client, given)
   const id = findLink('.')?.projectId
-  if (!id) throw new Plain('No project given. Pass its id, slug or name, or run this in a folder linked to a project.', 2)
+  if (!id) throw new CliError('No project given. Pass its id, slug or name, or run this in a folder linked to a project.', 2)
   return id
 }

@@ -28,8 +28,8 @@ export function addTransfer(project: Command): void {
         await watched(moving, async () => (await client.call(contract.cloud.transfer, { params: { id } })).data, command)
         const { data, warnings } = await moving
         for (const warning of warnings ?? []) output(command).warning(warning)
-        const place = data.location === 'cloud' ? 'the cloud' : 'this instance'
-        output(command).result(data, () => `${id} now runs in ${place}. The source copy is stopped and kept for 7 days.`)
+        const position = data.location === 'cloud' ? 'the cloud' : 'this instance'
+        output(command).result(data, () => `${id} now runs in ${position}. The source copy is stopped and kept for 7 days.`)
       },
     )
 }
@@ -53,27 +53,27 @@ const words: Record<Transfer['phase'], string> = {
   failed: 'failed',
 }
 
-const lookMs = 500
+const pollIntervalMs = 500
 
 /** Says what is being done until it is over, on a terminal in one line. What cannot be asked for is no failure of the move. */
-async function watched(moving: Promise<unknown>, look: () => Promise<Transfer | null>, command: Command): Promise<void> {
+async function watched(moving: Promise<unknown>, check: () => Promise<Transfer | null>, command: Command): Promise<void> {
   const shown = process.stderr.isTTY && !command.optsWithGlobals().json ? spinner({ output: process.stderr }) : undefined
   let isOver = false
   const end = () => {
     isOver = true
   }
   const over = moving.then(end, end)
-  let said = ''
+  let reported = ''
   shown?.start('asking')
   while (!isOver) {
-    const transfer = await look().catch(() => null)
-    const text = transfer ? describe(transfer) : said
-    if (text !== said && shown) shown.message(text)
-    else if (text.split(',')[0] !== said.split(',')[0]) output(command).note(`▸ ${text.split(',')[0]}`)
-    said = text
-    await Promise.race([over, new Promise((resolve) => setTimeout(resolve, lookMs))])
+    const transfer = await check().catch(() => null)
+    const text = transfer ? describe(transfer) : reported
+    if (text !== reported && shown) shown.message(text)
+    else if (text.split(',')[0] !== reported.split(',')[0]) output(command).note(`▸ ${text.split(',')[0]}`)
+    reported = text
+    await Promise.race([over, new Promise((resolve) => setTimeout(resolve, pollIntervalMs))])
   }
-  shown?.stop(said || 'over')
+  shown?.stop(reported || 'over')
 }
 
 function describe({ phase, bytesDone, bytesTotal }: Transfer): string {

@@ -1,7 +1,7 @@
 import { contract, type RegistryLogin } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../../credentials.ts'
-import { Plain } from '../../exit-codes.ts'
+import { CliError } from '../../exit-codes.ts'
 import { columns, minute, output } from '../../output.ts'
 import { readStandardInput } from '../../standard-input.ts'
 
@@ -26,7 +26,7 @@ export function addRegistries(program: Command): void {
     .requiredOption('--username <name>', 'user name at the registry')
     .option('--password-stdin', 'read the password or access token from standard input')
     .action(async (host: string, { username, passwordStdin }: AddOptions, command: Command) => {
-      if (!passwordStdin) throw new Plain('No password given. Pass it on standard input with --password-stdin.', 2)
+      if (!passwordStdin) throw new CliError('No password given. Pass it on standard input with --password-stdin.', 2)
       const body = { host, username, password: await readStandardInput() }
       const { data } = await connect(command).call(contract.registries.save, { body })
       output(command).result(data, () => `saved the login of ${data.username} for ${data.host} (${data.id})`)
@@ -36,7 +36,7 @@ export function addRegistries(program: Command): void {
     .description('remove a login; running projects are not affected')
     .action(async (wanted: string, _options, command: Command) => {
       const found = (await allLogins(command)).find(({ id, host }) => id === wanted || host === wanted.toLowerCase())
-      if (!found) throw new Plain(`Login ${wanted} does not exist. List logins with \`berth registries list\`.`, 2)
+      if (!found) throw new CliError(`Login ${wanted} does not exist. List logins with \`berth registries list\`.`, 2)
       await connect(command).call(contract.registries.remove, { params: { registryId: found.id } })
       output(command).result({ removed: found.id }, () => `removed the login for ${found.host} (${found.id})`)
     })

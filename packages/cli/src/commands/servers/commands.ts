@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { contract, type Server } from '@berth/contract'
 import { type Command, InvalidArgumentError } from 'commander'
 import { connect } from '../../credentials.ts'
-import { Plain } from '../../exit-codes.ts'
+import { CliError } from '../../exit-codes.ts'
 import { columns, minute, output } from '../../output.ts'
 import { readStandardInput } from '../../standard-input.ts'
 
@@ -84,11 +84,11 @@ function addRemove(servers: Command): void {
 }
 
 async function credential({ key, passwordStdin }: AddOptions): Promise<{ privateKey?: string; password?: string }> {
-  if (key && passwordStdin) throw new Plain('Use either --key or --password-stdin, not both', 2)
+  if (key && passwordStdin) throw new CliError('Use either --key or --password-stdin, not both', 2)
   if (passwordStdin) return { password: await readStandardInput() }
-  if (!key) throw new Plain('No credentials given. Use --key with a private key, or --password-stdin.', 2)
+  if (!key) throw new CliError('No credentials given. Use --key with a private key, or --password-stdin.', 2)
   const privateKey = await readFile(key, 'utf8').catch((error: Error) => {
-    throw new Plain(`The key cannot be read: ${error.message}`, 2)
+    throw new CliError(`The key cannot be read: ${error.message}`, 2)
   })
   return { privateKey }
 }
@@ -97,12 +97,12 @@ async function credential({ key, passwordStdin }: AddOptions): Promise<{ private
 export async function findServer(wanted: string, command: Command): Promise<Server> {
   const { data } = await connect(command).call(contract.servers.list, { query: { limit: 500 } })
   const found = data.filter(({ id, name }) => id === wanted || name === wanted)
-  if (found.length > 1) throw new Plain(`${found.length} servers are named ${wanted}. Use the id instead.`, 2)
+  if (found.length > 1) throw new CliError(`${found.length} servers are named ${wanted}. Use the id instead.`, 2)
   return found[0] ?? fail(`Server ${wanted} does not exist. List servers with \`berth servers list\`.`)
 }
 
-const fail = (words: string): never => {
-  throw new Plain(words, 2)
+const fail = (message: string): never => {
+  throw new CliError(message, 2)
 }
 
 const table = (all: readonly Server[]) => [rows(all), ...all.flatMap(reason)].join('\n')

@@ -10,7 +10,7 @@ import { Section } from '../../components/section.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useRead } from '../../data/read.ts'
 import { useHealth, useSession, useSignOut } from '../../data/session.ts'
-import { roleWords } from '../../words/role-words.ts'
+import { roleText } from '../../words/role-words.ts'
 
 const schemes = [
   { value: 'auto', label: 'System' },
@@ -47,7 +47,7 @@ export function AccountPage() {
               ]}
             />
             <Text size="sm" c="dimmed" mt="md">
-              As {role} you {roleWords[role].replace(/^(may|sees)/, (word) => (word === 'sees' ? 'see' : word))}
+              As {role} you {roleText[role].replace(/^(may|sees)/, (word) => (word === 'sees' ? 'see' : word))}
             </Text>
           </Section>
         )}

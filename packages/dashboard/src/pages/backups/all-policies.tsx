@@ -11,7 +11,7 @@ import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useRefusal } from '../../data/may.ts'
 import { readOptions, useRead } from '../../data/read.ts'
-import { scheduleWords } from '../../rules/cron-words.ts'
+import { scheduleText } from '../../rules/cron-words.ts'
 import { EditPolicy } from '../project/backups/edit-policy.tsx'
 
 const maxRequests = 100
@@ -26,11 +26,11 @@ export function AllPolicies() {
   const [edited, setEdited] = useState<Row>()
   const refusal = useRefusal('project:write')
   const projects = useRead(contract.projects.home, {})
-  const asked = refusal ? [] : (projects.data ?? []).slice(0, maxRequests)
+  const confirming = refusal ? [] : (projects.data ?? []).slice(0, maxRequests)
   const { rows, isPending } = useQueries({
-    queries: asked.map(({ id }) => readOptions(contract.backups.listPolicies, { params: { projectId: id }, query: {} })),
+    queries: confirming.map(({ id }) => readOptions(contract.backups.listPolicies, { params: { projectId: id }, query: {} })),
     combine: (results) => ({
-      rows: results.flatMap(({ data }, at): Row[] => (data?.data ?? []).map((policy) => ({ project: asked[at]!, policy }))),
+      rows: results.flatMap(({ data }, at): Row[] => (data?.data ?? []).map((policy) => ({ project: confirming[at]!, policy }))),
       isPending: results.some((one) => one.isPending),
     }),
   })
@@ -61,7 +61,7 @@ export function AllPolicies() {
                 </RouterLink>
               ),
             },
-            { title: 'How often', cell: ({ policy }) => (policy.enabled ? scheduleWords(policy.cronExpression) : 'off') },
+            { title: 'How often', cell: ({ policy }) => (policy.enabled ? scheduleText(policy.cronExpression) : 'off') },
             {
               title: 'Last run',
               cell: ({ policy }) => (policy.lastRun ? <StatusBadge status={policy.lastRun.status} /> : 'none yet'),

@@ -8,7 +8,7 @@ import { TimeAgo } from '../../components/time-ago.tsx'
 import { useRefusal } from '../../data/may.ts'
 import { useRead } from '../../data/read.ts'
 import { restoreRefusal } from '../../rules/backup-actions.ts'
-import { sizeWords } from '../../words/sizes.ts'
+import { sizeText } from '../../words/sizes.ts'
 
 const RestoreWizard = lazyPart(() => import('../project/backups/restore-wizard.tsx'), 'RestoreWizard')
 
@@ -25,7 +25,7 @@ export function DeletedProjects() {
   const columns: Column<BackupRun>[] = [
     { title: 'Project', isHeading: true, cell: ({ projectName }) => projectName },
     { title: 'Run', cell: ({ createdAt }) => <TimeAgo time={createdAt} /> },
-    { title: 'Size', isNumber: true, cell: ({ sizeBytes }) => sizeWords(sizeBytes) },
+    { title: 'Size', isNumber: true, cell: ({ sizeBytes }) => sizeText(sizeBytes) },
     {
       title: '',
       isNumber: true,

@@ -10,11 +10,11 @@ import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRefusal } from '../../data/may.ts'
-import { destinationWords } from '../../words/destination-words.ts'
+import { destinationText } from '../../words/destination-words.ts'
 import { EditDestination } from './edit-destination.tsx'
 
 export function DestinationTable({ destinations }: { destinations: readonly BackupDestination[] }) {
-  const [asked, setAsked] = useState<BackupDestination>()
+  const [confirming, setConfirming] = useState<BackupDestination>()
   const [isForced, setIsForced] = useState(false)
   const [edited, setEdited] = useState<BackupDestination>()
   const noWrite = useRefusal('backup_destination:write')
@@ -41,7 +41,7 @@ export function DestinationTable({ destinations }: { destinations: readonly Back
             {one.name}
           </Text>
           <Text size="xs" c="dimmed" className="wrap-anywhere">
-            {destinationWords(one)}
+            {destinationText(one)}
           </Text>
         </div>
       ),
@@ -81,7 +81,7 @@ export function DestinationTable({ destinations }: { destinations: readonly Back
             aria-label={`Delete ${one.name}`}
             onClick={() => {
               setIsForced(false)
-              setAsked(one)
+              setConfirming(one)
             }}
           >
             Delete
@@ -95,15 +95,18 @@ export function DestinationTable({ destinations }: { destinations: readonly Back
       <DataTable label="Destinations" columns={columns} rows={destinations} keyOf={({ id }) => id} />
       {edited && <EditDestination destination={edited} onClose={() => setEdited(undefined)} />}
       <ConfirmDialog
-        isOpen={!!asked}
-        title={`Delete ${asked?.name ?? ''}?`}
+        isOpen={!!confirming}
+        title={`Delete ${confirming?.name ?? ''}?`}
         action="Delete"
         isPending={remove.isPending}
         onConfirm={() =>
-          asked &&
-          remove.mutate({ params: { id: asked.id }, query: { force: isForced } }, { onSettled: () => setAsked(undefined) })
+          confirming &&
+          remove.mutate(
+            { params: { id: confirming.id }, query: { force: isForced } },
+            { onSettled: () => setConfirming(undefined) },
+          )
         }
-        onClose={() => setAsked(undefined)}
+        onClose={() => setConfirming(undefined)}
       >
         <Text size="sm">Removes the destination and its credentials from Berth. The stored backups are not deleted.</Text>
         <Checkbox

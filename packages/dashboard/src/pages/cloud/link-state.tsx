@@ -11,7 +11,7 @@ import { useChange } from '../../data/change.ts'
 import { useRefusal } from '../../data/may.ts'
 
 export function LinkState({ link }: { link: CloudLink }) {
-  const [isAsking, setAsking] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const refusal = useRefusal('cloud:admin')
   const unlink = useChange(contract.cloud.unlink, {
     refreshes: [contract.cloud.getLink, contract.projects.home],
@@ -21,7 +21,7 @@ export function LinkState({ link }: { link: CloudLink }) {
     <Section
       title="Link"
       actions={
-        <ActionButton size="xs" variant="default" refusal={refusal} onClick={() => setAsking(true)}>
+        <ActionButton size="xs" variant="default" refusal={refusal} onClick={() => setConfirming(true)}>
           Unlink
         </ActionButton>
       }
@@ -35,12 +35,12 @@ export function LinkState({ link }: { link: CloudLink }) {
         ]}
       />
       <ConfirmDialog
-        isOpen={isAsking}
+        isOpen={isConfirming}
         title="Unlink from the cloud?"
         action="Unlink"
         isPending={unlink.isPending}
-        onConfirm={() => unlink.mutate({}, { onSettled: () => setAsking(false) })}
-        onClose={() => setAsking(false)}
+        onConfirm={() => unlink.mutate({}, { onSettled: () => setConfirming(false) })}
+        onClose={() => setConfirming(false)}
       >
         Projects stay where they are. Those in the cloud are no longer shown or managed here.
       </ConfirmDialog>

@@ -3,8 +3,8 @@ import { Alert, Progress, Text } from '@mantine/core'
 import { ActionButton } from '../../components/action-button.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRead } from '../../data/read.ts'
-import { sizeWords } from '../../words/sizes.ts'
-import { isSending, mayBeCalledOff, transferShare, transferWords } from '../../words/transfer-words.ts'
+import { sizeText } from '../../words/sizes.ts'
+import { isSending, mayBeCalledOff, transferShare, transferText } from '../../words/transfer-words.ts'
 
 interface Props {
   projectId: string
@@ -25,13 +25,13 @@ export function TransferProgress({ projectId, isMoving, refusal }: Props) {
     refreshes: [contract.cloud.transfer],
     says: 'Rolling back. The project stays at its source.',
   })
-  if (!transfer) return isMoving ? <Bar value={0} words="Contacting the target…" /> : null
+  if (!transfer) return isMoving ? <Bar value={0} text="Contacting the target…" /> : null
   const { phase, finishedAt, bytesDone, bytesTotal, warnings, error } = transfer
   if (finishedAt === null || isMoving) {
-    const bytes = isSending(phase) && bytesTotal ? `, ${sizeWords(bytesDone)} of ${sizeWords(bytesTotal)}` : ''
+    const bytes = isSending(phase) && bytesTotal ? `, ${sizeText(bytesDone)} of ${sizeText(bytesTotal)}` : ''
     return (
       <>
-        <Bar value={transferShare(transfer)} words={`${transferWords(phase)}${bytes}`} />
+        <Bar value={transferShare(transfer)} text={`${transferText(phase)}${bytes}`} />
         {mayBeCalledOff(phase) && (
           <ActionButton
             variant="subtle"
@@ -55,11 +55,11 @@ export function TransferProgress({ projectId, isMoving, refusal }: Props) {
   )
 }
 
-const Bar = ({ value, words }: { value: number; words: string }) => (
+const Bar = ({ value, text }: { value: number; text: string }) => (
   <>
     <Progress value={value} mt="md" aria-label={`Move, ${value} percent`} />
     <Text size="sm" mt={4} role="status">
-      {words}. You can leave this page; the move goes on.
+      {text}. You can leave this page; the move goes on.
     </Text>
   </>
 )

@@ -17,7 +17,7 @@ interface Props {
 const sourceNames = { app: 'the installed app', oauth: 'an account', cli: "the machine's command-line login" }
 
 export function ConnectedSection({ status, provider }: Props) {
-  const [isAsking, setAsking] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const refusal = useRefusal('gitprovider:admin')
   const disconnect = useChange(contract.gitHost.disconnect, {
     refreshes: [contract.gitHost.status, contract.gitHost.home],
@@ -28,7 +28,7 @@ export function ConnectedSection({ status, provider }: Props) {
     <Section
       title="Connection"
       actions={
-        <ActionButton variant="default" size="xs" refusal={refusal} onClick={() => setAsking(true)}>
+        <ActionButton variant="default" size="xs" refusal={refusal} onClick={() => setConfirming(true)}>
           Disconnect
         </ActionButton>
       }
@@ -55,14 +55,14 @@ export function ConnectedSection({ status, provider }: Props) {
         </Alert>
       )}
       <ConfirmDialog
-        isOpen={isAsking}
+        isOpen={isConfirming}
         title="Disconnect the git host?"
         action="Disconnect"
         isPending={disconnect.isPending}
         onConfirm={() =>
-          disconnect.mutate({ query: { provider }, body: { source: 'all' } }, { onSettled: () => setAsking(false) })
+          disconnect.mutate({ query: { provider }, body: { source: 'all' } }, { onSettled: () => setConfirming(false) })
         }
-        onClose={() => setAsking(false)}
+        onClose={() => setConfirming(false)}
       >
         Berth forgets its credentials. Projects stay as they are; pushes no longer deploy by themselves.
       </ConfirmDialog>

@@ -55,7 +55,7 @@ export function BranchChoice({ repository, provider, onBack, onChosen }: Props) 
               fields: { gitProvider: provider, gitOwner: owner, gitRepo: repo, gitBranch: branch },
               repository: { provider, owner, repo },
               name: repo,
-              words: `${fullName}, branch ${branch}`,
+              text: `${fullName}, branch ${branch}`,
               detection: null,
             })
           }

@@ -13,7 +13,7 @@ import { show } from '../../data/notices.tsx'
 import { parseDotenv } from '../../rules/dotenv.ts'
 import { plural } from '../../words/sizes.ts'
 import { DetectionReport } from './detection-report.tsx'
-import { PlaceChoice } from './place-choice.tsx'
+import { LocationChoice } from './place-choice.tsx'
 import type { ChosenSource } from './source.ts'
 
 interface Props {
@@ -31,10 +31,10 @@ export function ConfigureProject({ source, onBack }: Props) {
   const { variables, problems } = parseDotenv(env)
   const deploy = useMutation({
     mutationFn: async () => {
-      const place = serverId ? { serverId } : {}
-      const body = { name, ...source.fields, ...buildBody(build), ...place }
+      const location = serverId ? { serverId } : {}
+      const body = { name, ...source.fields, ...buildBody(build), ...location }
       const { data: project } = await call(contract.projects.ensure, { body })
-      if (source.repository) await askForPushes(source.repository)
+      if (source.repository) await enablePushes(source.repository)
       const upserts = variables.map((one) => ({ ...one, isSecret: true }))
       if (upserts.length > 0) await call(contract.projects.changeEnv, { params: { id: project.id }, body: { upserts } })
       return (await call(contract.deployments.build, { body: { projectId: project.id } })).data
@@ -54,7 +54,7 @@ export function ConfigureProject({ source, onBack }: Props) {
             </Button>
           }
         >
-          <Text className="wrap-anywhere">{source.words}</Text>
+          <Text className="wrap-anywhere">{source.text}</Text>
           {source.detection && <DetectionReport detection={source.detection} />}
         </Section>
         <Section title="Project">
@@ -67,7 +67,7 @@ export function ConfigureProject({ source, onBack }: Props) {
               onChange={(event) => setName(event.currentTarget.value)}
               error={refused === 'name' ? deploy.error?.message : undefined}
             />
-            <PlaceChoice value={serverId} onChange={setServerId} />
+            <LocationChoice value={serverId} onChange={setServerId} />
             <BuildFields values={build} onChange={setBuild} detected={source.detection} />
           </Stack>
         </Section>
@@ -105,7 +105,7 @@ export function ConfigureProject({ source, onBack }: Props) {
  * Registers the webhook. If that fails, the project still works, but pushes do not deploy it: a notice is shown, and nothing else
  * stops.
  */
-async function askForPushes({ provider, owner, repo }: NonNullable<ChosenSource['repository']>): Promise<void> {
+async function enablePushes({ provider, owner, repo }: NonNullable<ChosenSource['repository']>): Promise<void> {
   try {
     await call(contract.gitHost.registerWebhook, { params: { owner, repo }, query: { provider } })
   } catch (error) {

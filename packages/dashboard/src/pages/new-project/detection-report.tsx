@@ -16,7 +16,7 @@ export function DetectionReport({ detection }: { detection: Detection }) {
     evidence,
     warnings,
   } = detection
-  const command = (words: string | null) => words && <Code>{words}</Code>
+  const command = (text: string | null) => text && <Code>{text}</Code>
   return (
     <>
       <Text size="sm" fw={600} mt="md" mb="xs">

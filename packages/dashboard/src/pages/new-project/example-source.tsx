@@ -14,7 +14,7 @@ export function ExampleSource({ onChosen, onError }: ChooserProps) {
       onChosen({
         fields: { gitProvider: 'upload', uploadSessionId: sessionId },
         name: 'hello',
-        words: 'A small example site',
+        text: 'A small example site',
         detection,
       })
     } catch (error) {

@@ -1,5 +1,5 @@
 import { FolderDrop } from '../../upload/folder-drop.tsx'
-import { plural, sizeWords } from '../../words/sizes.ts'
+import { plural, sizeText } from '../../words/sizes.ts'
 import type { ChooserProps } from './chooser.ts'
 
 export function FolderSource({ onChosen }: ChooserProps) {
@@ -9,7 +9,7 @@ export function FolderSource({ onChosen }: ChooserProps) {
         onChosen({
           fields: { gitProvider: 'upload', uploadSessionId: sessionId },
           name: detection.name ?? name,
-          words: `The folder ${name}: ${plural(files, 'file')}, ${sizeWords(sizeBytes)} packed`,
+          text: `The folder ${name}: ${plural(files, 'file')}, ${sizeText(sizeBytes)} packed`,
           detection,
         })
       }

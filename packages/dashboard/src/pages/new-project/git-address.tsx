@@ -12,7 +12,7 @@ export function GitAddress({ onChosen }: Pick<ChooserProps, 'onChosen'>) {
     onChosen({
       fields: { gitProvider: 'git', gitUrl: url, ...(branch ? { gitBranch: branch } : {}) },
       name: nameOfAddress(url),
-      words: branch ? `${url}, branch ${branch}` : url,
+      text: branch ? `${url}, branch ${branch}` : url,
       detection: null,
     })
   return (

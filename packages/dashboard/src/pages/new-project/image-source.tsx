@@ -11,7 +11,7 @@ export function ImageSource({ onChosen }: ChooserProps) {
     onChosen({
       fields: { image: image.trim() },
       name: nameOfImage(image.trim()),
-      words: `The image ${image.trim()}`,
+      text: `The image ${image.trim()}`,
       detection: null,
     })
   return (

@@ -9,7 +9,7 @@ import type { ChooserProps } from './chooser.ts'
 export function PathSource({ onChosen, onError }: ChooserProps) {
   const [path, setPath] = useState('')
   const scan = useChange(contract.projects.scan, { isQuiet: true })
-  const look = () =>
+  const check = () =>
     scan.mutate(
       { body: { path } },
       {
@@ -17,14 +17,14 @@ export function PathSource({ onChosen, onError }: ChooserProps) {
           onChosen({
             fields: { gitProvider: 'local', localPath: path },
             name: detection.name ?? path.split('/').filter(Boolean).at(-1) ?? 'project',
-            words: `The folder ${path} on the server`,
+            text: `The folder ${path} on the server`,
             detection,
           }),
         onError,
       },
     )
   return (
-    <form onSubmit={submitting(() => look())}>
+    <form onSubmit={submitting(() => check())}>
       <Group align="flex-end" gap="sm">
         <TextInput
           flex="1 1 16rem"

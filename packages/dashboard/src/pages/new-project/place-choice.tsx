@@ -9,7 +9,7 @@ interface Props {
 }
 
 /** Selects this machine or a server; hidden if there are no servers. */
-export function PlaceChoice({ value, onChange }: Props) {
+export function LocationChoice({ value, onChange }: Props) {
   const refusal = useRefusal('server:write')
   const { data: servers = [] } = useRead(contract.servers.list, { query: {} }, { isWanted: !refusal })
   if (servers.length === 0) return null

@@ -14,12 +14,12 @@ import { RepositoryList } from './repository-list.tsx'
 export function RepositorySource({ onChosen }: ChooserProps) {
   const navigate = useNavigate()
   // A user who comes from the list of repositories has chosen one already.
-  const asked = useSearch({ strict: false }) as { provider?: GitHostProvider; repository?: string }
-  const [provider, setProvider] = useState<GitHostProvider>(asked.provider ?? 'github')
+  const confirming = useSearch({ strict: false }) as { provider?: GitHostProvider; repository?: string }
+  const [provider, setProvider] = useState<GitHostProvider>(confirming.provider ?? 'github')
   const home = useRead(contract.gitHost.home, { query: { provider } })
   const [search, setSearch] = useState('')
   const [picked, setPicked] = useState<Repository>()
-  const repository = picked ?? home.data?.repos.find(({ fullName }) => fullName === asked.repository)
+  const repository = picked ?? home.data?.repos.find(({ fullName }) => fullName === confirming.repository)
   const back = () => {
     setPicked(undefined)
     void navigate({ to: '/new', search: { from: 'repository' } as never, replace: true })

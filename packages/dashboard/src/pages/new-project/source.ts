@@ -6,7 +6,7 @@ export interface ChosenSource {
   /** The project's fields that describe the source. */
   fields: Omit<CreateProject, 'name'>
   name: string
-  words: string
+  text: string
   detection: Detection | null
   /** A repository of the connected git host, on which a webhook for pushes is registered. */
   repository?: { provider: GitHostProvider; owner: string; repo: string }

@@ -7,7 +7,7 @@ import { Section } from '../../components/section.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { useChange } from '../../data/change.ts'
 
-const places = {
+const locations = {
   email: { label: 'E-mail address', field: 'address', type: 'email', placeholder: 'you@example.com' },
   webhook: { label: 'Address', field: 'url', type: 'url', placeholder: 'https://example.com/hook' },
   slack: {
@@ -29,20 +29,20 @@ const kinds = [
 export function AddChannel() {
   const [kind, setKind] = useState<ChannelKind>('email')
   const [label, setLabel] = useState('')
-  const [place, setPlace] = useState('')
+  const [target, setTarget] = useState('')
   const [secret, setSecret] = useState<string>()
   const create = useChange(contract.notifications.createChannel, {
     refreshes: [contract.notifications.listChannels],
     says: ({ data }) => (data.verified ? 'Added.' : 'Added. Test it to verify it.'),
   })
-  const asked = places[kind]
+  const confirming = locations[kind]
   const add = () =>
     create.mutate(
-      { body: { kind, label, config: asked ? { [asked.field]: place } : {} } },
+      { body: { kind, label, config: confirming ? { [confirming.field]: target } : {} } },
       {
         onSuccess: ({ data }) => {
           setLabel('')
-          setPlace('')
+          setTarget('')
           setSecret(data.secret)
         },
       },
@@ -66,15 +66,15 @@ export function AddChannel() {
             value={label}
             onChange={(event) => setLabel(event.currentTarget.value)}
           />
-          {asked && (
+          {confirming && (
             <TextInput
               flex="2 1 14rem"
-              label={asked.label}
-              type={asked.type}
-              placeholder={asked.placeholder}
+              label={confirming.label}
+              type={confirming.type}
+              placeholder={confirming.placeholder}
               required
-              value={place}
-              onChange={(event) => setPlace(event.currentTarget.value)}
+              value={target}
+              onChange={(event) => setTarget(event.currentTarget.value)}
             />
           )}
           <ActionButton type="submit" loading={create.isPending}>

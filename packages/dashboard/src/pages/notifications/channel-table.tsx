@@ -6,10 +6,10 @@ import { type Column, DataTable } from '../../components/data-table.tsx'
 import { RowButton } from '../../components/row-button.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { useChange } from '../../data/change.ts'
-import { channelPlace, kindWords } from '../../words/channel-words.ts'
+import { channelTarget, kindText } from '../../words/channel-words.ts'
 
 export function ChannelTable({ channels }: { channels: readonly Channel[] }) {
-  const [asked, setAsked] = useState<Channel>()
+  const [confirming, setConfirming] = useState<Channel>()
   const refreshes = [contract.notifications.listChannels]
   const update = useChange(contract.notifications.updateChannel, { refreshes })
   const test = useChange(contract.notifications.testChannel, { refreshes, says: 'Delivered. The channel is verified.' })
@@ -30,7 +30,7 @@ export function ChannelTable({ channels }: { channels: readonly Channel[] }) {
             {one.label}
           </Text>
           <Text size="xs" c="dimmed" className="wrap-anywhere">
-            {kindWords[one.kind]}: {channelPlace(one)}
+            {kindText[one.kind]}: {channelTarget(one)}
           </Text>
         </div>
       ),
@@ -59,7 +59,7 @@ export function ChannelTable({ channels }: { channels: readonly Channel[] }) {
           >
             Test
           </RowButton>
-          <RowButton aria-label={`Delete ${one.label}`} onClick={() => setAsked(one)}>
+          <RowButton aria-label={`Delete ${one.label}`} onClick={() => setConfirming(one)}>
             Delete
           </RowButton>
         </Group>
@@ -70,12 +70,14 @@ export function ChannelTable({ channels }: { channels: readonly Channel[] }) {
     <>
       <DataTable label="Channels" columns={columns} rows={channels} keyOf={({ id }) => id} />
       <ConfirmDialog
-        isOpen={!!asked}
-        title={`Delete ${asked?.label ?? ''}?`}
+        isOpen={!!confirming}
+        title={`Delete ${confirming?.label ?? ''}?`}
         action="Delete"
         isPending={remove.isPending}
-        onConfirm={() => asked && remove.mutate({ params: { id: asked.id } }, { onSettled: () => setAsked(undefined) })}
-        onClose={() => setAsked(undefined)}
+        onConfirm={() =>
+          confirming && remove.mutate({ params: { id: confirming.id } }, { onSettled: () => setConfirming(undefined) })
+        }
+        onClose={() => setConfirming(undefined)}
       >
         Its choices go with it, and its secret cannot be read back.
       </ConfirmDialog>

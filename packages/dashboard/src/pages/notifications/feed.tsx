@@ -4,7 +4,7 @@ import { IconCheck } from '@tabler/icons-react'
 import { RouterLink } from '../../components/router-link.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
-import { kindWords } from '../../words/channel-words.ts'
+import { kindText } from '../../words/channel-words.ts'
 import classes from './feed.module.css'
 
 export function Feed({ deliveries }: { deliveries: readonly Delivery[] }) {
@@ -27,7 +27,7 @@ export function Feed({ deliveries }: { deliveries: readonly Delivery[] }) {
               {text}
             </Text>
             <Text size="xs" c="dimmed">
-              <TimeAgo time={createdAt} /> · {kindWords[channelKind]}
+              <TimeAgo time={createdAt} /> · {kindText[channelKind]}
               {status !== 'sent' && ` · ${status}`}
               {lastError && `: ${lastError}`}
             </Text>

@@ -2,7 +2,7 @@ import { contract, type Delivery } from '@berth/contract'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { call } from '../../client.ts'
 import { ActionButton } from '../../components/action-button.tsx'
-import { sayError } from '../../data/notices.tsx'
+import { showError } from '../../data/notices.tsx'
 import { refresh } from '../../data/refresh.ts'
 
 /** Marks the deliveries one after another, since the API has no bulk call. */
@@ -13,7 +13,7 @@ export function MarkAllSeen({ deliveries }: { deliveries: readonly Delivery[] })
     mutationFn: async () => {
       for (const { id } of unseen) await call(contract.notifications.markSeen, { params: { id } })
     },
-    onError: sayError,
+    onError: showError,
     onSettled: () => refresh(queries, contract.notifications.listDeliveries),
   })
   return (

@@ -14,7 +14,7 @@ import { submitting } from '../../components/submitting.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRefusal } from '../../data/may.ts'
-import { say } from '../../data/notices.tsx'
+import { report } from '../../data/notices.tsx'
 import { useRead } from '../../data/read.ts'
 
 /** Open invitations. */
@@ -34,7 +34,7 @@ export function InvitationsPage() {
         onSuccess: ({ data }) => {
           setEmail('')
           if (data.url) setLink(data.url)
-          else say(`The link was sent to ${data.email}.`)
+          else report(`The link was sent to ${data.email}.`)
         },
       },
     )

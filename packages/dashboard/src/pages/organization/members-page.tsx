@@ -13,14 +13,14 @@ import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRefusal } from '../../data/may.ts'
 import { useRead } from '../../data/read.ts'
-import { isLastOwner, lastOwnerWords } from '../../rules/last-owner.ts'
-import { roleWords } from '../../words/role-words.ts'
+import { isLastOwner, lastOwnerMessage } from '../../rules/last-owner.ts'
+import { roleText } from '../../words/role-words.ts'
 import { MemberGrants } from './member-grants.tsx'
 
 /** The members of the organisation, and their roles. */
 export function MembersPage() {
   const members = useRead(contract.access.listMembers, { query: {} })
-  const [asked, setAsked] = useState<Member>()
+  const [confirming, setConfirming] = useState<Member>()
   const refusal = useRefusal('member:admin')
   const noInvite = useRefusal('invitation:admin')
   const refreshes = [contract.access.listMembers]
@@ -51,7 +51,7 @@ export function MembersPage() {
       title: 'Role',
       cell: (one) =>
         refusal || isLast(one) ? (
-          <span title={refusal ?? lastOwnerWords}>{one.role}</span>
+          <span title={refusal ?? lastOwnerMessage}>{one.role}</span>
         ) : (
           <NativeSelect
             size="xs"
@@ -70,9 +70,9 @@ export function MembersPage() {
       isNumber: true,
       cell: (one) => (
         <RowButton
-          refusal={refusal ?? (isLast(one) ? lastOwnerWords : undefined)}
+          refusal={refusal ?? (isLast(one) ? lastOwnerMessage : undefined)}
           aria-label={`Remove ${one.email}`}
-          onClick={() => setAsked(one)}
+          onClick={() => setConfirming(one)}
         >
           Remove
         </RowButton>
@@ -98,17 +98,19 @@ export function MembersPage() {
       <Section title="Roles">
         {roles.map((role) => (
           <Text key={role} size="sm">
-            <b>{role}</b> {roleWords[role]}
+            <b>{role}</b> {roleText[role]}
           </Text>
         ))}
       </Section>
       <ConfirmDialog
-        isOpen={!!asked}
-        title={`Remove ${asked?.email ?? ''}?`}
+        isOpen={!!confirming}
+        title={`Remove ${confirming?.email ?? ''}?`}
         action="Remove"
         isPending={remove.isPending}
-        onConfirm={() => asked && remove.mutate({ params: { userId: asked.userId } }, { onSettled: () => setAsked(undefined) })}
-        onClose={() => setAsked(undefined)}
+        onConfirm={() =>
+          confirming && remove.mutate({ params: { userId: confirming.userId } }, { onSettled: () => setConfirming(undefined) })
+        }
+        onClose={() => setConfirming(undefined)}
       >
         Their sessions and access tokens for this organisation end at once. What they made stays.
       </ConfirmDialog>

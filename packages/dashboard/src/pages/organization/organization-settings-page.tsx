@@ -138,7 +138,7 @@ function AnotherOrganization() {
 }
 
 function DeleteOrganization({ id, name }: { id: string; name: string }) {
-  const [isAsking, setAsking] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const refusal = useRefusal('organization:delete')
   const remove = useChange(contract.access.deleteOrganization, { says: 'Deleted.' })
   return (
@@ -147,13 +147,13 @@ function DeleteOrganization({ id, name }: { id: string; name: string }) {
       title="Delete"
       description="An organisation with projects cannot be deleted."
       actions={
-        <ActionButton color="red" variant="outline" refusal={refusal} onClick={() => setAsking(true)}>
+        <ActionButton color="red" variant="outline" refusal={refusal} onClick={() => setConfirming(true)}>
           Delete this organisation
         </ActionButton>
       }
     >
       <ConfirmDialog
-        isOpen={isAsking}
+        isOpen={isConfirming}
         title={`Delete ${name}?`}
         typed={name}
         action="Delete permanently"
@@ -166,11 +166,11 @@ function DeleteOrganization({ id, name }: { id: string; name: string }) {
                 activeOrganization.set(null)
                 window.location.assign('/')
               },
-              onError: () => setAsking(false),
+              onError: () => setConfirming(false),
             },
           )
         }
-        onClose={() => setAsking(false)}
+        onClose={() => setConfirming(false)}
       >
         Its members, invitations, tokens and channels go with it.
       </ConfirmDialog>

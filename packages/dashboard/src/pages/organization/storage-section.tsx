@@ -7,52 +7,52 @@ import { type Column, DataTable } from '../../components/data-table.tsx'
 import { Section } from '../../components/section.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRead } from '../../data/read.ts'
-import { sizeWords } from '../../words/sizes.ts'
+import { sizeText } from '../../words/sizes.ts'
 
 type Row = StoragePlace['projects'][number] & { place: string }
 
 /** Disk use of builds. Only operators of the instance are shown it. */
 export function StorageSection() {
-  const [isAsking, setAsking] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const storage = useRead(contract.deployments.storage, {})
   const cleanUp = useChange(contract.deployments.cleanUpStorage, {
     refreshes: [contract.deployments.storage],
-    says: ({ data }) => `${sizeWords(data.freedBytes)} freed.`,
+    says: ({ data }) => `${sizeText(data.freedBytes)} freed.`,
   })
   if (!storage.data) return null
-  const { places } = storage.data
-  const rows = places.flatMap((place) => place.projects.map((project) => ({ ...project, place: nameOf(place) })))
+  const { places: paths } = storage.data
+  const rows = paths.flatMap((location) => location.projects.map((project) => ({ ...project, place: nameOf(location) })))
   const columns: Column<Row>[] = [
     { title: 'Project', isHeading: true, cell: ({ name, projectId }) => name ?? `${projectId} (deleted)` },
-    { title: 'Where', cell: ({ place }) => place },
-    { title: 'Artifacts', isNumber: true, cell: ({ artifactsBytes }) => sizeWords(artifactsBytes) },
-    { title: 'Build cache', isNumber: true, cell: ({ cacheBytes }) => sizeWords(cacheBytes) },
+    { title: 'Where', cell: ({ place: location }) => location },
+    { title: 'Artifacts', isNumber: true, cell: ({ artifactsBytes }) => sizeText(artifactsBytes) },
+    { title: 'Build cache', isNumber: true, cell: ({ cacheBytes }) => sizeText(cacheBytes) },
   ]
   return (
     <Section
       title="Storage"
       description="Disk use of builds on this instance: images and folders of deployments, and the cache that makes later builds faster."
       footer={
-        <ActionButton variant="default" loading={cleanUp.isPending} onClick={() => setAsking(true)}>
+        <ActionButton variant="default" loading={cleanUp.isPending} onClick={() => setConfirming(true)}>
           Clean up
         </ActionButton>
       }
     >
       <Stack gap="xs">
-        {places.map((place) => (
-          <Text key={place.serverId ?? ''} size="sm">
-            {nameOf(place)}: {place.error ?? usedText(place)}
+        {paths.map((location) => (
+          <Text key={location.serverId ?? ''} size="sm">
+            {nameOf(location)}: {location.error ?? usedText(location)}
           </Text>
         ))}
         {rows.length > 0 && <DataTable label="Storage by project" rows={rows} columns={columns} keyOf={rowKey} />}
       </Stack>
       <ConfirmDialog
-        isOpen={isAsking}
+        isOpen={isConfirming}
         title="Clean up storage"
         action="Clean up"
-        onClose={() => setAsking(false)}
+        onClose={() => setConfirming(false)}
         onConfirm={() => {
-          setAsking(false)
+          setConfirming(false)
           cleanUp.mutate({})
         }}
       >
@@ -63,12 +63,12 @@ export function StorageSection() {
   )
 }
 
-const rowKey = ({ projectId, place }: Row) => `${place} ${projectId}`
+const rowKey = ({ projectId, place: location }: Row) => `${location} ${projectId}`
 
 const nameOf = ({ serverId }: StoragePlace) => (serverId === null ? 'This machine' : `Server ${serverId}`)
 
 function usedText({ artifactsBytes, cacheBytes, cacheMaxBytes, disk }: StoragePlace): string {
-  const most = cacheMaxBytes === null ? '' : ` of at most ${sizeWords(cacheMaxBytes)}`
-  const free = disk ? `, ${sizeWords(disk.freeBytes)} of ${sizeWords(disk.totalBytes)} free` : ''
-  return `artifacts ${sizeWords(artifactsBytes)}, build cache ${sizeWords(cacheBytes)}${most}${free}`
+  const most = cacheMaxBytes === null ? '' : ` of at most ${sizeText(cacheMaxBytes)}`
+  const free = disk ? `, ${sizeText(disk.freeBytes)} of ${sizeText(disk.totalBytes)} free` : ''
+  return `artifacts ${sizeText(artifactsBytes)}, build cache ${sizeText(cacheBytes)}${most}${free}`
 }

@@ -18,7 +18,7 @@ import { AddToken } from './add-token.tsx'
 /** Access tokens for programs; a token never has more permissions than its owner currently has. */
 export function TokensPage() {
   const tokens = useRead(contract.access.listTokens, { query: {} })
-  const [asked, setAsked] = useState<Token>()
+  const [confirming, setConfirming] = useState<Token>()
   const revoke = useChange(contract.access.revokeToken, { refreshes: [contract.access.listTokens], says: 'Revoked.' })
   const columns: Column<Token>[] = [
     {
@@ -46,7 +46,7 @@ export function TokensPage() {
       title: '',
       isNumber: true,
       cell: (one) => (
-        <RowButton aria-label={`Revoke ${one.name}`} onClick={() => setAsked(one)}>
+        <RowButton aria-label={`Revoke ${one.name}`} onClick={() => setConfirming(one)}>
           Revoke
         </RowButton>
       ),
@@ -69,12 +69,14 @@ export function TokensPage() {
       </Section>
       <AddToken />
       <ConfirmDialog
-        isOpen={!!asked}
-        title={`Revoke ${asked?.name ?? ''}?`}
+        isOpen={!!confirming}
+        title={`Revoke ${confirming?.name ?? ''}?`}
         action="Revoke"
         isPending={revoke.isPending}
-        onConfirm={() => asked && revoke.mutate({ params: { id: asked.id } }, { onSettled: () => setAsked(undefined) })}
-        onClose={() => setAsked(undefined)}
+        onConfirm={() =>
+          confirming && revoke.mutate({ params: { id: confirming.id } }, { onSettled: () => setConfirming(undefined) })
+        }
+        onClose={() => setConfirming(undefined)}
       >
         What uses it is refused from now on, and so are the tokens that were made with it.
       </ConfirmDialog>

@@ -3,8 +3,8 @@ import { ExternalLink } from '../../components/external-link.tsx'
 import { PlainLink } from '../../components/plain-link.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { addressOf, sourceWords } from '../../rules/find-projects.ts'
-import { deploymentWords } from '../../rules/newest-deployments.ts'
+import { addressOf, sourceText } from '../../rules/find-projects.ts'
+import { deploymentText } from '../../rules/newest-deployments.ts'
 import classes from './project-list.module.css'
 
 interface Props {
@@ -29,7 +29,7 @@ export function ProjectCard({ project, deployment }: Props) {
         </span>
       )}
       <div className={classes.foot}>
-        <div className={classes.line}>{deployment ? deploymentWords(deployment) : sourceWords(project)}</div>
+        <div className={classes.line}>{deployment ? deploymentText(deployment) : sourceText(project)}</div>
         <div>
           {deployment ? 'Deployed ' : 'Created '}
           <TimeAgo time={deployment?.createdAt ?? project.createdAt} />

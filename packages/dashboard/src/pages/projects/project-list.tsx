@@ -25,9 +25,9 @@ const Row = memo(ProjectRow)
 /** Renders only the visible projects: a thousand scroll like ten. */
 export function ProjectList({ projects, newest, view, search }: Props) {
   const { ref, width } = useElementSize()
-  const place = useRef<HTMLDivElement>(null)
+  const elementRef = useRef<HTMLDivElement>(null)
   const [top, setTop] = useState(0)
-  useLayoutEffect(() => setTop(place.current?.offsetTop ?? 0), [])
+  useLayoutEffect(() => setTop(elementRef.current?.offsetTop ?? 0), [])
   const columns = view === 'rows' ? 1 : Math.max(1, Math.min(3, Math.floor((width || 1000) / 300)))
   const rows = useWindowVirtualizer({
     count: Math.ceil(projects.length / columns),
@@ -47,7 +47,7 @@ export function ProjectList({ projects, newest, view, search }: Props) {
     )
   const Shape = view === 'rows' ? Row : Card
   return (
-    <div ref={place}>
+    <div ref={elementRef}>
       <ul ref={ref} className={classes.list} data-view={view} style={{ height: rows.getTotalSize() }} aria-label="Projects">
         {rows.getVirtualItems().map(({ index, key, start }) => (
           <li

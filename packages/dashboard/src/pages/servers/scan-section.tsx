@@ -16,7 +16,7 @@ export function ScanSection({ serverId }: { serverId: string }) {
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set())
   const refusal = useRefusal('server:write')
   const scan = useChange(contract.migration.scan, { isQuiet: true })
-  const look = () =>
+  const check = () =>
     scan.mutate(
       { body: { serverId } },
       {
@@ -37,12 +37,12 @@ export function ScanSection({ serverId }: { serverId: string }) {
         title="Running services"
         description="Scans Compose stacks and containers over SSH and compares them with the Compose files on disk. Changes nothing."
         actions={
-          <ActionButton refusal={refusal} loading={scan.isPending} onClick={look}>
+          <ActionButton refusal={refusal} loading={scan.isPending} onClick={check}>
             {stack ? 'Scan again' : 'Scan'}
           </ActionButton>
         }
       >
-        {scan.error && <ErrorState error={scan.error} onRetry={look} />}
+        {scan.error && <ErrorState error={scan.error} onRetry={check} />}
         {stack && (
           <>
             <Text size="sm" c="dimmed" mb="md">

@@ -22,7 +22,7 @@ import { ScanSection } from './scan-section.tsx'
 export function ServerPage() {
   const { id } = useParams({ strict: false }) as { id: string }
   const navigate = useNavigate()
-  const [isAsking, setAsking] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const [isEditing, setEditing] = useState(false)
   const server = useRead(contract.servers.get, { params: { id } })
   const noWrite = useRefusal('server:write')
@@ -43,7 +43,7 @@ export function ServerPage() {
           description={<StatusBadge status={one.status} />}
           actions={
             <>
-              <ActionButton variant="default" refusal={noAdmin} onClick={() => setAsking(true)}>
+              <ActionButton variant="default" refusal={noAdmin} onClick={() => setConfirming(true)}>
                 Forget
               </ActionButton>
               <ActionButton variant="default" refusal={noWrite} onClick={() => setEditing(true)}>
@@ -82,17 +82,17 @@ export function ServerPage() {
           <ScanSection serverId={id} />
           {isEditing && <EditServer server={one} onClose={() => setEditing(false)} />}
           <ConfirmDialog
-            isOpen={isAsking}
+            isOpen={isConfirming}
             title={`Forget ${one.name}?`}
             action="Forget"
             isPending={remove.isPending}
             onConfirm={() =>
               remove.mutate(
                 { params: { id } },
-                { onSuccess: () => void navigate({ to: '/servers' }), onError: () => setAsking(false) },
+                { onSuccess: () => void navigate({ to: '/servers' }), onError: () => setConfirming(false) },
               )
             }
-            onClose={() => setAsking(false)}
+            onClose={() => setConfirming(false)}
           >
             Berth forgets the server and its credentials. Nothing on the server changes.
           </ConfirmDialog>

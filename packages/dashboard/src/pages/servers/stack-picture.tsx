@@ -10,7 +10,7 @@ interface Props {
   onPick(names: readonly string[], isPicked: boolean): void
 }
 
-const fileWords = {
+const fileText = {
   read: 'file matches',
   missing: 'file is missing',
   unreadable: 'file is unreadable',
@@ -64,7 +64,7 @@ export function StackPicture({ stack, picked, onPick }: Props) {
   return (
     <div className={classes.picture}>
       {stack.composeProjects.map(({ name, services, fileState }) =>
-        group(name, services, fileWords[fileState], fileState !== 'read'),
+        group(name, services, fileText[fileState], fileState !== 'read'),
       )}
       {stack.containers.length > 0 && group('Single containers', stack.containers)}
       {unused.length > 0 && (

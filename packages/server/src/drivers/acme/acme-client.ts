@@ -83,8 +83,8 @@ function reportRateLimits(axios: Axios): void {
       const isLimited = status === 429 || (status === 503 && typeof retryAfter === 'string')
       if (!isLimited) return data
       const problem = (typeof data === 'string' ? parsed(data) : data) as { detail?: string } | null
-      const words = problem?.detail ?? `the certificate authority answered ${status}`
-      throw new OrderRefused(words.slice(0, 500), { retryAt: retryTime(retryAfter) })
+      const message = problem?.detail ?? `the certificate authority answered ${status}`
+      throw new OrderRefused(message.slice(0, 500), { retryAt: retryTime(retryAfter) })
     },
   ]
 }
@@ -117,13 +117,13 @@ async function reach(directoryUrl: string, abort: AbortSignal): Promise<void> {
     if (!answer.ok) throw new Error(`it answered ${answer.status}`)
   } catch (error) {
     abort.throwIfAborted()
-    throw new Error(`the certificate authority at ${new URL(directoryUrl).host} cannot be reached: ${networkWords(error)}`, {
+    throw new Error(`the certificate authority at ${new URL(directoryUrl).host} cannot be reached: ${networkMessage(error)}`, {
       cause: error,
     })
   }
 }
 
-function networkWords(error: unknown): string {
+function networkMessage(error: unknown): string {
   const { cause } = error as { cause?: unknown }
   const { code, message } = (cause ?? error) as NodeJS.ErrnoException
   return message || code || String(error)

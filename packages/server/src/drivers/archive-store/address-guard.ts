@@ -32,7 +32,7 @@ export function addressGuard({ allowPrivate, mayBeHere, resolve }: GuardSettings
   const known = new Map<string, Promise<readonly string[]>>()
 
   const addressesOf = (host: string) => {
-    const found = known.get(host) ?? judged(host, names, mayReach, refusal)
+    const found = known.get(host) ?? validated(host, names, mayReach, refusal)
     known.set(host, found)
     // A failed lookup is repeated at the next request.
     found.catch(() => known.delete(host))
@@ -57,7 +57,7 @@ const insideText = (host: string) => `${host} is inside a private or reserved ne
 const hereText = (host: string) =>
   `${host} is this machine or reserved: only an operator of the instance may add such a destination`
 
-async function judged(
+async function validated(
   host: string,
   resolve: Resolve,
   mayReach: (address: string) => boolean,

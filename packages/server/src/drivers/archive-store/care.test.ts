@@ -9,37 +9,37 @@ import { createArchiveStores } from './create-archive-stores.ts'
 import { inMemoryContent } from './in-memory.ts'
 import { StoreFailure } from './store-failure.ts'
 import { chunksOf, namesIn, never, readAll } from './suite.ts'
-import { FaultyPlace } from './test-faults.ts'
+import { FaultyLocation } from './test-faults.ts'
 import { withTimeLimit } from './with-time-limit.ts'
 
 let folder: TempFolder
-let place: FaultyPlace
+let location: FaultyLocation
 let store: ArchiveStore
 const bytes = randomBytes(700_000)
 
 beforeEach(async () => {
   folder = await tempFolder('care')
-  place = new FaultyPlace()
+  location = new FaultyLocation()
   store = await open(60_000)
 })
 afterEach(() => folder.remove())
 
 function open(silentMs: number): Promise<ArchiveStore> {
-  const care = { log: silentLog, allowPrivate: true, attempts: 3, firstPauseMs: 1, silentMs, around: place.around }
+  const care = { log: silentLog, allowPrivate: true, attempts: 3, firstPauseMs: 1, silentMs, around: location.around }
   return createArchiveStores(care).open({ kind: 'local', root: folder.path, path: folder.path })
 }
 
 test('a fault that passes is asked again, and one that lasts is told after the last attempt', async () => {
-  place.arm({ fault: 'server_error', on: 'put', times: 2 })
+  location.arm({ fault: 'server_error', on: 'put', times: 2 })
   await store.put('a', inMemoryContent(bytes), never)
-  expect(place.hits.length).toBe(2)
-  for (const on of ['size', 'list', 'remove'] as const) place.arm({ fault: 'server_error', on, times: 2 })
+  expect(location.hits.length).toBe(2)
+  for (const on of ['size', 'list', 'remove'] as const) location.arm({ fault: 'server_error', on, times: 2 })
   expect(await store.size('a', never)).toBe(bytes.length)
   expect(await namesIn(store, '')).toEqual(['a'])
-  place.disarm()
-  place.arm({ fault: 'server_error', on: 'get' })
+  location.disarm()
+  location.arm({ fault: 'server_error', on: 'get' })
   await expect(readAll(store.get('a', never))).rejects.toMatchObject({ reason: 'unreachable' })
-  expect(place.hits.filter((hit) => hit.startsWith('get')).length).toBe(3)
+  expect(location.hits.filter((hit) => hit.startsWith('get')).length).toBe(3)
 })
 
 test('what is refused is told at once', async () => {
@@ -47,11 +47,11 @@ test('what is refused is told at once', async () => {
     ['denied', 'put'],
     ['full', 'put'],
   ] as const) {
-    place.disarm()
-    place.hits.length = 0
-    place.arm({ fault, on })
+    location.disarm()
+    location.hits.length = 0
+    location.arm({ fault, on })
     await expect(store.put('a', inMemoryContent(bytes), never)).rejects.toMatchObject({ reason: fault })
-    expect(place.hits.length).toBe(1)
+    expect(location.hits.length).toBe(1)
   }
 })
 
@@ -61,7 +61,7 @@ test('content that comes once is not sent twice: a fault after its beginning is 
     begun += 1
     yield* chunksOf(bytes)
   }
-  place.arm({ fault: 'server_error', on: 'put', times: 1 })
+  location.arm({ fault: 'server_error', on: 'put', times: 1 })
   await store.put('early', content(), never)
   expect(begun).toBe(1)
   const broken = async function* () {
@@ -74,7 +74,7 @@ test('content that comes once is not sent twice: a fault after its beginning is 
 test('a place that falls silent is left, in every call', async () => {
   await store.put('a', inMemoryContent(bytes), never)
   store = await open(300)
-  for (const on of ['put', 'get', 'size', 'list', 'remove'] as const) place.arm({ fault: 'hang', on })
+  for (const on of ['put', 'get', 'size', 'list', 'remove'] as const) location.arm({ fault: 'hang', on })
   await expect(store.put('b', chunksOf(bytes), never)).rejects.toMatchObject({ reason: 'timeout' })
   await expect(readAll(store.get('a', never))).rejects.toMatchObject({ reason: 'timeout' })
   await expect(store.size('a', never)).rejects.toMatchObject({ reason: 'timeout' })
@@ -124,10 +124,10 @@ test('a check finds out a place that says stored and stores nothing, or somethin
     ['flipped_byte', 'get'],
     ['truncated_read', 'get'],
   ] as const) {
-    place.disarm()
-    place.arm({ fault, on })
+    location.disarm()
+    location.arm({ fault, on })
     await expect(checkByRoundTrip(store, never)).rejects.toMatchObject({ name: 'StoreFailure' })
-    place.disarm()
+    location.disarm()
     expect(await namesIn(store, '')).toEqual([])
   }
 })

@@ -38,14 +38,14 @@ export function createArchiveStores(settings: ArchiveStoreSettings): ArchiveStor
     addressGuard({ ...settings, mayBeHere: 'mayBeHere' in config && config.mayBeHere })
   return {
     async open(config) {
-      const place = placeOf(config)
+      const path = locationOf(config)
       const onRetry = (failure: StoreFailure, attempt: number) =>
-        log.warn({ place, err: failure, attempt }, 'backups: destination request failed, retrying')
+        log.warn({ place: path, err: failure, attempt }, 'backups: destination request failed, retrying')
       const limited = withTimeLimit(
         withListingBounds(around(await bareStore(config, guardOf(config), listing)), listing),
         silentMs,
       )
-      return withLog(withRetries(limited, { attempts, firstPauseMs, onRetry }), log, place)
+      return withLog(withRetries(limited, { attempts, firstPauseMs, onRetry }), log, path)
     },
     hostKeyOf: async (config, abort) => (await import('./sftp-link.ts')).hostKeyOf(config, guardOf(config), abort),
   }
@@ -59,7 +59,7 @@ async function bareStore(config: ArchiveStoreConfig, guard: AddressGuard, bounds
 }
 
 /** The location for messages and the log. */
-export function placeOf(config: ArchiveStoreConfig): string {
+export function locationOf(config: ArchiveStoreConfig): string {
   if (config.kind === 'local') return config.path
   if (config.kind === 's3') return `s3://${config.bucket}/${config.prefix ?? ''}`
   return `sftp://${config.user}@${config.host}:${config.port}/${config.path.replace(/^\/+/, '')}`

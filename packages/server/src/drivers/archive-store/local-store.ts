@@ -21,7 +21,7 @@ const asNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | consta
  */
 export function localStore(config: LocalConfig): ArchiveStore {
   const enter = () => enterDestination(config)
-  const told = async <Result>(doing: string, work: () => Promise<Result>): Promise<Result> => {
+  const reported = async <Result>(doing: string, work: () => Promise<Result>): Promise<Result> => {
     try {
       return await work()
     } catch (error) {
@@ -30,10 +30,10 @@ export function localStore(config: LocalConfig): ArchiveStore {
   }
 
   const store: Omit<ArchiveStore, 'check'> = {
-    put: (name, content, abort) => told(`writing ${config.path}/${name}`, () => put(enter, partsOf(name), content, abort)),
+    put: (name, content, abort) => reported(`writing ${config.path}/${name}`, () => put(enter, partsOf(name), content, abort)),
     get: (name, abort, { from = 0 } = {}) => get(enter, name, from, abort),
     async size(name) {
-      return told(`reading ${config.path}/${name}`, async () => {
+      return reported(`reading ${config.path}/${name}`, async () => {
         const file = await openFile(enter, partsOf(name))
         if (!file) return undefined
         await using _closed = file
@@ -43,10 +43,11 @@ export function localStore(config: LocalConfig): ArchiveStore {
     list: (prefix, abort) => list(enter, partsOfPrefix(prefix), abort),
     async remove(name) {
       const parts = partsOf(name)
-      await told(`removing ${config.path}/${name}`, () => remove(enter, parts))
+      await reported(`removing ${config.path}/${name}`, () => remove(enter, parts))
       await removeEmpty(enter, parts.slice(0, -1))
     },
-    removeUnfinished: (olderThan, abort) => told(`clearing up ${config.path}`, () => removeUnfinished(enter, olderThan, abort)),
+    removeUnfinished: (olderThan, abort) =>
+      reported(`clearing up ${config.path}`, () => removeUnfinished(enter, olderThan, abort)),
     close: async () => undefined,
   }
   return { ...store, check: (abort) => checkByRoundTrip(store, abort) }
@@ -60,7 +61,7 @@ async function put(enter: Enter, parts: string[], content: AsyncIterable<Uint8Ar
   try {
     const sizeBytes = await writeAll(await open(drafts.at(draft), asNew, 0o600), content, abort)
     abort.throwIfAborted()
-    await giveName(enter, parts, drafts.at(draft))
+    await renameIntoPlace(enter, parts, drafts.at(draft))
     return { sizeBytes }
   } catch (error) {
     await unlink(drafts.at(draft)).catch(() => undefined)
@@ -80,7 +81,7 @@ async function writeAll(file: FileHandle, content: AsyncIterable<Uint8Array>, ab
   return sizeBytes
 }
 
-async function giveName(enter: Enter, parts: string[], draft: Buffer): Promise<void> {
+async function renameIntoPlace(enter: Enter, parts: string[], draft: Buffer): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       await using folder = await enterParts(await enter(), parts.slice(0, -1))

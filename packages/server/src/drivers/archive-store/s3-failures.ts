@@ -13,20 +13,20 @@ export function s3Failure(error: unknown, operation: S3Operation, bucket: string
   if (error.cause instanceof StoreFailure) return error.cause
   const { name, code = '', $metadata } = error as S3Error
   const status = $metadata?.httpStatusCode
-  const say = (reason: StoreFailure['reason'], words: string) => new StoreFailure(reason, words, { cause: error })
+  const report = (reason: StoreFailure['reason'], message: string) => new StoreFailure(reason, message, { cause: error })
   const known = messageOf[name]
-  if (known) return say(known.reason, known.words(bucket, operation))
+  if (known) return report(known.reason, known.words(bucket, operation))
   if (status === 403 || status === 401)
-    return say('denied', `The bucket ${bucket} refused it: allow the access key s3:${operation} there`)
-  if (status === 404) return say('missing', 'The object does not exist')
-  if (status === 507 || status === 413) return say('full', `The bucket ${bucket} is full. Free space or raise its quota.`)
+    return report('denied', `The bucket ${bucket} refused it: allow the access key s3:${operation} there`)
+  if (status === 404) return report('missing', 'The object does not exist')
+  if (status === 507 || status === 413) return report('full', `The bucket ${bucket} is full. Free space or raise its quota.`)
   if (status === 429 || (status !== undefined && status >= 500))
-    return say('unreachable', `S3 failed (${status} ${name}), will retry`)
-  if (name === 'TimeoutError' || code === 'ETIMEDOUT') return say('timeout', 'The S3 request timed out')
-  if (networkCodes.test(code)) return say('unreachable', `S3 cannot be reached (${code}): check the endpoint and the network`)
-  if (tlsCodes.test(code)) return say('denied', `The TLS certificate of S3 is not trusted (${code})`)
+    return report('unreachable', `S3 failed (${status} ${name}), will retry`)
+  if (name === 'TimeoutError' || code === 'ETIMEDOUT') return report('timeout', 'The S3 request timed out')
+  if (networkCodes.test(code)) return report('unreachable', `S3 cannot be reached (${code}): check the endpoint and the network`)
+  if (tlsCodes.test(code)) return report('denied', `The TLS certificate of S3 is not trusted (${code})`)
   // Without a status there was no response of S3; an unknown error is returned unchanged.
-  return status === undefined ? error : say('other', `S3 refused it: ${error.message || name}`)
+  return status === undefined ? error : report('other', `S3 refused it: ${error.message || name}`)
 }
 
 const networkCodes = /^(ECONN|EPIPE|EHOST|ENET|ENOTFOUND|EAI_|EADDRNOTAVAIL|EPROTO|HPE_|ERR_SOCKET)/

@@ -25,7 +25,7 @@ export async function s3Store(config: S3Config, guard: AddressGuard, bounds = li
   const { bucket: Bucket } = config
   const above = aboveOf(config.prefix)
   const keyOf = (name: string) => above + partsOf(name).join('/')
-  const told = async <Result>(operation: S3Operation, abort: AbortSignal, work: () => Promise<Result>): Promise<Result> => {
+  const reported = async <Result>(operation: S3Operation, abort: AbortSignal, work: () => Promise<Result>): Promise<Result> => {
     try {
       return await work()
     } catch (error) {
@@ -35,11 +35,11 @@ export async function s3Store(config: S3Config, guard: AddressGuard, bounds = li
   }
 
   const store: Omit<ArchiveStore, 'check'> = {
-    put: async (name, content, abort) => put({ client, Bucket, Key: keyOf(name) }, content, abort, told),
+    put: async (name, content, abort) => put({ client, Bucket, Key: keyOf(name) }, content, abort, reported),
     async *get(name, abort, { from = 0 } = {}) {
       const Range = from > 0 ? { Range: `bytes=${from}-` } : {}
       const command = new sdk.GetObjectCommand({ Bucket, Key: keyOf(name), ...Range })
-      const { Body } = await told('GetObject', abort, () => client.send(command, { abortSignal: abort })).catch((error) => {
+      const { Body } = await reported('GetObject', abort, () => client.send(command, { abortSignal: abort })).catch((error) => {
         throw isMissing(error) ? missing(name) : error
       })
       yield* bytesOf(Body as Readable, abort, (error) => s3Failure(error, 'GetObject', Bucket))
@@ -47,7 +47,7 @@ export async function s3Store(config: S3Config, guard: AddressGuard, bounds = li
     async size(name, abort) {
       const command = new sdk.HeadObjectCommand({ Bucket, Key: keyOf(name) })
       try {
-        return (await told('GetObject', abort, () => client.send(command, { abortSignal: abort }))).ContentLength ?? 0
+        return (await reported('GetObject', abort, () => client.send(command, { abortSignal: abort }))).ContentLength ?? 0
       } catch (error) {
         if (isMissing(error)) return undefined
         throw error
@@ -56,7 +56,7 @@ export async function s3Store(config: S3Config, guard: AddressGuard, bounds = li
     list: (prefix, abort) => list(prefix, abort),
     async remove(name, abort) {
       const command = new sdk.DeleteObjectCommand({ Bucket, Key: keyOf(name) })
-      await told('DeleteObject', abort, () => client.send(command, { abortSignal: abort })).catch((error) => {
+      await reported('DeleteObject', abort, () => client.send(command, { abortSignal: abort })).catch((error) => {
         if (!isMissing(error)) throw error
       })
     },
@@ -73,7 +73,7 @@ export async function s3Store(config: S3Config, guard: AddressGuard, bounds = li
       const from = ContinuationToken === undefined ? {} : { ContinuationToken }
       const command = new sdk.ListObjectsV2Command({ Bucket, Prefix, MaxKeys: pageKeys, ...from })
       const read = readingPage(command, 'Contents', ['Key', 'Size', 'LastModified'])
-      await told('ListBucket', abort, () => client.send(command, { abortSignal: abort }))
+      await reported('ListBucket', abort, () => client.send(command, { abortSignal: abort }))
       const { entries, page } = read.page
       for (const entry of entries) {
         const name = nameOf(entry)
@@ -100,13 +100,13 @@ export async function s3Store(config: S3Config, guard: AddressGuard, bounds = li
       calls.next()
       const command = new sdk.ListMultipartUploadsCommand({ Bucket, Prefix: above, MaxUploads: pageKeys, ...marker })
       const read = readingPage(command, 'Upload', ['Key', 'UploadId', 'Initiated'])
-      await told('ListBucketMultipartUploads', abort, () => client.send(command, { abortSignal: abort }))
+      await reported('ListBucketMultipartUploads', abort, () => client.send(command, { abortSignal: abort }))
       const { entries, page } = read.page
       for (const entry of entries) {
         const [name, UploadId] = [nameOf(entry), entry.get('UploadId')]
         if (name === undefined || !UploadId || timeOf(entry, 'Initiated', olderThan) >= olderThan) continue
         const ending = new sdk.AbortMultipartUploadCommand({ Bucket, Key: keyOf(name), UploadId })
-        await told('PutObject', abort, () => client.send(ending, { abortSignal: abort })).catch((error) => {
+        await reported('PutObject', abort, () => client.send(ending, { abortSignal: abort })).catch((error) => {
           if (!isMissing(error)) throw error
         })
         removed += 1
@@ -120,16 +120,16 @@ export async function s3Store(config: S3Config, guard: AddressGuard, bounds = li
   return { ...store, check: (abort) => checkByRoundTrip(store, abort) }
 }
 
-type Told = <Result>(operation: S3Operation, abort: AbortSignal, work: () => Promise<Result>) => Promise<Result>
+type Reported = <Result>(operation: S3Operation, abort: AbortSignal, work: () => Promise<Result>) => Promise<Result>
 interface Target {
   client: S3Client
   Bucket: string
   Key: string
 }
 
-async function put(target: Target, content: AsyncIterable<Uint8Array>, abort: AbortSignal, told: Told) {
+async function put(target: Target, content: AsyncIterable<Uint8Array>, abort: AbortSignal, reported: Reported) {
   const whole = inMemoryBytes(content)
-  return told('PutObject', abort, () => (whole ? putWhole(target, whole, abort) : putPieces(target, content, abort)))
+  return reported('PutObject', abort, () => (whole ? putWhole(target, whole, abort) : putPieces(target, content, abort)))
 }
 
 async function putWhole(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Secret } from '../../platform/secrets/secret.ts'
 import { openSsh } from '../shell/ssh/open-ssh.ts'
-import { ServerAway } from '../shell/ssh/server-away.ts'
+import { ServerUnreachable } from '../shell/ssh/server-away.ts'
 import { type SftpFiles, sftpFiles } from '../shell/ssh/sftp-files.ts'
 import { SshConnection } from '../shell/ssh/ssh-connection.ts'
 import type { SshTarget } from '../shell/ssh/ssh-target.ts'
@@ -113,7 +113,7 @@ export function fingerprintOf(text: string): string {
 }
 
 function linkFailure(error: unknown): unknown {
-  if (!(error instanceof ServerAway)) return error
+  if (!(error instanceof ServerUnreachable)) return error
   const reason = error.reason === 'unreachable' ? 'unreachable' : 'denied'
   return new StoreFailure(reason, error.message, { cause: error })
 }

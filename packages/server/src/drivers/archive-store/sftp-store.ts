@@ -16,7 +16,7 @@ export function sftpStore(config: SftpConfig, guard: AddressGuard, bounds = list
   const link = new SftpLink(config, guard)
   const base = config.path.replace(/\/+$/, '') || (config.path.startsWith('/') ? '' : '.')
   const at = (...parts: string[]) => [base, ...parts].join('/')
-  const asked = async <Result>(abort: AbortSignal, work: (files: SftpFiles) => Promise<Result>): Promise<Result> => {
+  const requested = async <Result>(abort: AbortSignal, work: (files: SftpFiles) => Promise<Result>): Promise<Result> => {
     const files = await link.files(abort)
     try {
       return await work(files)
@@ -29,12 +29,12 @@ export function sftpStore(config: SftpConfig, guard: AddressGuard, bounds = list
   const store: Omit<ArchiveStore, 'check'> = {
     async put(name, content, abort) {
       const parts = partsOf(name)
-      return asked(abort, async (files) => {
+      return requested(abort, async (files) => {
         await makeFolders(files, at(unfinished))
         const draft = at(unfinished, randomBytes(12).toString('hex'))
         try {
           const sizeBytes = await files.write(draft, untilAborted(content, abort))
-          await giveName(files, draft, at(...parts), at(...parts.slice(0, -1)))
+          await renameIntoPlace(files, draft, at(...parts), at(...parts.slice(0, -1)))
           return { sizeBytes }
         } catch (error) {
           await files.remove(draft).catch(() => undefined)
@@ -55,7 +55,7 @@ export function sftpStore(config: SftpConfig, guard: AddressGuard, bounds = list
     },
     async size(name, abort) {
       const path = at(...partsOf(name))
-      const found = await asked(abort, (files) => files.stat(path))
+      const found = await requested(abort, (files) => files.stat(path))
       return found?.kind === 'file' ? found.sizeBytes : undefined
     },
     async *list(prefix, abort) {
@@ -70,7 +70,7 @@ export function sftpStore(config: SftpConfig, guard: AddressGuard, bounds = list
     },
     async remove(name, abort) {
       const parts = partsOf(name)
-      await asked(abort, async (files) => {
+      await requested(abort, async (files) => {
         await files.remove(at(...parts)).catch(ignoreMissing)
         for (let length = parts.length - 1; length > 0; length -= 1) {
           const isGone = await files.removeFolder(at(...parts.slice(0, length))).then(
@@ -82,7 +82,7 @@ export function sftpStore(config: SftpConfig, guard: AddressGuard, bounds = list
       })
     },
     removeUnfinished: (olderThan, abort) =>
-      asked(abort, async (files) => {
+      requested(abort, async (files) => {
         let removed = 0
         const calls = new CallCount(bounds)
         for await (const page of files.pages(at(unfinished))) {
@@ -101,14 +101,14 @@ export function sftpStore(config: SftpConfig, guard: AddressGuard, bounds = list
   return { ...store, check: (abort) => checkByRoundTrip(store, abort) }
 }
 
-async function giveName(files: SftpFiles, draft: string, path: string, folder: string): Promise<void> {
+async function renameIntoPlace(files: SftpFiles, draft: string, path: string, folder: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     await makeFolders(files, folder)
     try {
       return await files.rename(draft, path)
     } catch (error) {
       // The folder was empty, and another process that removed its last archive has just removed the folder.
-      if (!(error instanceof SftpFailed) || error.trouble !== 'missing' || tries === 5) throw error
+      if (!(error instanceof SftpFailed) || error.errorKind !== 'missing' || tries === 5) throw error
     }
   }
 }
@@ -150,19 +150,19 @@ async function* listIn(files: SftpFiles, folder: Folder, calls: CallCount, abort
 }
 
 function ignoreMissing(error: unknown): void {
-  if (!(error instanceof SftpFailed) || error.trouble !== 'missing') throw error
+  if (!(error instanceof SftpFailed) || error.errorKind !== 'missing') throw error
 }
 
 /** SFTP has one error code for a full disk and many other errors, so the free space is queried. */
 async function sftpFailure(error: unknown, files: SftpFiles, base: string): Promise<unknown> {
   if (!(error instanceof SftpFailed)) return error
-  const say = (reason: StoreFailure['reason'], words: string) => new StoreFailure(reason, words, { cause: error })
-  if (error.trouble === 'missing') return say('missing', error.message)
-  if (error.trouble === 'denied')
-    return say('denied', `${error.message}: let the user of the login read and write ${base} on the server`)
-  if (error.trouble === 'silent') return say('timeout', error.message)
-  if (error.trouble === 'lost') return say('unreachable', error.message)
+  const report = (reason: StoreFailure['reason'], message: string) => new StoreFailure(reason, message, { cause: error })
+  if (error.errorKind === 'missing') return report('missing', error.message)
+  if (error.errorKind === 'denied')
+    return report('denied', `${error.message}: let the user of the login read and write ${base} on the server`)
+  if (error.errorKind === 'silent') return report('timeout', error.message)
+  if (error.errorKind === 'lost') return report('unreachable', error.message)
   const free = await files.freeBytes(base === '' ? '/' : base)
-  if (free !== undefined && free < 1024 * 1024) return say('full', `The disk of the server is full: ${base}`)
-  return say('other', `The server refused it: ${error.message}`)
+  if (free !== undefined && free < 1024 * 1024) return report('full', `The disk of the server is full: ${base}`)
+  return report('other', `The server refused it: ${error.message}`)
 }

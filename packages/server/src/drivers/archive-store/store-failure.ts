@@ -13,8 +13,8 @@ export class StoreFailure extends Error {
   /** Whether a retry may succeed. */
   readonly transient: boolean
 
-  constructor(reason: StoreFailureReason, words: string, options: { cause?: unknown; transient?: boolean } = {}) {
-    super(words, { cause: options.cause })
+  constructor(reason: StoreFailureReason, message: string, options: { cause?: unknown; transient?: boolean } = {}) {
+    super(message, { cause: options.cause })
     this.reason = reason
     this.transient = options.transient ?? (reason === 'unreachable' || reason === 'timeout')
   }

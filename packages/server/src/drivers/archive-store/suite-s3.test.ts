@@ -94,13 +94,13 @@ describeNeeding(['s3'], 'an S3 destination', () => {
 
 describe('where strangers name destinations', () => {
   const guarded = (addresses: Record<string, string[]>) => {
-    const asked: string[] = []
+    const requested: string[] = []
     const resolve = async (name: string) => {
-      asked.push(name)
+      requested.push(name)
       return addresses[name] ?? []
     }
     const settings = { log: silentLog, allowPrivate: false, resolve, attempts: 1 }
-    return { asked, stores: createArchiveStores(settings) }
+    return { asked: requested, stores: createArchiveStores(settings) }
   }
   const s3 = (endpoint: string): S3Config => ({
     kind: 's3',
@@ -143,12 +143,12 @@ describe('where strangers name destinations', () => {
   )
 
   test('a name that leads inside is refused, and a name is resolved once', async () => {
-    const { stores: some, asked } = guarded({ 's3.example': ['10.1.2.3'] })
+    const { stores: some, asked: requested } = guarded({ 's3.example': ['10.1.2.3'] })
     for (const endpoint of ['http://s3.example', 'http://localhost:9000']) {
       const store = await some.open(s3(endpoint))
       await expect(store.check(never)).rejects.toMatchObject({ name: 'StoreFailure', reason: 'denied' })
       await store.close()
     }
-    expect(asked).toEqual(['s3.example'])
+    expect(requested).toEqual(['s3.example'])
   })
 })

@@ -32,7 +32,7 @@ export interface ArmedFault {
   after?: number
 }
 
-export class FaultyPlace {
+export class FaultyLocation {
   #armed: (ArmedFault & { seen: number })[] = []
   /** Injected failures, in order: `put full runs/1/data.0000.tar.zst.age`. */
   readonly hits: string[] = []

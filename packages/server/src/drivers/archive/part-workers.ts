@@ -16,7 +16,7 @@ export class PartWorkers {
         const bytes = task.do === 'open' ? task.sealed : task.plain
         return bytes.byteLength === bytes.buffer.byteLength ? [bytes.buffer as ArrayBuffer] : []
       },
-      failed: (words) => new NotAge(words),
+      failed: (message) => new NotAge(message),
     })
   }
 

@@ -126,4 +126,4 @@ async function checkBytes({ name, sizeBytes, sha256 }: ArchivePart, { store, abo
   if (bytes !== sizeBytes || hash.digest('hex') !== sha256) throw corrupt(name, 'differs from the stored data')
 }
 
-const corrupt = (name: string, words: string, cause?: unknown) => new StoreFailure('corrupt', `${name} ${words}`, { cause })
+const corrupt = (name: string, message: string, cause?: unknown) => new StoreFailure('corrupt', `${name} ${message}`, { cause })

@@ -22,8 +22,8 @@ let base: TempFolder
 let archives: Archives
 let keyFile: string
 let count = 0
-const place = () => join(base.path, `to-${++count}`)
-const restore = (file: string, to = place()) => restoreFile({ file, keyFile, to, abort: never })
+const location = () => join(base.path, `to-${++count}`)
+const restore = (file: string, to = location()) => restoreFile({ file, keyFile, to, abort: never })
 
 beforeAll(async () => {
   base = await tempFolder('restore')
@@ -51,7 +51,7 @@ test('an archive that was made by tar, a compressor and age by hand is restored'
     const tar = join(base.path, `hand-${++count}.tar`)
     await run('tar', ['-C', join(base.path, 'volume'), ...packing, '-cf', tar, '.'])
     await run(age, ['-r', archives.recipient, '-o', `${tar}.age`, tar])
-    const to = place()
+    const to = location()
     const seen: number[] = []
     const done = await restoreFile({ file: `${tar}.age`, keyFile, to, onProgress: (bytes) => seen.push(bytes), abort: never })
     expect(done).toMatchObject({ files: 2, bytes: 5 + large.length })
@@ -86,7 +86,7 @@ test('a run is restored from its manifest, with parts of earlier runs and dumps;
   // As a run has it that was begun again after a crash.
   await store.put('prj/two/manifest-1f2e3d4c.json.zst.age', inMemoryContent(manifest), never)
   expect((await restore(join(destination, 'prj/two/manifest-1f2e3d4c.json.zst.age'))).made).toContain('volume-data')
-  const to = place()
+  const to = location()
   const done = await restore(join(destination, 'prj/two/manifest.json.zst.age'), to)
   expect(done.made).toEqual(['volume-data', '-db.sql', 'manifest.json'])
   await expectVolume(join(to, 'volume-data'))
@@ -99,7 +99,7 @@ test('a wrong key, a cut-off file, a changed one and a folder that is in use are
   const sealed = await archives.seal(tar.stdout)
   await writeFile(file, sealed)
   await readOrMakeIdentity(join(base.path, 'other.key'))
-  const wrong = restoreFile({ file, keyFile: join(base.path, 'other.key'), to: place(), abort: never })
+  const wrong = restoreFile({ file, keyFile: join(base.path, 'other.key'), to: location(), abort: never })
   await expect(wrong).rejects.toThrow('encrypted with another key')
   await writeFile(file, sealed.subarray(0, -100))
   await expect(restore(file)).rejects.toThrow('damaged or incomplete')

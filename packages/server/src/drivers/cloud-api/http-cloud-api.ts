@@ -116,14 +116,14 @@ const healthWithinMs = 1_000
 /** Whether Berth answers there; the request contains no user data. */
 function answersHealth(base: URL, agent: http.Agent): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
-  const asked = requestTo(base, agent, { method: 'GET', path: '/api/health', headers: { host: base.host } })
-  const late = setTimeout(() => asked.destroy(), healthWithinMs)
-  asked.once('response', (answer) => {
+  const requested = requestTo(base, agent, { method: 'GET', path: '/api/health', headers: { host: base.host } })
+  const late = setTimeout(() => requested.destroy(), healthWithinMs)
+  requested.once('response', (answer) => {
     answer.on('error', () => {}).resume()
     resolve(answer.statusCode === 200 && answer.headers['x-request-id'] !== undefined)
   })
-  asked.once('error', () => resolve(false)).once('close', () => resolve(false))
-  asked.end()
+  requested.once('error', () => resolve(false)).once('close', () => resolve(false))
+  requested.end()
   return promise.finally(() => clearTimeout(late))
 }
 
@@ -149,9 +149,9 @@ function checkedAnswer(response: http.IncomingMessage, hostname: string): CloudA
   return { status: response.statusCode ?? 0, headers: headers as CloudAnswer['headers'], body: response }
 }
 
-function checked<T>(look: () => T): T {
+function checked<T>(check: () => T): T {
   try {
-    return look()
+    return check()
   } catch (error) {
     throw unreachable(error, 'the cloud')
   }

@@ -8,7 +8,7 @@ import { acceptableAddresses } from '../web-request/web-request.ts'
 
 export interface AgentOptions {
   resolve?: Resolve
-  judge?: (address: string) => AddressReach
+  classify?: (address: string) => AddressReach
 }
 
 /** Pools of keep-alive connections, one per cloud. The address of each new connection is checked, and only that address is used. */
@@ -58,7 +58,7 @@ export class KeepAliveAgents {
   }
 
   #mayReach(mayBeInside: boolean): (address: string) => boolean {
-    const { judge = reachOf } = this.#options
+    const { classify: judge = reachOf } = this.#options
     return (address) => judge(address) === 'public' || (mayBeInside && judge(address) === 'inside')
   }
 }

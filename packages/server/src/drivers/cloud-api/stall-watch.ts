@@ -17,11 +17,11 @@ export interface StallLimits {
 export function watchForStall({ silenceMs, maxMs: longestMs, waitsForCaller, isAlive, giveUp }: StallLimits): () => void {
   const since = performance.now()
   let isOver = false
-  let timer = setTimeout(look, silenceMs)
-  async function look(): Promise<void> {
+  let timer = setTimeout(check, silenceMs)
+  async function check(): Promise<void> {
     const goesOn = waitsForCaller() || (performance.now() - since < longestMs && (await isAlive()))
     if (isOver) return
-    if (goesOn) timer = setTimeout(look, silenceMs)
+    if (goesOn) timer = setTimeout(check, silenceMs)
     else giveUp()
   }
   return () => {

@@ -40,8 +40,8 @@ test('an abort ends the question, and no more than so many are under way', async
   server.mood = 'silent'
   const stop = new AbortController()
   const dns = open({ maxConcurrent: 2, timeoutMs: 60_000 })
-  const asked = ['a.test', 'b.test', 'c.test'].map((name) => dns.txt(name, stop.signal).catch((error: Error) => error))
-  expect(await asked[2]).toMatchObject({ message: 'Too many DNS lookups are running' })
+  const requested = ['a.test', 'b.test', 'c.test'].map((name) => dns.txt(name, stop.signal).catch((error: Error) => error))
+  expect(await requested[2]).toMatchObject({ message: 'Too many DNS lookups are running' })
   stop.abort()
-  expect(await Promise.all(asked)).toEqual(asked.map(() => expect.any(DnsUnanswered)))
+  expect(await Promise.all(requested)).toEqual(requested.map(() => expect.any(DnsUnanswered)))
 })

@@ -10,7 +10,7 @@ export interface NameServersSettings {
   maxConcurrent?: number
 }
 
-interface Asked {
+interface Requested {
   at: number
   answer: Promise<readonly string[]>
 }
@@ -29,32 +29,32 @@ export function createNameServers({
   timeoutMs = 2_000,
   maxConcurrent: mostAtOnce = 32,
 }: NameServersSettings): Dns {
-  const asked = new Map<string, Asked>()
+  const requested = new Map<string, Requested>()
   let underWay = 0
-  const ask = async (name: string, abort: AbortSignal): Promise<readonly string[]> => {
+  const request = async (name: string, abort: AbortSignal): Promise<readonly string[]> => {
     if (underWay >= mostAtOnce) throw new DnsUnanswered('Too many DNS lookups are running')
     underWay++
     try {
-      return await askNow(name, servers, timeoutMs, abort)
+      return await queryNow(name, servers, timeoutMs, abort)
     } finally {
       underWay--
     }
   }
   return {
     txt(name, abort) {
-      const known = asked.get(name)
+      const known = requested.get(name)
       if (known && Date.now() - known.at < keptMs) return known.answer
-      if (asked.size >= maxCached) asked.clear()
-      const answer = ask(name, abort)
-      asked.set(name, { at: Date.now(), answer })
+      if (requested.size >= maxCached) requested.clear()
+      const answer = request(name, abort)
+      requested.set(name, { at: Date.now(), answer })
       // Errors are not cached.
-      answer.catch(() => asked.delete(name))
+      answer.catch(() => requested.delete(name))
       return answer
     },
   }
 }
 
-async function askNow(name: string, servers: readonly string[] | null, timeout: number, abort: AbortSignal) {
+async function queryNow(name: string, servers: readonly string[] | null, timeout: number, abort: AbortSignal) {
   const resolver = new Resolver({ timeout, tries: 2 })
   if (servers) resolver.setServers(servers)
   const cancel = () => resolver.cancel()

@@ -41,14 +41,14 @@ function nameIn(question: Buffer): string {
 
 function answerTo(question: Buffer, name: string, { records, mood }: TestNameServer): Buffer {
   const known = mood === 'answers' ? records.get(name) : undefined
-  const asked = question.subarray(headerBytes, headerBytes + name.length + 2 + 4)
+  const requested = question.subarray(headerBytes, headerBytes + name.length + 2 + 4)
   const header = Buffer.alloc(headerBytes)
   question.copy(header, 0, 0, 2)
   // Flags: a response with recursion available; response code: no error, server failure, or no such name.
   header.writeUInt16BE(0x8180 | (mood === 'fails' ? 2 : known ? 0 : 3), 2)
   header.writeUInt16BE(1, 4)
   header.writeUInt16BE(known?.length ?? 0, 6)
-  return Buffer.concat([header, asked, ...(known ?? []).map(recordOf)])
+  return Buffer.concat([header, requested, ...(known ?? []).map(recordOf)])
 }
 
 function recordOf(pieces: string[]): Buffer {

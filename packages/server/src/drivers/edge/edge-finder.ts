@@ -4,15 +4,15 @@ import { spawnEdge } from '../../edge-proxy/protocol/spawn-edge.ts'
 import { type EdgeLink, type EdgeLinkEvents, openEdgeLink } from './edge-link.ts'
 
 const startMs = 15_000
-const lookAgainMs = 20
-const giveWayMs = 200
+const recheckMs = 20
+const yieldMs = 200
 const reapMs = 1_000
 export const defaultGraceMs = 5_000
 
 export interface FinderEvents {
   onEvent: EdgeLinkEvents['onEvent']
   onClosed(link: EdgeLink): void
-  onTrouble(words: string): void
+  onError(text: string): void
 }
 
 /** Finds the running edge of a folder, or starts the right one. */
@@ -33,10 +33,10 @@ export class EdgeFinder {
     if (sameSockets(running.identity.settings, this.#settings)) {
       try {
         // The old connection stays open: it still reports requests that end there.
-        await running.ask('handOver', [this.#settings])
+        await running.call('handOver', [this.#settings])
         return await this.#untilOpen(() => undefined)
       } catch (cause) {
-        this.#events.onTrouble(`the running edge did not hand over and is restarted: ${String(cause)}`)
+        this.#events.onError(`the running edge did not hand over and is restarted: ${String(cause)}`)
       }
     }
     await endEdge(running, defaultGraceMs)
@@ -77,7 +77,7 @@ export class EdgeFinder {
         return await this.#untilOpen(() => ended)
       } catch (cause) {
         if (!gaveWay || Date.now() > giveUpAt) throw cause
-        await pause(giveWayMs)
+        await pause(yieldMs)
       }
     }
   }
@@ -89,25 +89,25 @@ export class EdgeFinder {
       const reason = ended() ?? (Date.now() > giveUpAt ? 'it did not answer in time' : undefined)
       const link = await this.open()
       if (link) return link
-      if (reason) throw new Error(`the edge could not be started: ${reason}${await this.#lastWords()}`)
-      await pause(lookAgainMs)
+      if (reason) throw new Error(`the edge could not be started: ${reason}${await this.#lastLines()}`)
+      await pause(recheckMs)
     }
   }
 
-  async #lastWords(): Promise<string> {
+  async #lastLines(): Promise<string> {
     const log = await readFile(edgeFiles(this.#settings.folder).log, 'utf8').catch(() => '')
-    const words = log.trim().split('\n').at(-1)
-    return words ? ` (${words.slice(0, 500)})` : ''
+    const message = log.trim().split('\n').at(-1)
+    return message ? ` (${message.slice(0, 500)})` : ''
   }
 }
 
 /** Stops an edge. The end of its connection shows that it ended: the pid alone may belong to a zombie that was not reaped. */
 export async function endEdge(link: EdgeLink, graceMs: number): Promise<void> {
-  link.ask('stop', [graceMs]).catch(() => {})
+  link.call('stop', [graceMs]).catch(() => {})
   const inTime = await Promise.race([link.closed.then(() => true), unheldPause(graceMs + 2_000).then(() => false)])
   if (!inTime) killEdge(link)
   const giveUpAt = Date.now() + reapMs
-  while (signalled(link.identity.pid, 0) && Date.now() < giveUpAt) await pause(lookAgainMs)
+  while (signalled(link.identity.pid, 0) && Date.now() < giveUpAt) await pause(recheckMs)
 }
 
 export const killEdge = (link: EdgeLink): boolean => signalled(link.identity.pid, 'SIGKILL')

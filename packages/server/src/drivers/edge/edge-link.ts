@@ -8,7 +8,7 @@ import { socketAddress } from '../../edge-proxy/protocol/socket-path.ts'
 export interface EdgeLink {
   readonly identity: EdgeIdentity
   /** Rejects with `EdgeGone` when the connection closes before the response. */
-  ask<Value>(call: string, args: unknown[], abort?: AbortSignal): Promise<Value>
+  call<Value>(call: string, args: unknown[], abort?: AbortSignal): Promise<Value>
   close(): void
   readonly isOpen: boolean
   /** Resolves when the connection has closed, at the latest with the end of the process. */
@@ -38,14 +38,14 @@ export async function openEdgeLink(path: string, events: EdgeLinkEvents): Promis
     caller.fail(new EdgeGone('its control socket closed'))
     if (attached) events.onClosed()
   })
-  const ask = <Value>(call: string, args: unknown[], abort?: AbortSignal): Promise<Value> =>
-    socket.writable ? caller.ask<Value>(call, args, abort) : Promise.reject(new EdgeGone('its control socket is closed'))
+  const request = <Value>(call: string, args: unknown[], abort?: AbortSignal): Promise<Value> =>
+    socket.writable ? caller.request<Value>(call, args, abort) : Promise.reject(new EdgeGone('its control socket is closed'))
   try {
-    const identity = await ask<EdgeIdentity>('attach', [], AbortSignal.timeout(attachMs))
+    const identity = await request<EdgeIdentity>('attach', [], AbortSignal.timeout(attachMs))
     attached = true
     return {
       identity,
-      ask,
+      call: request,
       close: () => socket.destroy(),
       closed,
       get isOpen() {

@@ -27,12 +27,12 @@ export interface EmbeddedEdgeOptions {
   flags?: string[]
   /** An edge without a control plane for this long exits; default: never. */
   orphanExitMs?: number | null
-  onTrouble?: (words: string) => void
+  onError?: (message: string) => void
 }
 
 /** Limits V8's young generation: a larger one only increases memory use. */
 const defaultFlags = ['--max-semi-space-size=8']
-const askAgainMs = 20
+const retryMs = 20
 const recoverAfterMs = 50
 const maxRecoveryMs = 2_000
 const pingEveryMs = 5_000
@@ -42,7 +42,7 @@ const pingMs = 10_000
 export class EmbeddedEdge implements EdgeDriver {
   readonly #settings: EdgeSettings
   readonly #finder: EdgeFinder
-  readonly #onTrouble: (words: string) => void
+  readonly #onError: (text: string) => void
   readonly #requestListeners = new Set<(batch: RequestRecord[], dropped: number) => void>()
   readonly #trafficListeners = new Set<(minutes: TrafficMinute[]) => void>()
   readonly #wakeListeners = new Set<(projectId: string, hostname: string) => void>()
@@ -66,13 +66,13 @@ export class EmbeddedEdge implements EdgeDriver {
       flags: options.flags ?? defaultFlags,
       entry: options.entry ?? ownEntry(),
     }
-    this.#onTrouble = options.onTrouble ?? (() => {})
+    this.#onError = options.onError ?? (() => {})
     this.#finder = new EdgeFinder(this.#settings, {
       onEvent: (event) => this.#hear(event),
       onClosed: (link) => {
         if (this.#link === link) this.#lose()
       },
-      onTrouble: this.#onTrouble,
+      onError: this.#onError,
     })
   }
 
@@ -90,7 +90,7 @@ export class EmbeddedEdge implements EdgeDriver {
   }
 
   drain(upstreamId: string, timeoutMs: number, abort?: AbortSignal): Promise<{ inFlight: number }> {
-    return this.#ask('drain', [upstreamId, timeoutMs], abort)
+    return this.#call('drain', [upstreamId, timeoutMs], abort)
   }
 
   onRequests(listener: (batch: RequestRecord[], dropped: number) => void): () => void {
@@ -114,15 +114,15 @@ export class EmbeddedEdge implements EdgeDriver {
   }
 
   activity(): Promise<Record<string, number>> {
-    return this.#ask('activity', [])
+    return this.#call('activity', [])
   }
 
   ruleHits(): Promise<Record<string, number>> {
-    return this.#ask('ruleHits', [])
+    return this.#call('ruleHits', [])
   }
 
   switchCounters(id: string): Promise<SwitchCounters> {
-    return this.#ask('switchCounters', [id])
+    return this.#call('switchCounters', [id])
   }
 
   async stop({ keepServing, graceMs = defaultGraceMs }: { keepServing: boolean; graceMs?: number }): Promise<void> {
@@ -138,8 +138,8 @@ export class EmbeddedEdge implements EdgeDriver {
     link.close()
   }
 
-  #ask<Value>(call: string, args: unknown[], abort?: AbortSignal): Promise<Value> {
-    return this.#retried((link) => link.ask<Value>(call, args, abort), abort)
+  #call<Value>(call: string, args: unknown[], abort?: AbortSignal): Promise<Value> {
+    return this.#retried((link) => link.call<Value>(call, args, abort), abort)
   }
 
   /** Retries a call while the edge restarts; all calls are idempotent. */
@@ -151,7 +151,7 @@ export class EmbeddedEdge implements EdgeDriver {
         return await unlessAborted(attempt(link), abort)
       } catch (cause) {
         if (!(cause instanceof EdgeGone) || this.#stopped) throw cause
-        await pause(askAgainMs)
+        await pause(retryMs)
       }
     }
   }
@@ -180,14 +180,14 @@ export class EmbeddedEdge implements EdgeDriver {
   #lose(): void {
     this.#link = undefined
     if (this.#stopped) return
-    this.#onTrouble('the connection to the edge was lost')
+    this.#onError('the connection to the edge was lost')
     void this.#recover()
   }
 
   async #recover(): Promise<void> {
     for (let waitMs = recoverAfterMs; !this.#stopped && !this.#link; waitMs = Math.min(waitMs * 2, maxRecoveryMs)) {
       await pause(waitMs)
-      await this.#linked().catch((cause) => this.#onTrouble(String(cause)))
+      await this.#linked().catch((cause) => this.#onError(String(cause)))
     }
   }
 
@@ -198,7 +198,7 @@ export class EmbeddedEdge implements EdgeDriver {
   async #ping(): Promise<void> {
     const link = this.#link
     if (!link || (await answers(link)) || (await answers(link)) || this.#link !== link || this.#stopped) return
-    this.#onTrouble('the edge does not respond and is restarted')
+    this.#onError('the edge does not respond and is restarted')
     killEdge(link)
   }
 
@@ -212,15 +212,15 @@ export class EmbeddedEdge implements EdgeDriver {
 }
 
 const answers = (link: EdgeLink): Promise<boolean> =>
-  link.ask('ping', [], AbortSignal.timeout(pingMs)).then(
+  link.call('ping', [], AbortSignal.timeout(pingMs)).then(
     () => true,
     (cause) => cause instanceof EdgeGone,
   )
 
 /** The edge's entry: in the source tree its source; in a bundle `edge.js` next to the main file, above the folder of its chunks. */
 function ownEntry(): string {
-  const places = import.meta.url.endsWith('.ts') ? ['../../edge-proxy/main.ts'] : ['./edge.js', '../edge.js']
-  const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)))
+  const paths = import.meta.url.endsWith('.ts') ? ['../../edge-proxy/main.ts'] : ['./edge.js', '../edge.js']
+  const files = paths.map((path) => fileURLToPath(new URL(path, import.meta.url)))
   return files.find((file) => existsSync(file)) ?? files[0]!
 }
 

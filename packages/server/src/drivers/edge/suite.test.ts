@@ -7,8 +7,8 @@ describeEdge('the embedded edge', async () => {
   return {
     driver: edge.driver,
     // Held, and broken off when the edge ends.
-    request: (hostname) => void edge.ask(hostname).catch(() => undefined),
-    serves: async (hostname) => (await edge.ask(hostname)).status !== 404,
+    request: (hostname) => void edge.request(hostname).catch(() => undefined),
+    serves: async (hostname) => (await edge.request(hostname)).status !== 404,
     close: () => edge.end(),
   }
 })

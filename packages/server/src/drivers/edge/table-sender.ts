@@ -46,7 +46,7 @@ export class TableSender {
   /** Sends piece by piece, each after the previous one is accepted: the edge serves in between, and no data is buffered here. */
   async #sendPieces(link: EdgeLink, pieces: Generator<TablePiece>): Promise<SendResult> {
     let result: SendResult | null = null
-    for (const piece of pieces) result = await link.ask<SendResult | null>('take', [piece])
+    for (const piece of pieces) result = await link.call<SendResult | null>('take', [piece])
     if (!result) throw new Error('the edge did not apply the routing table')
     return result
   }

@@ -6,7 +6,7 @@ const threads = new Threads<SizeTask>({
   program: new URL('./size-worker.ts', import.meta.url),
   max: 1,
   limits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 128 },
-  failed: (words) => new Error(words),
+  failed: (message) => new Error(message),
 })
 
 /**

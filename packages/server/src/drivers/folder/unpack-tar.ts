@@ -107,14 +107,14 @@ class Work implements AsyncDisposable {
     const last = parts.pop()
     const refused = new TarRefused(`${name} is a link to ${asText(target)}, which is not a file in the archive`)
     if (last === undefined) throw refused
-    let place: DirectoryHandle | null = await this.#root.enter('.')
+    let location: DirectoryHandle | null = await this.#root.enter('.')
     for (const part of parts) {
-      const outer: DirectoryHandle | null = place
-      place = (await outer?.enter(asBytes(part))) ?? null
+      const outer: DirectoryHandle | null = location
+      location = (await outer?.enter(asBytes(part))) ?? null
       await outer?.[Symbol.asyncDispose]()
     }
-    if (!place) throw refused
-    await using held = place
+    if (!location) throw refused
+    await using held = location
     if (!(await held.stat(asBytes(last)).catch(() => null))?.isFile()) throw refused
     await link(held.at(asBytes(last)), folder.at(name))
   }

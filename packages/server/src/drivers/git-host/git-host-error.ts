@@ -3,7 +3,7 @@
  * limit, until `resetAt`. `empty`: the repository has no commit yet. `away`: slow, down or broken. `invalidResponse`: the response is
  * not in this host's format.
  */
-export type GitHostTrouble =
+export type GitHostErrorKind =
   | 'unauthorized'
   | 'forbidden'
   | 'not_found'
@@ -18,13 +18,13 @@ export type GitHostTrouble =
 /** The message is for users, and contains no credential and no query of a URL. */
 export class GitHostError extends Error {
   override readonly name = 'GitHostError'
-  readonly trouble: GitHostTrouble
+  readonly errorKind: GitHostErrorKind
   readonly resetAt: Date | null
   readonly status: number | null
 
-  constructor(trouble: GitHostTrouble, message: string, more: { resetAt?: Date; status?: number } = {}) {
+  constructor(errorKind: GitHostErrorKind, message: string, more: { resetAt?: Date; status?: number } = {}) {
     super(message)
-    this.trouble = trouble
+    this.errorKind = errorKind
     this.resetAt = more.resetAt ?? null
     this.status = more.status ?? null
   }

@@ -67,7 +67,7 @@ async function whole(response: Response, title: string, signal: AbortSignal | nu
 function unreachable(title: string, cause: unknown, signal: AbortSignal | null): unknown {
   if (cause instanceof GitHostError || signal?.aborted) return cause
   const code = codeOf(cause)
-  const words =
+  const message =
     code === 'ECONNREFUSED'
       ? 'refuses the connection'
       : code === 'ENOTFOUND' || code === 'EAI_AGAIN'
@@ -75,7 +75,7 @@ function unreachable(title: string, cause: unknown, signal: AbortSignal | null):
         : /CERT|TLS|SSL|SIGNED/.test(code)
           ? `has an untrusted TLS certificate (${code})`
           : 'cannot be reached'
-  return new GitHostError('away', `${title} ${words}`)
+  return new GitHostError('away', `${title} ${message}`)
 }
 
 function codeOf(cause: unknown): string {

@@ -12,7 +12,7 @@ const maxAddressLength = 2_000
 const highestNumber = 2 ** 31 - 1
 
 /** A push as the host reports it. */
-export interface SaidPush {
+export interface DeliveredPush {
   ref: string | null
   isDeleted: boolean
   after: string | null
@@ -22,7 +22,7 @@ export interface SaidPush {
 }
 
 /** Null: a required field of a push is missing. */
-export function pushOf(about: About, { ref, isDeleted, after, head, ...said }: SaidPush): Delivery | null {
+export function pushOf(about: About, { ref, isDeleted, after, head, ...reported }: DeliveredPush): Delivery | null {
   const { repository } = about
   const branch = branchOf(ref)
   if (!repository) return null
@@ -32,14 +32,14 @@ export function pushOf(about: About, { ref, isDeleted, after, head, ...said }: S
   if (!commit) return null
   const { message, author } = head(commit)
   const words = { message: messageOf(message, maxMessageLength) ?? '', author: messageOf(author, maxNameLength) }
-  return { ...about, repository, kind: 'push', branch, defaultBranch: branchNamed(said.defaultBranch), commit, ...words }
+  return { ...about, repository, kind: 'push', branch, defaultBranch: branchNamed(reported.defaultBranch), commit, ...words }
 }
 
 /** Hosts that do not flag a deleted branch send the all-zero commit. */
 export const isZeros = (commit: string | null): boolean => commit !== null && /^0+$/.test(commit)
 
 /** A pull or merge request as the host reports it. */
-export interface SaidPullRequest {
+export interface DeliveredPullRequest {
   /** The host's own term. */
   noun: 'pull request' | 'merge request'
   action: PullRequestDelivery['action'] | undefined
@@ -58,13 +58,13 @@ export interface SaidPullRequest {
 }
 
 /** Null: a required field of a pull request is missing. */
-export function pullRequestOf(about: About, said: SaidPullRequest): Delivery | null {
+export function pullRequestOf(about: About, reported: DeliveredPullRequest): Delivery | null {
   const { repository } = about
-  const { noun, action, number, from, to } = said
+  const { noun, action, number, from, to } = reported
   if (!repository) return null
   if (!action) return { ...about, kind: 'ignored', reason: `The ${noun} has no new commits and was not closed` }
-  const commit = commitOf(said.commit)
-  const [branch, targetBranch] = [branchNamed(said.branch), branchNamed(said.targetBranch)]
+  const commit = commitOf(reported.commit)
+  const [branch, targetBranch] = [branchNamed(reported.branch), branchNamed(reported.targetBranch)]
   if (number === null || number < 1 || number > highestNumber || !branch || !targetBranch || !commit) return null
   return {
     ...about,
@@ -72,16 +72,16 @@ export function pullRequestOf(about: About, said: SaidPullRequest): Delivery | n
     kind: 'pull_request',
     action,
     number,
-    title: messageOf(said.title, maxTitleLength) ?? '',
-    htmlUrl: messageOf(said.htmlUrl, maxAddressLength),
-    author: messageOf(said.author, maxNameLength),
-    changedAt: timeOf(said.changedAt),
+    title: messageOf(reported.title, maxTitleLength) ?? '',
+    htmlUrl: messageOf(reported.htmlUrl, maxAddressLength),
+    author: messageOf(reported.author, maxNameLength),
+    changedAt: timeOf(reported.changedAt),
     branch,
     commit,
     targetBranch,
     // A deleted fork has no id any more; it still counts as a fork.
     fromFork: from === null || from !== to,
-    sourceRepository: nameOf(said.sourceRepository),
+    sourceRepository: nameOf(reported.sourceRepository),
   }
 }
 

@@ -62,10 +62,10 @@ export class RestCall {
 
   async #page<Item>({ path, query = {}, from }: RestList<Item>, page: number): Promise<Page<Item>> {
     const { settings, pages, title } = this.#client
-    const asked = { ...query, page, [settings.perPageName]: settings.perPage }
-    const key = `${this.#access.id} ${path} ${JSON.stringify(asked)}`
+    const requested = { ...query, page, [settings.perPageName]: settings.perPage }
+    const key = `${this.#access.id} ${path} ${JSON.stringify(requested)}`
     const kept = pages.get<Item>(key)
-    const { status, data, headers } = await this.#send('GET', path, asked, undefined, kept?.etag ?? null)
+    const { status, data, headers } = await this.#send('GET', path, requested, undefined, kept?.etag ?? null)
     if (status === 304 && kept) return kept
     if (!Array.isArray(data)) throw new GitHostError('invalidResponse', `${title} returned a response that is not a list`)
     const lastPage = Math.max(settings.lastPage(headers), page)
@@ -118,7 +118,7 @@ export class RestClient {
     return this.settings.title
   }
 
-  ask<Result>(access: Access, limits: CallLimits | undefined, work: (call: RestCall) => Promise<Result>): Promise<Result> {
+  request<Result>(access: Access, limits: CallLimits | undefined, work: (call: RestCall) => Promise<Result>): Promise<Result> {
     return withinLimits(this.title, limits ?? {}, (signal) => work(new RestCall(this, access, signal)))
   }
 }
@@ -142,8 +142,8 @@ function failureOf({ status, headers }: Response, text: string, title: string): 
     return new GitHostError('not_found', `${title} returned not found: it does not exist, or the login has no access`, more)
   if (status === 429) {
     const resetAt = resetIn(headers)
-    const words = `${title} rate limit reached. Try again after ${resetAt.toISOString()}`
-    return new GitHostError('limited', words, { status, resetAt })
+    const message = `${title} rate limit reached. Try again after ${resetAt.toISOString()}`
+    return new GitHostError('limited', message, { status, resetAt })
   }
   if (status === 409 || /already (been taken|exists)/i.test(says))
     return new GitHostError('conflict', `${title} refuses this${says}`, more)

@@ -22,7 +22,7 @@ export interface SuiteHost {
 }
 
 const token = (value: string, id = value): Access => ({ kind: 'token', id, token: new Secret(value) })
-const failing = (trouble: string) => expect.objectContaining({ name: 'GitHostError', trouble })
+const failing = (errorKind: string) => expect.objectContaining({ name: 'GitHostError', trouble: errorKind })
 
 /** Checks the contract of `git-host.ts`, on every host. */
 export function describeGitHost(title: string, start: () => Promise<SuiteHost>): void {
@@ -171,17 +171,17 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
     })
 
     test('a rate limit, an outage, a broken response and an invalid one have different codes', async () => {
-      const troubles = async (id: string) => host.repository(token(scene.annsToken, id), shop).catch((error) => error.trouble)
+      const errorKinds = async (id: string) => host.repository(token(scene.annsToken, id), shop).catch((error) => error.trouble)
       scene.intercept({ status: 429, json: { message: 'slow down' }, headers: { 'retry-after': '600' } })
       const limited = await host.repository(token(scene.annsToken, 'a'), shop).catch((error) => error)
       expect(limited).toEqual(failing('limited'))
       expect(limited.resetAt.getTime()).toBeGreaterThan(Date.now() + 500_000)
       scene.intercept({ status: 503, json: {} })
-      expect(await troubles('b')).toBe('away')
+      expect(await errorKinds('b')).toBe('away')
       scene.intercept({ json: { hello: 'world' } })
-      expect(await troubles('c')).toBe('invalidResponse')
+      expect(await errorKinds('c')).toBe('invalidResponse')
       scene.intercept({ status: 403, json: { message: 'You may not' } })
-      expect(await troubles('d')).toBe('forbidden')
+      expect(await errorKinds('d')).toBe('forbidden')
     })
 
     test('a list that has not changed is not sent again', async () => {

@@ -2,14 +2,14 @@ import { GitAuthFailed, type GitError, GitFailed, GitNotFound, GitUnreachable } 
 import type { RemoteAddress } from './remote.ts'
 
 /** Maps git's and ssh's output to an error. They print English (LC_ALL=C); only the output distinguishes their failures. */
-export function explainFailure(words: string, remote: RemoteAddress, hasCredential: boolean): GitError {
+export function explainFailure(message: string, remote: RemoteAddress, hasCredential: boolean): GitError {
   const { shown, host, url } = remote
-  const detail = lastWords(words)
+  const detail = lastLines(message)
   // The URL is removed, since a repository may be called openssl or not-found.
-  const output = words.replaceAll(url, 'URL')
+  const output = message.replaceAll(url, 'URL')
   if (refMissing.test(output)) return new GitNotFound('branch', `${shown} has no such branch`, detail)
   if (commitMissing.test(output)) return new GitNotFound('commit', `${shown} has no such commit`, detail)
-  if (authFailed.test(output)) return new GitAuthFailed(authWords(remote, hasCredential), detail)
+  if (authFailed.test(output)) return new GitAuthFailed(authMessage(remote, hasCredential), detail)
   if (repositoryMissing.test(output)) {
     const perhaps = hasCredential ? ', or the credential has no access to it' : ', or it is private and needs a credential'
     return new GitNotFound('repository', `Repository ${shown} does not exist${perhaps}`, detail)
@@ -19,7 +19,7 @@ export function explainFailure(words: string, remote: RemoteAddress, hasCredenti
     return new GitUnreachable(`${shown} redirects (${status}). Enter the URL that it redirects to; it often ends in .git`, detail)
   }
   if (status) return new GitUnreachable(`${host} answered with the error ${status}`, detail)
-  for (const [pattern, words] of unreachable) if (pattern.test(output)) return new GitUnreachable(`${host} ${words}`, detail)
+  for (const [pattern, text] of unreachable) if (pattern.test(output)) return new GitUnreachable(`${host} ${text}`, detail)
   return new GitFailed(`git failed with ${shown}: ${detail}`, detail)
 }
 
@@ -45,7 +45,7 @@ const unreachable: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-function authWords({ scheme, shown }: RemoteAddress, hasCredential: boolean): string {
+function authMessage({ scheme, shown }: RemoteAddress, hasCredential: boolean): string {
   const what = scheme === 'ssh' ? 'SSH key' : 'token'
   return hasCredential
     ? `${shown} rejected the ${what}: it is wrong, has expired, or has no read access to the repository`
@@ -53,7 +53,7 @@ function authWords({ scheme, shown }: RemoteAddress, hasCredential: boolean): st
 }
 
 /** The last lines of the output, without progress meters and ssh's banner of at signs. */
-function lastWords(output: string): string {
+function lastLines(output: string): string {
   const lines = output.split('\n').map((line) => line.trimEnd().split('\r').at(-1)?.trim() ?? '')
   return lines
     .filter((line) => line !== '' && !/^@+$/.test(line))

@@ -111,8 +111,8 @@ describe('the token is nowhere but in the request', () => {
       const sent = Buffer.from(request.headers.authorization?.slice(6) ?? '', 'base64').toString()
       const authenticate = { 'www-authenticate': 'Basic realm="git"' }
       if (!sent) return Boolean(response.writeHead(401, authenticate).end())
-      const words = `you sent ${sent} (${request.headers.authorization}) to https://ann:${encodeURIComponent(token)}@host/`
-      return Boolean(response.writeHead(403, { 'content-type': 'text/plain' }).end(words))
+      const message = `you sent ${sent} (${request.headers.authorization}) to https://ann:${encodeURIComponent(token)}@host/`
+      return Boolean(response.writeHead(403, { 'content-type': 'text/plain' }).end(message))
     }
     const error = await git.listRefs(remote()).catch((failure) => failure)
     expect(error).toBeInstanceOf(GitAuthFailed)
@@ -175,20 +175,20 @@ test('a credential that could smuggle in a line is refused', async () => {
 
 describe('where addresses are permitted one by one', () => {
   const guarded = (addresses: readonly string[]) => {
-    const asked: string[] = []
+    const requested: string[] = []
     const permittedAddresses = async (host: string) => {
-      asked.push(host)
+      requested.push(host)
       return addresses
     }
     const options = { shell: run, workFolder: join(base, 'work-guarded'), allowedHttpHosts: ['git.example'], permittedAddresses }
-    return { git: createGit(options), asked }
+    return { git: createGit(options), asked: requested }
   }
 
   test('git connects to the permitted address, whatever the name means', async () => {
-    const { git: own, asked } = guarded(['127.0.0.1'])
+    const { git: own, asked: requested } = guarded(['127.0.0.1'])
     const url = `${server.url.replace('127.0.0.1', 'git.example')}/app.git`
     expect(await own.remoteHead({ ...remote(), url }, 'main')).toBe(commits[1])
-    expect(asked).toEqual(['git.example'])
+    expect(requested).toEqual(['git.example'])
   })
 
   test('a host without one, or one that is refused, is not asked', async () => {

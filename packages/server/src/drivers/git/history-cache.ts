@@ -14,7 +14,7 @@ const maxBytes = 200_000_000
 export class HistoryCache {
   readonly #git: SafeGit
   readonly #folder: string
-  readonly #turns = new KeyedMutex()
+  readonly #locks = new KeyedMutex()
 
   constructor(git: SafeGit, folder: string) {
     this.#git = git
@@ -31,7 +31,7 @@ export class HistoryCache {
       await this.#open(gitFolder, abort)
       return work(gitFolder)
     }
-    return this.#turns.run(
+    return this.#locks.run(
       gitFolder,
       async () => {
         try {
@@ -52,7 +52,7 @@ export class HistoryCache {
   async sweep(olderThanMs: number, now: Date): Promise<void> {
     for (const name of await readdir(this.#folder).catch(() => [])) {
       const path = join(this.#folder, name)
-      await this.#turns.run(path, async () => {
+      await this.#locks.run(path, async () => {
         const used = await stat(path).catch(() => null)
         if (used && now.getTime() - used.mtimeMs > olderThanMs) await remove(path)
       })

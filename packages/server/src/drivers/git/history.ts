@@ -35,7 +35,7 @@ export class History {
       const local = `refs/berth/${createHash('sha256').update(ref).digest('hex').slice(0, 40)}`
       await visit.fetch(`+${ref}:${local}`, Math.max(limit, depths[0]!))
       const format = '--format=%H%x00%an%x00%cI%x00%B%x00'
-      const fields = (await visit.ask(['log', `--max-count=${limit}`, format, local, '--'])).split('\0')
+      const fields = (await visit.request(['log', `--max-count=${limit}`, format, local, '--'])).split('\0')
       return Array.from({ length: Math.floor(fields.length / 4) }, (_, index) => toCommit(fields.slice(index * 4, index * 4 + 4)))
     })
   }
@@ -120,7 +120,7 @@ class CacheVisit {
     await this.#run({ args: ['fetch', ...options, '--', url, refspec], remote })
   }
 
-  async ask(args: readonly string[]): Promise<string> {
+  async request(args: readonly string[]): Promise<string> {
     return (await this.#run({ args, maxOutputBytes: 20_000_000 })).stdout
   }
 
@@ -136,12 +136,13 @@ class CacheVisit {
     const base = await this.resolve(from)
     if (!base) return null
     const max = depths.at(-1)! + 1
-    const lines = (await this.ask(['rev-list', '--parents', `--max-count=${max}`, to, `^${base}`, '--']))
+    const lines = (await this.request(['rev-list', '--parents', `--max-count=${max}`, to, `^${base}`, '--']))
       .split('\n')
       .filter(Boolean)
     if (lines.length >= max) return null
     const isCut =
-      lines.some((line) => !line.includes(' ')) && (await this.ask(['rev-parse', '--is-shallow-repository'])).trim() === 'true'
+      lines.some((line) => !line.includes(' ')) &&
+      (await this.request(['rev-parse', '--is-shallow-repository'])).trim() === 'true'
     return isCut ? null : lines.length
   }
 

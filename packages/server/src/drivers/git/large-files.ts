@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { type Tree, timeLeft } from './checkout-settings.ts'
 import { GitError, GitTooLarge } from './git-errors.ts'
-import { askForObjects, type LargeObject, openObject } from './large-object-server.ts'
+import { type LargeObject, openObject, requestObjects } from './large-object-server.ts'
 
 interface Pointer {
   path: string
@@ -29,7 +29,7 @@ export async function fetchLargeFiles(tree: Tree): Promise<string[]> {
   const folder = join(tree.gitFolder, 'berth-lfs')
   await mkdir(folder, { recursive: true })
   for (let at = 0; at < objects.length; at += atOnce) {
-    for (const answer of await askForObjects(tree, objects.slice(at, at + atOnce))) {
+    for (const answer of await requestObjects(tree, objects.slice(at, at + atOnce))) {
       const file = join(folder, answer.oid)
       await receive(tree, answer, file)
       for (const { path, object } of pointers) if (object.oid === answer.oid) await replace(tree, path, file)

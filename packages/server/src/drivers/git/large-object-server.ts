@@ -15,7 +15,7 @@ const maxRedirects = 3
 const mediaType = 'application/vnd.git-lfs+json'
 
 /** The batch call of Git LFS: returns the URL of each object. */
-export async function askForObjects(tree: Tree, objects: readonly LargeObject[]) {
+export async function requestObjects(tree: Tree, objects: readonly LargeObject[]) {
   const url = `${tree.url.replace(/\/+$/, '').replace(/(\.git)?$/, '.git')}/info/lfs/objects/batch`
   const abort = AbortSignal.any([
     AbortSignal.timeout(Math.min(60_000, timeLeft(tree))),
@@ -38,13 +38,13 @@ export async function askForObjects(tree: Tree, objects: readonly LargeObject[])
       if (bytes > maxAnswerLength) throw new GitError(`${hostOf(url)} returned too much data about Git LFS files`)
       chunks.push(chunk)
     }
-    return placesIn(Buffer.concat(chunks).toString('utf8'), objects, hostOf(url))
+    return locationsIn(Buffer.concat(chunks).toString('utf8'), objects, hostOf(url))
   } finally {
     end()
   }
 }
 
-function placesIn(text: string, asked: readonly LargeObject[], host: string) {
+function locationsIn(text: string, requested: readonly LargeObject[], host: string) {
   const invalidResponse = () => new GitError(`${host} returned an invalid response about Git LFS files`)
   let answer: { objects?: unknown }
   try {
@@ -53,7 +53,7 @@ function placesIn(text: string, asked: readonly LargeObject[], host: string) {
     throw invalidResponse()
   }
   const given = new Map((Array.isArray(answer?.objects) ? answer.objects : []).map((one) => [one?.oid as string, one]))
-  return asked.map((object) => {
+  return requested.map((object) => {
     const { href, header = {} } = given.get(object.oid)?.actions?.download ?? {}
     if (typeof href !== 'string') throw new GitError(`${host} does not have the file ${object.oid.slice(0, 12)} of Git LFS`)
     const headers = Object.fromEntries(

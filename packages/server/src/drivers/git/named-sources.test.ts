@@ -150,14 +150,14 @@ describe('files in Git LFS', () => {
   const content = 'large '.repeat(1000)
   const oid = createHash('sha256').update(content).digest('hex')
   const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${content.length}\n`
-  let asked: { path: string; authorization: string | undefined }[]
+  let requested: { path: string; authorization: string | undefined }[]
 
   /** The batch call after the public document of Git LFS; `href` says where the object is. */
   const serveObjects = (href: (oid: string) => string, body = content) => {
     const answer = (request: IncomingMessage, response: ServerResponse) => {
       const { url = '', headers } = request
       if (!url.includes('/info/lfs/') && !url.startsWith('/object/')) return false
-      asked.push({ path: url, authorization: headers.authorization })
+      requested.push({ path: url, authorization: headers.authorization })
       if (url.startsWith('/object/')) return Boolean(response.writeHead(200).end(body))
       const objects = [{ oid, size: content.length, actions: { download: { href: href(oid) } } }]
       return Boolean(response.writeHead(200, { 'content-type': 'application/vnd.git-lfs+json' }).end(JSON.stringify({ objects })))
@@ -172,7 +172,7 @@ describe('files in Git LFS', () => {
     return `${server.url}/${name}.git`
   }
   beforeEach(() => {
-    asked = []
+    requested = []
   })
 
   test('are there themselves, and the token is sent to the repository’s own host alone', async () => {
@@ -180,7 +180,7 @@ describe('files in Git LFS', () => {
     const { into, warnings } = await checkOut(await large())
     expect(warnings).toEqual([])
     expect(await readFile(join(into, 'a/b.bin'), 'utf8')).toBe(content)
-    const [batch, object] = asked
+    const [batch, object] = requested
     expect(Buffer.from(batch!.authorization!.slice(6), 'base64').toString()).toBe(`x-access-token:${token}`)
     expect([object!.path, object!.authorization]).toEqual([`/object/${oid}`, undefined])
   })
@@ -200,13 +200,13 @@ describe('files in Git LFS', () => {
     async (href) => {
       serveObjects(() => href)
       await expect(checkOut(await large())).rejects.toThrow('The git address')
-      expect(asked).toHaveLength(1)
+      expect(requested).toHaveLength(1)
     },
   )
 
   test('larger than what is fetched: it says so before anything is fetched', async () => {
     serveObjects((id) => `${server.url}/object/${id}`)
     await expect(checkOut(await large(), { maxBytes: 3_000 })).rejects.toThrow('exceed the size limit')
-    expect(asked).toEqual([])
+    expect(requested).toEqual([])
   })
 })

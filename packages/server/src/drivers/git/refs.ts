@@ -19,7 +19,7 @@ const defaultTimeoutMs = 30_000
 const mostOutputBytes = 20_000_000
 
 export async function listRefs(git: SafeGit, remote: GitRemote, limits: Limits = {}): Promise<Refs> {
-  const lines = await askRemote(git, remote, ['HEAD', 'refs/heads/*'], limits)
+  const lines = await readRemoteRefs(git, remote, ['HEAD', 'refs/heads/*'], limits)
   const heads = lines.flatMap(([commit, ref]) =>
     ref.startsWith(headsPrefix) ? [{ name: ref.slice(headsPrefix.length), commit }] : [],
   )
@@ -35,7 +35,7 @@ export async function remoteHead(
   limits: Limits = {},
 ): Promise<string | null> {
   const wanted = branchRef(branch)
-  const lines = await askRemote(git, remote, [wanted], limits)
+  const lines = await readRemoteRefs(git, remote, [wanted], limits)
   return lines.find(([value, ref]) => ref === wanted && !value.startsWith('ref: '))?.[0] ?? null
 }
 
@@ -48,7 +48,7 @@ export function branchRef(branch: string | undefined): string {
 
 const headsPrefix = 'refs/heads/'
 
-async function askRemote(
+async function readRemoteRefs(
   git: SafeGit,
   remote: GitRemote,
   patterns: string[],

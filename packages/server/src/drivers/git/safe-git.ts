@@ -95,7 +95,7 @@ export class SafeGit {
 
   #start(call: GitCall, access: Access): Promise<CommandResult> {
     const { gitFolder, workTree, args, timeoutMs, maxOutputBytes = defaultOutputBytes } = call
-    const places = [...(gitFolder ? [`--git-dir=${gitFolder}`] : []), ...(workTree ? [`--work-tree=${workTree}`] : [])]
+    const paths = [...(gitFolder ? [`--git-dir=${gitFolder}`] : []), ...(workTree ? [`--work-tree=${workTree}`] : [])]
     const config = [...constantConfig, ...access.config].flatMap((setting) => ['-c', setting])
     const env = {
       ...constantEnvironment,
@@ -104,7 +104,7 @@ export class SafeGit {
       ...access.env,
     }
     return this.#options.shell(
-      { program: 'git', args: [...config, ...places, ...args], env, cwd: workTree ?? this.#folders.home },
+      { program: 'git', args: [...config, ...paths, ...args], env, cwd: workTree ?? this.#folders.home },
       { ...call, timeoutMs, maxOutputBytes, secretInput: access.secretInput },
     )
   }

@@ -28,22 +28,22 @@ export class MailFailed extends Error {
 
 /** The server's own words are kept, since they say most, but in one short line and without anything of ours that is secret. */
 export function mailFailure(error: NodemailerError, secrets: readonly string[]): MailFailed {
-  const said = error.response ? `: ${oneLine(error.response, secrets)}` : ''
+  const reported = error.response ? `: ${oneLine(error.response, secrets)}` : ''
   if (error.code === 'EAUTH' || error.responseCode === 530 || error.responseCode === 535) {
-    return new MailFailed('login', `The mail server does not accept the configured user name and password${said}`)
+    return new MailFailed('login', `The mail server does not accept the configured user name and password${reported}`)
   }
   if (error.responseCode && !error.permanent)
-    return new MailFailed('deferred', `The mail server temporarily rejected the mail${said}`)
+    return new MailFailed('deferred', `The mail server temporarily rejected the mail${reported}`)
   if (aboutTheMail.test(error.command ?? '') || error.code === 'EENVELOPE' || error.code === 'EMESSAGE') {
-    return new MailFailed('rejected', `The mail server rejected the mail${said}`)
+    return new MailFailed('rejected', `The mail server rejected the mail${reported}`)
   }
   if (error.code === 'ETLS' || certificateCodes.test(error.originalCode ?? '')) {
     const code = certificateCodes.test(error.originalCode ?? '') ? ` (${error.originalCode})` : ''
-    return new MailFailed('tls', `No trusted encrypted connection to the mail server could be made${code}${said}`)
+    return new MailFailed('tls', `No trusted encrypted connection to the mail server could be made${code}${reported}`)
   }
   if (error.code === 'ETIMEDOUT') return new MailFailed('timed_out', 'The mail server timed out')
   const code = error.originalCode ?? error.code
-  return new MailFailed('unreachable', `The mail server is unreachable${code ? ` (${code})` : ''}${said}`)
+  return new MailFailed('unreachable', `The mail server is unreachable${code ? ` (${code})` : ''}${reported}`)
 }
 
 const aboutTheMail = /^(MAIL FROM|RCPT TO|DATA)/

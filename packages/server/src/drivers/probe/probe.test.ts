@@ -6,11 +6,11 @@ import { probe } from './probe.ts'
 const never = new AbortController().signal
 const uid = process.getuid?.() ?? 0
 let server: Server
-let asked: string[]
+let requested: string[]
 beforeEach(async () => {
-  asked = []
+  requested = []
   server = createServer((request, response) => {
-    asked.push(request.url ?? '')
+    requested.push(request.url ?? '')
     response.writeHead(request.url === '/broken' ? 500 : 200).end()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -24,12 +24,12 @@ test('the own listener is asked', async () => {
   expect(await probe(target(own), 5_000, never)).toEqual({ healthy: true, status: null })
   expect(await probe(target({ ...own, path: '/well' }), 5_000, never)).toEqual({ healthy: true, status: 200 })
   expect(await probe(target({ ...own, path: '/broken' }), 5_000, never)).toMatchObject({ healthy: false, status: 500 })
-  expect(asked).toEqual(['/well', '/broken'])
+  expect(requested).toEqual(['/well', '/broken'])
 })
 
 test('a path is asked for as a browser does it', async () => {
   expect(await probe(target({ path: '/état de santé?a=%20b' }), 5_000, never)).toEqual({ healthy: true, status: 200 })
-  expect(asked).toEqual(['/%C3%A9tat%20de%20sant%C3%A9?a=%20b'])
+  expect(requested).toEqual(['/%C3%A9tat%20de%20sant%C3%A9?a=%20b'])
 })
 
 test.runIf(process.platform === 'linux')('a stranger at the port is not asked, and is no sign of health', async () => {
@@ -40,7 +40,7 @@ test.runIf(process.platform === 'linux')('a stranger at the port is not asked, a
       status: null,
       reason: 'another program listens on its port',
     })
-  expect(asked).toEqual([])
+  expect(requested).toEqual([])
 })
 
 test.runIf(process.platform === 'linux')('a connection that is closed while its listener is looked up is an answer', async () => {

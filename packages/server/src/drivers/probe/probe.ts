@@ -29,7 +29,7 @@ export const probe: Probe = async (target, timeoutMs, abort) => {
     return target.path === undefined ? await knock(socket) : await get(socket, { ...target, path: target.path }, limit)
   } catch (error) {
     if (target.anyProtocol && isOtherProtocol(error)) return { healthy: true, status: null }
-    return { healthy: false, status: null, reason: wordsFor(error, limit, timeoutMs) }
+    return { healthy: false, status: null, reason: messageFor(error, limit, timeoutMs) }
   }
 }
 
@@ -79,7 +79,7 @@ function get(socket: Socket, target: ProbeTarget & { path: string }, limit: Abor
   const { host, port, path, healthyBelow = 400 } = target
   return new Promise<ProbeAnswer>((resolve, reject) => {
     const headers = { 'user-agent': 'berth-health-check' }
-    const asked = request(
+    const requested = request(
       { host, port, path: escaped(path), signal: limit, createConnection: () => socket, headers },
       (answer) => {
         const status = answer.statusCode ?? 0
@@ -87,8 +87,8 @@ function get(socket: Socket, target: ProbeTarget & { path: string }, limit: Abor
         resolve(status < healthyBelow ? { healthy: true, status } : { healthy: false, status, reason: `it answered ${status}` })
       },
     )
-    asked.once('error', reject)
-    asked.end()
+    requested.once('error', reject)
+    requested.end()
   })
 }
 
@@ -98,7 +98,7 @@ const escaped = (path: string) => path.toWellFormed().replace(/[^!-~]+/g, encode
 /** The response could not be parsed as HTTP. */
 const isOtherProtocol = (error: unknown) => String((error as NodeJS.ErrnoException).code).startsWith('HPE_')
 
-function wordsFor(error: unknown, limit: AbortSignal, timeoutMs: number): string {
+function messageFor(error: unknown, limit: AbortSignal, timeoutMs: number): string {
   if (limit.aborted) return `no response within ${Math.max(0.1, Math.round(timeoutMs / 100) / 10)} s`
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ECONNREFUSED') return 'nothing listens on its port'

@@ -5,10 +5,10 @@ import type { DetectOptions } from '../../source/detection/detect-folder.ts'
 import type { Detection } from '../../source/detection/detection.ts'
 import { RootDirectoryError } from '../../source/detection/root-directory-error.ts'
 import { SourceFileError } from '../../source/detection/source-file-error.ts'
-import type { LeftOut, SourceEntry } from '../../source/list-source.ts'
+import type { Excluded, SourceEntry } from '../../source/list-source.ts'
 import type { Question, Reply } from './messages.ts'
 import { Reader, ReaderEnded } from './reader.ts'
-import { ReaderTurns } from './reader-turns.ts'
+import { ReaderQueue } from './reader-turns.ts'
 
 /** A folder that exceeds the limits of one read; the message says which. */
 export class FolderTooMuch extends Error {
@@ -35,7 +35,7 @@ export interface ReadFor {
 }
 
 const patience = 3
-const lookMs = 250
+const pollIntervalMs = 250
 const standard = { atOnce: 2, maxWaiting: 50, seconds: 20, heapMb: 256, idleMs: 10_000 }
 
 /**
@@ -46,11 +46,11 @@ const standard = { atOnce: 2, maxWaiting: 50, seconds: 20, heapMb: 256, idleMs: 
 export class FolderReader {
   readonly #settings: FolderReaderSettings
   readonly #idle: { reader: Reader; clock: NodeJS.Timeout }[] = []
-  readonly #turns: ReaderTurns
+  readonly #turns: ReaderQueue
 
   constructor(settings: Partial<FolderReaderSettings> = {}) {
     this.#settings = { ...standard, program: process.execPath, entry: ownEntry(), ...settings }
-    this.#turns = new ReaderTurns(this.#settings)
+    this.#turns = new ReaderQueue(this.#settings)
   }
 
   /** Sets the program of readers that start later. Tests use a bundle, which starts ten times faster than the sources. */
@@ -60,19 +60,19 @@ export class FolderReader {
 
   /** Throws `RootDirectoryError`, `SourceFileError`, `FolderTooMuch`, `TooManyWaiting` and the reason of `abort`. */
   async detect(folder: string, { abort, organizationId, ...options }: DetectOptions & ReadFor): Promise<Detection> {
-    const { answer } = await this.#ask({ task: 'detect', asked: { folder, options } }, { abort, organizationId })
+    const { answer } = await this.#call({ task: 'detect', asked: { folder, options } }, { abort, organizationId })
     return answer as Detection
   }
 
   /** All files below a folder that a build gets. */
-  async list(folder: string, leftOut: LeftOut, readFor: ReadFor): Promise<SourceEntry[]> {
-    const { parts } = await this.#ask({ task: 'list', asked: { folder, leftOut } }, readFor)
+  async list(folder: string, excluded: Excluded, readFor: ReadFor): Promise<SourceEntry[]> {
+    const { parts } = await this.#call({ task: 'list', asked: { folder, leftOut: excluded } }, readFor)
     return parts as SourceEntry[]
   }
 
   /** Reads the Compose files of a stack. */
   async readStack(files: StackFiles, readFor: ReadFor): Promise<StackReading> {
-    const { answer } = await this.#ask({ task: 'readStack', asked: files }, readFor)
+    const { answer } = await this.#call({ task: 'readStack', asked: files }, readFor)
     return answer as StackReading
   }
 
@@ -81,14 +81,14 @@ export class FolderReader {
     if (this.#idle.length === 0 && this.#turns.hasRoom) this.#rest(new Reader(this.#settings))
   }
 
-  async #ask(question: Question, { organizationId, abort }: ReadFor): Promise<{ answer: unknown; parts: unknown[] }> {
+  async #call(question: Question, { organizationId, abort }: ReadFor): Promise<{ answer: unknown; parts: unknown[] }> {
     const endTurn = await this.#turns.take(organizationId, abort)
     const reader = this.#take()
     const parts: unknown[] = []
     try {
       const reply = await this.#within(
         reader,
-        reader.ask(question, (more) => void pushAll(parts, more)),
+        reader.request(question, (more) => void pushAll(parts, more)),
         abort,
       )
       if (reply.says === 'failed') throw failureOf(reply)
@@ -113,12 +113,12 @@ export class FolderReader {
   }
 
   #forget(kept: { reader: Reader }): void {
-    const place = this.#idle.findIndex((one) => one.reader === kept.reader)
-    if (place >= 0) this.#idle.splice(place, 1)
+    const position = this.#idle.findIndex((one) => one.reader === kept.reader)
+    if (position >= 0) this.#idle.splice(position, 1)
     kept.reader.end()
   }
 
-  async #within(reader: Reader, asked: Promise<Reply>, abort?: AbortSignal): Promise<Reply> {
+  async #within(reader: Reader, requested: Promise<Reply>, abort?: AbortSignal): Promise<Reply> {
     const { seconds, heapMb } = this.#settings
     let isTooLong = false
     const before = reader.processorSeconds()
@@ -127,11 +127,11 @@ export class FolderReader {
       if (performance.now() < latest && reader.processorSeconds() - before < seconds) return
       isTooLong = true
       reader.end()
-    }, lookMs)
+    }, pollIntervalMs)
     const give = () => reader.end()
     abort?.addEventListener('abort', give, { once: true })
     try {
-      return await asked
+      return await requested
     } catch (error) {
       abort?.throwIfAborted()
       if (isTooLong) throw new FolderTooMuch(`The folder took longer than ${seconds} s to look at`)
@@ -165,7 +165,7 @@ function failureOf({ name, message }: Extract<Reply, { says: 'failed' }>): Error
  * chunks.
  */
 function ownEntry(): string {
-  const places = import.meta.url.endsWith('.ts') ? ['./main.ts'] : ['./reader.js', '../reader.js']
-  const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)))
+  const paths = import.meta.url.endsWith('.ts') ? ['./main.ts'] : ['./reader.js', '../reader.js']
+  const files = paths.map((path) => fileURLToPath(new URL(path, import.meta.url)))
   return files.find((file) => existsSync(file)) ?? files[0]!
 }

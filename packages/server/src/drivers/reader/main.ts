@@ -13,22 +13,22 @@ const maxAnswer = 4 * 1024 ** 2
 
 process.on('message', (question: Question) => void answer(question))
 process.on('disconnect', () => process.exit())
-giveWay()
-tell({ says: 'ready' })
+yieldToOthers()
+notify({ says: 'ready' })
 
-async function answer({ task, asked }: Question): Promise<void> {
+async function answer({ task, asked: requested }: Question): Promise<void> {
   try {
-    const found = await tasks[task](asked as never)
+    const found = await tasks[task](requested as never)
     if (JSON.stringify(found).length > maxAnswer) throw new RangeError('the result is too large')
-    tell({ says: 'done', answer: found })
+    notify({ says: 'done', answer: found })
   } catch (error) {
     const { name, message } = error instanceof Error ? error : new Error('unknown')
-    tell({ says: 'failed', name, message: message.slice(0, 1000) })
+    notify({ says: 'failed', name, message: message.slice(0, 1000) })
   }
 }
 
 /** The function of each task. */
-const tasks: { [Task in TaskName]: (asked: Tasks[Task]['asked']) => Awaitable<Tasks[Task]['answer']> } = {
+const tasks: { [Task in TaskName]: (requested: Tasks[Task]['asked']) => Awaitable<Tasks[Task]['answer']> } = {
   detect: ({ folder, options }) => detectFolder(folder, options),
   list,
   readStack: (files) => {
@@ -37,23 +37,23 @@ const tasks: { [Task in TaskName]: (asked: Tasks[Task]['asked']) => Awaitable<Ta
   },
 }
 
-async function list({ folder, leftOut }: Tasks['list']['asked']): Promise<null> {
+async function list({ folder, leftOut: excluded }: Tasks['list']['asked']): Promise<null> {
   let parts: unknown[] = []
-  for await (const entry of listSource(folder, leftOut)) {
+  for await (const entry of listSource(folder, excluded)) {
     if (parts.push(entry) < partsAtOnce) continue
     await new Promise<void>((sent) => process.send!({ says: 'parts', parts } satisfies Reply, undefined, {}, () => sent()))
     parts = []
   }
-  tell({ says: 'parts', parts })
+  notify({ says: 'parts', parts })
   return null
 }
 
-function tell(reply: Reply): void {
+function notify(reply: Reply): void {
   process.send?.(reply)
 }
 
 /** Lowers the priority, so that requests come first on a busy machine. */
-function giveWay(): void {
+function yieldToOthers(): void {
   try {
     setPriority(5)
   } catch {

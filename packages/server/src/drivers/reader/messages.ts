@@ -1,12 +1,12 @@
 import type { StackFiles, StackReading } from '../../source/compose/index.ts'
 import type { DetectOptions } from '../../source/detection/detect-folder.ts'
 import type { Detection } from '../../source/detection/detection.ts'
-import type { LeftOut, SourceEntry } from '../../source/list-source.ts'
+import type { Excluded, SourceEntry } from '../../source/list-source.ts'
 
 /** Tasks of a reader: the input, the parts it sends on its way, and the answer. */
 export interface Tasks {
   detect: { asked: { folder: string; options: Omit<DetectOptions, 'abort'> }; part: never; answer: Detection }
-  list: { asked: { folder: string; leftOut: LeftOut }; part: SourceEntry; answer: null }
+  list: { asked: { folder: string; leftOut: Excluded }; part: SourceEntry; answer: null }
   readStack: { asked: StackFiles; part: never; answer: StackReading }
 }
 export type TaskName = keyof Tasks

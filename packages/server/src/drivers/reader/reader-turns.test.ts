@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { ReaderTurns, TooManyWaiting } from './reader-turns.ts'
+import { ReaderQueue, TooManyWaiting } from './reader-turns.ts'
 
 /** Takes turns by name and notes the order in which they began. */
 function turnsOf(atOnce: number, maxWaiting = 100) {
-  const turns = new ReaderTurns({ atOnce, maxWaiting })
+  const turns = new ReaderQueue({ atOnce, maxWaiting })
   const began: string[] = []
   const ends = new Map<string, () => void>()
-  const ask = (holder: string, name: string, abort?: AbortSignal) =>
+  const request = (holder: string, name: string, abort?: AbortSignal) =>
     turns.take(holder, abort).then((end) => {
       began.push(name)
       ends.set(name, end)
@@ -15,28 +15,28 @@ function turnsOf(atOnce: number, maxWaiting = 100) {
     ends.get(name)!()
     await settled()
   }
-  return { turns, began, ask, end }
+  return { turns, began, ask: request, end }
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 test('organisations take turns, however many folders one of them has', async () => {
-  const { began, ask, end } = turnsOf(1)
-  for (let at = 1; at <= 4; at += 1) void ask('greedy', `greedy ${at}`)
-  void ask('other', 'other 1')
-  void ask('third', 'third 1')
-  void ask('other', 'other 2')
+  const { began, ask: request, end } = turnsOf(1)
+  for (let at = 1; at <= 4; at += 1) void request('greedy', `greedy ${at}`)
+  void request('other', 'other 1')
+  void request('third', 'third 1')
+  void request('other', 'other 2')
   await settled()
   for (const name of ['greedy 1', 'greedy 2', 'other 1', 'third 1', 'greedy 3', 'other 2']) await end(name)
   expect(began).toEqual(['greedy 1', 'greedy 2', 'other 1', 'third 1', 'greedy 3', 'other 2', 'greedy 4'])
 })
 
 test('one organisation never holds all places: another begins at once', async () => {
-  const { began, ask, end } = turnsOf(2)
-  for (let at = 1; at <= 3; at += 1) void ask('greedy', `greedy ${at}`)
+  const { began, ask: request, end } = turnsOf(2)
+  for (let at = 1; at <= 3; at += 1) void request('greedy', `greedy ${at}`)
   await settled()
   expect(began).toEqual(['greedy 1'])
-  await ask('other', 'other 1')
+  await request('other', 'other 1')
   expect(began).toEqual(['greedy 1', 'other 1'])
   await end('other 1')
   expect(began).toHaveLength(2)
@@ -45,22 +45,22 @@ test('one organisation never holds all places: another begins at once', async ()
 })
 
 test('a queue has a bound of its own, and others are not refused with it', async () => {
-  const { ask, began, end } = turnsOf(1, 2)
-  for (let at = 1; at <= 3; at += 1) void ask('greedy', `greedy ${at}`)
-  await expect(ask('greedy', 'greedy 4')).rejects.toBeInstanceOf(TooManyWaiting)
-  void ask('other', 'other 1')
+  const { ask: request, began, end } = turnsOf(1, 2)
+  for (let at = 1; at <= 3; at += 1) void request('greedy', `greedy ${at}`)
+  await expect(request('greedy', 'greedy 4')).rejects.toBeInstanceOf(TooManyWaiting)
+  void request('other', 'other 1')
   for (const name of ['greedy 1', 'greedy 2']) await end(name).catch(() => settled())
   expect(began).toContain('other 1')
 })
 
 test('who gives up before asking, or while waiting, leaves no trace', async () => {
-  const { turns, ask, began, end } = turnsOf(1)
-  await expect(ask('one', 'never', AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late')
+  const { turns, ask: request, began, end } = turnsOf(1)
+  await expect(request('one', 'never', AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late')
   expect(turns.hasRoom).toBe(true)
-  await ask('one', 'first')
+  await request('one', 'first')
   const gone = new AbortController()
-  const waiting = ask('two', 'gives up', gone.signal)
-  void ask('two', 'stays')
+  const waiting = request('two', 'gives up', gone.signal)
+  void request('two', 'stays')
   gone.abort(new Error('no more time'))
   await expect(waiting).rejects.toThrow('no more time')
   await end('first')
@@ -70,11 +70,11 @@ test('who gives up before asking, or while waiting, leaves no trace', async () =
 })
 
 test('a turn that is ended twice is ended once', async () => {
-  const { turns, ask, end } = turnsOf(2)
-  await ask('one', 'a')
-  await ask('two', 'b')
+  const { turns, ask: request, end } = turnsOf(2)
+  await request('one', 'a')
+  await request('two', 'b')
   await end('a')
   await end('a')
-  await ask('three', 'c')
+  await request('three', 'c')
   expect(turns.hasRoom).toBe(false)
 })

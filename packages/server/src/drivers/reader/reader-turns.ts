@@ -7,7 +7,7 @@ interface Waiting {
   begin(): void
 }
 
-export interface TurnSettings {
+export interface QueueSettings {
   /** Number of concurrent reads. */
   atOnce: number
   /** Maximum queued reads of one holder. */
@@ -18,14 +18,14 @@ export interface TurnSettings {
  * Decides whose folder is read next. Each holder (an organisation) has a queue, and the queues take turns. A holder never gets the
  * last free slot if it has all the others, so slow folders of one organisation do not block another.
  */
-export class ReaderTurns {
-  readonly #settings: TurnSettings
+export class ReaderQueue {
+  readonly #settings: QueueSettings
   /** Queues in order of service: the last one served is at the end. */
   readonly #queues = new Map<string, Set<Waiting>>()
   readonly #underWay = new Map<string, number>()
   #busy = 0
 
-  constructor(settings: TurnSettings) {
+  constructor(settings: QueueSettings) {
     this.#settings = settings
   }
 

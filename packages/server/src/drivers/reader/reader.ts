@@ -24,7 +24,7 @@ export class Reader {
     this.#hold(false)
   }
 
-  async ask(question: Question, onParts: (parts: unknown[]) => void): Promise<Reply> {
+  async request(question: Question, onParts: (parts: unknown[]) => void): Promise<Reply> {
     const { promise, resolve } = Promise.withResolvers<Reply>()
     this.#onReply = (reply) => {
       if (reply.says === 'parts') onParts(reply.parts)

@@ -21,8 +21,8 @@ const harm: Record<string, () => unknown> = {
   '/wait': () => pause(60_000),
 }
 
-process.on('message', async ({ asked }: Question) => {
-  const { folder } = asked as Tasks['detect']['asked']
+process.on('message', async ({ asked: requested }: Question) => {
+  const { folder } = requested as Tasks['detect']['asked']
   try {
     await harm[folder]?.()
     process.send?.({ says: 'done', answer: { name: String(process.pid) } } satisfies Reply)

@@ -16,16 +16,16 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
 /** A registry that does what the test says, with all that it was asked. */
 async function hostile(answer: Answer) {
-  const asked: { line: string; authorization: string | undefined }[] = []
+  const requested: { line: string; authorization: string | undefined }[] = []
   const server: HttpServer = await serve((request, response) => {
-    asked.push({ line: `${request.method} ${request.url}`, authorization: request.headers.authorization })
+    requested.push({ line: `${request.method} ${request.url}`, authorization: request.headers.authorization })
     answer(request, response)
   })
   const host = server.url.replace('http://', '')
-  return { ...server, asked, host, [Symbol.asyncDispose]: () => server.close() }
+  return { ...server, asked: requested, host, [Symbol.asyncDispose]: () => server.close() }
 }
 
-const ask = (host: string, settings: Partial<ImageRegistrySettings> = {}, image = `${host}/team/app:1`) =>
+const send = (host: string, settings: Partial<ImageRegistrySettings> = {}, image = `${host}/team/app:1`) =>
   createImageRegistry({
     web: createWebRequest({ allowPrivate: true }),
     registries: null,
@@ -34,8 +34,8 @@ const ask = (host: string, settings: Partial<ImageRegistrySettings> = {}, image 
     ...settings,
   }).digestOf(image, [{ host, username: 'ann', password: new Secret(password) }], never)
 
-const failureOf = (asking: Promise<string>) =>
-  asking.then(
+const failureOf = (request: Promise<string>) =>
+  request.then(
     () => null,
     (error: Error & { reason?: string }) => error,
   )
@@ -48,7 +48,7 @@ describe('the password of a registry', () => {
   test('goes to no other host that the registry names for tokens', async () => {
     await using thief = await hostile((_, response) => response.end(JSON.stringify({ token: 't' })))
     await using registry = await hostile((_, response) => response.writeHead(401, challenge(`${thief.url}/token`)).end())
-    const failure = await failureOf(ask(registry.host))
+    const failure = await failureOf(send(registry.host))
     expect(failure).toMatchObject({ name: 'RegistryFailure' })
     expect(thief.asked).toEqual([])
     expect(String(failure)).not.toContain(password)
@@ -61,7 +61,7 @@ describe('the password of a registry', () => {
         ? response.writeHead(307, { location: `${thief.url}/v2/x` }).end()
         : response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end(),
     )
-    expect(await failureOf(ask(registry.host))).toMatchObject({ reason: 'invalid' })
+    expect(await failureOf(send(registry.host))).toMatchObject({ reason: 'invalid' })
     expect(thief.asked).toEqual([])
   })
 
@@ -71,7 +71,7 @@ describe('the password of a registry', () => {
       if (headers.authorization === 'Bearer abc') return void response.writeHead(200, { 'docker-content-digest': digest }).end()
       response.writeHead(401, challenge(`http://${headers.host}/token`)).end()
     })
-    expect(await ask(registry.host)).toBe(digest)
+    expect(await send(registry.host)).toBe(digest)
     expect(registry.asked).toEqual([
       { line: 'HEAD /v2/team/app/manifests/1', authorization: undefined },
       { line: 'GET /token?service=s&scope=repository%3Ateam%2Fapp%3Apull', authorization: basic },
@@ -137,7 +137,7 @@ describe('a registry that misbehaves', () => {
     ],
   ])('%s', async (_, answer, reason) => {
     await using registry = await hostile(answer)
-    const failure = await failureOf(ask(registry.host))
+    const failure = await failureOf(send(registry.host))
     expect(failure).toMatchObject({ name: 'RegistryFailure', reason })
     expect(String(failure)).not.toContain(password)
     expect(registry.asked.length).toBeLessThan(8)
@@ -155,26 +155,26 @@ describe('a registry that misbehaves', () => {
 test('a registry that names no digest is asked for the manifest, whose sum is the digest', async () => {
   const manifest = JSON.stringify({ schemaVersion: 2 })
   await using registry = await hostile(({ method }, response) => void response.end(method === 'HEAD' ? '' : manifest))
-  expect(await ask(registry.host)).toBe(`sha256:${createHash('sha256').update(manifest).digest('hex')}`)
+  expect(await send(registry.host)).toBe(`sha256:${createHash('sha256').update(manifest).digest('hex')}`)
 })
 
 describe('no request is sent', () => {
   test('to a registry that is not allowed', async () => {
     await using registry = await hostile((_, response) => response.end())
-    expect(await failureOf(ask(registry.host, { registries: ['ghcr.io'] }))).toMatchObject({ reason: 'not_allowed' })
+    expect(await failureOf(send(registry.host, { registries: ['ghcr.io'] }))).toMatchObject({ reason: 'not_allowed' })
     expect(registry.asked).toEqual([])
   })
 
   test('into private networks where the instance is for strangers', async () => {
     await using registry = await hostile((_, response) => response.end())
     const web = createWebRequest({ allowPrivate: false })
-    expect(await failureOf(ask(registry.host, { web }))).toMatchObject({ reason: 'not_allowed' })
+    expect(await failureOf(send(registry.host, { web }))).toMatchObject({ reason: 'not_allowed' })
     expect(registry.asked).toEqual([])
   })
 
   test('for a name that holds its digest', async () => {
     await using registry = await hostile((_, response) => response.end())
-    expect(await ask(registry.host, {}, `${registry.host}/team/app@${digest}`)).toBe(digest)
+    expect(await send(registry.host, {}, `${registry.host}/team/app@${digest}`)).toBe(digest)
     expect(registry.asked).toEqual([])
   })
 })

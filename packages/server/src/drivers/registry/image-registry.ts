@@ -185,8 +185,8 @@ class ManifestRequest {
     }
   }
 
-  #failure(reason: RegistryFailure['reason'], words: string): RegistryFailure {
-    return new RegistryFailure(reason, `The registry ${this.#name} ${words}`)
+  #failure(reason: RegistryFailure['reason'], message: string): RegistryFailure {
+    return new RegistryFailure(reason, `The registry ${this.#name} ${message}`)
   }
 }
 

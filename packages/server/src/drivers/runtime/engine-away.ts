@@ -1,7 +1,7 @@
 import { errorMessage } from '../../platform/error-message.ts'
 
 /** The Docker engine did not respond: unreachable, timed out, or permission denied. Tenants see the message, so it has no paths. */
-export class EngineAway extends Error {
+export class EngineUnreachable extends Error {
   override readonly name = 'EngineAway'
   /** The same for operators, with paths and settings of the machine. */
   readonly operatorMessage: string
@@ -14,4 +14,4 @@ export class EngineAway extends Error {
 
 /** Message of any error for operators. */
 export const operatorText = (error: unknown): string =>
-  error instanceof EngineAway ? error.operatorMessage : errorMessage(error)
+  error instanceof EngineUnreachable ? error.operatorMessage : errorMessage(error)

@@ -15,5 +15,5 @@ export function outdatedLockfile(line: string): string | null {
     : `the lockfile does not match package.json. Run \`${repair}\` and deploy the lockfile that it writes`
 }
 
-export const failedWords = (command: string, exitCode: number | 'unknown', reason: string | null) =>
+export const commandFailedMessage = (command: string, exitCode: number | 'unknown', reason: string | null) =>
   `\`${command}\` ended with exit code ${exitCode}${reason === null ? '' : `: ${reason}`}`

@@ -119,14 +119,14 @@ export interface Runtime {
 
   /**
    * Existing containers on the same engine that this control plane did not create and that a project takes over. `stop` also
-   * disables the container's restart policy; `giveBack` restores its state. Every call is idempotent and accepts a removed
+   * disables the container's restart policy; `rollbackTakeover` restores its state. Every call is idempotent and accepts a removed
    * container. Absent without an engine.
    */
   foreign?: {
     /** Reads the container's state. Null if it was removed. */
-    look(containerId: string, abort: AbortSignal): Promise<ForeignState | null>
+    inspect(containerId: string, abort: AbortSignal): Promise<ForeignState | null>
     stop(containerId: string, options: { graceSeconds: number }, abort: AbortSignal): Promise<void>
-    giveBack(containerId: string, before: ForeignState, abort: AbortSignal): Promise<void>
+    rollbackTakeover(containerId: string, before: ForeignState, abort: AbortSignal): Promise<void>
   }
 
   /**
@@ -143,7 +143,7 @@ export interface Runtime {
 export interface Isolation {
   /** `none`: a project has all permissions of Berth itself. */
   kind: 'docker' | 'bubblewrap' | 'own-users' | 'none'
-  words: string
+  message: string
 }
 
 export interface Owner {
@@ -152,7 +152,7 @@ export interface Owner {
   environment: string
 }
 
-export interface Allotment {
+export interface ResourceLimits {
   cpuCores: number
   memoryMb: number
   diskMb: number
@@ -215,7 +215,7 @@ export interface BuildRequest {
   secrets: Record<string, string>
   /** Keys of the secret variables. Absent: all of them are secret. */
   secretKeys?: readonly string[]
-  allotment: Allotment
+  allotment: ResourceLimits
   timeoutMs: number
   /** Credentials for pulling base images. */
   registryLogins?: readonly RegistryLogin[]
@@ -279,7 +279,7 @@ export interface StartRequest {
   volumes: { id: string; name: string; mountPath: string; readOnly: boolean }[]
   /** Null: the instance can reach no other instance by name. */
   network: NetworkRequest | null
-  allotment: Allotment
+  allotment: ResourceLimits
   /** Restarts the instance, with growing pauses, whenever it ends by itself. False: not before `setRestart`. */
   restart: boolean
   /** Labels for other tools that read the engine. Labels reserved by Berth are ignored. */

@@ -1,7 +1,7 @@
 import type { InstanceChange, Runtime } from './runtime.ts'
 
 /** A machine that runs projects, with its runtime. */
-export interface RunningPlace {
+export interface RunningLocation {
   /** null: this machine. */
   serverId: string | null
   runtime: Runtime
@@ -15,7 +15,7 @@ export interface Runtimes {
   /** Returns the runtime of a server; null is this machine. Does not connect: the first call on the runtime does. */
   for(serverId: string | null): Runtime
   /** Every runtime requested so far, this machine first. */
-  all(): Promise<readonly RunningPlace[]>
+  all(): Promise<readonly RunningLocation[]>
   /** Subscribes to changes of instances on every server, including servers added later. Returns the function that unsubscribes. */
   onChange(listener: (change: InstanceChange, serverId: string | null) => void): () => void
   /**

@@ -48,11 +48,11 @@ async function extension(bytes: Bytes, { flag, size }: { flag: string; size: num
 
 /** Applies extended headers; returns the number of content bytes that follow. */
 function apply(header: TarHeader, everywhere: Map<string, string>, here: Map<string, string>): number {
-  const told = (key: string) => here.get(key) ?? everywhere.get(key)
-  header.name = told('path') || header.name
-  header.linkname = told('linkpath') || header.linkname
+  const reported = (key: string) => here.get(key) ?? everywhere.get(key)
+  header.name = reported('path') || header.name
+  header.linkname = reported('linkpath') || header.linkname
   for (const key of ['size', 'uid', 'gid'] as const) {
-    const number = told(key)
+    const number = reported(key)
     if (number !== undefined) header[key] = /^\d{1,15}$/.test(number) ? Number(number) : Number.NaN
   }
   if (!Number.isSafeInteger(header.size)) throw new Error('The tar archive has an entry without a size')

@@ -26,11 +26,11 @@ export async function* piecesOf(content: AsyncIterable<Uint8Array>, realSize: nu
   const reader = new Reader(content)
   const map = await mapIn(reader)
   await reader.skipToBlock()
-  for (const [place, length] of map) {
-    if (place + length > realSize) throw damaged()
+  for (const [position, length] of map) {
+    if (position + length > realSize) throw damaged()
     for (let done = 0; done < length; ) {
       const bytes = await reader.some(length - done)
-      yield { at: place + done, bytes }
+      yield { at: position + done, bytes }
       done += bytes.length
     }
   }

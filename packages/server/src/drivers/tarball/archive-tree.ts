@@ -58,10 +58,10 @@ export class ArchiveTree {
     }
     const newFolders = this.#enterFolders(path)
     this.#topNames.add(path.split('/', 1)[0]!)
-    const place = { path, newFolders }
-    if (kind === 'folder') return this.#addFolder(place)
-    if (kind === 'file') return this.#addFile(place, header)
-    return kind === 'symlink' ? this.#addSymlink(place, header) : this.#addHardlink(place, header)
+    const location = { path, newFolders }
+    if (kind === 'folder') return this.#addFolder(location)
+    if (kind === 'file') return this.#addFile(location, header)
+    return kind === 'symlink' ? this.#addSymlink(location, header) : this.#addHardlink(location, header)
   }
 
   /** Symlinks are checked when all entries are known: a later entry can change the target of an earlier one. */
@@ -101,40 +101,40 @@ export class ArchiveTree {
     return newFolders
   }
 
-  #addFolder(place: { path: string; newFolders: string[] }): CheckedEntry {
-    const made = this.#made.get(place.path)
-    if (made === 'folder') return { ...place, kind: 'folder' }
-    this.#refuseSecond(place.path)
-    this.#made.set(place.path, 'folder')
-    return { path: place.path, newFolders: [...place.newFolders, place.path], kind: 'folder' }
+  #addFolder(location: { path: string; newFolders: string[] }): CheckedEntry {
+    const made = this.#made.get(location.path)
+    if (made === 'folder') return { ...location, kind: 'folder' }
+    this.#refuseSecond(location.path)
+    this.#made.set(location.path, 'folder')
+    return { path: location.path, newFolders: [...location.newFolders, location.path], kind: 'folder' }
   }
 
-  #addFile(place: { path: string; newFolders: string[] }, header: EntryHeader): CheckedEntry {
-    const replaces = this.#made.get(place.path) === 'file'
-    if (!replaces) this.#refuseSecond(place.path)
-    this.#made.set(place.path, 'file')
+  #addFile(location: { path: string; newFolders: string[] }, header: EntryHeader): CheckedEntry {
+    const replaces = this.#made.get(location.path) === 'file'
+    if (!replaces) this.#refuseSecond(location.path)
+    this.#made.set(location.path, 'file')
     // Only the executable bit is kept: never set-user-id, nor a mode that its owner cannot read.
-    return { ...place, kind: 'file', executable: (header.mode & 0o111) !== 0, replaces }
+    return { ...location, kind: 'file', executable: (header.mode & 0o111) !== 0, replaces }
   }
 
-  #addSymlink(place: { path: string; newFolders: string[] }, header: EntryHeader): CheckedEntry {
+  #addSymlink(location: { path: string; newFolders: string[] }, header: EntryHeader): CheckedEntry {
     const target = header.linkname ?? ''
     if (target === '' || target.includes('\0') || Buffer.byteLength(target) > maxPathBytes) {
       throw new BadEntry(header.name, 'is a link without a usable target')
     }
     if (target.startsWith('/')) throw new BadEntry(header.name, `links out of the folder, to ${target}`)
-    this.#refuseSecond(place.path)
-    this.#made.set(place.path, { target })
-    return { ...place, kind: 'symlink', target }
+    this.#refuseSecond(location.path)
+    this.#made.set(location.path, { target })
+    return { ...location, kind: 'symlink', target }
   }
 
-  #addHardlink(place: { path: string; newFolders: string[] }, header: EntryHeader): CheckedEntry {
+  #addHardlink(location: { path: string; newFolders: string[] }, header: EntryHeader): CheckedEntry {
     const target = safePath(header.linkname ?? '', header.name)
     if (this.#made.get(target) !== 'file')
       throw new BadEntry(header.name, `links to ${target}, which is not a file in the archive`)
-    this.#refuseSecond(place.path)
-    this.#made.set(place.path, 'file')
-    return { ...place, kind: 'hardlink', target }
+    this.#refuseSecond(location.path)
+    this.#made.set(location.path, 'file')
+    return { ...location, kind: 'hardlink', target }
   }
 
   #refuseSecond(path: string): void {

@@ -45,7 +45,7 @@ export async function* packFolder(folder: string, options: PackOptions = {}): As
   }
 }
 
-const alwaysLeftOut = new Set(['.git', 'node_modules'])
+const alwaysExcluded = new Set(['.git', 'node_modules'])
 const ignoreFiles = ['.gitignore', '.berthignore']
 const maxIgnoreFileLength = 4 * 1024 ** 2
 
@@ -108,7 +108,7 @@ class FolderWalk {
     entries.sort((left, right) => (left.name < right.name ? -1 : 1))
     for (const entry of entries) {
       const at = path === '' ? entry.name : `${path}/${entry.name}`
-      if (alwaysLeftOut.has(entry.name) || this.#isIgnored(rules, at, entry.isDirectory())) continue
+      if (alwaysExcluded.has(entry.name) || this.#isIgnored(rules, at, entry.isDirectory())) continue
       const kind = await this.#kindOf(entry, at)
       if (kind) yield { path: at, kind }
       if (kind === 'folder') yield* this.entriesIn(at, rules)

@@ -31,15 +31,15 @@ test('the bytes are on the disk as they came, readable by us alone', async () =>
 })
 
 test('one byte over the limit is refused, leaves nothing behind and reads no further', async () => {
-  let asked = 0
+  let requested = 0
   async function* endless() {
     for (;;) {
-      asked += 1
+      requested += 1
       yield Buffer.alloc(1000)
     }
   }
   await expect(receiveTarball(endless(), target, { maxBytes: 2999 })).rejects.toBeInstanceOf(TooLarge)
-  expect(asked).toBe(3)
+  expect(requested).toBe(3)
   expect(await left()).toEqual([])
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { reachOf } from './address-reach.ts'
 
-const judged = {
+const verdict = {
   public: ['1.1.1.1', '8.8.8.8', '172.15.255.255', '172.32.0.1', '100.63.0.1', '100.128.0.1', '2606:4700::1111', '2a01:4f8::1'],
   inside: [
     ...['127.0.0.1', '127.255.255.254', '::1'], // loopback
@@ -24,7 +24,7 @@ const judged = {
 } as const
 
 describe('the address is refused when it is loopback, link-local, metadata or private', () => {
-  for (const [reach, addresses] of Object.entries(judged)) {
+  for (const [reach, addresses] of Object.entries(verdict)) {
     test.each(addresses)(`%s is ${reach}`, (address) => expect(reachOf(address)).toBe(reach))
   }
 })

@@ -19,12 +19,12 @@ const maxRedirects = 10
 
 export function createDownload({
   resolve = publicNames(),
-  judge = reachOf,
+  classify = reachOf,
 }: {
   resolve?: Resolve
-  judge?: (address: string) => AddressReach
+  classify?: (address: string) => AddressReach
 } = {}): Download {
-  const mayReach = (address: string) => judge(address) === 'public'
+  const mayReach = (address: string) => classify(address) === 'public'
   return async (address, file, { maxBytes, timeoutMs, abort }) => {
     const limit = startLimit(timeoutMs, abort)
     let url = checkedUrl(address)

@@ -57,10 +57,10 @@ export function timedOut(host: string, timeoutMs: number): WebRequestFailed {
 export function exchangeFailed(host: string, cause: unknown): WebRequestFailed {
   const code = codeOf(cause)
   const reason = reasonOf(code)
-  return new WebRequestFailed(reason, `${host} ${failureWords[reason](code ?? '')}`, code)
+  return new WebRequestFailed(reason, `${host} ${failureMessage[reason](code ?? '')}`, code)
 }
 
-const failureWords = {
+const failureMessage = {
   connection_refused: () => 'refused the connection: nothing listens on that port',
   unreachable: () => 'is unreachable',
   connection_lost: () => 'closed the connection without a response',
@@ -70,7 +70,7 @@ const failureWords = {
   failed: () => 'could not be requested',
 } satisfies Partial<Record<FailureReason, (code: string) => string>>
 
-function reasonOf(code = ''): keyof typeof failureWords {
+function reasonOf(code = ''): keyof typeof failureMessage {
   if (code === 'ECONNREFUSED') return 'connection_refused'
   if (/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/.test(code)) return 'unreachable'
   if (/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/.test(code)) return 'connection_lost'

@@ -49,8 +49,8 @@ describe('refused unless the instance allows it', () => {
   test('of several addresses only the acceptable ones are connected to', async () => {
     await using inside = await startReceiver()
     await using outside = await startReceiver(undefined, { host: '127.0.0.2', port: inside.port })
-    const judge = (address: string) => (address === '127.0.0.2' ? 'public' : reachOf(address))
-    const names = createWebRequest({ allowPrivate: false, judge, resolve: async () => ['127.0.0.1', '127.0.0.2'] })
+    const classify = (address: string) => (address === '127.0.0.2' ? 'public' : reachOf(address))
+    const names = createWebRequest({ allowPrivate: false, classify, resolve: async () => ['127.0.0.1', '127.0.0.2'] })
     await names.send(post(`http://hooks.test:${inside.port}/`))
     expect([inside.connections, outside.connections]).toEqual([0, 1])
   })
@@ -64,14 +64,14 @@ test('of several acceptable addresses the next one is tried when one does not an
 
 describe('a DNS name that changes its answer between check and use', () => {
   // 127.0.0.2 plays the public address, so that the proof needs no other machine.
-  const judge = (address: string) => (address === '127.0.0.2' ? 'public' : reachOf(address))
+  const classify = (address: string) => (address === '127.0.0.2' ? 'public' : reachOf(address))
 
   test('is resolved once, and the address of that answer is the one connected to', async () => {
     await using inside = await startReceiver()
     await using outside = await startReceiver(undefined, { host: '127.0.0.2', port: inside.port })
     let questions = 0
     const alternating: Resolve = async () => (questions++ % 2 === 0 ? ['127.0.0.2'] : ['127.0.0.1'])
-    const rebinding = createWebRequest({ allowPrivate: false, judge, resolve: alternating })
+    const rebinding = createWebRequest({ allowPrivate: false, classify, resolve: alternating })
 
     await rebinding.send(post(`http://rebind.test:${inside.port}/`))
     expect(questions).toBe(1)
@@ -85,12 +85,12 @@ describe('a DNS name that changes its answer between check and use', () => {
     await using outside = await startReceiver(undefined, { host: '127.0.0.2', port: inside.port })
     let questions = 0
     await using nameServer = await startNameServer(() => (questions++ % 2 === 0 ? ['127.0.0.2'] : ['127.0.0.1']))
-    const rebinding = createWebRequest({ allowPrivate: false, judge, resolve: publicNames([nameServer.address]) })
+    const rebinding = createWebRequest({ allowPrivate: false, classify, resolve: publicNames([nameServer.address]) })
 
     const sent = [1, 2, 3, 4].map(() => rebinding.send(post(`http://rebind.test:${inside.port}/`)))
     const outcomes = (await Promise.allSettled(sent)).map(({ status }) => status).sort()
     expect(outcomes).toEqual(['fulfilled', 'fulfilled', 'rejected', 'rejected'])
-    expect(nameServer.asked).toHaveLength(4)
+    expect(nameServer.requests).toHaveLength(4)
     expect([inside.connections, outside.connections]).toEqual([0, 2])
   })
 })

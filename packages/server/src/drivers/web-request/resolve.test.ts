@@ -7,15 +7,15 @@ const never = new AbortController().signal
 test('public names come from the name server, all of them, in its order', async () => {
   await using nameServer = await startNameServer(() => ['1.2.3.4', '5.6.7.8'])
   expect(await publicNames([nameServer.address])('two.test', never)).toEqual(['1.2.3.4', '5.6.7.8'])
-  expect(nameServer.asked).toEqual(['two.test'])
+  expect(nameServer.requests).toEqual(['two.test'])
 })
 
 test('an abort ends a lookup that the name server leaves unanswered', async () => {
   await using nameServer = await startNameServer(() => 'silence')
   const abort = new AbortController()
-  const looking = publicNames([nameServer.address])('slow.test', abort.signal)
+  const checking = publicNames([nameServer.address])('slow.test', abort.signal)
   abort.abort()
-  await expect(looking).rejects.toMatchObject({ code: 'ECANCELLED' })
+  await expect(checking).rejects.toMatchObject({ code: 'ECANCELLED' })
 })
 
 test("the system's names include those of its hosts file", async () => {

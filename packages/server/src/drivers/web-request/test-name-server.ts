@@ -4,22 +4,22 @@ import { createSocket } from 'node:dgram'
 export interface NameServer extends AsyncDisposable {
   readonly address: string
   /** Queried names, A queries only. */
-  readonly asked: string[]
+  readonly requests: string[]
 }
 
 export async function startNameServer(answer: (name: string) => readonly string[] | 'unknown' | 'silence'): Promise<NameServer> {
   const socket = createSocket('udp4')
-  const asked: string[] = []
+  const requested: string[] = []
   socket.on('message', (query, from) => {
     const { name, type, end } = readQuestion(query)
-    if (type === typeA) asked.push(name)
+    if (type === typeA) requested.push(name)
     const found = type === typeA ? answer(name) : []
     if (found !== 'silence') socket.send(reply(query, end, found), from.port, from.address)
   })
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
   return {
     address: `127.0.0.1:${socket.address().port}`,
-    asked,
+    requests: requested,
     [Symbol.asyncDispose]: () => new Promise<void>((resolve) => socket.close(resolve)),
   }
 }

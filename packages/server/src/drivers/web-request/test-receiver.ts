@@ -23,7 +23,7 @@ export interface Receiver extends AsyncDisposable {
 }
 
 type Answer = (response: ServerResponse, request: Received) => void
-type Place = { host?: string; port?: number; tls?: boolean }
+type Location = { host?: string; port?: number; tls?: boolean }
 
 export const testAuthority = readFileSync(new URL('fixtures/authority.pem', import.meta.url), 'utf8')
 export const testServerCertificate = {
@@ -31,8 +31,11 @@ export const testServerCertificate = {
   cert: readFileSync(new URL('fixtures/server.pem', import.meta.url), 'utf8'),
 }
 
-export async function startReceiver(answer: Answer = (response) => response.end('ok'), place: Place = {}): Promise<Receiver> {
-  const { host = '127.0.0.1', port = 0, tls = false } = place
+export async function startReceiver(
+  answer: Answer = (response) => response.end('ok'),
+  location: Location = {},
+): Promise<Receiver> {
+  const { host = '127.0.0.1', port = 0, tls = false } = location
   const server = tls ? createTlsServer(testServerCertificate) : createServer()
   const received: Received[] = []
   const open = new Map<Socket, Promise<unknown>>()

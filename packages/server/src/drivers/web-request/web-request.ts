@@ -39,13 +39,13 @@ export interface WebRequestOptions {
   /** Setting of the instance: allows receivers on this machine and in private networks. */
   allowPrivate: boolean
   resolve?: Resolve
-  judge?: (address: string) => AddressReach
+  classify?: (address: string) => AddressReach
   /** PEM certificates trusted in addition to the system's. */
   ca?: string
 }
 
 export function createWebRequest(options: WebRequestOptions): WebRequest {
-  const { allowPrivate, judge = reachOf } = options
+  const { allowPrivate, classify: judge = reachOf } = options
   const resolve = options.resolve ?? (allowPrivate ? systemNames : publicNames())
   const ca = options.ca ? [...getCACertificates(), options.ca] : undefined
   const mayReach = (address: string) => ['public', ...(allowPrivate ? ['inside'] : [])].includes(judge(address))

@@ -4,14 +4,14 @@ import { type MethodNames, wrapMethods } from './wrap-methods.ts'
 type ArgumentsOf<Function> = Function extends (...args: infer Args) => unknown ? Required<Args> : []
 
 /** Indexes of the arguments that are signals. */
-type SignalPlace<Args> = {
+type SignalPosition<Args> = {
   [Place in keyof Args]: Args[Place] extends AbortSignal ? (Place extends `${infer At extends number}` ? At : never) : never
 }[keyof Args & `${number}`]
 
 export interface TimeLimit<Function> {
   ms: number
   /** Index of the caller's signal argument. Required where the method takes one, so that a call that times out is also aborted. */
-  abortAt: [SignalPlace<ArgumentsOf<Function>>] extends [never] ? null : SignalPlace<ArgumentsOf<Function>>
+  abortAt: [SignalPosition<ArgumentsOf<Function>>] extends [never] ? null : SignalPosition<ArgumentsOf<Function>>
 }
 
 export type TimeLimits<Driver> = { [Method in MethodNames<Driver>]?: TimeLimit<Driver[Method]> }
@@ -26,7 +26,7 @@ interface Options<Driver> {
   title: string
   limits: TimeLimits<Driver>
   /** Creates the error that the interface promises. */
-  late?: (words: string) => Error
+  late?: (message: string) => Error
 }
 
 /**
@@ -46,7 +46,7 @@ export function withTimeLimits<Driver extends object>(
   })
 }
 
-const timedOut = (words: string) => new DriverTimedOut(words)
+const timedOut = (message: string) => new DriverTimedOut(message)
 
 function placed(args: readonly unknown[], at: number, signal: AbortSignal): unknown[] {
   const given = [...args]

@@ -40,7 +40,7 @@ test('a call that heeds no signal ends at its limit, in words, and its signal sa
 })
 
 test('the failure is the one that the interface promises', async () => {
-  const late = (words: string) => new RangeError(words)
+  const late = (message: string) => new RangeError(message)
   const driver = withTimeLimits(new Clerk(), { title: 'it', limits: { count: { ms: 5, abortAt: null } }, late })
   await expect(driver.count()).rejects.toBeInstanceOf(RangeError)
 })
@@ -62,8 +62,8 @@ test('the log says which call took how long and which failed, and never what was
   const driver = withCallLog(limited(new Clerk(), 20), { title: 'clerk', log, methods: ['greet'] })
   await driver.greet('a secret')
   await driver.greet('never').catch(() => undefined)
-  const told = log.debug.mock.calls.map(([details, message]) => ({ message, failed: 'err' in details }))
-  expect(told).toEqual([
+  const reported = log.debug.mock.calls.map(([details, message]) => ({ message, failed: 'err' in details }))
+  expect(reported).toEqual([
     { message: 'clerk: greet', failed: false },
     { message: 'clerk: greet failed', failed: true },
   ])

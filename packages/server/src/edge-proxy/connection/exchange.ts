@@ -39,7 +39,7 @@ export class Exchange implements Held, RequestExchange {
   #handler: ResponseHandler | undefined
   #heldFor: string | undefined
   #holdUntil = 0
-  #judged = false
+  #validated = false
   #inShare = false
   #counted: RequestCounter | undefined
   #keepAlive = false
@@ -97,7 +97,7 @@ export class Exchange implements Held, RequestExchange {
       this.#redirect(`https://${head.host}${port === 443 ? '' : `:${port}`}`)
       return
     }
-    if (route.rules && !this.#judged && this.#refusedByRule(route)) return
+    if (route.rules && !this.#validated && this.#refusedByRule(route)) return
     this.#follow(route)
   }
 
@@ -281,8 +281,8 @@ export class Exchange implements Held, RequestExchange {
   }
 
   #refusedByRule(route: Route): boolean {
-    this.#judged = true
-    const refusal = route.rules!.judge(this.head, this.address.key, Date.now())
+    this.#validated = true
+    const refusal = route.rules!.evaluate(this.head, this.address.key, Date.now())
     if (!refusal) return false
     this.refuse(refusal.retryAfterSeconds > 0 ? limitedNotice(refusal.status, refusal.retryAfterSeconds) : notices.forbidden)
     return true

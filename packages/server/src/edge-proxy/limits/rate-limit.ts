@@ -20,7 +20,7 @@ export class RateLimit {
   readonly #clients = new Map<string, Usage>()
   readonly #maxClients: number
   /** Requests allowed since the last report to the other workers. */
-  #news = new Map<string, number>()
+  #changes = new Map<string, number>()
 
   constructor(config: RateLimitConfig, maxClients = 20_000) {
     this.#windowMs = config.windowSeconds * 1000
@@ -36,7 +36,7 @@ export class RateLimit {
     if (usage.used + faded < this.#requests) usage.used += 1
     else if (usage.saved >= 1) usage.saved -= 1
     else return Math.max(1, Math.ceil(this.#waitMs(usage, now) / 1000))
-    if (this.#sharing) this.#news.set(client, (this.#news.get(client) ?? 0) + 1)
+    if (this.#sharing) this.#changes.set(client, (this.#changes.get(client) ?? 0) + 1)
     return 0
   }
 
@@ -47,10 +47,10 @@ export class RateLimit {
     this.#sharing = true
   }
 
-  takeNews(): [string, number][] {
-    const news = [...this.#news]
-    this.#news.clear()
-    return news
+  takeChanges(): [string, number][] {
+    const changes = [...this.#changes]
+    this.#changes.clear()
+    return changes
   }
 
   get clients(): number {

@@ -29,7 +29,7 @@ const wakeAgainMs = 2_000
 /** The queue of requests to sleeping projects; bounded in number and bytes. */
 export class WakeQueue {
   readonly #held = new Map<string, Map<Held, string>>()
-  readonly #askedAt = new Map<string, number>()
+  readonly #requestedAt = new Map<string, number>()
   readonly #onWake: (projectId: string, hostname: string) => void
   readonly #all: Part = { count: 0, bytes: 0 }
   readonly #parts = new Map<string, Part>()
@@ -51,7 +51,7 @@ export class WakeQueue {
     const waiting = this.#held.get(projectId) ?? new Map<Held, string>()
     this.#held.set(projectId, waiting.set(held, hostname))
     this.#add(held, projectId, 1)
-    this.#ask(projectId, hostname, now)
+    this.#call(projectId, hostname, now)
     return true
   }
 
@@ -61,7 +61,7 @@ export class WakeQueue {
     this.#add(held, projectId, -1)
     if (waiting.size === 0) {
       this.#held.delete(projectId)
-      this.#askedAt.delete(projectId)
+      this.#requestedAt.delete(projectId)
     }
   }
 
@@ -92,18 +92,18 @@ export class WakeQueue {
   }
 
   /** Repeats the wake-up calls while requests wait: the control plane may have been down at the first call. */
-  askAgain(now: number, atOnce = false): void {
+  retry(now: number, atOnce = false): void {
     for (const [projectId, waiting] of this.#held) {
-      if (atOnce) this.#askedAt.delete(projectId)
+      if (atOnce) this.#requestedAt.delete(projectId)
       const [hostname] = waiting.values()
-      if (hostname !== undefined) this.#ask(projectId, hostname, now)
+      if (hostname !== undefined) this.#call(projectId, hostname, now)
     }
   }
 
-  #ask(projectId: string, hostname: string, now: number): void {
-    const askedAt = this.#askedAt.get(projectId)
-    if (askedAt !== undefined && now - askedAt < wakeAgainMs) return
-    this.#askedAt.set(projectId, now)
+  #call(projectId: string, hostname: string, now: number): void {
+    const requestedAt = this.#requestedAt.get(projectId)
+    if (requestedAt !== undefined && now - requestedAt < wakeAgainMs) return
+    this.#requestedAt.set(projectId, now)
     this.#onWake(projectId, hostname)
   }
 }

@@ -26,7 +26,7 @@ afterAll(() => {
   server.close()
 })
 
-function judge(text: string): Promise<typeof heard> {
+function evaluate(text: string): Promise<typeof heard> {
   heard = undefined
   return new Promise((resolve) => {
     const socket = net.connect(port, '127.0.0.1', () => socket.write(text, 'latin1'))
@@ -88,7 +88,7 @@ test('whatever is let through, a strict parser behind it reads with the same len
       const length = ours.contentLength >= 0 ? `content-length: ${ours.contentLength}\r\n` : ''
       const framed = ours.body.kind === 'chunked' ? 'transfer-encoding: chunked\r\n' : length
       const passedOn = `POST / HTTP/1.1\r\nhost: a\r\n${ours.kept}${framed}\r\n${body}`
-      expect(await judge(passedOn)).toEqual({ method: 'POST', framing })
+      expect(await evaluate(passedOn)).toEqual({ method: 'POST', framing })
     }),
     { numRuns: 300 },
   )

@@ -41,7 +41,7 @@ export class EdgeProcess {
       onWake: (projectId, hostname) => this.#hear({ event: 'wake', projectId, hostname }),
       onCertificateWanted: (hostname) => this.#hear({ event: 'certificate', hostname }),
     })
-    this.#control = new ControlServer(files.socket, this.#calls(), () => this.#pool.askAgain())
+    this.#control = new ControlServer(files.socket, this.#calls(), () => this.#pool.retry())
   }
 
   /** Resolves when it serves the last known table. A successor gets the listening sockets of the running edge. */
@@ -71,7 +71,7 @@ export class EdgeProcess {
   #live(): void {
     setInterval(() => this.#tick(), flushEveryMs)
     setInterval(() => void this.#endIfLost(), lostEveryMs)
-    setInterval(() => void this.#tellTraffic(), trafficEveryMs)
+    setInterval(() => void this.#reportTraffic(), trafficEveryMs)
     process.on('SIGTERM', () => void this.#stop(graceOnSignalMs))
     process.on('SIGINT', () => void this.#stop(graceOnSignalMs))
     process.on('SIGHUP', () => {})
@@ -146,7 +146,7 @@ export class EdgeProcess {
 
   async #closeAndExit(graceMs: number): Promise<void> {
     await this.#pool.close(graceMs)
-    await this.#tellTraffic()
+    await this.#reportTraffic()
     this.#tick()
     // Time to send the last records and the response to the caller.
     setTimeout(() => process.exit(0), 100)
@@ -168,7 +168,7 @@ export class EdgeProcess {
   }
 
   /** Sends nothing without a control plane: the counts stay in the workers. */
-  async #tellTraffic(): Promise<void> {
+  async #reportTraffic(): Promise<void> {
     const { line } = this.#control
     if (!line || line.waitingBytes > maxUnreadBytes) return
     const minutes = await this.#pool.takeTraffic()

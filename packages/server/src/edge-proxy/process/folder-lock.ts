@@ -56,12 +56,12 @@ async function taken(lock: string): Promise<boolean> {
 function answers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = net.connect(socketAddress(path))
-    const say = (answer: boolean) => {
+    const report = (answer: boolean) => {
       socket.destroy()
       resolve(answer)
     }
-    socket.once('connect', () => say(true))
-    socket.once('error', () => say(false))
+    socket.once('connect', () => report(true))
+    socket.once('error', () => report(false))
   })
 }
 

@@ -12,7 +12,7 @@ export async function handOver(successor: EdgeSettings, listening: Listening, re
   // Loaded when it is needed: most edges never start a process.
   const { spawnEdge } = await import('../protocol/spawn-edge.ts')
   const child = spawnEdge(successor, 'successor')
-  const said = (word: string) =>
+  const reported = (word: string) =>
     new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`the new edge process did not become ${word} in time`)), stepMs)
       child.on('message', (message) => {
@@ -24,9 +24,9 @@ export async function handOver(successor: EdgeSettings, listening: Listening, re
       child.once('exit', (code) => reject(new Error(`the new edge process exited with code ${code}`)))
     })
   try {
-    const serving = said('serving')
+    const serving = reported('serving')
     serving.catch(() => {})
-    await said('prepared')
+    await reported('prepared')
     await release()
     child.send({ listen: 'http' }, listening.http)
     if (listening.https) child.send({ listen: 'https' }, listening.https)

@@ -6,14 +6,14 @@ import type { TablePiece, TableState } from '../protocol/table-pieces.ts'
 import type { TrafficMinute } from '../protocol/traffic.ts'
 import type { RecordBatch } from '../records/request-records.ts'
 import { type Listening, portOf } from './listening.ts'
-import type { ApplyResult, EdgeWorker, LimitNews } from './worker.ts'
+import type { ApplyResult, EdgeWorker, LimitChanges } from './worker.ts'
 
 /** Events that a worker in another process sends. */
 export type WorkerEvent =
   | { event: 'records'; batch: Omit<RecordBatch, 'json'> & { json: string } }
   | { event: 'wake'; projectId: string; hostname: string }
   | { event: 'certificate'; hostname: string }
-  | { event: 'news'; news: LimitNews }
+  | { event: 'news'; news: LimitChanges }
 
 interface WorkerProcess {
   child: ReturnType<typeof spawnEdge>
@@ -23,7 +23,7 @@ interface WorkerProcess {
 }
 
 const restartAfterMs = 500
-const newsEveryMs = 100
+const changesIntervalMs = 100
 /** A worker that has not accepted a piece by then would serve an old table: it is ended and replaced. */
 const takeMs = 5_000
 
@@ -39,7 +39,7 @@ export class WorkerPool {
   /** Traffic counts of workers that have ended. */
   readonly #lastTraffic: TrafficMinute[] = []
   #closing = false
-  #newsTimer: NodeJS.Timeout | undefined
+  #changesTimer: NodeJS.Timeout | undefined
 
   constructor(
     own: EdgeWorker,
@@ -58,7 +58,7 @@ export class WorkerPool {
   async start(): Promise<void> {
     if (this.#settings.workers <= 1) return
     this.#own.shareLimits()
-    this.#newsTimer = setInterval(() => this.#tellNews(this.#own.takeNews(), undefined), newsEveryMs)
+    this.#changesTimer = setInterval(() => this.#sendLimitChanges(this.#own.takeChanges(), undefined), changesIntervalMs)
     await Promise.all(Array.from({ length: this.#settings.workers - 1 }, () => this.#startWorker()))
   }
 
@@ -69,56 +69,56 @@ export class WorkerPool {
   async take(piece: TablePiece): Promise<ApplyResult | undefined> {
     this.state.take(piece)
     const result = this.#own.take(piece)
-    await Promise.all([...this.#processes].map((worker) => this.#tell(worker, piece)))
+    await Promise.all([...this.#processes].map((worker) => this.#notify(worker, piece)))
     return result
   }
 
   async drain(upstreamId: string, timeoutMs: number): Promise<number> {
     const [own, others] = await Promise.all([
       this.#own.drain(upstreamId, timeoutMs),
-      this.#askSiblings<number>('drain', [upstreamId, timeoutMs]),
+      this.#requestSiblings<number>('drain', [upstreamId, timeoutMs]),
     ])
     return others.reduce((sum, left) => sum + left, own)
   }
 
   async activity(): Promise<Record<string, number>> {
-    return joined([this.#own.activity(), ...(await this.#askSiblings<Record<string, number>>('activity', []))], Math.max)
+    return joined([this.#own.activity(), ...(await this.#requestSiblings<Record<string, number>>('activity', []))], Math.max)
   }
 
   async takeHits(): Promise<Record<string, number>> {
-    const hits = [this.#own.takeHits(), ...(await this.#askSiblings<Record<string, number>>('takeHits', []))]
+    const hits = [this.#own.takeHits(), ...(await this.#requestSiblings<Record<string, number>>('takeHits', []))]
     return joined(hits, (a, b) => a + b)
   }
 
   async switchCounters(id: string): Promise<SwitchCounters> {
-    const all = [this.#own.switchCounters(id), ...(await this.#askSiblings<SwitchCounters>('switchCounters', [id]))]
+    const all = [this.#own.switchCounters(id), ...(await this.#requestSiblings<SwitchCounters>('switchCounters', [id]))]
     return all.reduce((sum, one) => ({ total: sum.total + one.total, failed: sum.failed + one.failed }))
   }
 
   /** The counts of every worker that have changed since the last call. */
   async takeTraffic(): Promise<TrafficMinute[]> {
-    const others = await this.#askSiblings<TrafficMinute[]>('takeTraffic', [], takeMs)
+    const others = await this.#requestSiblings<TrafficMinute[]>('takeTraffic', [], takeMs)
     return [...this.#own.takeTraffic(), ...others.flat(), ...this.#lastTraffic.splice(0)]
   }
 
-  askAgain(): void {
-    this.#own.askAgain()
-    this.#askSiblings('askAgain', []).catch(() => {})
+  retry(): void {
+    this.#own.retry()
+    this.#requestSiblings('askAgain', []).catch(() => {})
   }
 
   async close(graceMs: number): Promise<void> {
     this.#closing = true
-    clearInterval(this.#newsTimer)
-    await Promise.all([this.#own.close(graceMs), this.#askSiblings('close', [graceMs])])
-    this.#lastTraffic.push(...(await this.#askSiblings<TrafficMinute[]>('takeTraffic', [], takeMs)).flat())
+    clearInterval(this.#changesTimer)
+    await Promise.all([this.#own.close(graceMs), this.#requestSiblings('close', [graceMs])])
+    this.#lastTraffic.push(...(await this.#requestSiblings<TrafficMinute[]>('takeTraffic', [], takeMs)).flat())
     for (const { child } of this.#processes) child.kill('SIGKILL')
   }
 
   /** A worker that dies during the call is left out of the result. */
-  async #askSiblings<Value>(call: string, args: unknown[], timeoutMs?: number): Promise<Value[]> {
+  async #requestSiblings<Value>(call: string, args: unknown[], timeoutMs?: number): Promise<Value[]> {
     const inTime = timeoutMs === undefined || this.#processes.size === 0 ? undefined : AbortSignal.timeout(timeoutMs)
-    const asked = [...this.#processes].map((worker) => worker.caller.ask<Value>(call, args, inTime))
-    const settled = await Promise.allSettled(asked)
+    const requested = [...this.#processes].map((worker) => worker.caller.request<Value>(call, args, inTime))
+    const settled = await Promise.allSettled(requested)
     return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
   }
 
@@ -139,10 +139,10 @@ export class WorkerPool {
       worker.caller.fail(new Error('the worker exited'))
       if (!this.#closing) setTimeout(() => this.#startWorker().catch(() => {}), restartAfterMs)
     })
-    await worker.caller.ask('prepare', [this.#listening.https ? portOf(this.#listening.https) : 0])
+    await worker.caller.request('prepare', [this.#listening.https ? portOf(this.#listening.https) : 0])
     // Added before the table is sent, so that a piece that arrives in between reaches it too.
     this.#processes.add(worker)
-    await this.#tellEverything(worker).catch(async (cause) => {
+    await this.#sendEverything(worker).catch(async (cause) => {
       await endOf(child)
       throw cause
     })
@@ -151,30 +151,30 @@ export class WorkerPool {
     if (this.#listening.https) child.send({ listen: 'https' }, this.#listening.https)
   }
 
-  async #tell(worker: WorkerProcess, piece: TablePiece): Promise<void> {
+  async #notify(worker: WorkerProcess, piece: TablePiece): Promise<void> {
     if (!worker.behind) {
-      await worker.caller.ask('take', [piece], AbortSignal.timeout(takeMs)).catch(() => {
+      await worker.caller.request('take', [piece], AbortSignal.timeout(takeMs)).catch(() => {
         worker.behind = true
       })
     }
-    if (worker.behind && piece.last) await this.#tellEverything(worker).catch(() => endOf(worker.child))
+    if (worker.behind && piece.last) await this.#sendEverything(worker).catch(() => endOf(worker.child))
   }
 
-  async #tellEverything(worker: WorkerProcess): Promise<void> {
+  async #sendEverything(worker: WorkerProcess): Promise<void> {
     worker.behind = false
-    for (const piece of this.state.pieces()) await worker.caller.ask('take', [piece], AbortSignal.timeout(takeMs))
+    for (const piece of this.state.pieces()) await worker.caller.request('take', [piece], AbortSignal.timeout(takeMs))
   }
 
   #hear(from: WorkerProcess, event: WorkerEvent): void {
     if (event.event === 'news') {
       this.#own.hear(event.news)
-      this.#tellNews(event.news, from)
+      this.#sendLimitChanges(event.news, from)
     } else this.#onEvent(event)
   }
 
-  #tellNews(news: LimitNews, except: WorkerProcess | undefined): void {
-    if (news.length === 0) return
-    for (const worker of this.#processes) if (worker !== except) worker.caller.ask('hear', [news]).catch(() => {})
+  #sendLimitChanges(changes: LimitChanges, except: WorkerProcess | undefined): void {
+    if (changes.length === 0) return
+    for (const worker of this.#processes) if (worker !== except) worker.caller.request('hear', [changes]).catch(() => {})
   }
 }
 

@@ -2,21 +2,21 @@ import type net from 'node:net'
 import { answerCall, isCall } from '../protocol/calls.ts'
 import type { TablePiece } from '../protocol/table-pieces.ts'
 import { isListen } from './socket-handoff.ts'
-import { EdgeWorker, type LimitNews } from './worker.ts'
+import { EdgeWorker, type LimitChanges } from './worker.ts'
 import type { WorkerEvent } from './worker-pool.ts'
 
-const tellEveryMs = 100
+const reportIntervalMs = 100
 /** Batches that the leading process has not taken yet. While there are more, records stay here, where the oldest are dropped. */
 const maxBatchesInFlight = 16
 
 /** A further worker: gets its table, its listening sockets and its orders from the edge process that started it. */
 export function runWorkerProcess(): void {
   let worker: EdgeWorker | undefined
-  const tell = (event: WorkerEvent) => {
+  const notify = (event: WorkerEvent) => {
     if (process.connected) process.send!(event)
   }
   let batchesUnderWay = 0
-  const tellRecords = () => {
+  const sendRecords = () => {
     while (process.connected && batchesUnderWay < maxBatchesInFlight) {
       const batch = worker?.takeRecords()
       if (!batch) return
@@ -29,22 +29,22 @@ export function runWorkerProcess(): void {
   }
   const prepare = async (httpsPort: number) => {
     worker = new EdgeWorker({
-      onWake: (projectId, hostname) => tell({ event: 'wake', projectId, hostname }),
-      onCertificateWanted: (hostname) => tell({ event: 'certificate', hostname }),
+      onWake: (projectId, hostname) => notify({ event: 'wake', projectId, hostname }),
+      onCertificateWanted: (hostname) => notify({ event: 'certificate', hostname }),
     })
     worker.httpsPort = httpsPort
     worker.shareLimits()
     if (httpsPort > 0) await worker.prepareTls()
   }
   process.on('message', (message: unknown, handle: unknown) => {
-    if (isCall(message)) void answerCall(message, { prepare, ...callsOf(worker, tellRecords) }, send)
+    if (isCall(message)) void answerCall(message, { prepare, ...callsOf(worker, sendRecords) }, send)
     else if (handle && isListen(message)) worker?.serve(handle as net.Server, message.listen)
   })
   setInterval(() => {
-    tellRecords()
-    const news = worker?.takeNews() ?? []
-    if (news.length > 0) tell({ event: 'news', news })
-  }, tellEveryMs)
+    sendRecords()
+    const changes = worker?.takeChanges() ?? []
+    if (changes.length > 0) notify({ event: 'news', news: changes })
+  }, reportIntervalMs)
   // Without the process that leads it a worker has no table to follow.
   process.on('disconnect', () => process.exit(0))
 }
@@ -53,18 +53,18 @@ const send = (message: object) => {
   if (process.connected) process.send!(message)
 }
 
-const callsOf = (worker: EdgeWorker | undefined, tellRecords: () => void) =>
+const callsOf = (worker: EdgeWorker | undefined, sendRecords: () => void) =>
   worker && {
     take: (piece: TablePiece) => worker.take(piece),
     drain: (id: string, timeoutMs: number) => worker.drain(id, timeoutMs),
     activity: () => worker.activity(),
     takeHits: () => worker.takeHits(),
     switchCounters: (id: string) => worker.switchCounters(id),
-    askAgain: () => worker.askAgain(),
+    askAgain: () => worker.retry(),
     takeTraffic: () => worker.takeTraffic(),
-    hear: (news: LimitNews) => worker.hear(news),
+    hear: (changes: LimitChanges) => worker.hear(changes),
     close: async (graceMs: number) => {
       await worker.close(graceMs)
-      tellRecords()
+      sendRecords()
     },
   }

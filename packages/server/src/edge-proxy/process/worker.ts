@@ -18,7 +18,7 @@ import type { Upstream } from '../routing/upstream.ts'
 import { StaticSites } from '../static/static-sites.ts'
 
 /** Requests that a rate limit allowed in one worker, for the others: rule, client, count. */
-export type LimitNews = [ruleId: string, client: string, count: number][]
+export type LimitChanges = [ruleId: string, client: string, count: number][]
 
 export interface ApplyResult {
   version: number
@@ -136,9 +136,9 @@ export class EdgeWorker {
   }
 
   /** A control plane has attached: wake-up calls and counts are sent again. */
-  askAgain(): void {
-    this.#serving.counters.traffic.tellAgain()
-    this.#serving.room.askAgain(Date.now(), true)
+  retry(): void {
+    this.#serving.counters.traffic.reportAgain()
+    this.#serving.room.retry(Date.now(), true)
   }
 
   /** Reports the requests that rate limits allow here to the other workers. */
@@ -147,15 +147,15 @@ export class EdgeWorker {
     for (const rule of this.#serving.routing.rules.values()) rule.limit?.share()
   }
 
-  takeNews(): LimitNews {
+  takeChanges(): LimitChanges {
     return [...this.#serving.routing.rules.values()].flatMap((rule) =>
-      (rule.limit?.takeNews() ?? []).map(([client, count]): LimitNews[number] => [rule.id, client, count]),
+      (rule.limit?.takeChanges() ?? []).map(([client, count]): LimitChanges[number] => [rule.id, client, count]),
     )
   }
 
-  hear(news: LimitNews): void {
+  hear(changes: LimitChanges): void {
     const { routing } = this.#serving
-    for (const [ruleId, client, count] of news) routing.rules.get(ruleId)?.limit?.hear(client, count, Date.now())
+    for (const [ruleId, client, count] of changes) routing.rules.get(ruleId)?.limit?.hear(client, count, Date.now())
   }
 
   /** Stops accepting connections, waits for requests in progress, and gives up at the time limit. */
@@ -262,7 +262,7 @@ export class EdgeWorker {
     for (const connection of this.#connections) connection.sweep(now)
     for (const upstream of this.#serving.routing.upstreams.values()) upstream.sweep(now)
     for (const upstream of this.#leaving) if (upstream.inFlight === 0) this.#leaving.delete(upstream)
-    this.#serving.room.askAgain(now)
+    this.#serving.room.retry(now)
     this.#serving.certificateRequests.sweep(now)
   }
 }

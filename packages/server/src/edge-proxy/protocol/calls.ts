@@ -43,7 +43,7 @@ export class Caller {
     this.#send = send
   }
 
-  ask<Value>(call: string, args: unknown[], abort?: AbortSignal): Promise<Value> {
+  request<Value>(call: string, args: unknown[], abort?: AbortSignal): Promise<Value> {
     abort?.throwIfAborted()
     this.#lastId += 1
     const id = this.#lastId

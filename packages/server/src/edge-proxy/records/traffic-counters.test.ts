@@ -45,7 +45,7 @@ test('a control plane that comes anew is told everything of the last quarter of 
     counters.count(shop, at * minute, ok, 3)
     counters.take(at * minute)
   }
-  counters.tellAgain()
+  counters.reportAgain()
   expect(counters.take(40 * minute).map(({ at }) => at / minute)).toEqual(Array.from({ length: 16 }, (_, at) => 25 + at))
 })
 
@@ -53,8 +53,8 @@ test('without a control plane it keeps its counts, up to a limit', () => {
   const counters = new TrafficCounters()
   const shop = counters.of('shop', 'production')
   for (let at = 1; at <= 5000; at++) counters.count(shop, at * minute, ok, 3)
-  const told = counters.take(5000 * minute)
-  expect([told.length, told.at(-1)!.at / minute]).toEqual([4097, 5000])
+  const reported = counters.take(5000 * minute)
+  expect([reported.length, reported.at(-1)!.at / minute]).toEqual([4097, 5000])
 })
 
 test('a project that leaves the table is still reported; one that comes back gets a new counter', () => {
@@ -64,17 +64,17 @@ test('a project that leaves the table is still reported; one that comes back get
   counters.keepOnly(ids(), ids())
   const after = counters.of('shop', 'production')
   counters.count(after, minute, ok, 3)
-  const told = counters.take(minute)
-  expect(told.map(({ requests }) => requests)).toEqual([1, 1])
-  expect(new Set(told.map(({ counter }) => counter)).size).toBe(2)
+  const reported = counters.take(minute)
+  expect(reported.map(({ requests }) => requests)).toEqual([1, 1])
+  expect(new Set(reported.map(({ counter }) => counter)).size).toBe(2)
 })
 
 test('a clock that is put back begins no minute twice', () => {
   const counters = new TrafficCounters()
   const shop = counters.of('shop', 'production')
   for (const at of [7, 6, 7]) counters.count(shop, at * minute, ok, 3)
-  const told = counters.take(7 * minute)
-  expect(new Set(told.map(({ counter, at }) => `${counter} ${at}`)).size).toBe(3)
+  const reported = counters.take(7 * minute)
+  expect(new Set(reported.map(({ counter, at }) => `${counter} ${at}`)).size).toBe(3)
 })
 
 test('a connection that was upgraded counts as a request and not in the latency', () => {

@@ -63,22 +63,22 @@ export class TrafficCounters {
 
   /** The counts that have grown since the last call. */
   take(now: number): TrafficMinute[] {
-    const news: TrafficMinute[] = []
+    const changes: TrafficMinute[] = []
     for (const closed of this.#closed) {
-      if (closed.isNews) news.push(closed.told)
+      if (closed.isNews) changes.push(closed.told)
       closed.isNews = false
     }
     const oldest = (Math.floor(now / minuteMs) - keptMinutes) * minuteMs
-    if (this.#closed.length > 0) this.#closed = this.#closed.filter(({ told }) => told.at >= oldest)
+    if (this.#closed.length > 0) this.#closed = this.#closed.filter(({ told: reported }) => reported.at >= oldest)
     for (const counter of this.#counters.values()) {
-      if (counter.isNews) news.push(told(counter))
+      if (counter.isNews) changes.push(told(counter))
       counter.isNews = false
     }
-    return news
+    return changes
   }
 
   /** Marks everything that is still known as unreported. */
-  tellAgain(): void {
+  reportAgain(): void {
     for (const closed of this.#closed) closed.isNews = true
     for (const counter of this.#counters.values()) if (counter.requests > 0) counter.isNews = true
   }

@@ -13,35 +13,35 @@ const request = (line = 'GET /', extra = '') => {
 const ban = (config: object, rest: object = {}): EdgeRule =>
   ({ id: 'r', kind: 'ban', enabled: true, config, ...rest }) as EdgeRule
 
-function judged(rule: EdgeRule, { from = '192.0.2.1', line = 'GET /', extra = '', at = now } = {}) {
+function validated(rule: EdgeRule, { from = '192.0.2.1', line = 'GET /', extra = '', at = now } = {}) {
   const hits: string[] = []
   const warnings: string[] = []
   const compiled = compileRule(rule, undefined, warnings)
   const set = new RuleSet(compiled ? [compiled] : [], (id) => hits.push(id))
-  const refusal = set.judge(request(line, extra), addressKey(from)!, at)
+  const refusal = set.evaluate(request(line, extra), addressKey(from)!, at)
   return { status: refusal?.status ?? 200, hits: hits.length, warnings }
 }
 
 describe('a ban', () => {
   test('refuses addresses, networks and user agents with 403 and counts a hit', () => {
-    expect(judged(ban({ ips: ['192.0.2.0/24'] }))).toMatchObject({ status: 403, hits: 1 })
-    expect(judged(ban({ ips: ['192.0.2.0/24'] }), { from: '198.51.100.1' })).toMatchObject({ status: 200, hits: 0 })
-    expect(judged(ban({ userAgents: ['badbot'] }), { extra: 'User-Agent: Mozilla BadBot/2\r\n' }).status).toBe(403)
-    expect(judged(ban({ userAgents: ['badbot', ''] }), { extra: 'User-Agent: curl\r\n' }).status).toBe(200)
+    expect(validated(ban({ ips: ['192.0.2.0/24'] }))).toMatchObject({ status: 403, hits: 1 })
+    expect(validated(ban({ ips: ['192.0.2.0/24'] }), { from: '198.51.100.1' })).toMatchObject({ status: 200, hits: 0 })
+    expect(validated(ban({ userAgents: ['badbot'] }), { extra: 'User-Agent: Mozilla BadBot/2\r\n' }).status).toBe(403)
+    expect(validated(ban({ userAgents: ['badbot', ''] }), { extra: 'User-Agent: curl\r\n' }).status).toBe(200)
   })
 
   test('only counts in a dry run', () => {
-    expect(judged(ban({ ips: ['192.0.2.1'] }, { dryRun: true }))).toMatchObject({ status: 200, hits: 1 })
+    expect(validated(ban({ ips: ['192.0.2.1'] }, { dryRun: true }))).toMatchObject({ status: 200, hits: 1 })
   })
 
   test('does nothing when it is off, over, or for another path or host', () => {
     const all = { ips: ['0.0.0.0/0'] }
-    expect(judged(ban(all, { enabled: false })).status).toBe(200)
-    expect(judged(ban(all, { expiresAt: '2029-12-31T23:59:59Z' })).status).toBe(200)
-    expect(judged(ban(all, { expiresAt: '2030-01-01T00:00:01Z' })).status).toBe(403)
-    expect(judged(ban(all, { pathPrefix: '/admin' })).status).toBe(200)
-    expect(judged(ban(all, { hostname: 'other.example' })).status).toBe(200)
-    expect(judged(ban(all, { hostname: 'App.example' })).status).toBe(403)
+    expect(validated(ban(all, { enabled: false })).status).toBe(200)
+    expect(validated(ban(all, { expiresAt: '2029-12-31T23:59:59Z' })).status).toBe(200)
+    expect(validated(ban(all, { expiresAt: '2030-01-01T00:00:01Z' })).status).toBe(403)
+    expect(validated(ban(all, { pathPrefix: '/admin' })).status).toBe(200)
+    expect(validated(ban(all, { hostname: 'other.example' })).status).toBe(200)
+    expect(validated(ban(all, { hostname: 'App.example' })).status).toBe(403)
   })
 
   test.each([
@@ -93,18 +93,18 @@ describe('a ban', () => {
     '/_next/data/hW0Y3k/admin/users.json',
     '/page-data/admin/page-data.json',
   ])('on /admin is not got around by %s', (path) => {
-    expect(judged(ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' }), { line: `GET ${path}` }).status).toBe(403)
+    expect(validated(ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' }), { line: `GET ${path}` }).status).toBe(403)
   })
 
   test('on a longer path holds for each of its spellings too', () => {
     const rule = (pathPrefix: string) => ban({ ips: ['0.0.0.0/0'] }, { pathPrefix })
     for (const path of ['/admin./users', '/admin%20/users', '/admin;a=b/users', '/admin//users', '/Admin/x/../Users'])
-      expect(judged(rule('/admin/users'), { line: `GET ${path}` }).status).toBe(403)
+      expect(validated(rule('/admin/users'), { line: `GET ${path}` }).status).toBe(403)
     for (const path of ['/admin', '/ADMIN', '/admin?x', '/_next/data/x/admin.json'])
-      expect(judged(rule('/admin/'), { line: `GET ${path}` }).status).toBe(403)
+      expect(validated(rule('/admin/'), { line: `GET ${path}` }).status).toBe(403)
     for (const path of ['/gr%C3%B6%C3%9Fe', '/gr%F6%DFe', '/GR%C3%96SSE'])
-      expect(judged(rule('/größe'), { line: `GET ${path}` }).status).toBe(403)
-    for (const path of ['/a%20b', '/a+b', '/A%2520b']) expect(judged(rule('/a%20b'), { line: `GET ${path}` }).status).toBe(403)
+      expect(validated(rule('/größe'), { line: `GET ${path}` }).status).toBe(403)
+    for (const path of ['/a%20b', '/a+b', '/A%2520b']) expect(validated(rule('/a%20b'), { line: `GET ${path}` }).status).toBe(403)
   })
 
   test('does not hold for what is not below it in any reading', () => {
@@ -127,25 +127,25 @@ describe('a ban', () => {
       '/proxy/https%3A%2F%2Fexample.com%2Fadmin%3Fa%3Db%26c%3Dd',
       '/gr%C3%B6%C3%9Fe/%E6%97%A5%E6%9C%AC/100%25+a;b=c/..%2Fx#y',
     ])
-      expect(judged(rule, { line: `GET ${path}` }).status).toBe(200)
+      expect(validated(rule, { line: `GET ${path}` }).status).toBe(200)
   })
 
   test('holds for a path with more readings than are looked at, without looking at all of them', () => {
     const rule = ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' })
     const path = `/${'%25'.repeat(300)}${'/..;%2e%5c#%00//.%20'.repeat(300)}`
-    expect(judged(rule, { line: `GET ${path}` }).status).toBe(403)
+    expect(validated(rule, { line: `GET ${path}` }).status).toBe(403)
   })
 
   test('is judged in no time for a path that is made to take long', () => {
     const rule = ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' })
     const paths = ['%20.'.repeat(15_000), `x${'%20'.repeat(20_000)}x/y%20`, `${'%09.'.repeat(15_000)}/`, '/.'.repeat(30_000)]
     // Each of them used to take a second and more for one of its readings.
-    for (const path of paths) for (let turn = 0; turn < 20; turn += 1) judged(rule, { line: `GET /${path}x` })
-    expect(judged(rule, { line: `GET /admin${paths[0]}` }).status).toBe(403)
+    for (const path of paths) for (let turn = 0; turn < 20; turn += 1) validated(rule, { line: `GET /${path}x` })
+    expect(validated(rule, { line: `GET /admin${paths[0]}` }).status).toBe(403)
   })
 
   test('names entries that cannot be read and keeps the others', () => {
-    const { status, warnings } = judged(ban({ ips: ['nonsense', '192.0.2.1'] }))
+    const { status, warnings } = validated(ban({ ips: ['nonsense', '192.0.2.1'] }))
     expect(status).toBe(403)
     expect(warnings).toEqual(['rule r: "nonsense" is not an IP address or CIDR range'])
   })
@@ -156,10 +156,10 @@ describe('allow-deny', () => {
 
   test('denies first, then clients that are not allowed', () => {
     const both = rule({ allow: ['192.0.2.0/24'], deny: ['192.0.2.9'] })
-    expect(judged(both, { from: '192.0.2.1' }).status).toBe(200)
-    expect(judged(both, { from: '192.0.2.9' }).status).toBe(403)
-    expect(judged(both, { from: '198.51.100.1' }).status).toBe(403)
-    expect(judged(rule({ deny: ['192.0.2.9'] }), { from: '198.51.100.1' }).status).toBe(200)
+    expect(validated(both, { from: '192.0.2.1' }).status).toBe(200)
+    expect(validated(both, { from: '192.0.2.9' }).status).toBe(403)
+    expect(validated(both, { from: '198.51.100.1' }).status).toBe(403)
+    expect(validated(rule({ deny: ['192.0.2.9'] }), { from: '198.51.100.1' }).status).toBe(200)
   })
 
   const deny = { deny: ['198.51.100.0/24'] }
@@ -181,12 +181,15 @@ describe('allow-deny', () => {
     { ...allow, ...methods },
     { ...deny, ...allow, ...methods },
   ])('%j: a request passes when it is not in `deny`, is in `allow`, and has one of `methods`, where each is given', (config) => {
-    for (const { isDenied, isAllowed, hasMethod, ...asked } of requests) {
+    for (const { isDenied, isAllowed, hasMethod, ...requested } of requests) {
       const passes =
         !('deny' in config && isDenied) && (!('allow' in config) || isAllowed) && (!('methods' in config) || hasMethod)
-      expect([asked, judged(rule(config), asked)]).toMatchObject([asked, { status: passes ? 200 : 403, hits: passes ? 0 : 1 }])
-      const dry = judged({ ...rule(config), dryRun: true }, asked)
-      expect([asked, dry]).toMatchObject([asked, { status: 200, hits: passes ? 0 : 1 }])
+      expect([requested, validated(rule(config), requested)]).toMatchObject([
+        requested,
+        { status: passes ? 200 : 403, hits: passes ? 0 : 1 },
+      ])
+      const dry = validated({ ...rule(config), dryRun: true }, requested)
+      expect([requested, dry]).toMatchObject([requested, { status: 200, hits: passes ? 0 : 1 }])
     }
   })
 
@@ -202,11 +205,11 @@ describe('allow-deny', () => {
     ['POST /?a;_method=DELETE', ''],
     ['POST /?a=b?c&+_method=DELETE', ''],
   ])('by method holds for %s with %j, which a framework takes for another method', (line, extra) => {
-    expect(judged(rule({ methods: ['GET', 'HEAD', 'POST', 'PUT'] }), { line, extra }).status).toBe(403)
-    expect(judged(rule({ allow: ['0.0.0.0/0'], methods: ['GET', 'HEAD', 'POST', 'PUT'] }), { line, extra }).status).toBe(403)
+    expect(validated(rule({ methods: ['GET', 'HEAD', 'POST', 'PUT'] }), { line, extra }).status).toBe(403)
+    expect(validated(rule({ allow: ['0.0.0.0/0'], methods: ['GET', 'HEAD', 'POST', 'PUT'] }), { line, extra }).status).toBe(403)
     // The method in the request line counts as well.
-    expect(judged(rule({ methods: ['DELETE', 'PUT'] }), { line, extra }).status).toBe(403)
-    expect(judged(rule({ methods: ['POST', 'PUT', 'DELETE'] }), { line, extra }).status).toBe(200)
+    expect(validated(rule({ methods: ['DELETE', 'PUT'] }), { line, extra }).status).toBe(403)
+    expect(validated(rule({ methods: ['POST', 'PUT', 'DELETE'] }), { line, extra }).status).toBe(200)
   })
 
   test('by method does not mind a method that is named elsewhere', () => {
@@ -218,12 +221,12 @@ describe('allow-deny', () => {
       'GET /?a=_method',
       'GET /?_method=',
     ])
-      expect(judged(reads, { line }).status).toBe(200)
-    expect(judged(reads, { extra: 'X-HTTP-Method-Override: get\r\nX-Method: DELETE\r\n' }).status).toBe(200)
+      expect(validated(reads, { line }).status).toBe(200)
+    expect(validated(reads, { extra: 'X-HTTP-Method-Override: get\r\nX-Method: DELETE\r\n' }).status).toBe(200)
   })
 
   test('whose allow list has no valid entry denies every client', () => {
-    expect(judged(rule({ allow: ['nonsense'] })).status).toBe(403)
+    expect(validated(rule({ allow: ['nonsense'] })).status).toBe(403)
   })
 })
 
@@ -233,10 +236,10 @@ describe('a rate limit rule', () => {
   test('refuses with 429 and a time, or the status it names', () => {
     const compiled = compileRule(rule, undefined, [])!
     const client = addressKey('192.0.2.1')!
-    const answers = [1, 2, 3].map(() => compiled.judge(request(), client, now))
+    const answers = [1, 2, 3].map(() => compiled.evaluate(request(), client, now))
     expect(answers).toEqual([undefined, undefined, { status: 429, retryAfterSeconds: expect.any(Number) }])
     const other = compileRule({ ...rule, config: { ...rule.config, requests: 0, status: 503 } } as EdgeRule, undefined, [])!
-    expect(other.judge(request(), client, now)?.status).toBe(503)
+    expect(other.evaluate(request(), client, now)?.status).toBe(503)
   })
 
   test('keeps its count over a new table in which it stayed the same, and begins anew when it was changed', () => {

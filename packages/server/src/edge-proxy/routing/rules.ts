@@ -19,7 +19,7 @@ export interface CompiledRule {
   source: string
   limit: RateLimit | undefined
   applies(head: RequestHead, path: () => PathReadings, now: number): boolean
-  judge(head: RequestHead, client: AddressKey, now: number): Refusal | undefined
+  evaluate(head: RequestHead, client: AddressKey, now: number): Refusal | undefined
   dryRun: boolean
 }
 
@@ -34,7 +34,7 @@ export class RuleSet {
   }
 
   /** The first refusal that is not a dry run. Dry runs count their hits and let the request pass. */
-  judge(head: RequestHead, client: AddressKey, now: number): Refusal | undefined {
+  evaluate(head: RequestHead, client: AddressKey, now: number): Refusal | undefined {
     // Computed only for rules with a path.
     let readings: PathReadings | undefined
     const path = () => {
@@ -43,7 +43,7 @@ export class RuleSet {
     }
     for (const rule of this.rules) {
       if (!rule.applies(head, path, now)) continue
-      const refusal = rule.judge(head, client, now)
+      const refusal = rule.evaluate(head, client, now)
       if (!refusal) continue
       this.#onHit(rule.id)
       if (!rule.dryRun) return refusal
@@ -63,7 +63,7 @@ export function compileRule(rule: EdgeRule, previous: CompiledRule | undefined, 
   const hostname = rule.hostname?.toLowerCase()
   const prefixes = rule.pathPrefix ? rulePrefixes(rule.pathPrefix) : undefined
   const limit = rule.kind === 'rate-limit' ? new RateLimit(rule.config) : undefined
-  const judge = judgement(rule, limit, warnings)
+  const evaluate = judgement(rule, limit, warnings)
   return {
     id: rule.id,
     order: orders[rule.kind],
@@ -72,13 +72,13 @@ export function compileRule(rule: EdgeRule, previous: CompiledRule | undefined, 
     dryRun: rule.dryRun === true,
     applies: (head, path, now) =>
       now < expiresAt && (hostname === undefined || hostname === head.host) && (prefixes === undefined || path().below(prefixes)),
-    judge,
+    evaluate,
   }
 }
 
-function judgement(rule: EdgeRule, limit: RateLimit | undefined, warnings: string[]): CompiledRule['judge'] {
-  if (rule.kind === 'ban') return judgeBan(rule.id, rule.config, warnings)
-  if (rule.kind === 'allow-deny') return judgeAllowDeny(rule.id, rule.config, warnings)
+function judgement(rule: EdgeRule, limit: RateLimit | undefined, warnings: string[]): CompiledRule['evaluate'] {
+  if (rule.kind === 'ban') return evaluateBan(rule.id, rule.config, warnings)
+  if (rule.kind === 'allow-deny') return evaluateAllowDeny(rule.id, rule.config, warnings)
   const status = rule.config.status ?? 429
   return (_, client, now) => {
     const retryAfterSeconds = limit!.take(clientKey(client), now)
@@ -90,7 +90,7 @@ function judgement(rule: EdgeRule, limit: RateLimit | undefined, warnings: strin
 const comparedCharacters = 2048
 const forbidden: Refusal = { status: 403, retryAfterSeconds: 0 }
 
-function judgeBan(id: string, config: BanConfig, warnings: string[]): CompiledRule['judge'] {
+function evaluateBan(id: string, config: BanConfig, warnings: string[]): CompiledRule['evaluate'] {
   const ips = addressSet(id, config.ips ?? [], warnings)
   const agents = (config.userAgents ?? []).map((agent) => agent.trim().toLowerCase()).filter(Boolean)
   return (head, client) => {
@@ -102,7 +102,7 @@ function judgeBan(id: string, config: BanConfig, warnings: string[]): CompiledRu
 }
 
 /** The three conditions are independent: a request passes if it meets all that are given. */
-function judgeAllowDeny(id: string, config: AllowDenyConfig, warnings: string[]): CompiledRule['judge'] {
+function evaluateAllowDeny(id: string, config: AllowDenyConfig, warnings: string[]): CompiledRule['evaluate'] {
   const deny = addressSet(id, config.deny ?? [], warnings)
   const allow = config.allow && config.allow.length > 0 ? addressSet(id, config.allow, warnings) : undefined
   const methods = upper(config.methods)

@@ -21,7 +21,7 @@ export interface SiteFile {
   version: string
 }
 
-const lookAgainMs = 2_000
+const cacheTtlMs = 2_000
 const maxEntries = 4_000
 const maxContents = 1_048_576
 const compressFrom = 1_024
@@ -84,10 +84,10 @@ export class StaticSites {
     const known = this.#entries.get(key)
     if (known && known.until > now) return known.file
     if (known) this.#forget(key, known)
-    const entry: Entry = { file: known ? known.file.then(read) : read(undefined), until: now + lookAgainMs, bytes: 0 }
+    const entry: Entry = { file: known ? known.file.then(read) : read(undefined), until: now + cacheTtlMs, bytes: 0 }
     this.#entries.set(key, entry)
     entry.file = entry.file.then(
-      (file) => this.#weigh(key, entry, file),
+      (file) => this.#accountAndEvict(key, entry, file),
       () => {
         this.#forget(key, entry)
         return undefined
@@ -96,7 +96,7 @@ export class StaticSites {
     return entry.file
   }
 
-  #weigh(key: string, entry: Entry, file: SiteFile | undefined): SiteFile | undefined {
+  #accountAndEvict(key: string, entry: Entry, file: SiteFile | undefined): SiteFile | undefined {
     if (this.#entries.get(key) !== entry) return file
     entry.bytes = (file?.contents?.length ?? 0) + 512
     this.#bytes += entry.bytes

@@ -199,8 +199,8 @@ const imageRegistryOf = (config: Config): ImageRegistry =>
 const uploadStoreOf = ({ mode, uploads }: Config, log: Logger): UploadStore | undefined => {
   const { bucket, accessKeyId, secretAccessKey, endpoint, region, prefix } = uploads
   if (mode !== 'cloud' || bucket === null || accessKeyId === null || secretAccessKey === null) return undefined
-  const place = { bucket, region, prefix, ...(endpoint === null ? {} : { endpoint }) }
-  return s3UploadStore({ kind: 's3', ...place, accessKeyId, secretAccessKey, mayBeHere: true }, log)
+  const location = { bucket, region, prefix, ...(endpoint === null ? {} : { endpoint }) }
+  return s3UploadStore({ kind: 's3', ...location, accessKeyId, secretAccessKey, mayBeHere: true }, log)
 }
 
 const logStoreOf = ({ dataDir }: Config, logger: Logger): LogStore =>

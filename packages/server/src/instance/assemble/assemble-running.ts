@@ -120,7 +120,7 @@ export function assembleRunning(
   })
   backupPorts.hasLeft = transfers.hasLeft
   projectPorts.deployments ??= deployments.reader
-  projectPorts.allotted ??= deployments.allotted
+  projectPorts.reserved ??= deployments.allotted
   projectPorts.running ??= deployments.running
   projectPorts.power ??= deployments.power
   projectPorts.secrets ??= deployments.secrets

@@ -66,7 +66,13 @@ export function assemble(parts: Parts): Assembled {
   const loaders: Loaders = Object.assign({}, ...Object.values(modules).map(({ loaders }) => loaders))
   const { authenticator, streamTokens } = access
   const stopping = new AbortController()
-  const streams = new OpenStreams({ authenticator, loaders, signals: database.signals, log: logger, everyMs: parts.streamLookMs })
+  const streams = new OpenStreams({
+    authenticator,
+    loaders,
+    signals: database.signals,
+    log: logger,
+    everyMs: parts.streamCheckMs,
+  })
   const mounting: MountDeps = {
     mode: config.mode,
     authenticator,
@@ -79,7 +85,7 @@ export function assemble(parts: Parts): Assembled {
     stopping: stopping.signal,
     reads: new ReadSlots(),
     streams,
-    ...(cloud ? { elsewhere: cloud.elsewhere } : {}),
+    ...(cloud ? { cloud: cloud.elsewhere } : {}),
   }
   const app = createHttpServer(
     { version, logger, trustedProxies: config.trustedProxies, edgeKey },

@@ -35,7 +35,7 @@ export interface Parts {
   clock?: Clock
   rateLimits?: Partial<Record<RateLimitName, number>>
   /** Interval between access checks of open streams. */
-  streamLookMs?: number
+  streamCheckMs?: number
   /** Drivers; without them nothing is deployed or served, and those routes answer 501. */
   drivers?: Drivers
   /** Replaces the modules above projects, for tests. */

@@ -53,11 +53,11 @@ describeNeeding(['postgres'], 'an instance on PostgreSQL', () => {
   test.each([
     ['a database that is not empty', () => urls.old, 'not empty'],
     ['no database', () => null, 'Set BERTH_DATABASE_URL'],
-  ])('does not come back into %s, and nothing is left of it', async (_, urlOf, words) => {
+  ])('does not come back into %s, and nothing is left of it', async (_, urlOf, message) => {
     const { file, keyFile } = await saved()
     const restored = restoreInstance(configOf('other', urlOf()), file, keyFile)
     await expect(restored).rejects.toThrow(InstanceBackupRefused)
-    await expect(restored).rejects.toThrow(words)
+    await expect(restored).rejects.toThrow(message)
     expect(existsSync(join(folder.path, 'other'))).toBe(false)
     expect(await organizationsAt(urls.old)).toHaveLength(1)
   })

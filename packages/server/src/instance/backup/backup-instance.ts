@@ -73,9 +73,9 @@ async function engineFor(config: Config) {
   try {
     return await openEngineOf(config)
   } catch (error) {
-    const words = operatorText(error)
+    const message = operatorText(error)
     throw new InstanceBackupRefused(
-      `The Docker volumes of this instance cannot be backed up: ${words}. Add --without-docker to leave them out.`,
+      `The Docker volumes of this instance cannot be backed up: ${message}. Add --without-docker to leave them out.`,
       {
         cause: error,
       },

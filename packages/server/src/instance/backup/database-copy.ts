@@ -18,12 +18,12 @@ export const databaseFiles = [sqliteFile, `${sqliteFile}-wal`, `${sqliteFile}-sh
 export const databaseFileOf = ({ databaseUrl }: Config) => (databaseUrl ? postgresFile : sqliteFile)
 
 /** Writes a consistent snapshot of the database to a file; returns the result of `look` on it. */
-export async function snapshotDatabase<Found>(config: Config, file: string, look: (db: Db) => Promise<Found>): Promise<Found> {
+export async function snapshotDatabase<Found>(config: Config, file: string, check: (db: Db) => Promise<Found>): Promise<Found> {
   const database = await openDatabase({ url: config.databaseUrl?.reveal(), folder: config.dataDir })
   try {
     if (config.databaseUrl) await dumpPostgres(config.databaseUrl.reveal(), file, config.environment)
     else await sql`vacuum into ${file}`.execute(database.db)
-    return await look(database.db)
+    return await check(database.db)
   } finally {
     await database.close()
   }

@@ -6,7 +6,7 @@ import { Secret } from '../../platform/secrets/secret.ts'
 export interface ValueKind<T> {
   readonly accepts: string
   readonly secret?: boolean
-  parse(text: string, place: { home: string }): T | undefined
+  parse(text: string, location: { home: string }): T | undefined
 }
 
 export const oneOf = <const T extends string>(...words: T[]): ValueKind<T> => ({

@@ -8,9 +8,9 @@ import {
   giteaSettings,
   githubSettings,
   gitlabSettings,
+  type Location,
   mainSettings,
   nowhere,
-  type Place,
   quotaSettings,
   type Setting,
   uploadSettings,
@@ -37,22 +37,22 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** Reads all settings. An empty value counts as absent. */
 export function readConfig(env: Environment): Config {
   const home = env.HOME?.trim() || homedir()
-  const place: Place = { home, dataDir: '', mode: 'self-hosted' }
-  place.mode = readSetting(mainSettings.mode, env, place)
-  place.dataDir = readSetting(mainSettings.dataDir, env, place)
+  const location: Location = { home, dataDir: '', mode: 'self-hosted' }
+  location.mode = readSetting(mainSettings.mode, env, location)
+  location.dataDir = readSetting(mainSettings.dataDir, env, location)
   const config = {
-    ...withDashboardUrl(readTable(mainSettings, env, place)),
-    github: Object.freeze(withOwnApi(readTable(githubSettings, env, place))),
-    gitlab: Object.freeze(readTable(gitlabSettings, env, place)),
-    gitea: Object.freeze(readTable(giteaSettings, env, place)),
-    baseImages: Object.freeze(readTable(baseImageSettings, env, place)),
-    quotas: Object.freeze(readTable(quotaSettings, env, place)),
-    uploads: Object.freeze(readTable(uploadSettings, env, place)),
-    dns: Object.freeze(readTable(dnsSettings, env, place)),
+    ...withDashboardUrl(readTable(mainSettings, env, location)),
+    github: Object.freeze(withOwnApi(readTable(githubSettings, env, location))),
+    gitlab: Object.freeze(readTable(gitlabSettings, env, location)),
+    gitea: Object.freeze(readTable(giteaSettings, env, location)),
+    baseImages: Object.freeze(readTable(baseImageSettings, env, location)),
+    quotas: Object.freeze(readTable(quotaSettings, env, location)),
+    uploads: Object.freeze(readTable(uploadSettings, env, location)),
+    dns: Object.freeze(readTable(dnsSettings, env, location)),
     environment: Object.freeze(inheritedEnvironment(env)),
     warnings: Object.freeze(unknownVariables(env)),
   }
-  refuseWhatDoesNotFit(config)
+  refuseInvalidCombinations(config)
   return Object.freeze(config)
 }
 
@@ -67,22 +67,26 @@ export function describeSettings() {
   }))
 }
 
-function readTable<Table extends Record<string, Setting<unknown>>>(table: Table, env: Environment, place: Place): Values<Table> {
-  const entries = Object.entries(table).map(([key, row]) => [key, readSetting(row, env, place)])
+function readTable<Table extends Record<string, Setting<unknown>>>(
+  table: Table,
+  env: Environment,
+  location: Location,
+): Values<Table> {
+  const entries = Object.entries(table).map(([key, row]) => [key, readSetting(row, env, location)])
   return Object.fromEntries(entries) as Values<Table>
 }
 
-function readSetting<T>({ variable, kind, fallback, parse }: Setting<T>, env: Environment, place: Place): T {
+function readSetting<T>({ variable, kind, fallback, parse }: Setting<T>, env: Environment, location: Location): T {
   const raw = env[variable] ?? ''
-  if (raw.trim() === '') return fallback(place)
+  if (raw.trim() === '') return fallback(location)
   const text = kind.secret ? raw : raw.trim()
-  const value = parse(text, place)
+  const value = parse(text, location)
   if (value !== undefined) return value
   const shown = kind.secret ? 'is invalid' : `is ${JSON.stringify(text.slice(0, 100))}`
   throw new ConfigError(variable, `${variable} ${shown}: it must be ${kind.accepts}`)
 }
 
-function refuseWhatDoesNotFit(config: Omit<Config, 'warnings'>): void {
+function refuseInvalidCombinations(config: Omit<Config, 'warnings'>): void {
   togetherWith(config, 'adminEmail', 'adminPassword', mainSettings)
   togetherWith(config.github, 'appId', 'privateKey', githubSettings)
   togetherWith<'bucket' | 'accessKeyId'>(config.uploads, 'bucket', 'accessKeyId', uploadSettings)
@@ -111,8 +115,8 @@ function refuseWhatDoesNotFit(config: Omit<Config, 'warnings'>): void {
 function withOwnApi(github: Config['github']): Config['github'] {
   const { apiUrl, webUrl } = githubSettings
   const isDefault = (row: Setting<string>, value: string) => value === row.fallback(nowhere)
-  const isElsewhere = isDefault(apiUrl, github.apiUrl) && !isDefault(webUrl, github.webUrl)
-  return isElsewhere ? { ...github, apiUrl: `${github.webUrl}/api/v3` } : github
+  const isRemote = isDefault(apiUrl, github.apiUrl) && !isDefault(webUrl, github.webUrl)
+  return isRemote ? { ...github, apiUrl: `${github.webUrl}/api/v3` } : github
 }
 
 /** The default public URL: the edge serves the dashboard at `berth.<base domain>` if it has a base domain and https. */

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import * as kinds from './config-values.ts'
 
 /** Values that defaults are computed from: the user's home, the data folder once known, and the mode. */
-export interface Place {
+export interface Location {
   home: string
   dataDir: string
   mode: 'self-hosted' | 'cloud'
@@ -12,7 +12,7 @@ export interface Setting<T> {
   readonly variable: string
   readonly kind: kinds.ValueKind<unknown>
   readonly help: string
-  readonly fallback: (place: Place) => T
+  readonly fallback: (location: Location) => T
   /** The default as text, if it is not a plain value. */
   readonly fallbackText?: string
   readonly parse: kinds.ValueKind<T>['parse']
@@ -26,7 +26,7 @@ function setting<T, D extends T | null>(variable: string, kind: kinds.ValueKind<
 function computed<T>(
   variable: string,
   kind: kinds.ValueKind<T>,
-  fallback: (place: Place) => T,
+  fallback: (location: Location) => T,
   text: string,
   help: string,
 ): Setting<T> {
@@ -34,7 +34,7 @@ function computed<T>(
 }
 
 /** Placeholder for defaults that are plain values. */
-export const nowhere: Place = { home: '', dataDir: '', mode: 'self-hosted' }
+export const nowhere: Location = { home: '', dataDir: '', mode: 'self-hosted' }
 
 const { oneOf, wholeNumber, port, webAddress, secretUrl, secretText } = kinds
 

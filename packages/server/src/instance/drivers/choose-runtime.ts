@@ -27,9 +27,9 @@ export async function chooseRuntime(config: Config, logger: Logger): Promise<Run
     return docker
   } catch (error) {
     await docker.close()
-    const words = operatorText(error)
-    if (runtime === 'docker') throw new ConfigError('BERTH_RUNTIME', `BERTH_RUNTIME is "docker", but: ${words}`)
-    logger.warn({ words }, 'runtime: Docker engine is unreachable, projects run as plain processes')
+    const message = operatorText(error)
+    if (runtime === 'docker') throw new ConfigError('BERTH_RUNTIME', `BERTH_RUNTIME is "docker", but: ${message}`)
+    logger.warn({ words: message }, 'runtime: Docker engine is unreachable, projects run as plain processes')
     return processes(config, logger)
   }
 }
@@ -42,8 +42,8 @@ function processes(config: Config, logger: Logger): Runtime {
       'BERTH_MODE',
       'BERTH_MODE is "cloud": it must be self-hosted unless projects are isolated (use Docker, install bubblewrap or run as root)',
     )
-  const { kind, words } = sandbox
-  logger[kind === 'none' ? 'warn' : 'info']({ isolation: kind, words }, 'runtime: projects run as plain processes')
+  const { kind, message } = sandbox
+  logger[kind === 'none' ? 'warn' : 'info']({ isolation: kind, words: message }, 'runtime: projects run as plain processes')
   return createProcessRuntime({ folder, environment: config.environment, sandbox })
 }
 
@@ -71,11 +71,11 @@ async function containers(config: Config, logger: Logger) {
     addresses: { ranges: config.networkRanges },
     socketPath: dockerSocket,
     folder: join(dataDir, 'docker'),
-    fence: {
+    egressFilter: {
       shell: createRunCommand(environment),
       isStrict: isCloud,
       openPorts: [edgePort, edgeTlsPort ?? 0],
-      onChange: ({ inForce, words }) => logger[inForce ? 'info' : isCloud ? 'error' : 'warn'](words),
+      onChange: ({ inForce, message }) => logger[inForce ? 'info' : isCloud ? 'error' : 'warn'](message),
     },
   })
 }

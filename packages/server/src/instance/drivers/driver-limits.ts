@@ -4,7 +4,7 @@ import type { EdgeDriver } from '../../drivers/edge/edge.ts'
 import type { Runtime } from '../../drivers/runtime/runtime.ts'
 import type { Runtimes } from '../../drivers/runtime/runtimes.ts'
 import type { ServerReader } from '../../drivers/runtime/server/server-reader.ts'
-import { ServerAway } from '../../drivers/shell/ssh/server-away.ts'
+import { ServerUnreachable } from '../../drivers/shell/ssh/server-away.ts'
 import { withCallLog } from '../../drivers/wrapping/with-call-log.ts'
 import { withTimeLimits } from '../../drivers/wrapping/with-time-limits.ts'
 import type { Log } from '../../platform/log.ts'
@@ -68,7 +68,7 @@ const limitStores = (stores: ArchiveStores): ArchiveStores =>
   withTimeLimits(stores, {
     title: 'The destination',
     limits: { hostKeyOf: { ms: 20_000, abortAt: 1 } },
-    late: (words) => new StoreFailure('timeout', words),
+    late: (message) => new StoreFailure('timeout', message),
   })
 
 /** A server that accepts the connection but does not answer counts as unreachable. */
@@ -76,5 +76,5 @@ export const limitReader = (reader: ServerReader): ServerReader =>
   withTimeLimits(reader, {
     title: 'The server',
     limits: { ping: { ms: 15_000, abortAt: 0 } },
-    late: (words) => new ServerAway('unreachable', words),
+    late: (message) => new ServerUnreachable('unreachable', message),
   })

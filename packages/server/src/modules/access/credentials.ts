@@ -2,7 +2,7 @@ import { holds, type Level, type Permission, type Role } from '@berth/contract'
 import type { FastifyRequest } from 'fastify'
 import type { Authenticator } from '../../http/guard.ts'
 import type { Caller } from '../../http/handler.ts'
-import { isFromElsewhere } from '../../http/origin.ts'
+import { isCrossOrigin } from '../../http/origin.ts'
 import { type Awaitable, after } from '../../platform/awaitable.ts'
 import { iso, isoOrNull } from '../../platform/db/columns.ts'
 import { tokenJson } from '../../platform/db/json-columns/access.ts'
@@ -29,7 +29,7 @@ export function createAuthenticator({ database, clock, log }: AccessDeps): Authe
       return after(authorization ? byToken(db, authorization, now) : bySession(db, request, now), (caller) => {
         if (caller?.tokenId) noteUse(caller.tokenId, now)
         if (caller && wanted && wanted !== caller.organizationId)
-          fail('forbidden', { words: 'You are not a member of the organisation in X-Organization-Id' })
+          fail('forbidden', { message: 'You are not a member of the organisation in X-Organization-Id' })
         return caller
       })
     },
@@ -136,7 +136,7 @@ function bySession(db: Db, request: FastifyRequest, now: number): Awaitable<Call
     const wanted = request.headers['x-organization-id'] as string | undefined
     return after(membershipOf(db, session, wanted), (member) => {
       if (member) return callerOfSession(session, member)
-      return wanted ? fail('forbidden', { words: 'You are not a member of the organisation in X-Organization-Id' }) : null
+      return wanted ? fail('forbidden', { message: 'You are not a member of the organisation in X-Organization-Id' }) : null
     })
   })
 }
@@ -164,8 +164,8 @@ const firstOf = (db: Db, userId: string) => findFirstMembership.first(db, { user
 /** CSRF check: a browser sends the cookie with every request, including one that another site started. */
 function checkOrigin(request: FastifyRequest): void {
   if (request.method === 'GET' || request.method === 'HEAD') return
-  if (request.headers.origin === undefined || isFromElsewhere(request))
-    fail('forbidden', { words: 'A state-changing call with a session cookie needs a matching Origin header' })
+  if (request.headers.origin === undefined || isCrossOrigin(request))
+    fail('forbidden', { message: 'A state-changing call with a session cookie needs a matching Origin header' })
 }
 
 const setOf = (values: readonly string[] | null): ReadonlySet<string> | null => values && new Set(values)

@@ -40,12 +40,12 @@ export async function prepareFirstStart(
 /** Whether a user can sign in or set the instance up. Stays true once it is. */
 export function createReadiness({ database: { db } }: AccessDeps): () => Awaitable<boolean> {
   let isReady = false
-  const look = async () => {
+  const check = async () => {
     const code = db.selectFrom('instance').select('key').where('key', '=', setupKey).executeTakeFirst()
     isReady = (await hasUsers(db)) || !!(await code)
     return isReady
   }
-  return () => isReady || look()
+  return () => isReady || check()
 }
 
 const wrongCode = 'The set-up code is invalid. Restart the instance to get a new link.'
@@ -70,7 +70,7 @@ export async function setUp({ code, email, password, organization }: Setup, deps
   const { database, clock } = deps
   // Password hashing is expensive: reject a wrong code first.
   if (await hasUsers(database.db)) fail('already_set_up')
-  if (!(await isSetupCode(database.db, code))) fail('not_found', { words: wrongCode })
+  if (!(await isSetupCode(database.db, code))) fail('not_found', { message: wrongCode })
   const passwordHash = await hashPassword(password)
   return database.transaction(async ({ db }) => {
     if (await hasUsers(db)) fail('already_set_up')
@@ -80,7 +80,7 @@ export async function setUp({ code, email, password, organization }: Setup, deps
       .where('value', '=', hashToken(code))
       .returning('key')
       .executeTakeFirst()
-    if (!spent) fail('not_found', { words: wrongCode })
+    if (!spent) fail('not_found', { message: wrongCode })
     const owner = await insertOwner(db, { email, passwordHash, organization }, clock.now().getTime())
     await noteSetupOrganization(db, owner.organizationId)
     return { ...owner, session: await openSession(db, owner.userId, deps) }

@@ -36,8 +36,8 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
     login: async ({ body }, context) => start(await signIn({ ...body, device: deviceOf(context) }, deps), context),
     logout: async (_, context) => {
       // A project's page may be same-site with the dashboard: it must not be able to sign users out.
-      if (context.isFromElsewhere)
-        fail('forbidden', { words: 'Sign-out was blocked: the Origin header does not match this instance' })
+      if (context.isCrossOrigin)
+        fail('forbidden', { message: 'Sign-out was blocked: the Origin header does not match this instance' })
       const cookie = sessionCookie.read(context.headers.cookie as string | undefined, context.secure)
       if (cookie) await endSession(db, cookie)
       context.setHeader('set-cookie', sessionCookie.clear(context.secure))

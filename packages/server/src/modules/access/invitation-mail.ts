@@ -49,7 +49,7 @@ export async function mailInvitation(
     if (Number(sent) >= count)
       fail('rate_limited', {
         retryAfterSeconds: withinMs / 1000,
-        words: `${whom} ${count} invitations within ${withinMs / hour} h. Try again later.`,
+        message: `${whom} ${count} invitations within ${withinMs / hour} h. Try again later.`,
       })
   }
   await refuseMore(since(maxPerMailbox.withinMs).where('email', '=', email), maxPerMailbox, 'This e-mail address was sent')

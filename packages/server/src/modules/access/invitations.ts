@@ -22,11 +22,11 @@ const goodForMs = 7 * 86_400_000
  */
 export async function invite({ email, role }: { email: string; role: Role }, caller: Caller, deps: AccessDeps) {
   const { database, clock, mailer } = deps
-  if (role === 'owner' && caller.role !== 'owner') fail('forbidden', { words: 'Only an owner can invite owners' })
+  if (role === 'owner' && caller.role !== 'owner') fail('forbidden', { message: 'Only an owner can invite owners' })
   refuseSecondPerson(role, deps)
   const known = await findUserByEmail(database.db, email)
   if (known && (await findMembership(database.db, known.id, caller.organizationId)))
-    fail('conflict', { words: 'This user is already a member', field: 'email' })
+    fail('conflict', { message: 'This user is already a member', field: 'email' })
   const now = clock.now().getTime()
   const invited = { id: newId('inv'), organizationId: caller.organizationId, email: email.toLowerCase() }
   const code = codeOf(invited, 'invitation', deps)
@@ -63,7 +63,7 @@ export async function acceptInvitation({ code, email, password, name, device }: 
   const now = clock.now().getTime()
   // Password hashing is expensive: reject a wrong code first.
   const good = await goodInvitation({ code, email, now }, deps)
-  if (!good) return fail('not_found', { words: notGood })
+  if (!good) return fail('not_found', { message: notGood })
   const known = await findUserByEmail(database.db, email)
   // Rate-limited like a sign-in: otherwise a user who may invite could guess a stranger's password here.
   if (known) await provePassword({ email, password, device }, known, deps)
@@ -75,7 +75,7 @@ export async function acceptInvitation({ code, email, password, name, device }: 
       .where('expiresAt', '>', now)
       .returningAll()
       .executeTakeFirst()
-    if (!invitation) fail('not_found', { words: notGood })
+    if (!invitation) fail('not_found', { message: notGood })
     refuseSecondPerson(invitation.role, deps)
     const user = known ?? (await insertUser(db, { email, passwordHash, name }, now))
     await insertMember(db, invitation.organizationId, user.id, invitation.role, now)

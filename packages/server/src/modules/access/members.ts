@@ -35,7 +35,7 @@ export async function removeMember(member: MemberRow, caller: Caller, { database
 }
 
 function onlyOwners(caller: Caller): void {
-  if (caller.role !== 'owner') fail('forbidden', { words: 'Only an owner can add or remove owners' })
+  if (caller.role !== 'owner') fail('forbidden', { message: 'Only an owner can add or remove owners' })
 }
 
 type TransactionContext = Parameters<Parameters<AccessDeps['database']['transaction']>[0]>[0]

@@ -12,7 +12,7 @@ const howTo =
 export function refuseSecondPerson(role: Role, { onlyOnePerson }: Pick<AccessDeps, 'onlyOnePerson'>): void {
   if (onlyOnePerson && mayDeploy(role))
     fail('no_isolation', {
-      words: `This machine does not isolate projects: a second user who can deploy could read every project and the keys of the instance. ${howTo}`,
+      message: `This machine does not isolate projects: a second user who can deploy could read every project and the keys of the instance. ${howTo}`,
       field: 'role',
     })
 }
@@ -25,7 +25,7 @@ export function refuseSecondDeployer(level: Level, role: Role, deps: Pick<Access
 export function refuseSecondOrganization({ onlyOnePerson }: AccessDeps): void {
   if (onlyOnePerson)
     fail('no_isolation', {
-      words: `This machine does not isolate projects: a second organisation could read the projects of the first. ${howTo}`,
+      message: `This machine does not isolate projects: a second organisation could read the projects of the first. ${howTo}`,
     })
 }
 

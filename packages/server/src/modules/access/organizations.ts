@@ -7,7 +7,7 @@ import { findSetupOrganization } from './setup-organization.ts'
 /** Deletes an organisation. Members who had it as default get the first other one they joined. */
 export async function deleteOrganization({ id }: OrganizationRow, { database }: AccessDeps): Promise<void> {
   if ((await findSetupOrganization.first(database.db, {}))?.id === id)
-    fail('conflict', { words: 'This organisation operates the instance and cannot be deleted' })
+    fail('conflict', { message: 'This organisation operates the instance and cannot be deleted' })
   try {
     await database.transaction(async ({ db }) => {
       // First, so that a concurrent join either commits before this or fails.
@@ -15,7 +15,7 @@ export async function deleteOrganization({ id }: OrganizationRow, { database }: 
       await db.updateTable('users').set({ defaultOrganizationId: null }).where('defaultOrganizationId', '=', id).execute()
     })
   } catch (error) {
-    if (isForeignKeyViolation(error)) fail('conflict', { words: 'The organisation still has projects. Delete them first.' })
+    if (isForeignKeyViolation(error)) fail('conflict', { message: 'The organisation still has projects. Delete them first.' })
     throw error
   }
 }

@@ -23,7 +23,7 @@ export async function provePassword({ email, password, device }: Attempt, user: 
   // Counted before the slow hash check: otherwise many concurrent guesses would pass before the first one fails.
   deps.limiter.take('account', counted)
   const proven = await verifyPassword(password, user?.passwordHash ?? null)
-  if (!user || !proven) fail('unauthorized', { words: 'Wrong e-mail address or password' })
+  if (!user || !proven) fail('unauthorized', { message: 'Wrong e-mail address or password' })
   deps.limiter.giveBack('account', counted)
   return user
 }

@@ -35,6 +35,6 @@ export async function refuseTooManyOrganizations(
   if (owned >= organizationsEach)
     fail('quota_exceeded', {
       field: 'organizations',
-      words: `Quota organizations: a user can own ${organizationsEach}, and you own ${owned}. Delete one, or ask the operator of this instance for more.`,
+      message: `Quota organizations: a user can own ${organizationsEach}, and you own ${owned}. Delete one, or ask the operator of this instance for more.`,
     })
 }

@@ -90,7 +90,7 @@ async function membershipAfterSignIn(db: Db, user: UserRow | undefined): Promise
   const organizationId = user?.defaultOrganizationId
   const chosen = user && organizationId ? await findMembership(db, user.id, organizationId) : undefined
   const member = chosen ?? (user && (await firstMembership(db, user.id)))
-  return member ?? fail('forbidden', { words: 'You are not a member of any organisation. Ask for a new invitation.' })
+  return member ?? fail('forbidden', { message: 'You are not a member of any organisation. Ask for a new invitation.' })
 }
 
 const firstMembership = (db: Db, userId: string) =>

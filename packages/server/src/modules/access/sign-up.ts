@@ -50,7 +50,7 @@ export async function requestSignUp({ email, client }: { email: string; client: 
 export async function inviteToSignUp(email: string, caller: Caller, deps: AccessDeps) {
   await openTo(['open', 'invitation'], deps)
   if (await findUserByEmail(deps.database.db, email))
-    fail('email_taken', { field: 'email', words: 'This user already has an account' })
+    fail('email_taken', { field: 'email', message: 'This user already has an account' })
   const row = newRow(email, deps.clock.now().getTime(), invitationGoodForMs, { invitedBy: caller.userId })
   await deps.database.transaction((bound) => record(bound, row, deps.mailer?.configured))
   return {
@@ -78,7 +78,7 @@ export async function completeSignUp({ code, email, password, organization, name
   const row = await goodRows(database.db, email, now).where('id', '=', idIn(code)).executeTakeFirst()
   const isGood = row && isCodeOf(row, code, 'sign-up', deps) && (mode === 'open' || row.invitedBy !== null)
   // Password hashing is expensive: reject a wrong code first.
-  if (!isGood) return fail('not_found', { words: notGood })
+  if (!isGood) return fail('not_found', { message: notGood })
   if (await findUserByEmail(database.db, email)) taken()
   const passwordHash = await hashPassword(password)
   return database.transaction(async ({ db }) => {
@@ -89,7 +89,7 @@ export async function completeSignUp({ code, email, password, organization, name
       .where('usedAt', 'is', null)
       .returning('id')
       .execute()
-    if (!used.some(({ id }) => id === row.id)) fail('not_found', { words: notGood })
+    if (!used.some(({ id }) => id === row.id)) fail('not_found', { message: notGood })
     if (await findUserByEmail(db, email)) taken()
     const user = await insertUser(db, { email, passwordHash, name: name ?? null }, now)
     const { id } = await insertOrganization(db, organization, now)
@@ -99,26 +99,26 @@ export async function completeSignUp({ code, email, password, organization, name
 }
 
 const notGood = 'The code is invalid: it was already used or expired, or it is for another address. Sign up again.'
-const taken = () => fail('email_taken', { field: 'email', words: 'This address already has an account. Sign in.' })
+const taken = () => fail('email_taken', { field: 'email', message: 'This address already has an account. Sign in.' })
 
 /**
  * Rejects sign-up where the mode does not allow it. A self-hosted instance has no such route, and a cloud that is not set up has
  * no operator yet.
  */
 async function openTo(modes: readonly SignUpSettings['mode'][], { signUp, database }: AccessDeps): Promise<SignUpSettings> {
-  if (!signUp || signUp.mode === 'closed') return fail('not_found', { words: 'This route does not exist' })
+  if (!signUp || signUp.mode === 'closed') return fail('not_found', { message: 'This route does not exist' })
   if (!modes.includes(signUp.mode))
-    fail('forbidden', { words: 'Sign-up requires an invitation. Ask the operator of this cloud for one.' })
+    fail('forbidden', { message: 'Sign-up requires an invitation. Ask the operator of this cloud for one.' })
   if (!(await findSetupOrganization.first(database.db, {}))) fail('starting')
   return signUp
 }
 
-interface Asked {
+interface Requested {
   client?: string
   invitedBy?: string
 }
 
-const newRow = (email: string, now: number, lastsMs: number, { client = '', invitedBy = '' }: Asked) => ({
+const newRow = (email: string, now: number, lastsMs: number, { client = '', invitedBy = '' }: Requested) => ({
   id: newId('inv'),
   email: email.toLowerCase(),
   client: client || null,
@@ -156,7 +156,7 @@ async function refuseTooMany(
   const tooMany = async (query: ReturnType<typeof since>, { count, withinMs }: { count: number; withinMs: number }) => {
     const { count: found } = await query.executeTakeFirstOrThrow()
     if (Number(found) >= count)
-      fail('rate_limited', { retryAfterSeconds: withinMs / 1000, words: 'Too many sign-up requests. Try again later.' })
+      fail('rate_limited', { retryAfterSeconds: withinMs / 1000, message: 'Too many sign-up requests. Try again later.' })
   }
   await tooMany(since(maxPerEmail.withinMs).where('email', '=', email), maxPerEmail)
   await tooMany(since(maxPerClient.withinMs).where('client', '=', client), maxPerClient)

@@ -62,6 +62,6 @@ function checkScope(scope: Permission, caller: Caller): void {
 async function checkProjects(projectIds: string[] | null, caller: Caller, { ownedProjects }: AccessDeps): Promise<void> {
   if (!projectIds) return
   const known = await ownedProjects?.(caller.organizationId, projectIds)
-  const stranger = projectIds.find((id) => !known?.has(id) || (caller.projectIds && !caller.projectIds.has(id)))
-  if (stranger) refuse('projectIds', `project ${stranger} does not exist`)
+  const outsider = projectIds.find((id) => !known?.has(id) || (caller.projectIds && !caller.projectIds.has(id)))
+  if (outsider) refuse('projectIds', `project ${outsider} does not exist`)
 }

@@ -9,8 +9,8 @@ export class BackupFailed extends Error {
   override readonly name = 'BackupFailed'
   readonly code: string
 
-  constructor(code: string, words: string, options?: { cause?: unknown }) {
-    super(words, options)
+  constructor(code: string, message: string, options?: { cause?: unknown }) {
+    super(message, options)
     this.code = code
   }
 }
@@ -25,7 +25,7 @@ export function failureOf(error: unknown): { code: string; message: string } | u
   return diskFullFailure(error)
 }
 
-export const wordsOfError = (error: unknown): string => errorMessage(error).slice(0, 2_000)
+export const errorText = (error: unknown): string => errorMessage(error).slice(0, 2_000)
 
 /** Message for an internal error: its own message may name a table or a path, and is only logged. */
 export const internalText = 'Internal error. The log of the instance has the details.'

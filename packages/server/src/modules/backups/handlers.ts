@@ -9,7 +9,7 @@ import {
   changeDestination,
   createDestination,
   deleteDestination,
-  samePlaceWarnings,
+  sameLocationWarnings,
   showDestination,
 } from './destinations/destinations.ts'
 import { checkDestination } from './destinations/open-store.ts'
@@ -62,8 +62,8 @@ type DestinationRows =
   | 'checkDestination'
 
 function destinationHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, DestinationRows> {
-  const withSamePlace = async (row: DestinationRow) => {
-    const warnings = await samePlaceWarnings(row, deps)
+  const withSameLocation = async (row: DestinationRow) => {
+    const warnings = await sameLocationWarnings(row, deps)
     return { data: showDestination(row, deps), ...(warnings.length > 0 ? { warnings } : {}) }
   }
   return {
@@ -75,11 +75,11 @@ function destinationHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, Destinatio
     },
     createDestination: async ({ body }, { caller, audit }) => {
       audit({ objectKind: 'backupDestination', made: 'bkd' })
-      return withSamePlace(await createDestination(body, caller, deps))
+      return withSameLocation(await createDestination(body, caller, deps))
     },
     getDestination: (_, { backupDestination }) => ({ data: showDestination(backupDestination, deps) }),
     updateDestination: async ({ body }, { backupDestination, caller }) =>
-      withSamePlace(await changeDestination(backupDestination, body, caller, deps)),
+      withSameLocation(await changeDestination(backupDestination, body, caller, deps)),
     deleteDestination: async ({ query: { force = false } }, { backupDestination }) => {
       await deleteDestination(backupDestination, { force }, deps)
       return undefined

@@ -54,7 +54,7 @@ export function createBackups(deps: BackupsDeps) {
     /** Check for backups that did not happen. */
     watched: { missed: missedWatch(deps) },
     /** Runs that a deployment waits for before it starts anything. */
-    beforeDeploy: (deployment: SavedDeployment, say: (line: string) => void, abort: AbortSignal) =>
-      runBeforeDeploy(deployment, say, abort, deps),
+    beforeDeploy: (deployment: SavedDeployment, report: (line: string) => void, abort: AbortSignal) =>
+      runBeforeDeploy(deployment, report, abort, deps),
   }
 }

@@ -42,7 +42,9 @@ export const backupsPart = (deps: BackupsDeps): ProjectPart => ({
     for (const run of await runs.listUnderWay(db, id))
       await cancelRun(run, 'The project was deleted', deps).catch(() => undefined)
     for (const restore of await restores.listUnderWay(db, id))
-      await cancelRestore(restore, deps, { words: 'The project was deleted', isAbandoned: deleteVolumes }).catch(() => undefined)
+      await cancelRestore(restore, deps, { message: 'The project was deleted', isAbandoned: deleteVolumes }).catch(
+        () => undefined,
+      )
     if (deleteVolumes) await untilRestoresEnded(id, deps)
     await deps.database.transaction(async (bound) => {
       for (const policy of await allPolicies(bound.db, id)) {

@@ -12,11 +12,16 @@ interface AnswerBounds {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each caller checks the parts that it needs
-type Asked = Promise<{ status: number; body: any; bytes: number }>
+type Requested = Promise<{ status: number; body: any; bytes: number }>
 
 /** Calls the cloud with the link's token. A refused token is also 503, with a message that says what to do. */
-export async function ask(api: CloudApi, address: CloudAddress, request: CloudRequest, bounds?: AnswerBounds): Asked {
-  const answer = await askWithAny(api, address, request, bounds)
+export async function requestCloud(
+  api: CloudApi,
+  address: CloudAddress,
+  request: CloudRequest,
+  bounds?: AnswerBounds,
+): Requested {
+  const answer = await requestWithAnyLink(api, address, request, bounds)
   if (answer.status === 401) throw new LinkRevoked()
   return answer
 }
@@ -24,7 +29,7 @@ export async function ask(api: CloudApi, address: CloudAddress, request: CloudRe
 /** The cloud is reachable but refuses the link's token: it was revoked or has expired. */
 export class LinkRevoked extends Failure {
   constructor() {
-    super('cloud_unreachable', { words: revokedMessage })
+    super('cloud_unreachable', { message: revokedMessage })
   }
 }
 
@@ -35,16 +40,16 @@ export class CloudAnswerTooLong extends CloudUnreachable {}
  * Sends a request and reads its whole response as JSON, within the time limit of a short response. Every transport error is 503
  * `cloud_unreachable`.
  */
-export async function askWithAny(
+export async function requestWithAnyLink(
   api: CloudApi,
   address: CloudAddress,
   request: CloudRequest,
   { maxBytes: mostBytes = usualBytes }: AnswerBounds = {},
-): Asked {
-  const askedAt = performance.now()
+): Requested {
+  const requestedAt = performance.now()
   try {
     const { status, body } = await api.send(address, request)
-    const text = await textOf(body, mostBytes, bodyWithinMs(askedAt))
+    const text = await textOf(body, mostBytes, bodyWithinMs(requestedAt))
     return { status, body: await parseInSlices(text || 'null'), bytes: text.length }
   } catch (error) {
     throw cloudUnreachable(error)
@@ -71,5 +76,5 @@ async function textOf(body: Readable, maxBytes: number, withinMs: number): Promi
 export function cloudUnreachable(error: unknown): unknown {
   if (error instanceof Error && error.name === 'AbortError') return error
   const reason = error instanceof CloudUnreachable ? error.message : 'its response is invalid'
-  return new Failure('cloud_unreachable', { words: `The cloud is unreachable: ${reason}`, cause: error })
+  return new Failure('cloud_unreachable', { message: `The cloud is unreachable: ${reason}`, cause: error })
 }

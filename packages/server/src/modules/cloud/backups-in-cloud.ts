@@ -1,5 +1,5 @@
 import type { BackupDestination } from '@berth/contract'
-import { ask, askWithAny } from './ask.ts'
+import { requestCloud, requestWithAnyLink } from './ask.ts'
 import { answered } from './cloud-answer.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Links } from './links.ts'
@@ -15,7 +15,7 @@ export const backupsInCloud = (deps: CloudDeps, links: Links) => ({
     const link = await links.of(organizationId)
     if (!link) return null
     const query = new URLSearchParams({ projectId, ...(limit ? { limit: String(limit) } : {}), ...(cursor ? { cursor } : {}) })
-    const answer = await ask(deps.api, link.address, { method: 'GET', path: `/api/backup-destinations?${query}` })
+    const answer = await requestCloud(deps.api, link.address, { method: 'GET', path: `/api/backup-destinations?${query}` })
     if (answer.status === 404) return null
     const data = answered(answer) as BackupDestination[]
     return { data, nextCursor: (answer.body.nextCursor as string | null) ?? null }
@@ -38,7 +38,7 @@ async function runInCloud(webhookToken: string, { api, database }: CloudDeps, li
   const abort = AbortSignal.timeout(withinMs)
   const runs = [...clouds].slice(0, maxClouds).map(async ([url, mayBeInside]) => {
     const address = { url, token: webhookToken, mayBeInside }
-    const { status, body } = await askWithAny(api, address, { method: 'POST', path: '/api/webhooks/backup', abort })
+    const { status, body } = await requestWithAnyLink(api, address, { method: 'POST', path: '/api/webhooks/backup', abort })
     const runId: unknown = body?.data?.runId
     return status < 300 && typeof runId === 'string' && /^bkr_[a-z2-7]{20}$/.test(runId)
       ? runId

@@ -6,12 +6,13 @@ import { LinkRevoked } from './ask.ts'
 // biome-ignore lint/suspicious/noExplicitAny: each caller knows the shape
 export function answered({ status, body }: { status: number; body: any }): any {
   if (status >= 200 && status < 300) return body?.data
-  const said = typeof body?.error === 'string' ? body.error.slice(0, 500) : `it answered ${status}`
+  const reported = typeof body?.error === 'string' ? body.error.slice(0, 500) : `it answered ${status}`
   if (status === 401) throw new LinkRevoked()
   // A transient error: the request is retried.
-  if (status === 429 || status >= 500) throw new Failure('cloud_unreachable', { words: `The cloud is unreachable: ${said}` })
+  if (status === 429 || status >= 500)
+    throw new Failure('cloud_unreachable', { message: `The cloud is unreachable: ${reported}` })
   const code = typeof body?.code === 'string' && body.code in errors ? (body.code as ErrorCode) : 'conflict'
-  throw new Failure(code, { words: `The cloud says: ${said}` })
+  throw new Failure(code, { message: `The cloud says: ${reported}` })
 }
 
 /** Whether a retry may help: a revoked token stays revoked. */

@@ -3,7 +3,7 @@ import type { CloudApi } from '../../drivers/cloud-api/cloud-api.ts'
 import type { Caller } from '../../http/handler.ts'
 import type { Failure } from '../../platform/failure.ts'
 import type { CloudProjects } from '../projects/index.ts'
-import { ask, CloudAnswerTooLong } from './ask.ts'
+import { CloudAnswerTooLong, requestCloud } from './ask.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Link, Links } from './links.ts'
 
@@ -52,11 +52,13 @@ async function allPages({ address }: Link, api: CloudApi): Promise<Project[]> {
   let limit = pageSize
   for (let page = 0; page < maxPages; page += 1) {
     const query = new URLSearchParams({ limit: String(limit), ...(cursor ? { cursor } : {}) })
-    const answer = await ask(api, address, { method: 'GET', path: `/api/projects?${query}`, abort }).catch((error: Failure) => {
-      // A page that exceeds the size limit is requested again with half its length.
-      if (!(error.cause instanceof CloudAnswerTooLong) || limit <= leastPageSize) throw error
-      return null
-    })
+    const answer = await requestCloud(api, address, { method: 'GET', path: `/api/projects?${query}`, abort }).catch(
+      (error: Failure) => {
+        // A page that exceeds the size limit is requested again with half its length.
+        if (!(error.cause instanceof CloudAnswerTooLong) || limit <= leastPageSize) throw error
+        return null
+      },
+    )
     if (answer === null) {
       limit = Math.floor(limit / 2)
       continue

@@ -17,7 +17,7 @@ export const createCloudProxy = (links: Links, deps: CloudDeps): CloudProxy => (
     const link = (await links.of(organizationId)) ?? fail('not_found')
     return passUploadOn(link, upload, deps)
   },
-  async ask(organizationId, { projectId, ...request }) {
+  async requestCloud(organizationId, { projectId, ...request }) {
     const link = (await links.of(organizationId)) ?? fail('not_found')
     const answer = await deps.api.send(link.address, request).catch((error: unknown) => {
       throw cloudUnreachable(error)
@@ -52,7 +52,7 @@ async function refuseImporting(
     await pause(pollMs, undefined, { signal: abort })
   }
   fail('work_in_progress', {
-    words: `The project is being transferred to this instance (${transfer.id}). Try again when the transfer has ended.`,
+    message: `The project is being transferred to this instance (${transfer.id}). Try again when the transfer has ended.`,
   })
 }
 

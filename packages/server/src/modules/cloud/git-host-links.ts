@@ -2,7 +2,7 @@ import type { HandedTokens } from '@berth/contract'
 import { fail } from '../../platform/failure.ts'
 import { hashToken } from '../../platform/secrets/token.ts'
 import type { CloudLinks } from '../git-host/index.ts'
-import { ask } from './ask.ts'
+import { requestCloud } from './ask.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Links } from './links.ts'
 
@@ -10,11 +10,14 @@ import type { Links } from './links.ts'
 export function gitHostLinks({ api }: Pick<CloudDeps, 'api'>, links: Links): CloudLinks {
   const addressOf = async (organizationId: string) => ((await links.of(organizationId)) ?? fail('cloud_not_linked')).address
   const installUrl = async (organizationId: string) => {
-    const { status, body } = await ask(api, await addressOf(organizationId), { method: 'GET', path: '/api/gitprovider/status' })
+    const { status, body } = await requestCloud(api, await addressOf(organizationId), {
+      method: 'GET',
+      path: '/api/gitprovider/status',
+    })
     return status === 200 ? (body.installUrl as string | null) : null
   }
   const post = async (organizationId: string, path: string, body: object) =>
-    ask(api, await addressOf(organizationId), {
+    requestCloud(api, await addressOf(organizationId), {
       method: 'POST',
       path: `/api/gitprovider/handoffs${path}`,
       headers: { 'content-type': 'application/json' },
@@ -25,7 +28,7 @@ export function gitHostLinks({ api }: Pick<CloudDeps, 'api'>, links: Links): Clo
     if (status === 200 && body?.data) return body.data
     // 400 concerns the login itself; any other status is a problem of the link.
     const code = status === 400 ? 'no_source' : 'cloud_unreachable'
-    return fail(code, { words: `The cloud did not provide a login: ${body?.error ?? `it answered ${status}`}` })
+    return fail(code, { message: `The cloud did not provide a login: ${body?.error ?? `it answered ${status}`}` })
   }
   return {
     async linkOf(organizationId) {
@@ -42,7 +45,7 @@ export function gitHostLinks({ api }: Pick<CloudDeps, 'api'>, links: Links): Clo
     isLinked: async (organizationId) => links.has(organizationId),
     installUrl,
     async connectUrl({ organizationId, provider, source }) {
-      const { status, body } = await ask(api, await addressOf(organizationId), {
+      const { status, body } = await requestCloud(api, await addressOf(organizationId), {
         method: 'POST',
         path: `/api/gitprovider/connect?provider=${encodeURIComponent(provider)}`,
         headers: { 'content-type': 'application/json' },
@@ -50,7 +53,7 @@ export function gitHostLinks({ api }: Pick<CloudDeps, 'api'>, links: Links): Clo
       })
       const url: unknown = body?.url ?? (await installUrl(organizationId))
       if (typeof url === 'string' && /^https?:\/\//.test(url)) return url
-      return fail('no_source', { words: `The cloud cannot connect to ${provider}: ${body?.error ?? `it answered ${status}`}` })
+      return fail('no_source', { message: `The cloud cannot connect to ${provider}: ${body?.error ?? `it answered ${status}`}` })
     },
   }
 }

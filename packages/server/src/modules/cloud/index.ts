@@ -10,7 +10,7 @@ import { Links } from './links.ts'
 import { linksEnding } from './store.ts'
 import { watchJob, watchSchedule } from './watch-job.ts'
 
-export { ask, cloudUnreachable } from './ask.ts'
+export { cloudUnreachable, requestCloud as ask } from './ask.ts'
 export { answered, isUnreachable } from './cloud-answer.ts'
 export { deleteCloudProject, findCloudProject, saveCloudProject } from './cloud-project-store.ts'
 export type { CloudDeps } from './deps.ts'

@@ -39,14 +39,14 @@ export class Links {
   of(organizationId: string): Awaitable<Link | null> {
     const known = this.#kept.get(organizationId)
     if (known !== undefined) return known
-    const asked = this.read(organizationId)
-    this.#kept.set(organizationId, asked)
-    const isStillWanted = () => this.#kept.get(organizationId) === asked
-    asked.then(
+    const requested = this.read(organizationId)
+    this.#kept.set(organizationId, requested)
+    const isStillWanted = () => this.#kept.get(organizationId) === requested
+    requested.then(
       (link) => isStillWanted() && this.#kept.set(organizationId, link),
       () => isStillWanted() && this.#kept.delete(organizationId),
     )
-    return asked
+    return requested
   }
 
   has(organizationId: string): Awaitable<boolean> {

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { fail } from '../../platform/failure.ts'
-import { ask } from './ask.ts'
+import { requestCloud } from './ask.ts'
 import { answered } from './cloud-answer.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Link } from './links.ts'
@@ -15,10 +15,10 @@ export async function passUploadOn(
   // An unknown session may be the cloud's own.
   if (!upload) return undefined
   if (upload.status !== 'received')
-    fail('conflict', { field: 'uploadSessionId', words: 'This session has no upload yet. Upload the tarball first.' })
+    fail('conflict', { field: 'uploadSessionId', message: 'This session has no upload yet. Upload the tarball first.' })
   if (upload.cloudSessionId) return upload.cloudSessionId
   const opened = answered(
-    await ask(api, address, {
+    await requestCloud(api, address, {
       method: 'POST',
       path: '/api/projects/folder/session',
       headers: { 'content-type': 'application/json' },
@@ -27,7 +27,7 @@ export async function passUploadOn(
   ) as { sessionId: string }
   const there = String(opened.sessionId)
   answered(
-    await ask(api, address, {
+    await requestCloud(api, address, {
       method: 'PUT',
       path: `/api/uploads/${encodeURIComponent(there)}`,
       headers: { 'content-type': 'application/gzip', 'content-length': String(upload.sizeBytes) },

@@ -1,6 +1,6 @@
 import type { CloudAddress, CloudApi } from '../../drivers/cloud-api/cloud-api.ts'
 import { refuse } from '../../platform/failure.ts'
-import { ask, askWithAny } from './ask.ts'
+import { requestCloud, requestWithAnyLink } from './ask.ts'
 
 export interface Account {
   organizationId: string
@@ -9,10 +9,10 @@ export interface Account {
 
 /** Checks that the URL is a cloud, and which account the token belongs to: a link is stored only after both checks. */
 export async function proveAccount(api: CloudApi, address: CloudAddress): Promise<Account> {
-  const health = await askWithAny(api, { ...address, token: 'none' }, { method: 'GET', path: '/api/health' })
+  const health = await requestWithAnyLink(api, { ...address, token: 'none' }, { method: 'GET', path: '/api/health' })
   if (health.body?.data?.mode !== 'cloud')
     refuse('url', 'is a Berth instance, but not a cloud. Use the URL of an instance with BERTH_MODE=cloud.')
-  const session = await askWithAny(api, address, { method: 'GET', path: '/api/auth/session' })
+  const session = await requestWithAnyLink(api, address, { method: 'GET', path: '/api/auth/session' })
   if (session.status === 401)
     refuse('token', 'is unknown to the cloud. Create a token there, in its dashboard or with POST /tokens.')
   const { organization, expiresAt } = session.body?.data ?? {}
@@ -23,7 +23,7 @@ export async function proveAccount(api: CloudApi, address: CloudAddress): Promis
 /** Whether the cloud responds and still accepts the token. */
 export async function isReachable(api: CloudApi, address: CloudAddress): Promise<boolean> {
   try {
-    return (await ask(api, address, { method: 'GET', path: '/api/auth/session' })).status === 200
+    return (await requestCloud(api, address, { method: 'GET', path: '/api/auth/session' })).status === 200
   } catch {
     return false
   }

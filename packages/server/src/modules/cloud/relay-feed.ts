@@ -1,6 +1,6 @@
 import { type CategoryId, categories, type Delivery } from '@berth/contract'
 import { cloudLinkJson, type FeedPosition } from '../../platform/db/json-columns/cloud.ts'
-import { ask } from './ask.ts'
+import { requestCloud } from './ask.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Link } from './links.ts'
 import { saveFeedPosition } from './store.ts'
@@ -18,7 +18,7 @@ const known: ReadonlySet<string> = new Set(categories.map(({ id }) => id))
 export async function relayFeed(link: Link, deps: CloudDeps, abort: AbortSignal): Promise<void> {
   const { organizationId } = link.row
   const path = `/api/notifications/deliveries?limit=${pageSize}`
-  const { status, body } = await ask(deps.api, link.address, { method: 'GET', path, abort })
+  const { status, body } = await requestCloud(deps.api, link.address, { method: 'GET', path, abort })
   // A token without the scope has no access to the feed.
   if (status !== 200 || !Array.isArray(body?.data)) return
   const feed = (body.data as Delivery[]).filter(isReadable)

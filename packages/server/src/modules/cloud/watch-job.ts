@@ -31,11 +31,11 @@ export const watchJob = (deps: CloudDeps, links: Links) =>
 
 async function watchOne(organizationId: string, deps: CloudDeps, links: Links, abort: AbortSignal): Promise<void> {
   const limited = AbortSignal.any([abort, AbortSignal.timeout(perLinkMs)])
-  for (const look of [relayFeed, watchMissing]) {
+  for (const check of [relayFeed, watchMissing]) {
     // Read again: the first check writes to the link's row.
     const link = await links.read(organizationId)
     if (!link) return
-    await look(link, deps, limited).catch((error: unknown) =>
+    await check(link, deps, limited).catch((error: unknown) =>
       deps.log.info({ organizationId, reason: errorMessage(error) }, 'cloud: watch failed, will retry'),
     )
   }

@@ -1,4 +1,4 @@
-import { ask } from './ask.ts'
+import { requestCloud } from './ask.ts'
 import { cloudProjectsOf, noteMissing } from './cloud-project-store.ts'
 import type { CloudDeps } from './deps.ts'
 import { forgetSoon } from './forget-job.ts'
@@ -6,7 +6,7 @@ import { accountOf, type Link } from './links.ts'
 
 /** A project must be missing for this long: a cloud that is being restored from a backup may lack it temporarily. */
 const missingMs = 10 * 60_000
-const askedAtOnce = 100
+const maxConcurrent = 100
 
 /** Finds projects that were transferred to the cloud and deleted there, and removes their local copies. */
 export async function watchMissing(link: Link, deps: CloudDeps, abort: AbortSignal): Promise<void> {
@@ -15,8 +15,8 @@ export async function watchMissing(link: Link, deps: CloudDeps, abort: AbortSign
   )
   if (transferred.length === 0 || !(await seesEveryProject(link, deps, abort))) return
   const now = deps.clock.now().getTime()
-  for (const { projectId, missingSince } of transferred.slice(0, askedAtOnce)) {
-    const { status } = await ask(deps.api, link.address, { method: 'GET', path: `/api/projects/${projectId}`, abort })
+  for (const { projectId, missingSince } of transferred.slice(0, maxConcurrent)) {
+    const { status } = await requestCloud(deps.api, link.address, { method: 'GET', path: `/api/projects/${projectId}`, abort })
     if (status !== 404) {
       if (status === 200 && missingSince !== null) await noteMissing(deps.database.db, projectId, null)
     } else if (missingSince === null) await noteMissing(deps.database.db, projectId, now)
@@ -29,5 +29,5 @@ export async function watchMissing(link: Link, deps: CloudDeps, abort: AbortSign
  * a project.
  */
 async function seesEveryProject({ address }: Link, { api }: CloudDeps, abort: AbortSignal): Promise<boolean> {
-  return (await ask(api, address, { method: 'GET', path: '/api/transfers', abort })).status === 200
+  return (await requestCloud(api, address, { method: 'GET', path: '/api/transfers', abort })).status === 200
 }

@@ -3,10 +3,10 @@ import type { InstanceRow } from '../../platform/db/tables/deployments.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { findInstance, listInstances, updateInstance } from './store.ts'
 
-type Place = Pick<InstanceRow, 'host' | 'port' | 'listener'>
+type UpstreamAddress = Pick<InstanceRow, 'host' | 'port' | 'listener'>
 
 /** The address columns of an instance row: host, port, and the listener that must own the port. */
-export const placeOf = (instance: Instance | undefined): Place => {
+export const addressOf = (instance: Instance | undefined): UpstreamAddress => {
   const { host = null, port = null, listener } = instance?.address ?? {}
   return { host, port, listener: listener ? JSON.stringify(listener) : null }
 }
@@ -16,10 +16,10 @@ export const placeOf = (instance: Instance | undefined): Place => {
  * it is up again it has another port, and another program may listen on the old one.
  */
 export async function noteAddress(row: InstanceRow, instance: Instance | undefined, { database }: DeploymentsDeps) {
-  const place = placeOf(instance)
-  const isSame = place.host === row.host && place.port === row.port && place.listener === row.listener
+  const address = addressOf(instance)
+  const isSame = address.host === row.host && address.port === row.port && address.listener === row.listener
   if (row.state !== 'running' || isSame) return false
-  await updateInstance(database.db, row.id, place)
+  await updateInstance(database.db, row.id, address)
   return true
 }
 
@@ -28,13 +28,13 @@ export async function noteAddress(row: InstanceRow, instance: Instance | undefin
  */
 export function followAddresses(deps: DeploymentsDeps): () => void {
   return deps.runtimes.onChange(({ instance: { instanceId } }, serverId) => {
-    const look = async () => {
+    const check = async () => {
       const row = await findInstance(deps.database.db, instanceId)
       if (!row || row.serverId !== serverId) return
       if (await noteAddress(row, await deps.runtimes.for(serverId).inspect(instanceId), deps)) await deps.edge.sync()
     }
-    deps.turns
-      .run(`address:${instanceId}`, look)
+    deps.locks
+      .run(`address:${instanceId}`, check)
       .catch((error: unknown) =>
         deps.log.warn({ err: error, instanceId }, 'deployments: edge not updated with the address of an instance'),
       )

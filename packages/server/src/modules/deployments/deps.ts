@@ -52,7 +52,7 @@ export interface DeploymentsSettings {
 /** Runs before a deployment starts anything, and may delay it; rejects with a message where the deployment must stop. */
 export type BeforeStart = (
   deployment: { projectId: string; environment: string; startedAt: number },
-  say: (line: string) => void,
+  report: (line: string) => void,
   abort: AbortSignal,
 ) => Promise<void>
 
@@ -63,7 +63,7 @@ export interface PredecessorContainers {
   /** Stops the remaining old containers once the project serves. */
   retire(deployment: DeploymentRow, say: (line: string) => void, abort: AbortSignal): Promise<void>
   /** Starts the stopped old containers again, because the first deployment failed. */
-  giveBack(place: Pick<DeploymentRow, 'projectId' | 'environment'>, abort: AbortSignal): Promise<void>
+  rollbackTakeover(target: Pick<DeploymentRow, 'projectId' | 'environment'>, abort: AbortSignal): Promise<void>
   /** Whether the service was adopted from a container on the project's server. */
   isAdopted(projectId: string, service: string): Promise<boolean>
   /** Projects whose old containers are not yet stopped for good, with their servers. */
@@ -101,9 +101,9 @@ export interface DeploymentsDeps {
     /** The git remote with its credential. */
     remoteOf(project: ProjectRow, url: string, abort?: AbortSignal): Promise<GitRemote>
     /** Calls `ask` with the remote; if git rejects the credential, calls it once more with a new one. */
-    askRemote<Result>(
+    readRemote<Result>(
       project: ProjectRow,
-      ask: (remote: GitRemote) => Promise<Result>,
+      request: (remote: GitRemote) => Promise<Result>,
       at: { url: string; abort: AbortSignal },
     ): Promise<Result>
     /** Makes the upload the environment's source from now on: a deployment with it was requested. */
@@ -138,7 +138,7 @@ export interface DeploymentsDeps {
   /** Set while the instance is assembled; absent where adoption is not supported. */
   predecessors: { containers?: PredecessorContainers }
   /** Serializes starts and stops of an environment. */
-  turns: KeyedMutex
+  locks: KeyedMutex
 }
 
 export const nowOf = ({ clock }: Pick<DeploymentsDeps, 'clock'>): number => clock.now().getTime()

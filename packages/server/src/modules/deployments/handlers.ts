@@ -4,7 +4,7 @@ import { BadCursor, listed } from '../../platform/db/pages.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { fail } from '../../platform/failure.ts'
 import { isLogId } from '../../platform/log-store/log-entry.ts'
-import { putOnRecord } from '../../platform/write-record.ts'
+import { writeAuditRecord } from '../../platform/write-record.ts'
 import { namedEnvironment, namedInOrganization } from '../projects/index.ts'
 import { cleanUpStorage, showStorage } from './data/storage.ts'
 import { removeVolume, showVolumes } from './data/volumes.ts'
@@ -82,13 +82,13 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
     storage: async () => ({ data: await showStorage(deps) }),
     cleanUpStorage: async (_, context) => {
       context.audit({ objectKind: 'instance', objectId: 'storage' })
-      await putOnRecord()
+      await writeAuditRecord()
       return { data: await cleanUpStorage(deps) }
     },
     cancel: async (_, { deployment }) => ({ data: showDeployment(await cancelDeployment(deployment, deps)) }),
     redeploy: async (_, { deployment, caller }) => {
       if (deployment.importedAt !== null)
-        fail('conflict', { words: 'This deployment was made on another instance. Deploy the project instead.' })
+        fail('conflict', { message: 'This deployment was made on another instance. Deploy the project instead.' })
       return started(await again(deployment, { trigger: 'redeploy', keepArtifacts: false, createdBy: caller.userId }, deps))
     },
     restart: async ({ body }, { project, caller }) => {
@@ -100,7 +100,7 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
     rollback: async (_, { deployment, caller }) => {
       if (!deployment.artifacts || (deployment.status !== 'live' && deployment.status !== 'superseded'))
         fail('nothing_to_roll_back_to', {
-          words: 'The artifact of this deployment was deleted, or the deployment was never live',
+          message: 'The artifact of this deployment was deleted, or the deployment was never live',
         })
       return started(await again(deployment, { trigger: 'rollback', keepArtifacts: true, createdBy: caller.userId }, deps))
     },

@@ -13,7 +13,7 @@ import type { DeploymentsDeps } from './deps.ts'
 import { deploymentsHandlers } from './handlers.ts'
 import { LogFollower } from './logs/log-follower.ts'
 import { UsageSampler } from './logs/usage-sampler.ts'
-import { allottedReader } from './plan/allotted.ts'
+import { reservedReader } from './plan/allotted.ts'
 import { projectPower } from './power/power.ts'
 import { putIdleToSleep, wakeJob } from './power/sleep.ts'
 import { ProjectScrubbers } from './project-scrubbers.ts'
@@ -27,7 +27,7 @@ import { findDeployment, findDeploymentOf, findNewest, findVolume } from './stor
 import { readHistory, writeHistory } from './summary/history.ts'
 import { deploymentReader, runningProjects } from './summary/summary.ts'
 import { followEnds } from './watch/instance-ends.ts'
-import { markDownAsWaking, recover, recoverServer, restartWaking, serversInUse, stopWhatEndsWithUs } from './watch/recover.ts'
+import { markDownAsWaking, recover, recoverServer, restartWaking, serversInUse, stopOwnProcesses } from './watch/recover.ts'
 import { Watch } from './watch/watch.ts'
 
 export type { DataUnit, ProjectData } from './data/project-data.ts'
@@ -44,8 +44,8 @@ export { adoptVolume, movePaths, servedState, usesOfServer } from './store.ts'
  * (the project itself or one of its services). The *live environment* records which deployment serves; the edge computes its
  * routing table from that.
  */
-export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubbers'>) {
-  const deps: DeploymentsDeps = { ...given, turns: new KeyedMutex(), scrubbers: new ProjectScrubbers(given) }
+export function createDeployments(given: Omit<DeploymentsDeps, 'locks' | 'scrubbers'>) {
+  const deps: DeploymentsDeps = { ...given, locks: new KeyedMutex(), scrubbers: new ProjectScrubbers(given) }
   const follower = new LogFollower(deps)
   const power = projectPower(deps)
   let unfollow = () => {}
@@ -53,8 +53,8 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
   const watch = new Watch(deps)
   const watching = new Every(1, (abort) => watch.tick(abort), deps.log)
   const sampler = new UsageSampler(deps)
-  const measuring = new Every(usageLookSeconds, (abort) => sampler.look(abort), deps.log)
-  const sleeping = new Every(sleepLookSeconds(deps), (abort) => putIdleToSleep(deps, abort), deps.log)
+  const measuring = new Every(usageSampleSeconds, (abort) => sampler.check(abort), deps.log)
+  const sleeping = new Every(sleepCheckSeconds(deps), (abort) => putIdleToSleep(deps, abort), deps.log)
   const parts = [follower, watching, sleeping, measuring]
   return {
     handlers: deploymentsHandlers(deps),
@@ -73,7 +73,7 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     jobs: [deployJob(deps), cleanUpJob(deps), wakeJob(deps), removeVolumeJob(deps), checkImagesJob(deps)],
     schedules: [checkImagesSchedule],
     reader: deploymentReader(deps),
-    allotted: allottedReader,
+    allotted: reservedReader,
     running: runningProjects(deps),
     power,
     part: deploymentsPart(deps),
@@ -90,7 +90,7 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
     newestOf: (projectId: string, environment: string) => findNewest(deps.database.db, projectId, environment),
     deploy: (projectId: string, options: Parameters<typeof requestDeployment>[1]) => requestDeployment(projectId, options, deps),
     resume: (deploymentId: string) => resume(deploymentId, deps),
-    cancel: (deployment: DeploymentRow, words: string) => cancelDeployment(deployment, deps, words),
+    cancel: (deployment: DeploymentRow, message: string) => cancelDeployment(deployment, deps, message),
     deployMany: (requests: readonly DeploymentRequest[]) => requestMany(requests, deps),
     /** Called when a request waits for a sleeping project. */
     wake: (projectId: string) => deps.database.transaction((bound) => power.wake(projectId, bound)),
@@ -118,12 +118,12 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'turns' | 'scrubb
       unfollow()
       await Promise.all([reviving, ...parts.map((part) => part.stop())])
       await watch.end()
-      await stopWhatEndsWithUs(deps)
+      await stopOwnProcesses(deps)
     },
   }
 }
 
-const usageLookSeconds = 15
+const usageSampleSeconds = 15
 
 /** A quarter of the idle time, so that a project sleeps soon after it becomes idle. */
-const sleepLookSeconds = ({ settings }: DeploymentsDeps) => Math.max(1, Math.min(15, Math.floor(settings.sleepAfterSeconds / 4)))
+const sleepCheckSeconds = ({ settings }: DeploymentsDeps) => Math.max(1, Math.min(15, Math.floor(settings.sleepAfterSeconds / 4)))

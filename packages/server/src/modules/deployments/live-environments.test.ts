@@ -5,9 +5,9 @@ import type { Db } from '../../platform/db/schema.ts'
 import { openTestDatabase, type TestDatabase } from '../../platform/test-database.ts'
 import { findLive, pointLive, transitionLive, updateLive } from './live-environments.ts'
 
-const place = { projectId: 'prj_one', environment: 'production' }
+const target = { projectId: 'prj_one', environment: 'production' }
 const row = {
-  ...place,
+  ...target,
   deploymentId: 'dep_one',
   state: 'live' as const,
   staticFolder: null,
@@ -30,7 +30,7 @@ afterEach(() => database.close())
 describe('what an environment is doing', () => {
   test('moves as the machine allows, and no other way', async () => {
     await pointLive(db, row)
-    const stateNow = async () => (await findLive(db, place.projectId, place.environment))?.state
+    const stateNow = async () => (await findLive(db, target.projectId, target.environment))?.state
     const ways: Record<EnvironmentState, EnvironmentState[]> = {
       live: [],
       sleeping: ['sleeping'],
@@ -39,26 +39,26 @@ describe('what an environment is doing', () => {
     }
     for (const from of environmentStates)
       for (const to of environmentStates) {
-        await transitionLive(db, place, { to: 'live' })
-        for (const step of ways[from]) await transitionLive(db, place, { to: step })
+        await transitionLive(db, target, { to: 'live' })
+        for (const step of ways[from]) await transitionLive(db, target, { to: step })
         expect(await stateNow()).toBe(from)
         const mayMove = (environmentMoves[from] as readonly EnvironmentState[]).includes(to)
-        expect([from, to, await transitionLive(db, place, { to })]).toEqual([from, to, mayMove])
+        expect([from, to, await transitionLive(db, target, { to })]).toEqual([from, to, mayMove])
         expect(await stateNow()).toBe(mayMove ? to : from)
       }
   })
 
   test('a move that is meant for one deployment, or for some states, leaves all else as it is', async () => {
     await pointLive(db, row)
-    expect(await transitionLive(db, place, { to: 'sleeping', deploymentId: 'dep_other' })).toBe(false)
-    await transitionLive(db, place, { to: 'stopped', changes: { changedAt: 2 } })
+    expect(await transitionLive(db, target, { to: 'sleeping', deploymentId: 'dep_other' })).toBe(false)
+    await transitionLive(db, target, { to: 'stopped', changes: { changedAt: 2 } })
     const wake = { to: 'live', from: ['sleeping', 'waking'], deploymentId: 'dep_one' } as const
-    expect(await transitionLive(db, place, wake)).toBe(false)
-    expect(await findLive(db, place.projectId, place.environment)).toMatchObject({ state: 'stopped', changedAt: 2 })
-    expect(await transitionLive(db, place, { ...wake, from: ['stopped', 'live'] })).toBe(true)
-    expect(await transitionLive(db, place, { ...wake, from: ['stopped', 'live'], changes: { changedAt: 3 } })).toBe(true)
-    await updateLive(db, place, { health: 'unhealthy' })
-    expect(await findLive(db, place.projectId, place.environment)).toMatchObject({
+    expect(await transitionLive(db, target, wake)).toBe(false)
+    expect(await findLive(db, target.projectId, target.environment)).toMatchObject({ state: 'stopped', changedAt: 2 })
+    expect(await transitionLive(db, target, { ...wake, from: ['stopped', 'live'] })).toBe(true)
+    expect(await transitionLive(db, target, { ...wake, from: ['stopped', 'live'], changes: { changedAt: 3 } })).toBe(true)
+    await updateLive(db, target, { health: 'unhealthy' })
+    expect(await findLive(db, target.projectId, target.environment)).toMatchObject({
       state: 'live',
       health: 'unhealthy',
       changedAt: 3,

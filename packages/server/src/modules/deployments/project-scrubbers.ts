@@ -42,7 +42,7 @@ export class ProjectScrubbers {
   readonly #gone = new FinalizationRegistry<string>((projectId) => {
     if (!this.#alive.get(projectId)?.deref()) this.#alive.delete(projectId)
   })
-  readonly #turns = new KeyedMutex()
+  readonly #locks = new KeyedMutex()
 
   constructor(deps: Deps) {
     this.#deps = deps
@@ -76,7 +76,7 @@ export class ProjectScrubbers {
   }
 
   #load(projectId: string, held: HeldScrubber): Promise<void> {
-    return this.#turns.run(projectId, async () => {
+    return this.#locks.run(projectId, async () => {
       const values = [...(await this.#deps.projects.openSecrets(projectId)), ...(await this.#deployedSecrets(projectId))]
       held.replace = fixedScrubber(values)
     })

@@ -267,7 +267,7 @@ export const listInstances = (
 }
 
 /** The server of each of those deployments that has one. */
-export async function placesOf(db: Db, of: readonly { deploymentId: string | null }[]): Promise<ReadonlyMap<string, string>> {
+export async function locationsOf(db: Db, of: readonly { deploymentId: string | null }[]): Promise<ReadonlyMap<string, string>> {
   const ids = of.flatMap(({ deploymentId }) => deploymentId ?? [])
   const query = db.selectFrom('deployments').select(['id', 'serverId']).where('serverId', 'is not', null)
   const rows = ids.length === 0 ? [] : await query.where('id', 'in', ids).execute()
@@ -284,13 +284,13 @@ export async function usesOfServer(db: Db, serverId: string): Promise<string[]> 
 }
 
 /** Locations of a project: this machine (null), and each server that built or ran a deployment of it. */
-export async function listPlaces(db: Db, projectId: string): Promise<(string | null)[]> {
+export async function listLocations(db: Db, projectId: string): Promise<(string | null)[]> {
   const rows = await db.selectFrom('deployments').select('serverId').distinct().where('projectId', '=', projectId).execute()
   return [...new Set([null, ...rows.map(({ serverId }) => serverId)])]
 }
 
 /** All locations with deployments, this machine (null) first. */
-export async function listAllPlaces(db: Db): Promise<(string | null)[]> {
+export async function listAllLocations(db: Db): Promise<(string | null)[]> {
   const rows = await db.selectFrom('deployments').select('serverId').distinct().execute()
   return [...new Set([null, ...rows.map(({ serverId }) => serverId)])]
 }

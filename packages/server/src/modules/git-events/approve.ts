@@ -19,10 +19,10 @@ export async function approve(
     await lock(lockOf(project.id, number))
     const row =
       (await findPullRequest(db, project.id, number)) ??
-      fail('not_found', { words: 'This pull request does not exist or was not reported by the git host' })
-    if (row.state !== 'waiting') fail('conflict', { words: `The pull request is not waiting for approval: it is ${row.state}` })
+      fail('not_found', { message: 'This pull request does not exist or was not reported by the git host' })
+    if (row.state !== 'waiting') fail('conflict', { message: `The pull request is not waiting for approval: it is ${row.state}` })
     if (commit && commit !== row.commit)
-      fail('conflict', { words: `The pull request has a newer commit, ${row.commit}. Review that commit first.` })
+      fail('conflict', { message: `The pull request has a newer commit, ${row.commit}. Review that commit first.` })
     const changes = { state: 'active' as const, reason: null, approvedBy: by, approvedCommit: row.commit }
     await changePullRequest(db, row, changes)
     // In the repository's job group: otherwise a pull request that closes meanwhile would get a preview after its removal.

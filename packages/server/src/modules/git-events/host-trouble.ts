@@ -4,11 +4,11 @@ import type { GitEventsDeps } from './deps.ts'
 const passing = new Set(['limited', 'timed_out', 'away', 'invalidResponse'])
 
 /** Calls the git host. A temporary error is thrown, so that the job retries; a permanent one is only logged. */
-export async function triedAgain({ log }: Pick<GitEventsDeps, 'log'>, tell: () => Promise<void>): Promise<void> {
+export async function triedAgain({ log }: Pick<GitEventsDeps, 'log'>, notify: () => Promise<void>): Promise<void> {
   try {
-    await tell()
+    await notify()
   } catch (error) {
-    if (!(error instanceof GitHostError) || passing.has(error.trouble)) throw error
-    log.info({ words: error.message, trouble: error.trouble }, 'git-events: commit status not reported')
+    if (!(error instanceof GitHostError) || passing.has(error.errorKind)) throw error
+    log.info({ words: error.message, trouble: error.errorKind }, 'git-events: commit status not reported')
   }
 }

@@ -3,7 +3,7 @@ import type { GitEventsDeps } from './deps.ts'
 import { handleJob } from './handle-job.ts'
 import { gitEventsHandlers } from './handlers.ts'
 import { reportJob } from './report-job.ts'
-import { tellJob } from './tell-pull-request.ts'
+import { commentJob } from './tell-pull-request.ts'
 import { expireJob, tidyJob, tidySchedule } from './tidy.ts'
 
 export type { GitEventsDeps, HostSide } from './deps.ts'
@@ -15,6 +15,6 @@ export { follow } from './report-job.ts'
  */
 export const createGitEvents = (deps: GitEventsDeps) => ({
   handlers: gitEventsHandlers(deps),
-  jobs: [handleJob(deps), startJob(deps), reportJob(deps), tellJob(deps), tidyJob(deps), expireJob(deps)],
+  jobs: [handleJob(deps), startJob(deps), reportJob(deps), commentJob(deps), tidyJob(deps), expireJob(deps)],
   schedules: [tidySchedule],
 })

@@ -2,7 +2,7 @@ import type { PullRequestRow } from '../../platform/db/tables/git-events.ts'
 import { Failure } from '../../platform/failure.ts'
 import type { GitEventsDeps, ProjectRow } from './deps.ts'
 import { changePullRequest, findPullRequest } from './store.ts'
-import { tellKey, tellKind } from './tell-pull-request.ts'
+import { commentKey, commentKind } from './tell-pull-request.ts'
 
 /** Creates the environment of a pull request and deploys its current commit there. */
 export async function startPreview(project: ProjectRow, row: PullRequestRow, deps: GitEventsDeps): Promise<void> {
@@ -51,6 +51,6 @@ const settle = (row: PullRequestRow, changes: Pick<PullRequestRow, 'state' | 're
     const current = await findPullRequest(db, row.projectId, row.number)
     if (current?.commit !== row.commit) return false
     await changePullRequest(db, row, changes)
-    await enqueue(tellKind.of(row), { projectId: row.projectId, number: row.number }, { groupKey: tellKey(row) })
+    await enqueue(commentKind.of(row), { projectId: row.projectId, number: row.number }, { groupKey: commentKey(row) })
     return true
   })

@@ -5,7 +5,7 @@ import { type GitEventsDeps, nowOf, type ProjectRow } from './deps.ts'
 import { forEachProject } from './for-each-project.ts'
 import { lockOf, removePreview, startPreview } from './preview.ts'
 import { changePullRequest, findPullRequest, nextBlocked, putPullRequest } from './store.ts'
-import { tellKey, tellKind } from './tell-pull-request.ts'
+import { commentKey, commentKind } from './tell-pull-request.ts'
 
 export const waitingReason =
   'The pull request comes from a fork. A user with project:admin must approve this commit before it is built.'
@@ -28,7 +28,8 @@ async function updatePullRequest(project: ProjectRow, delivery: PullRequestDeliv
     if (isOutdated(delivery, known)) return null
     const row = reported(project, delivery, known, deps)
     await putPullRequest(db, row)
-    if (row.state === 'waiting') await enqueue(tellKind.of(row), { projectId: project.id, number }, { groupKey: tellKey(row) })
+    if (row.state === 'waiting')
+      await enqueue(commentKind.of(row), { projectId: project.id, number }, { groupKey: commentKey(row) })
     return row
   })
   if (row?.state === 'active') await startPreview(project, row, deps)
@@ -75,7 +76,8 @@ async function closePullRequest(project: ProjectRow, delivery: PullRequestDelive
   await removePreview(row, deps)
   await deps.database.transaction(async ({ db, enqueue }) => {
     await changePullRequest(db, row, { state: 'closed', reason: null, changedAt: newest(changedAt, row) })
-    if (row.state !== 'closed') await enqueue(tellKind.of(row), { projectId: project.id, number }, { groupKey: tellKey(row) })
+    if (row.state !== 'closed')
+      await enqueue(commentKind.of(row), { projectId: project.id, number }, { groupKey: commentKey(row) })
   })
   await useRoom(project, deps)
 }

@@ -6,8 +6,8 @@ import { noteRefusal } from './for-each-project.ts'
 
 /** A deployment of each environment that follows the branch, in each project that deploys on push. */
 export async function deployPush(projects: readonly ProjectRow[], delivery: PushDelivery, deps: GitEventsDeps): Promise<void> {
-  const asked = await Promise.all(projects.map((project) => requestsOf(project, delivery, deps)))
-  const unqueued = await deps.deployments.deployMany(asked.flat())
+  const requested = await Promise.all(projects.map((project) => requestsOf(project, delivery, deps)))
+  const unqueued = await deps.deployments.deployMany(requested.flat())
   for (const { projectId, error } of unqueued)
     if (error instanceof Failure) noteRefusal(projectId, error, deps)
     else throw error

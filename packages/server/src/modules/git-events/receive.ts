@@ -21,11 +21,11 @@ export async function receive(
   deps: GitEventsDeps,
 ): Promise<WebhookReceipt> {
   if (!isGitHostProvider(provider))
-    fail('not_found', { words: `Git host ${provider} is not supported. Use github, gitlab or gitea.` })
+    fail('not_found', { message: `Git host ${provider} is not supported. Use github, gitlab or gitea.` })
   const verified = await deps.gitHost.verifyDelivery({ provider, ...inbound })
-  if (!verified) fail('unauthorized', { words: 'Invalid webhook signature' })
+  if (!verified) fail('unauthorized', { message: 'Invalid webhook signature' })
   const { delivery, webhookIds } = verified
-  if (!delivery) fail('invalid_json', { words: 'The webhook body is not a valid event of this git host' })
+  if (!delivery) fail('invalid_json', { message: 'The webhook body is not a valid event of this git host' })
   await deps.gitHost.noteDelivery(webhookIds)
   if (delivery.kind === 'ping') return { outcome: 'pong', reason: null }
   if (delivery.kind === 'ignored') return { outcome: 'ignored', reason: delivery.reason }
@@ -61,7 +61,7 @@ async function refuseMoved(
   if (delivery.kind !== 'push' || organizationIds === 'all') return
   if (await projects.wasFollowed({ provider, ...delivery.repository }, organizationIds, delivery))
     fail('conflict', {
-      words: 'The project of this repository was transferred to another instance with its own webhook. Remove this webhook.',
+      message: 'The project of this repository was transferred to another instance with its own webhook. Remove this webhook.',
     })
 }
 

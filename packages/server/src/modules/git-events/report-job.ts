@@ -6,7 +6,7 @@ import { contextOf, deploymentPage } from './at-the-host.ts'
 import type { CommitState, DeploymentRow, GitEventsDeps, ProjectRow } from './deps.ts'
 import { triedAgain } from './host-trouble.ts'
 import { findPullRequestAt } from './store.ts'
-import { tellKey, tellKind } from './tell-pull-request.ts'
+import { commentKey, commentKind } from './tell-pull-request.ts'
 
 export const reportKind = sharedKind<{ deploymentId: string }>('git-events.report')
 
@@ -19,7 +19,7 @@ export async function follow({ db, enqueue }: TransactionContext, deployment: De
   const { id: deploymentId, projectId, environment } = deployment
   await enqueue(reportKind.of({ projectId }), { deploymentId }, { groupKey: `${reportKind.kind}:${deploymentId}` })
   const row = environment === 'production' ? undefined : await findPullRequestAt(db, projectId, environment)
-  if (row) await enqueue(tellKind.of({ projectId }), { projectId, number: row.number }, { groupKey: tellKey(row) })
+  if (row) await enqueue(commentKind.of({ projectId }), { projectId, number: row.number }, { groupKey: commentKey(row) })
 }
 
 /** Sets the commit status of a deployment at the host. */
@@ -58,11 +58,11 @@ const states: Record<DeploymentStatus, [CommitState['state'], string]> = {
 }
 
 function statusOf(project: ProjectRow, deployment: DeploymentRow, deps: GitEventsDeps): CommitState {
-  const [state, words] = states[deployment.status]
+  const [state, message] = states[deployment.status]
   const { errorMessage } = deployment
   return {
     state,
-    description: (errorMessage && state !== 'success' ? `${words}: ${errorMessage}` : words).slice(0, 140),
+    description: (errorMessage && state !== 'success' ? `${message}: ${errorMessage}` : message).slice(0, 140),
     context: contextOf(project, deployment.environment),
     targetUrl: state === 'success' && deployment.url ? deployment.url : deploymentPage(deployment, deps),
   }

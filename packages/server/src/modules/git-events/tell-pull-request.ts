@@ -6,15 +6,15 @@ import type { DeploymentRow, GitEventsDeps, ProjectRow } from './deps.ts'
 import { triedAgain } from './host-trouble.ts'
 import { findPullRequest } from './store.ts'
 
-export const tellKind = sharedKind<{ projectId: string; number: number }>('git-events.tell-pull-request')
+export const commentKind = sharedKind<{ projectId: string; number: number }>('git-events.tell-pull-request')
 
 /** Job group: one at a time, so that an older state never overwrites a newer one. */
-export const tellKey = ({ projectId, number }: Pick<PullRequestRow, 'projectId' | 'number'>) =>
-  `${tellKind.kind}:${projectId}:${number}`
+export const commentKey = ({ projectId, number }: Pick<PullRequestRow, 'projectId' | 'number'>) =>
+  `${commentKind.kind}:${projectId}:${number}`
 
 /** Updates the comment on the pull request: the URL of its preview, or the reason why there is none. */
-export const tellJob = (deps: GitEventsDeps) =>
-  job<{ projectId: string; number: number }, unknown>(tellKind, {
+export const commentJob = (deps: GitEventsDeps) =>
+  job<{ projectId: string; number: number }, unknown>(commentKind, {
     deadlineMs: 60_000,
     maxAttempts: 8,
     concurrency: 4,

@@ -6,7 +6,7 @@ import { removePreview } from './preview.ts'
 import { useRoom } from './pull-requests.ts'
 import { groupOfProject } from './receive.ts'
 import { changePullRequest, forgetDeliveries, listExpired } from './store.ts'
-import { tellKey, tellKind } from './tell-pull-request.ts'
+import { commentKey, commentKind } from './tell-pull-request.ts'
 
 type Nothing = Record<string, never>
 const kind = 'git-events.tidy'
@@ -51,7 +51,7 @@ export const expireJob = (deps: GitEventsDeps) =>
       const reason = `The preview was removed because the pull request had no pushes for ${project.previewsMaxAgeDays} days. Push again, or close and reopen it, to get a new preview.`
       await deps.database.transaction(async (bound) => {
         await changePullRequest(bound.db, row, { state: 'expired', reason })
-        await bound.enqueue(tellKind.of({ projectId }), { projectId, number }, { groupKey: tellKey(row) })
+        await bound.enqueue(commentKind.of({ projectId }), { projectId, number }, { groupKey: commentKey(row) })
       })
       await useRoom(project, deps)
     },

@@ -4,11 +4,11 @@ import { Failure } from '../../platform/failure.ts'
 /** Converts a git host error to an API failure; other errors are returned unchanged. */
 export function explained(error: unknown): unknown {
   if (!(error instanceof GitHostError)) return error
-  const { trouble, message, resetAt } = error
+  const { errorKind: trouble, message, resetAt } = error
   const more = { words: message, cause: error }
   switch (trouble) {
     case 'unauthorized':
-      return new Failure('no_source', { ...more, words: `${message}. Connect it again.` })
+      return new Failure('no_source', { ...more, message: `${message}. Connect it again.` })
     case 'forbidden':
       return new Failure('forbidden', more)
     case 'not_found':

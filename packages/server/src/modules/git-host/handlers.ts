@@ -14,9 +14,9 @@ import { cloneToken } from './repositories/clone-token.ts'
 import { getFile, listFiles } from './repositories/files.ts'
 import { listRepositories, listRepositoriesOf } from './repositories/lists.ts'
 import {
-  askAbout,
   createRepository,
   deleteRepository,
+  fetchAbout,
   getRepository,
   listBranches,
   type Wanted,
@@ -102,26 +102,26 @@ function webhookHandlers(deps: GitHostDeps): Pick<GitHostHandlers, 'listWebhooks
   const on = <Result>(
     input: Parameters<typeof wantedOf>[0],
     caller: Caller,
-    work: (place: Parameters<typeof registerWebhook>[0]) => Promise<Result>,
+    work: (location: Parameters<typeof registerWebhook>[0]) => Promise<Result>,
   ) =>
     explaining(
-      askAbout(wantedOf(input), caller, deps, (name, access, host, { provider }) =>
+      fetchAbout(wantedOf(input), caller, deps, (name, access, host, { provider }) =>
         work({ organizationId: caller.organizationId, provider, name, access, host }),
       ),
     )
   return {
     listWebhooks: async (input, { caller }) => ({
-      data: await on(input, caller, (place) => listWebhooks(place, holds(caller, 'gitprovider:admin'), deps)),
+      data: await on(input, caller, (location) => listWebhooks(location, holds(caller, 'gitprovider:admin'), deps)),
     }),
     registerWebhook: async (input, context) => {
       context.audit({ objectKind: 'webhook', objectId: `${input.params.owner}/${input.params.repo}` })
-      const { webhook, isNew } = await on(input, context.caller, (place) => registerWebhook(place, deps))
+      const { webhook, isNew } = await on(input, context.caller, (location) => registerWebhook(location, deps))
       if (isNew) context.setStatus(201)
       return { data: webhook }
     },
     deleteWebhook: async (input, context) => {
       context.audit({ objectKind: 'webhook', objectId: `${input.params.owner}/${input.params.repo}` })
-      await on(input, context.caller, (place) => deleteWebhook(place, input.body.hookId, deps))
+      await on(input, context.caller, (location) => deleteWebhook(location, input.body.hookId, deps))
       return undefined
     },
   }

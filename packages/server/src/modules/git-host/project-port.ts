@@ -99,14 +99,14 @@ export function createProjectPort(deps: GitHostDeps) {
       const found = await known(organizationId, at, deps)
       if (!found || !isAtHost(at.url, deps.hosts[found.provider].webUrl) || found.rows.length === 0) return undefined
       return throughSources(found.rows, deps, tokenFor(found.name, abort)).catch((error: unknown) => {
-        if (error instanceof GitHostError && givesNone.has(error.trouble)) return undefined
+        if (error instanceof GitHostError && givesNone.has(error.errorKind)) return undefined
         throw error
       })
     },
     async credentialRefused(organizationId: string, at: RepositoryAt, token: Secret): Promise<void> {
       for (const [key, kept] of tokens) if (isSame(kept.token, token)) tokens.delete(key)
       const found = await known(organizationId, at, deps)
-      for (const row of found?.rows ?? []) if (row.source !== 'app') await askWhetherGood(row, token, deps)
+      for (const row of found?.rows ?? []) if (row.source !== 'app') await verify(row, token, deps)
     },
     async protectedBranches(organizationId: string, at: RepositoryAt): Promise<ReadonlySet<string>> {
       const names = new Set<string>()
@@ -157,7 +157,7 @@ export function createProjectPort(deps: GitHostDeps) {
 const isSame = (one: Secret, other: Secret): boolean => one.reveal() === other.reveal()
 
 /** Git reports only that access was denied. Asks the host whether the login is still valid; if not, it is marked as revoked. */
-const askWhetherGood = (row: GitConnectionRow, token: Secret, deps: GitHostDeps): Promise<void> =>
+const verify = (row: GitConnectionRow, token: Secret, deps: GitHostDeps): Promise<void> =>
   throughSource(row, deps, async (access, host) => {
     if (access.kind === 'token' && isSame(access.token, token)) await host.account(access, { timeoutMs: 5_000 })
   }).catch((error: unknown) => {

@@ -8,7 +8,7 @@ import { isUniqueViolation } from '../../platform/db/violations.ts'
 import { isDiskFull } from '../../platform/disk-full.ts'
 import { Failure, fail } from '../../platform/failure.ts'
 import { adoptVolume } from '../deployments/index.ts'
-import { operatorsOnly, placesOf, systemPlacesOf } from './adoptable.ts'
+import { locationsOf, operatorsOnly, systemPathsOf } from './adoptable.ts'
 import { type Adoption, adoptionOf } from './adoption.ts'
 import type { MigrationDeps } from './deps.ts'
 import type { Discovery } from './discover.ts'
@@ -25,8 +25,8 @@ async function tryAdopt(body: AdoptBody, isPlan: boolean, caller: Caller, deps: 
   const adoptedBy = await adoptedContainers(deps.database.db, caller.organizationId)
   const discovery = await discoverOn(body.serverId, caller.organizationId, deps)
   const adoption = adoptionOf(body, discovery, adoptedBy)
-  const mounted = systemPlacesIn(adoption, discovery)
-  if (mounted.length > 0 && !(await deps.isOperator(caller))) fail('forbidden', { words: operatorsOnly(mounted) })
+  const mounted = systemPathsIn(adoption, discovery)
+  if (mounted.length > 0 && !(await deps.isOperator(caller))) fail('forbidden', { message: operatorsOnly(mounted) })
   const project = isPlan ? null : await record(adoption, body.projectName, caller, deps)
   return {
     success: true,
@@ -45,14 +45,14 @@ async function tryAdopt(body: AdoptBody, isPlan: boolean, caller: Caller, deps: 
 }
 
 /** System paths mounted by the adopted container or its replicas. */
-function systemPlacesIn({ parts }: Adoption, { docker }: Discovery): string[] {
-  const places = placesOf(docker)
+function systemPathsIn({ parts }: Adoption, { docker }: Discovery): string[] {
+  const paths = locationsOf(docker)
   const containers = parts.flatMap(({ named }) => [named.container, ...named.replicas])
-  return [...new Set(containers.flatMap((container) => systemPlacesOf(container, places)))]
+  return [...new Set(containers.flatMap((container) => systemPathsOf(container, paths)))]
 }
 
-const systemWarning = (place: string): string =>
-  `${plainText(place)} is a system folder of the server: every member who can change the project can read or change the server through it`
+const systemWarning = (location: string): string =>
+  `${plainText(location)} is a system folder of the server: every member who can change the project can read or change the server through it`
 
 const shownVolume = (what: AdoptedVolume | undefined) => (what ? plainText('volume' in what ? what.volume : what.path) : '')
 
@@ -61,7 +61,7 @@ function answerFailed(error: unknown): never {
   if (isDiskFull(error)) throw error
   if (error instanceof Failure && (error.code !== 'validation_failed' || isOfRequest(error.particulars.field))) throw error
   const reason = error instanceof Failure ? error.message : 'internal error. The log of the instance has the details.'
-  return fail('adoption_failed', { words: `The server rejected the adoption of the services: ${reason}`, cause: error })
+  return fail('adoption_failed', { message: `The server rejected the adoption of the services: ${reason}`, cause: error })
 }
 
 const isOfRequest = (field: string | undefined) => /^(serverId|projectName|serviceNames)\b/.test(field ?? '')
@@ -77,7 +77,7 @@ async function record(adoption: Adoption, name: string, caller: Caller, deps: Mi
     })
   } catch (error) {
     if (isUniqueViolation(error))
-      fail('conflict', { words: 'Another user adopted one of these services a moment ago. Scan again.' })
+      fail('conflict', { message: 'Another user adopted one of these services a moment ago. Scan again.' })
     throw error
   }
 }

@@ -1,13 +1,13 @@
 import { posix } from 'node:path'
 import type { ReadContainer, ReadDocker } from '../../drivers/runtime/server/server-reader.ts'
-import { composeMarks, isOurs } from './compose-labels.ts'
+import { isOurs, readComposeLabels } from './compose-labels.ts'
 import { plainText } from './plain-text.ts'
 
 export interface AdoptionFacts {
   /** The project of this instance that adopted the container. */
   adoptedBy: string | undefined
   /** Volumes that are backed by a path of the server, and that path. */
-  places?: ReadonlyMap<string, string>
+  paths?: ReadonlyMap<string, string>
   /**
    * False: the caller is not an operator of the instance, and may not adopt a container that mounts a part of the server's
    * system.
@@ -16,7 +16,7 @@ export interface AdoptionFacts {
 }
 
 /** Volumes backed by a folder or disk of the server (`device`), which a container then sees. */
-export const placesOf = ({ volumes }: Pick<ReadDocker, 'volumes'>): ReadonlyMap<string, string> =>
+export const locationsOf = ({ volumes }: Pick<ReadDocker, 'volumes'>): ReadonlyMap<string, string> =>
   new Map(volumes.flatMap(({ name, options }) => (options.device?.startsWith('/') ? [[name, options.device] as const] : [])))
 
 /**
@@ -50,15 +50,15 @@ const systemParts = [
 const harmless = new Set(['/etc/localtime', '/etc/timezone'])
 
 /** System paths that a container mounts, by a bind mount or by a volume backed by such a path. */
-export function systemPlacesOf({ mounts }: Pick<ReadContainer, 'mounts'>, places?: ReadonlyMap<string, string>): string[] {
+export function systemPathsOf({ mounts }: Pick<ReadContainer, 'mounts'>, paths?: ReadonlyMap<string, string>): string[] {
   const mounted = mounts.flatMap(({ type, source, readOnly }) => {
-    const place = type === 'volume' ? places?.get(source ?? '') : type === 'bind' ? source : null
-    return place ? [{ place: posix.normalize(place), readOnly }] : []
+    const location = type === 'volume' ? paths?.get(source ?? '') : type === 'bind' ? source : null
+    return location ? [{ place: posix.normalize(location), readOnly }] : []
   })
   const found = mounted.filter(
-    ({ place, readOnly }) => !(readOnly && harmless.has(place)) && systemParts.some((part) => part.test(place)),
+    ({ place: location, readOnly }) => !(readOnly && harmless.has(location)) && systemParts.some((part) => part.test(location)),
   )
-  return [...new Set(found.map(({ place }) => place))]
+  return [...new Set(found.map(({ place: location }) => location))]
 }
 
 type Rule = (container: ReadContainer, facts: AdoptionFacts) => string | false | undefined
@@ -70,7 +70,7 @@ type Rule = (container: ReadContainer, facts: AdoptionFacts) => string | false |
 const rules: Rule[] = [
   (container) => isOurs(container) && 'It was started by Berth and already belongs to a project',
   (_, { adoptedBy }) => adoptedBy && `It was already adopted into project ${adoptedBy}`,
-  (container) => composeMarks(container)?.isOneOff && 'It is a one-off command (docker compose run), not a service',
+  (container) => readComposeLabels(container)?.isOneOff && 'It is a one-off command (docker compose run), not a service',
   ({ state }) => state === 'removing' && 'It is being removed',
   ({ removedAtEnd }) =>
     removedAtEnd &&
@@ -85,20 +85,20 @@ const rules: Rule[] = [
     mounts.some(
       ({ type, source }) => type === 'bind' && source !== null && /(^|\/)(docker|containerd|podman)\.sock$/.test(source),
     ) && 'It mounts the Docker socket, which is equivalent to root on the server',
-  ({ mounts }, { places }) =>
+  ({ mounts }, { paths: places }) =>
     mounts.some(({ type, source }) => {
-      const place = type === 'volume' ? places?.get(source ?? '') : source
-      return (type === 'bind' || type === 'volume') && typeof place === 'string' && isOfTheSystem(place)
+      const location = type === 'volume' ? places?.get(source ?? '') : source
+      return (type === 'bind' || type === 'volume') && typeof location === 'string' && isOfTheSystem(location)
     }) && 'It mounts a system folder: every user who can change the project could read or change the server',
-  (container, { places, isOperator = true }) => {
-    const mounted = isOperator ? [] : systemPlacesOf(container, places)
+  (container, { paths: places, isOperator = true }) => {
+    const mounted = isOperator ? [] : systemPathsOf(container, places)
     return mounted.length > 0 && operatorsOnly(mounted)
   },
 ]
 
 /** The message names the paths. */
-export const operatorsOnly = (places: readonly string[]): string =>
-  `It mounts ${places.map(plainText).join(', ')} of the server's system. Only an operator of this instance can adopt it`
+export const operatorsOnly = (paths: readonly string[]): string =>
+  `It mounts ${paths.map(plainText).join(', ')} of the server's system. Only an operator of this instance can adopt it`
 
 export function whyNotAdoptable(container: ReadContainer, facts: AdoptionFacts): string | null {
   for (const rule of rules) {

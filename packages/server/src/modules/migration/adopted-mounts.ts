@@ -33,7 +33,7 @@ const plainName = (name: string) =>
 export function adoptMounts(
   { mounts }: Pick<ReadContainer, 'mounts'>,
   volumes: AdoptedVolumes,
-  warn: (words: string) => void,
+  warn: (message: string) => void,
 ): NonNullable<Service['volumes']> {
   return mounts.flatMap(({ type, source, target, readOnly }) => {
     const shown = plainText(target)

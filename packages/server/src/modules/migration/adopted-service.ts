@@ -29,7 +29,7 @@ export interface AdoptionParts {
 export function adoptService(named: NamedService, { image, dependsOn, volumes, taken, closed }: AdoptionParts): AdoptedService {
   const { container, name, replicas } = named
   const warnings: string[] = []
-  const warn = (words: string) => void warnings.push(`${name}: ${words}`)
+  const warn = (message: string) => void warnings.push(`${name}: ${message}`)
   const { environment, variables } = adoptVariables(name, { container, image, taken }, warn)
   const service: Service = {
     name,
@@ -59,7 +59,7 @@ type Port = ReadContainer['ports'][number]
 const isWebPort = ({ hostPort, protocol }: Port) => protocol === 'tcp' && (hostPort === 80 || hostPort === 443)
 
 /** The image's name; where the tag now points to another image, the id of the running image. */
-function imageOf({ image, imageId }: ReadContainer, found: ReadImage | undefined, warn: (words: string) => void): string {
+function imageOf({ image, imageId }: ReadContainer, found: ReadImage | undefined, warn: (message: string) => void): string {
   if (!found || found.tags.map(familiarName).includes(familiarName(image)) || image === imageId || image.includes('@'))
     return image
   warn(`the name ${plainText(image)} now refers to another image on the server; the running image is kept by its id`)
@@ -91,7 +91,7 @@ function testOf([kind, ...words]: string[]) {
   return kind === 'CMD-SHELL' ? { kind: 'exec', argv: ['/bin/sh', '-c', words.join(' ')] } : null
 }
 
-function warnOfPorts({ ports }: ReadContainer, warn: (words: string) => void): void {
+function warnOfPorts({ ports }: ReadContainer, warn: (message: string) => void): void {
   for (const port of ports) {
     const { hostPort, containerPort, protocol } = port
     if (hostPort !== null && !isWebPort(port))
@@ -101,7 +101,7 @@ function warnOfPorts({ ports }: ReadContainer, warn: (words: string) => void): v
   }
 }
 
-function warnUnsupported(container: ReadContainer, image: ReadImage | undefined, warn: (words: string) => void): void {
+function warnUnsupported(container: ReadContainer, image: ReadImage | undefined, warn: (message: string) => void): void {
   const { rights, user, workingDir, stopSignal, stopGraceSeconds, unusual, limits: given } = container
   if (rights.capAdd.length > 0) warn(`the capabilities ${rights.capAdd.map(plainText).join(', ')} are not granted`)
   if (user !== (image?.user ?? '')) warn(`it ran as user ${plainText(user) || 'root'}; it will run as the user of its image`)
@@ -118,15 +118,15 @@ function warnUnsupported(container: ReadContainer, image: ReadImage | undefined,
 
 /** Services of a project find each other by service name only. */
 function warnOfNetworks(
-  { container, marks, name }: NamedService,
+  { container, labels, name }: NamedService,
   closed: ReadonlySet<string>,
-  warn: (words: string) => void,
+  warn: (message: string) => void,
 ): void {
   const all = Object.keys(container.networks)
   if (all.length > 1) warn('its networks are merged into one: all services of the project can reach each other')
   if (all.length > 0 && all.every((one) => closed.has(one))) warn('its network was internal; it will have internet access')
   const isByCompose =
-    marks && container.name.replaceAll('_', '-') === `${marks.project}-${marks.service}-${marks.number}`.replaceAll('_', '-')
+    labels && container.name.replaceAll('_', '-') === `${labels.project}-${labels.service}-${labels.number}`.replaceAll('_', '-')
   const found = new Set([...(isByCompose ? [] : [container.name]), ...Object.values(container.networks).flat()])
   const lost = [...found].filter((one) => one !== name && one !== '' && !container.id.startsWith(one))
   if (lost.length > 0)

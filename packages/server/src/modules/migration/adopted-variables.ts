@@ -25,7 +25,7 @@ const maxKeyLength = 255
 export function adoptVariables(
   service: string,
   { container, image, taken }: { container: ReadContainer; image: ReadImage | undefined; taken: Set<string> },
-  warn: (words: string) => void,
+  warn: (message: string) => void,
 ): AdoptedVariables {
   const found: AdoptedVariables = { environment: {}, variables: [] }
   const prefix = service

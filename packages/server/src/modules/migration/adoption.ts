@@ -41,12 +41,12 @@ export function adoptionOf(
 }
 
 /** Names in the project of the services that it depends on within its own stack. */
-function namesOfNeeded({ marks }: NamedService, services: readonly NamedService[], { stacks }: Discovery): string[] {
-  if (!marks) return []
-  const inFile = stacks.get(marks.project)?.files.file?.services.find(({ name }) => name === marks.service)
-  const needed = new Set(dependenciesOf(marks.dependsOn, inFile))
+function namesOfNeeded({ labels }: NamedService, services: readonly NamedService[], { stacks }: Discovery): string[] {
+  if (!labels) return []
+  const inFile = stacks.get(labels.project)?.files.file?.services.find(({ name }) => name === labels.service)
+  const needed = new Set(dependenciesOf(labels.dependsOn, inFile))
   return services
-    .filter((other) => other.marks?.project === marks.project && needed.has(other.marks.service))
+    .filter((other) => other.labels?.project === labels.project && needed.has(other.labels.service))
     .map(({ name }) => name)
 }
 

@@ -1,13 +1,13 @@
 import type { ReadContainer } from '../../drivers/runtime/server/server-reader.ts'
 import { refuse } from '../../platform/failure.ts'
-import { placesOf, whyNotAdoptable } from './adoptable.ts'
-import { type ComposeMarks, composeMarks } from './compose-labels.ts'
+import { locationsOf, whyNotAdoptable } from './adoptable.ts'
+import { type ComposeLabels, readComposeLabels } from './compose-labels.ts'
 import type { Discovery } from './discover.ts'
 import { plainText } from './plain-text.ts'
 
 export interface Chosen {
   container: ReadContainer
-  marks: ComposeMarks | null
+  labels: ComposeLabels | null
   /** Other containers of the same scaled service. */
   replicas: ReadContainer[]
 }
@@ -23,47 +23,49 @@ export function chooseServices(
   adoptedBy: ReadonlyMap<string, string>,
 ): Chosen[] {
   const all = docker.containers.map(candidateOf)
-  const places = placesOf(docker)
-  const chosen = names.map((asked, at) => {
-    const found = matches(asked, all)
+  const paths = locationsOf(docker)
+  const chosen = names.map((requested, at) => {
+    const found = matches(requested, all)
     const field = `serviceNames.${at}`
-    const shown = plainText(asked)
+    const shown = plainText(requested)
     if (found.length === 0) return refuse(field, `service ${shown} does not exist on the server`)
     const named = [...new Set(found.map(({ exactName }) => exactName))]
     if (named.length > 1) return refuse(field, `${shown} is ambiguous: name it as ${named.map(plainText).join(' or ')}`)
     // The first of several replicas defines the service.
     const [first, ...others] = found.sort(byNumber) as [Candidate, ...Candidate[]]
     for (const { container } of found) {
-      const reason = whyNotAdoptable(container, { adoptedBy: adoptedBy.get(container.id), places })
+      const reason = whyNotAdoptable(container, { adoptedBy: adoptedBy.get(container.id), paths })
       if (reason) return refuse(field, `${shown} cannot be adopted: ${reason}`)
     }
-    return { container: first.container, marks: first.marks, replicas: others.map(({ container }) => container) }
+    return { container: first.container, labels: first.labels, replicas: others.map(({ container }) => container) }
   })
   return [...new Map(chosen.map((one) => [one.container.id, one])).values()]
 }
 
 interface Candidate {
   container: ReadContainer
-  marks: ComposeMarks | null
+  labels: ComposeLabels | null
   /** Unique name of the service: `stack/name`, or `container:name` for a container outside a stack. */
   exactName: string
 }
 
 function candidateOf(container: ReadContainer): Candidate {
-  const marks = composeMarks(container)
-  const isService = marks !== null && !marks.isOneOff
-  return { container, marks, exactName: isService ? `${marks.project}/${marks.service}` : `container:${container.name}` }
+  const labels = readComposeLabels(container)
+  const isService = labels !== null && !labels.isOneOff
+  return { container, labels, exactName: isService ? `${labels.project}/${labels.service}` : `container:${container.name}` }
 }
 
-const byNumber = (one: Candidate, other: Candidate) => (one.marks?.number ?? 1) - (other.marks?.number ?? 1)
+const byNumber = (one: Candidate, other: Candidate) => (one.labels?.number ?? 1) - (other.labels?.number ?? 1)
 
-function matches(asked: string, all: readonly Candidate[]): Candidate[] {
-  const exact = all.filter(({ exactName }) => exactName === asked)
+function matches(requested: string, all: readonly Candidate[]): Candidate[] {
+  const exact = all.filter(({ exactName }) => exactName === requested)
   if (exact.length > 0) return exact
-  const byName = all.filter(({ container, marks }) => (marks && !marks.isOneOff ? marks.service : container.name) === asked)
+  const byName = all.filter(
+    ({ container, labels: marks }) => (marks && !marks.isOneOff ? marks.service : container.name) === requested,
+  )
   if (byName.length > 0) return byName
   // A container of a Compose service, with or without the prefix.
-  const containerName = asked.startsWith('container:') ? asked.slice('container:'.length) : asked
+  const containerName = requested.startsWith('container:') ? requested.slice('container:'.length) : requested
   const owner = all.find(({ container }) => container.name === containerName)
   return owner ? all.filter(({ exactName }) => exactName === owner.exactName) : []
 }

@@ -13,7 +13,7 @@ const label = {
 
 const maxFiles = 10
 
-export interface ComposeMarks {
+export interface ComposeLabels {
   project: string
   service: string
   workingDir: string | null
@@ -24,7 +24,7 @@ export interface ComposeMarks {
 }
 
 /** null: the container was not created by Compose. */
-export function composeMarks({ labels }: Pick<ReadContainer, 'labels'>): ComposeMarks | null {
+export function readComposeLabels({ labels }: Pick<ReadContainer, 'labels'>): ComposeLabels | null {
   const [project, service] = [labels[label.project], labels[label.service]]
   if (!project || !service) return null
   return {

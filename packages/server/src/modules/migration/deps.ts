@@ -19,7 +19,7 @@ export interface MigrationDeps {
   log: Log
   runtimes: Runtimes
   /** Serializes the reads of one server. */
-  turns: KeyedMutex
+  locks: KeyedMutex
   /** Reader of a server that was found in the caller's organisation. */
   readerOf(serverId: string): ServerReader
   /** Reads Compose files in a separate process with resource limits. */

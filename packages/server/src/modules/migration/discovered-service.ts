@@ -2,10 +2,10 @@ import type { DiscoveredService } from '@berth/contract'
 import type { ReadContainer, ReadImage } from '../../drivers/runtime/server/server-reader.ts'
 import type { ComposeService } from '../../source/compose/index.ts'
 import { type AdoptionFacts, whyNotAdoptable } from './adoptable.ts'
-import { composeMarks, isOurs } from './compose-labels.ts'
+import { isOurs, readComposeLabels } from './compose-labels.ts'
 import { driftOf } from './drift.ts'
 import { ownEnv } from './own-env.ts'
-import { plainText, plainWords } from './plain-text.ts'
+import { plainMessage, plainText } from './plain-text.ts'
 
 const mask = '••••••••'
 const maxVariables = 500
@@ -18,10 +18,10 @@ export interface Facts extends AdoptionFacts {
 
 /** A container as a scan shows it. */
 export function discoveredService(container: ReadContainer, facts: Facts): DiscoveredService {
-  const marks = composeMarks(container)
+  const composeLabels = readComposeLabels(container)
   const reason = whyNotAdoptable(container, facts)
   return {
-    name: plainText(marks?.service ?? container.name),
+    name: plainText(composeLabels?.service ?? container.name),
     containerId: plainText(container.id),
     containerName: plainText(container.name),
     image: plainText(container.image),
@@ -42,9 +42,9 @@ export function discoveredService(container: ReadContainer, facts: Facts): Disco
     networks: Object.keys(container.networks).map(plainText),
     command: container.command?.map(plainText) ?? null,
     restart: plainText(container.restart),
-    labels: plainWords(container.labels),
-    dependsOn: dependenciesOf(marks?.dependsOn ?? [], facts.inFile).map(plainText),
-    source: marks ? 'compose' : 'container',
+    labels: plainMessage(container.labels),
+    dependsOn: dependenciesOf(composeLabels?.dependsOn ?? [], facts.inFile).map(plainText),
+    source: composeLabels ? 'compose' : 'container',
     managed: isOurs(container),
     adoptable: reason === null,
     ...(reason === null ? {} : { reason }),
@@ -54,13 +54,13 @@ export function discoveredService(container: ReadContainer, facts: Facts): Disco
 
 /** A service of a file that has no container. */
 export function serviceWithoutContainer(service: ComposeService): DiscoveredService {
-  const isLeftOut = service.profiles.length > 0
+  const isExcluded = service.profiles.length > 0
   return {
     name: service.name,
     containerId: null,
     containerName: null,
     image: service.image,
-    state: isLeftOut ? 'not_started' : 'missing',
+    state: isExcluded ? 'not_started' : 'missing',
     ports: service.ports.map(({ target, published, hostIp, protocol }) => ({
       containerPort: target,
       hostPort: published,
@@ -77,12 +77,12 @@ export function serviceWithoutContainer(service: ComposeService): DiscoveredServ
     networks: service.networks.map(({ name }) => name),
     command: null,
     restart: service.restart?.policy ?? null,
-    labels: plainWords(service.labels),
+    labels: plainMessage(service.labels),
     dependsOn: service.dependsOn.map((one) => one.service),
     source: 'compose',
     managed: false,
     adoptable: false,
-    reason: isLeftOut
+    reason: isExcluded
       ? `It has the profile ${service.profiles.join(', ')} and is not started. Start it, then scan again`
       : 'It has no container. Start it with docker compose up, then scan again',
     drift: [],

@@ -103,10 +103,10 @@ describe('a scan', () => {
     ['--rm', { removedAtEnd: true }],
     ['devices', { rights: { ...aContainer('a').rights, devices: ['/dev/kmsg'] } }],
     ['one-off command', { labels: ofStack('shop', 'web', { 'com.docker.compose.oneoff': 'True' }) }],
-  ])('says why something is not adoptable: %s', async (words, more) => {
+  ])('says why something is not adoptable: %s', async (message, more) => {
     const stack = await scanned([aContainer('a', more)])
     const [service] = [...stack.containers, ...stack.composeProjects.flatMap(({ services }) => services)]
-    expect(service).toMatchObject({ adoptable: false, reason: expect.stringContaining(words) })
+    expect(service).toMatchObject({ adoptable: false, reason: expect.stringContaining(message) })
   })
 })
 
@@ -276,9 +276,15 @@ describe('adopting', () => {
     })
     const discovery = await found([odd])
     discovery.docker.networks.push({ name: 'inner', driver: 'bridge', labels: {}, internal: true })
-    const said = adoptionOf(body(['db']), discovery, new Map()).warnings.join('\n')
-    for (const words of ['256 MB of shared memory', 'SIGINT', 'stop timeout was 60 s', 'was internal', 'aliases db_old, primary'])
-      expect(said).toContain(words)
+    const output = adoptionOf(body(['db']), discovery, new Map()).warnings.join('\n')
+    for (const message of [
+      '256 MB of shared memory',
+      'SIGINT',
+      'stop timeout was 60 s',
+      'was internal',
+      'aliases db_old, primary',
+    ])
+      expect(output).toContain(message)
   })
 
   test('variables that only Docker takes by their name are kept under it; the name of an image is the same with and without the hub', async () => {

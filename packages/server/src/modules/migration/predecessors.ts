@@ -21,30 +21,30 @@ interface Parts {
 export function predecessorContainers(parts: Parts): PredecessorContainers {
   const { db } = parts.database
   return {
-    async makeWay({ projectId, environment }, service, say, abort) {
+    async makeWay({ projectId, environment }, service, report, abort) {
       if (environment !== 'production') return
       for (const row of await listAdopted(db, projectId)) {
         if (row.service !== service || !row.holdsVolume || row.state === 'handed_over') continue
-        say(`Stopping the container ${row.containerName}: ${service} takes over its data`)
+        report(`Stopping the container ${row.containerName}: ${service} takes over its data`)
         await stop(row, parts, abort)
       }
     },
-    async retire({ projectId, environment }, say, abort) {
+    async retire({ projectId, environment }, report, abort) {
       if (environment !== 'production') return
       for (const row of await listAdopted(db, projectId)) {
         if (row.state === 'handed_over') continue
-        if (row.state === 'untouched') say(`Stopping the container ${row.containerName}: the project has replaced it`)
+        if (row.state === 'untouched') report(`Stopping the container ${row.containerName}: the project has replaced it`)
         await stop(row, parts, abort)
         await transitionAdopted(db, row, { state: 'handed_over' })
       }
     },
     unsettled: () => listUnsettled(db),
     isAdopted: async (projectId, service) => (await listAdopted(db, projectId)).some((row) => row.service === service),
-    async giveBack({ projectId, environment }, abort) {
+    async rollbackTakeover({ projectId, environment }, abort) {
       if (environment !== 'production') return
       const stopped = (await listAdopted(db, projectId)).filter(({ state }) => state === 'stopped')
       // A container that cannot be started must not prevent the others from starting.
-      const tried = await Promise.allSettled(stopped.map((row) => giveBack(row, parts, abort)))
+      const tried = await Promise.allSettled(stopped.map((row) => rollbackTakeover(row, parts, abort)))
       const failed = tried.find((one) => one.status === 'rejected')
       if (failed) throw failed.reason
     },
@@ -63,14 +63,18 @@ const stateBefore = jsonColumn(
 async function stop(row: AdoptedContainerRow, { database: { db }, runtimes }: Parts, abort: AbortSignal): Promise<void> {
   const { foreign } = runtimes.for(row.serverId)
   if (row.state === 'untouched') {
-    const before = await foreign?.look(row.containerId, abort)
+    const before = await foreign?.inspect(row.containerId, abort)
     await transitionAdopted(db, row, { state: 'stopped', before: before ? JSON.stringify(before) : null })
   }
   if (row.before !== null) await foreign?.stop(row.containerId, { graceSeconds }, abort)
 }
 
-async function giveBack(row: AdoptedContainerRow, { database: { db }, runtimes }: Parts, abort: AbortSignal): Promise<void> {
+async function rollbackTakeover(
+  row: AdoptedContainerRow,
+  { database: { db }, runtimes }: Parts,
+  abort: AbortSignal,
+): Promise<void> {
   const before = stateBefore(row)
-  if (before) await runtimes.for(row.serverId).foreign?.giveBack(row.containerId, before, abort)
+  if (before) await runtimes.for(row.serverId).foreign?.rollbackTakeover(row.containerId, before, abort)
   await transitionAdopted(db, row, { state: 'untouched', before: null })
 }

@@ -5,7 +5,7 @@ import type { ProjectPart } from '../projects/index.ts'
 import type { MigrationDeps } from './deps.ts'
 import { listAdopted } from './store.ts'
 
-const giveBackMs = 60_000
+const rollbackMs = 60_000
 
 /**
  * The containers that a project was adopted from: none is ever removed, and one that the project never replaced is started
@@ -17,7 +17,8 @@ export const migrationPart = (
 ): ProjectPart => ({
   describe: 'adopted containers',
   previewDeletion: async ({ id }) => (await listAdopted(db, id)).map(itemOf),
-  remove: ({ id }) => predecessors.giveBack({ projectId: id, environment: 'production' }, AbortSignal.timeout(giveBackMs)),
+  remove: ({ id }) =>
+    predecessors.rollbackTakeover({ projectId: id, environment: 'production' }, AbortSignal.timeout(rollbackMs)),
 })
 
 const itemOf = ({ containerId, containerName, state }: AdoptedContainerRow): DeletionItem => ({

@@ -25,10 +25,10 @@ export async function discoverOn(serverId: string, organizationId: string, deps:
   const abort = AbortSignal.timeout(limitMs)
   const read = () => discover(reader, { readStack: deps.readStack, organizationId, abort })
   try {
-    return await deps.turns.run(`${serverId} ${nextLane++ % lanes}`, read, abort)
+    return await deps.locks.run(`${serverId} ${nextLane++ % lanes}`, read, abort)
   } catch (error) {
     if (error instanceof Error && error.name === 'TimeoutError')
-      fail('server_unreachable', { words: `Reading the server timed out after ${limitMs / 1000} s`, cause: error })
+      fail('server_unreachable', { message: `Reading the server timed out after ${limitMs / 1000} s`, cause: error })
     return answerAway(error)
   }
 }

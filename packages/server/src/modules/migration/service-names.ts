@@ -15,9 +15,9 @@ export function nameServices(chosen: readonly Chosen[]): { services: NamedServic
   const taken = new Set<string>()
   const renamed: Record<string, string> = {}
   const services = chosen.map((one) => {
-    const before = one.marks?.service ?? one.container.name
+    const before = one.labels?.service ?? one.container.name
     const name = unusedName(plainName(before), taken, '-')
-    if (name !== before) renamed[plainText(one.marks ? `${one.marks.project}/${before}` : before)] = name
+    if (name !== before) renamed[plainText(one.labels ? `${one.labels.project}/${before}` : before)] = name
     return { ...one, name }
   })
   return { services, renamed }

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { FileUnreadable, type ServerFiles } from '../../drivers/shell/ssh/server-files.ts'
 import type { ComposeFile, StackFiles } from '../../source/compose/index.ts'
-import type { ComposeMarks } from './compose-labels.ts'
+import type { ComposeLabels } from './compose-labels.ts'
 import type { MigrationDeps } from './deps.ts'
 
 export interface FilesOfStack {
@@ -24,7 +24,7 @@ const rounds = 4
 
 /** The Compose files of a stack, as they are on the server now. */
 export async function readFilesOf(
-  { workingDir, configFiles, project }: ComposeMarks,
+  { workingDir, configFiles, project }: ComposeLabels,
   files: ServerFiles,
   readFor: ReadFor,
 ): Promise<FilesOfStack> {
@@ -44,7 +44,7 @@ export async function readFilesOf(
   } catch (error) {
     if (error instanceof FileUnreadable)
       return {
-        state: error.trouble === 'missing' ? 'missing' : 'unreadable',
+        state: error.errorKind === 'missing' ? 'missing' : 'unreadable',
         file: null,
         warnings: [`${project}: ${error.message}`],
       }

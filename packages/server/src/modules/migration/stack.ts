@@ -1,10 +1,10 @@
 import type { ComposeProject, DiscoveredService, Stack } from '@berth/contract'
 import type { ReadContainer } from '../../drivers/runtime/server/server-reader.ts'
-import { placesOf } from './adoptable.ts'
-import { composeMarks } from './compose-labels.ts'
+import { locationsOf } from './adoptable.ts'
+import { readComposeLabels } from './compose-labels.ts'
 import type { DiscoveredStack, Discovery } from './discover.ts'
 import { discoveredService, serviceWithoutContainer } from './discovered-service.ts'
-import { plainText, plainWords } from './plain-text.ts'
+import { plainMessage, plainText } from './plain-text.ts'
 
 /** The response of a scan. `adoptedBy` maps a container id to the project of this instance that adopted it. */
 export function stackOf(
@@ -13,13 +13,13 @@ export function stackOf(
   adoptedBy: ReadonlyMap<string, string>,
   isOperator = true,
 ): Stack {
-  const places = placesOf(docker)
+  const paths = locationsOf(docker)
   const show = (container: ReadContainer, stack?: DiscoveredStack) =>
     discoveredService(container, {
       image: docker.images.get(container.imageId),
-      inFile: stack?.files.file?.services.find(({ name }) => name === composeMarks(container)?.service),
+      inFile: stack?.files.file?.services.find(({ name }) => name === readComposeLabels(container)?.service),
       adoptedBy: adoptedBy.get(container.id),
-      places,
+      paths,
       isOperator,
     })
   const composeProjects = [...stacks].map(([name, stack]) => projectOf(name, stack, (container) => show(container, stack)))
@@ -37,7 +37,7 @@ export function stackOf(
     volumes: docker.volumes.map(({ name, driver, labels }) => ({
       name: plainText(name),
       driver: plainText(driver),
-      labels: plainWords(labels),
+      labels: plainMessage(labels),
       usedBy: usersOfVolume.get(name) ?? [],
     })),
     networks: docker.networks.map(({ name, driver }) => ({
@@ -72,7 +72,7 @@ function usersBy(containers: readonly ReadContainer[], uses: (container: ReadCon
 
 function projectOf(
   name: string,
-  { marks, containers, files }: DiscoveredStack,
+  { labels: marks, containers, files }: DiscoveredStack,
   show: (one: ReadContainer) => DiscoveredService,
 ): ComposeProject {
   const running = containers.map(show)

@@ -2,7 +2,7 @@ import { categories, type contract } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
 import { listed, pageOf } from '../../platform/db/pages.ts'
 import { fail } from '../../platform/failure.ts'
-import { putOnRecord } from '../../platform/write-record.ts'
+import { writeAuditRecord } from '../../platform/write-record.ts'
 import { changeChannel, createChannel, deleteChannel, show } from './channels/channels.ts'
 import { createTestSend } from './channels/test-send.ts'
 import { type NotificationsDeps, nowOf } from './deps.ts'
@@ -28,7 +28,7 @@ export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof 
       return undefined
     },
     testChannel: async (_, { channel, caller }) => {
-      await putOnRecord()
+      await writeAuditRecord()
       return { data: await testChannel(channel, caller.organizationId) }
     },
 
@@ -36,7 +36,7 @@ export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof 
       listed(await store.listSubscriptions(db, caller, query), store.showSubscription),
     putSubscription: async ({ body }, context) => {
       const channel = await store.findChannelOf(db, context.caller, body.channelId)
-      if (!channel) fail('not_found', { words: 'This channel does not exist', field: 'channelId' })
+      if (!channel) fail('not_found', { message: 'This channel does not exist', field: 'channelId' })
       const row = await transaction(async (bound) => {
         const put = await store.putSubscription(bound.db, context.caller, body, nowOf(deps))
         context.audit({ objectKind: 'subscription', objectId: put.id })

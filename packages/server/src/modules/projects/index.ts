@@ -8,7 +8,7 @@ import { projectTransfers } from './bundle/project-transfers.ts'
 import { nowOf, type ProjectsDeps } from './deps.ts'
 import { checkJob, checkSchedule } from './domains/domain-checks.ts'
 import { hookJob, moveJob } from './git/hook-job.ts'
-import { askRemote, remoteOf, repositoryAt } from './git/project-remote.ts'
+import { readRemote, remoteOf, repositoryAt } from './git/project-remote.ts'
 import { removeHookJob } from './git/transfer-webhook.ts'
 import { projectsHandlers } from './handlers.ts'
 import { deliveryAddress } from './hostnames/delivery-address.ts'
@@ -53,7 +53,7 @@ export {
   routesLeft,
   serviceHostname,
 } from './hostnames/hostnames.ts'
-export { judgeAll, servingAt } from './hostnames/served-domains.ts'
+export { servingAt, validateAll as judgeAll } from './hostnames/served-domains.ts'
 export type { RecordedWith } from './lifecycle/create-project.ts'
 export { keepRestarts, keepTraffic, keepUsage, type UsageMinute } from './metrics/keep-metrics.ts'
 export { namedEnvironment, namedInOrganization } from './named-environment.ts'
@@ -180,10 +180,10 @@ export function createProjects(deps: ProjectsDeps) {
     /** The git remote of a project, with its credential. */
     remoteOf: (project: ProjectRow, url?: string, abort?: AbortSignal) => remoteOf(project, deps, url, abort),
     /** Calls `ask` with `remoteOf`; where git is refused with the connection's credential, retries once with another one. */
-    askRemote: <Result>(
+    readRemote: <Result>(
       project: ProjectRow,
-      ask: (remote: GitRemote) => Promise<Result>,
+      request: (remote: GitRemote) => Promise<Result>,
       at: { url: string; abort: AbortSignal },
-    ) => askRemote(project, deps, ask, at),
+    ) => readRemote(project, deps, request, at),
   }
 }

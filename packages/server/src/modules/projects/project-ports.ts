@@ -24,7 +24,7 @@ export interface ProjectPorts {
   servers?: ServerDirectory
   gitHost?: GitHostConnection
   secrets?: SecretKeeper
-  allotted?: AllottedReader
+  reserved?: ReservedReader
   /** Parts of a project, in the order of their removal. */
   parts?: readonly ProjectPart[]
 }
@@ -105,7 +105,7 @@ export interface RunningProjects {
  * Resources reserved by deployments that are live or about to be; `deployments/allotted.ts`. Both functions read with the given
  * connection.
  */
-export interface AllottedReader {
+export interface ReservedReader {
   planned(
     db: Db,
     organizationId: string,

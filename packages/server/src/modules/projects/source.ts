@@ -136,7 +136,7 @@ function checkPlacing(serverId: string, { current, caller }: Placing): void {
   fail('forbidden', {
     field: 'serverId',
     permission: tag,
-    words: `Permission ${tag} is required to choose the server of a project`,
+    message: `Permission ${tag} is required to choose the server of a project`,
   })
 }
 

@@ -48,7 +48,9 @@ export async function saveLogin(
   const id = newId('reg')
   const row = { id, organizationId, host, username, password: sealedAs(id), createdAt: now, updatedAt: now }
   if (await insertLogin(db, row)) return { login: showLogin(row), isNew: true }
-  return fail('conflict', { words: `Another request has just added a login for ${host}. Send the request again to replace it.` })
+  return fail('conflict', {
+    message: `Another request has just added a login for ${host}. Send the request again to replace it.`,
+  })
 }
 
 export const showLogin = ({ id, host, username, createdAt, updatedAt }: RegistryLoginRow): ShownLogin => ({

@@ -143,16 +143,16 @@ async function order(hostname: string, deps: EdgeDeps, edge: EdgeSync, abort: Ab
 /** The ACME account of a directory, created once; of two concurrent callers, both use the first one's. */
 async function ourAccount({ database: { db }, secretBox, acme, settings }: EdgeDeps) {
   const directoryUrl = settings.acmeDirectory
-  const place = sealedFor.acmeAccountKey(directoryUrl)
+  const location = sealedFor.acmeAccountKey(directoryUrl)
   const find = () => db.selectFrom('acmeAccounts').selectAll().where('directoryUrl', '=', directoryUrl).executeTakeFirst()
   if (!(await find()))
     await db
       .insertInto('acmeAccounts')
-      .values({ directoryUrl, privateKey: secretBox.seal(await acme.newAccountKey(), place), accountUrl: null })
+      .values({ directoryUrl, privateKey: secretBox.seal(await acme.newAccountKey(), location), accountUrl: null })
       .onConflict((conflict) => conflict.column('directoryUrl').doNothing())
       .execute()
   const row = (await find())!
-  return { directoryUrl, accountKey: secretBox.open(row.privateKey, place) }
+  return { directoryUrl, accountKey: secretBox.open(row.privateKey, location) }
 }
 
 const notRenewed = 'Not renewed: '
@@ -162,7 +162,7 @@ const notRenewed = 'Not renewed: '
  */
 async function keepFailure(
   hostname: string,
-  words: string,
+  message: string,
   { isFinal, retryAt }: { isFinal: boolean; retryAt: Date | null },
   deps: EdgeDeps,
   edge: EdgeSync,
@@ -171,7 +171,7 @@ async function keepFailure(
     const name = await findCertifiedName(db, hostname, deps, edge.state)
     if (!name) return
     if (!isFinal) {
-      if (name.tls === 'pending') await name.explain(db, `No certificate yet: ${words}`)
+      if (name.tls === 'pending') await name.explain(db, `No certificate yet: ${message}`)
       return
     }
     const inUse = await findInUse(db, hostname, deps)
@@ -179,13 +179,13 @@ async function keepFailure(
       ? name.reason?.startsWith(notRenewed)
       : name.tls === 'error' || name.reason?.startsWith(noCertificate)
     const nextOrderAt = await nextOrderAfterFailure(db, hostname, retryAt, nowOf(deps))
-    if (inUse) await name.transition(db, 'active', notRenewed + words, nextOrderAt)
-    else await name.transition(db, 'error', noCertificate + words, nextOrderAt)
+    if (inUse) await name.transition(db, 'active', notRenewed + message, nextOrderAt)
+    else await name.transition(db, 'error', noCertificate + message, nextOrderAt)
     const subject = inUse ? `The certificate of ${hostname} was not renewed` : `No certificate for ${hostname}`
-    deps.log.warn({ hostname, reason: words }, 'certificates: order failed')
+    deps.log.warn({ hostname, reason: message }, 'certificates: order failed')
     if (wasAnnounced || !name.owner) return
     const { organizationId, projectId, title } = name.owner
-    await announce('domain.failed', { organizationId, projectId, subject, text: `${title}: ${words}`, data: { hostname } })
+    await announce('domain.failed', { organizationId, projectId, subject, text: `${title}: ${message}`, data: { hostname } })
   })
 }
 

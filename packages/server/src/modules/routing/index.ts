@@ -7,7 +7,7 @@ import { addRuleHits, type EdgeRoutes, notTaken, type ProjectSignal, projectsTop
 import { certifyJob } from './certificates.ts'
 import type { EdgeDeps } from './deps.ts'
 import { expiringCertificates } from './expiring.ts'
-import { askAgain, askForNew, askForOwn, askOnFirstUse, renewJob, renewKind, replaceUnusable } from './renewal.ts'
+import { askForOwn, askOnFirstUse, renewJob, renewKind, replaceUnusable, requestNew, retry } from './renewal.ts'
 import { watchJob, watchKind } from './served-certificates.ts'
 import { type EdgeState, EdgeSync } from './sync.ts'
 import { TrafficKeeper } from './traffic-keeper.ts'
@@ -36,8 +36,8 @@ export function createEdge(deps: EdgeDeps) {
     https: listening?.https?.port ?? settings.edgeTlsPort,
   })
   const syncSoon = () => void edge.sync().catch((error: unknown) => log.warn({ err: error }, 'routing: edge not updated'))
-  const askSoon = () =>
-    void askForNew(deps).catch((error: unknown) => log.warn({ err: error }, 'routing: certificate request failed'))
+  const scheduleRequest = () =>
+    void requestNew(deps).catch((error: unknown) => log.warn({ err: error }, 'routing: certificate request failed'))
 
   return {
     jobs: [certifyJob(deps, edge), renewJob(deps, edge), watchJob(deps, edge, () => listening?.https ?? null)],
@@ -46,7 +46,7 @@ export function createEdge(deps: EdgeDeps) {
       routeStatus: (hostname, domain) => statusIn(edge.state, hostname, domain, settings),
       revision: () => edge.state,
       sync: async (projectId) => {
-        await askAgain(projectId, edge.state, deps)
+        await retry(projectId, edge.state, deps)
         await edge.sync().catch(() => undefined)
       },
       ports,
@@ -73,7 +73,7 @@ export function createEdge(deps: EdgeDeps) {
       endings.push(
         deps.database.signals.subscribe<ProjectSignal>(projectsTopic, () => {
           syncSoon()
-          askSoon()
+          scheduleRequest()
         }),
       )
       endings.push(
@@ -84,7 +84,7 @@ export function createEdge(deps: EdgeDeps) {
             ),
         ),
       )
-      await askForNew(deps)
+      await requestNew(deps)
       await askForOwn(deps)
       await deps.database.transaction(async ({ schedule }) => {
         await schedule({ key: renewKind.kind, job: renewKind, payload: {}, recurrence: { everySeconds: 3600 } })

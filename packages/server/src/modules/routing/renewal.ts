@@ -68,7 +68,7 @@ async function renewAssigned(
 }
 
 /** Orders certificates for served domains that have none requested yet, or whose order was lost when a process died. */
-export async function askForNew({ database, settings }: EdgeDeps): Promise<void> {
+export async function requestNew({ database, settings }: EdgeDeps): Promise<void> {
   if (settings.edgeTlsPort === null) return
   const { serving } = await judgeAll(database.db, settings)
   const wanting = serving.filter(({ tls }) => tls === 'none' || tls === 'pending')
@@ -134,7 +134,7 @@ export async function replaceUnusable(unusable: ReadonlyMap<string, string>, dep
 }
 
 /** Repeats the project's failed orders now, because a user reports that the cause is fixed. */
-export async function askAgain(projectId: string, { hostnames }: EdgeState, deps: EdgeDeps): Promise<void> {
+export async function retry(projectId: string, { hostnames }: EdgeState, deps: EdgeDeps): Promise<void> {
   const { database, settings } = deps
   if (settings.edgeTlsPort === null) return
   await database.transaction(async ({ db, enqueue }) => {

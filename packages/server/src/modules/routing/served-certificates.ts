@@ -63,12 +63,12 @@ async function check(
   edge: EdgeSync,
   abort: AbortSignal,
 ): Promise<boolean> {
-  const look = async () => problemOf(row, hostname, at, deps, abort)
-  let problem = await look()
+  const poll = async () => problemOf(row, hostname, at, deps, abort)
+  let problem = await poll()
   if (problem !== null) {
     // The edge may be behind: it gets the table once more before the problem counts.
     await edge.sync().catch(() => undefined)
-    problem = await look()
+    problem = await poll()
   }
   await deps.database.transaction(async ({ db, announce }) => {
     const { numUpdatedRows } = await db

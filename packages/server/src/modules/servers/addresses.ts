@@ -1,4 +1,4 @@
-import { ServerAway } from '../../drivers/shell/ssh/server-away.ts'
+import { ServerUnreachable } from '../../drivers/shell/ssh/server-away.ts'
 import { reachOf } from '../../drivers/web-request/address-reach.ts'
 import { isThisMachine, isThisMachineByName, literalAddress } from '../../drivers/web-request/own-addresses.ts'
 import { publicNames, systemNames } from '../../drivers/web-request/resolve.ts'
@@ -19,13 +19,13 @@ export const isOursByName = (host: string, mode: Mode): boolean => {
 }
 
 /** Resolves the host to an allowed address. The connection uses this very address, so DNS cannot change it afterwards. */
-export async function judgedAddress(host: string, mayBeHere: boolean, mode: Mode, abort: AbortSignal): Promise<string> {
+export async function validatedAddress(host: string, mayBeHere: boolean, mode: Mode, abort: AbortSignal): Promise<string> {
   const literal = literalAddress(host)
   const resolve = mode === 'cloud' ? publicNames() : systemNames
   const all = literal === null ? await Promise.race([resolve(host, abort), aborted(abort)]) : [literal]
   const good = mayBeHere ? all[0] : all.find((address) => !isOurs(address, mode))
   if (good) return good
-  throw new ServerAway(
+  throw new ServerUnreachable(
     'address_refused',
     `${host} is this machine or in its network. Only an operator of the instance can add such a server.`,
   )

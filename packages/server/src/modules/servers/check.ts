@@ -1,5 +1,5 @@
 import type { ServerCheck } from '@berth/contract'
-import { ServerAway } from '../../drivers/shell/ssh/server-away.ts'
+import { ServerUnreachable } from '../../drivers/shell/ssh/server-away.ts'
 import { iso } from '../../platform/db/columns.ts'
 import type { ServerRow } from '../../platform/db/tables/servers.ts'
 import { fail } from '../../platform/failure.ts'
@@ -19,7 +19,7 @@ export async function checkServer(
     await note(id, null, deps)
     return { version, latencyMs: Math.round(performance.now() - began) }
   } catch (error) {
-    if (error instanceof ServerAway) await note(id, error.message, deps)
+    if (error instanceof ServerUnreachable) await note(id, error.message, deps)
     throw error
   }
 }
@@ -33,15 +33,15 @@ const note = (id: string, reason: string | null, deps: ServersDeps) =>
 
 /** Check for an API request. */
 export async function checkForCaller({ id }: ServerRow, deps: ServersDeps): Promise<ServerCheck> {
-  const { version, latencyMs } = await checkServer(id, deps).catch(answerAway)
+  const { version, latencyMs } = await checkServer(id, deps).catch(answerUnreachable)
   const row = (await findServer(deps.database.db, id)) ?? fail('not_found')
   const checkedAt = iso(row.checkedAt ?? nowOf(deps))
   return { reachable: true, hostKey: row.hostKey ?? '', docker: { version }, latencyMs, checkedAt }
 }
 
 /** Responds 502 with the reason for an unreachable server, and 403 for an address that the caller may not use. */
-export function answerAway(error: unknown): never {
-  if (!(error instanceof ServerAway)) throw error
-  if (error.reason === 'address_refused') fail('forbidden', { field: 'host', words: error.message })
-  return fail('server_unreachable', { words: error.message, cause: error })
+export function answerUnreachable(error: unknown): never {
+  if (!(error instanceof ServerUnreachable)) throw error
+  if (error.reason === 'address_refused') fail('forbidden', { field: 'host', message: error.message })
+  return fail('server_unreachable', { message: error.message, cause: error })
 }

@@ -67,7 +67,7 @@ export async function changeServer(server: ServerRow, body: ServerChanges, calle
     // A key that was sent for one host must not be combined with a host that another request sent concurrently.
     const row =
       (await updateServerAt(db, server, changes)) ??
-      fail('conflict', { words: 'Another user changed the host, port or user of this server a moment ago. Read it again.' })
+      fail('conflict', { message: 'Another user changed the host, port or user of this server a moment ago. Read it again.' })
     signal(serversTopic, { changed: server.id } satisfies ServerSignal)
     return showServer(row)
   })
@@ -78,7 +78,7 @@ const isOther = <T>(wanted: T | undefined, now: T) => wanted !== undefined && wa
 export async function removeServer({ id, name }: ServerRow, deps: ServersDeps): Promise<void> {
   await deps.database.transaction(async ({ db, signal }) => {
     const uses = (await deps.ports.usesOf?.(db, id)) ?? []
-    if (uses.length > 0) fail('server_in_use', { words: `${name} is still in use: ${uses.slice(0, 5).join(', ')}` })
+    if (uses.length > 0) fail('server_in_use', { message: `${name} is still in use: ${uses.slice(0, 5).join(', ')}` })
     await deleteServer(db, id)
     signal(serversTopic, { changed: id } satisfies ServerSignal)
   })
@@ -109,7 +109,7 @@ async function mayBeHere(host: string, caller: Caller, { isOperator, settings }:
   if (!isAllowed && isOursByName(host, settings.mode))
     fail('forbidden', {
       field: 'host',
-      words: `${host} is this machine or in its network. Only an operator of the instance can do this: an owner or admin of the organisation created at set-up.`,
+      message: `${host} is this machine or in its network. Only an operator of the instance can do this: an owner or admin of the organisation created at set-up.`,
     })
   return isAllowed ? 1 : 0
 }

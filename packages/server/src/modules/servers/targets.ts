@@ -1,7 +1,7 @@
 import type { HostKey, SshTarget, SshTargets } from '../../drivers/shell/ssh/ssh-target.ts'
 import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { ServerRow } from '../../platform/db/tables/servers.ts'
-import { judgedAddress } from './addresses.ts'
+import { validatedAddress } from './addresses.ts'
 import type { ServersDeps } from './deps.ts'
 import { findServer, listAllServers, pinHostKey } from './store.ts'
 
@@ -19,7 +19,7 @@ function targetOf(row: ServerRow, deps: ServersDeps): SshTarget {
   return {
     ...{ name, host, port, user, dockerSocket, hostKeyType },
     credential: openCredential(row, deps),
-    resolve: (abort) => judgedAddress(host, row.mayBeHere === 1, deps.settings.mode, abort),
+    resolve: (abort) => validatedAddress(host, row.mayBeHere === 1, deps.settings.mode, abort),
     async acceptHostKey(key: HostKey) {
       // Read again: another process may have pinned a key meanwhile, or a user has reset it.
       const pinned = await pinHostKey(deps.database.db, row, key)

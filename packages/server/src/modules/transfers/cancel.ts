@@ -19,6 +19,6 @@ export async function cancel(id: string, organizationId: string, deps: Transfers
   if (isCoordinator(deps) && (await cancelTransfer(id, organizationId, deps))) return
   const row = id.includes('\0') ? undefined : await findSide(deps.database.db, id)
   if (row?.organizationId !== organizationId) return fail('not_found')
-  if (hasEnded(row)) fail('conflict', { words: `The transfer has already ended: it is ${row.state}` })
+  if (hasEnded(row)) fail('conflict', { message: `The transfer has already ended: it is ${row.state}` })
   await cancelSide(row, deps)
 }

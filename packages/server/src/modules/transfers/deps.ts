@@ -29,7 +29,7 @@ export interface TransfersDeps {
       options: { trigger: 'transfer'; createdBy: string | null; requestKey: string; commit?: string; environment: 'production' },
     ): Promise<DeploymentRow>
     find(id: string): Promise<DeploymentRow | undefined>
-    cancel(deployment: DeploymentRow, words: string): Promise<unknown>
+    cancel(deployment: DeploymentRow, message: string): Promise<unknown>
     /** Starts a deployment that was built and held. */
     resume(deploymentId: string): Promise<unknown>
     summary(projectId: string): Promise<DeploymentSummary | undefined>

@@ -28,8 +28,8 @@ export function preparedQuery<Parameters extends Record<string, string | number 
     return plan
   }
   const all = (db: Db, parameters: Parameters): Awaitable<readonly Row[]> => {
-    const { values: places, compiled, direct } = planOf(db)
-    const values = places.map((value) => (value instanceof Slot ? storedValue(parameters[value.name]) : value))
+    const { values: locations, compiled, direct } = planOf(db)
+    const values = locations.map((value) => (value instanceof Slot ? storedValue(parameters[value.name]) : value))
     if (!direct || db.isTransaction) return db.executeQuery<Row>({ ...compiled, parameters: values }).then(({ rows }) => rows)
     assertOutsideTransaction()
     return direct.read(compiled.sql, values) as Awaitable<readonly Row[]>

@@ -44,7 +44,7 @@ describeOnEachDatabase('a job', (open) => {
 
   test('that uses up its attempts ends as failed, and its module is told once', async () => {
     const database = await open()
-    const told: unknown[] = []
+    const reported: unknown[] = []
     let runs = 0
     const work = testJob('work', {
       maxAttempts: 3,
@@ -55,7 +55,7 @@ describeOnEachDatabase('a job', (open) => {
       onFailed: async (payload, failure) => {
         // A crash in here must lead back to here, so the row says so already.
         const row = await database.db.selectFrom('jobs').select('failure').where('id', '=', id).executeTakeFirst()
-        told.push({ payload, failure, recorded: row?.failure })
+        reported.push({ payload, failure, recorded: row?.failure })
       },
     })
     const jobs = await startJobs(database, [work])
@@ -63,14 +63,14 @@ describeOnEachDatabase('a job', (open) => {
     await vi.waitFor(async () => expect((await readJob(database, id)).status).toBe('failed'), 50_000)
     expect(runs).toBe(3)
     const failure = { message: 'the registry said no', attempts: 3 }
-    expect(told).toEqual([{ payload: { runId: 'x' }, failure, recorded: failure.message }])
+    expect(reported).toEqual([{ payload: { runId: 'x' }, failure, recorded: failure.message }])
     expect((await readJob(database, id)).lastError).toBe('the registry said no')
   })
 
   test('whose onFailed fails is told again, with the first reason, and never runs again', async () => {
     const database = await open()
     let runs = 0
-    const told: string[] = []
+    const reported: string[] = []
     const work = testJob('work', {
       maxAttempts: 1,
       run: async () => {
@@ -78,14 +78,14 @@ describeOnEachDatabase('a job', (open) => {
         throw new Error('the reason')
       },
       onFailed: async (_payload, { message }) => {
-        told.push(message)
-        if (told.length < 3) throw new Error('the database was away')
+        reported.push(message)
+        if (reported.length < 3) throw new Error('the database was away')
       },
     })
     const jobs = await startJobs(database, [work])
     const { id } = await jobs.enqueue(work, {})
     await vi.waitFor(async () => expect((await readJob(database, id)).status).toBe('failed'), 50_000)
-    expect({ runs, told }).toEqual({ runs: 1, told: ['the reason', 'the reason', 'the reason'] })
+    expect({ runs, told: reported }).toEqual({ runs: 1, told: ['the reason', 'the reason', 'the reason'] })
     expect((await readJob(database, id)).lastError).toBe('the reason')
   })
 

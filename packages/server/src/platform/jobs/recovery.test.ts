@@ -44,32 +44,32 @@ describeOnEachDatabase('after kill -9', (open, kind) => {
 
   test('a job whose process died in its last attempt ends as failed, and its module is told', async () => {
     const database = await open()
-    const told: unknown[] = []
+    const reported: unknown[] = []
     let runs = 0
     const work = testJob('work', {
       maxAttempts: 2,
       run: async () => void runs++,
-      onFailed: async (_payload, failure) => void told.push(failure),
+      onFailed: async (_payload, failure) => void reported.push(failure),
     })
     const { id } = await database.transaction(({ enqueue }) => enqueue(work, {}))
     await leaveAsRunning(database, id, { attempts: 2 })
     const jobs = await startJobs(database, [work])
     await jobs.whenIdle()
     expect(runs).toBe(0)
-    expect(told).toEqual([{ message: 'the process exited while the job was running', attempts: 2 }])
+    expect(reported).toEqual([{ message: 'the process exited while the job was running', attempts: 2 }])
     expect((await readJob(database, id)).status).toBe('failed')
   })
 
   test('a job whose process died inside onFailed is told again, with its own reason', async () => {
     const database = await open()
-    const told: unknown[] = []
-    const work = testJob('work', { maxAttempts: 2, onFailed: async (_payload, failure) => void told.push(failure) })
+    const reported: unknown[] = []
+    const work = testJob('work', { maxAttempts: 2, onFailed: async (_payload, failure) => void reported.push(failure) })
     const { id } = await database.transaction(({ enqueue }) => enqueue(work, {}))
     await leaveAsRunning(database, id, { attempts: 2 })
     await database.db.updateTable('jobs').set({ failure: 'no space left' }).where('id', '=', id).execute()
     const jobs = await startJobs(database, [work])
     await jobs.whenIdle()
-    expect(told).toEqual([{ message: 'no space left', attempts: 2 }])
+    expect(reported).toEqual([{ message: 'no space left', attempts: 2 }])
   })
 
   test('a job that was to be cancelled does not run again', async () => {

@@ -40,7 +40,7 @@ export class Worker<Deps> {
   /** Ids of jobs whose cancellation was signalled since the last claim began; one of them may be the job that is being claimed. */
   readonly #recentCancels = new Set<string>()
   /** Monotonic time of the next check for dead processes and lost signals. */
-  #lookAroundAt = 0
+  #sweepAt = 0
   #nextSchedule: Millis = 0
   /** Monotonic time from which the next batch of due schedules may start. */
   #schedulesRestUntil = 0
@@ -105,7 +105,7 @@ export class Worker<Deps> {
     if ('cancel' in event) this.#abortJob(event.cancel)
     if ('schedules' in event) this.#nextSchedule = 0
     if (isReread(event)) {
-      this.#lookAroundAt = 0
+      this.#sweepAt = 0
       void beat(this.#parts, this.#attempts)
     }
     this.#wakeup.ring()
@@ -129,13 +129,13 @@ export class Worker<Deps> {
   async #round(): Promise<number> {
     const { clock } = this.#parts
     await this.#followClock()
-    if (this.#isLookAroundDue) await this.#lookAround()
+    if (this.#isSweepDue) await this.#sweep()
     if (this.#mayFireSchedules) await this.#fireSchedules()
     await this.#claimAll()
     const upcoming = await this.#nextRunAt()
     const now = clock.now().getTime()
     const untilSchedule = this.#isScheduleDue ? this.#schedulesRestUntil - performance.now() : this.#nextSchedule - now
-    return Math.max(0, Math.min(this.#lookAroundAt - performance.now(), untilSchedule, upcoming - now))
+    return Math.max(0, Math.min(this.#sweepAt - performance.now(), untilSchedule, upcoming - now))
   }
 
   /** Corrects the times of schedules and jobs that were set while the clock was ahead, also when a previous process set them. */
@@ -156,17 +156,17 @@ export class Worker<Deps> {
   }
 
   /** Handles what no signal reports: a control plane that died, or a signal that was lost. */
-  async #lookAround(): Promise<void> {
+  async #sweep(): Promise<void> {
     const { database, clock, pollMs } = this.#parts
     const except = [...this.#attempts.keys()]
     await recoverDead(database, { whose: 'expired', except, now: clock.now() })
     const expiry = (await untilNextExpiry(database, except)) ?? pollMs
-    this.#lookAroundAt = performance.now() + Math.min(pollMs, Math.max(expiry, shortestSleepMs))
+    this.#sweepAt = performance.now() + Math.min(pollMs, Math.max(expiry, shortestSleepMs))
     this.#nextSchedule = 0
   }
 
-  get #isLookAroundDue(): boolean {
-    return performance.now() >= this.#lookAroundAt
+  get #isSweepDue(): boolean {
+    return performance.now() >= this.#sweepAt
   }
 
   get #isScheduleDue(): boolean {
@@ -205,7 +205,7 @@ export class Worker<Deps> {
         // Many due jobs must not delay requests.
         await this.#fairShare.next()
         // Nor schedules and recovery: if jobs end as fast as they are claimed, this loop never ends.
-        if (this.#mayFireSchedules || this.#isLookAroundDue) return
+        if (this.#mayFireSchedules || this.#isSweepDue) return
         continue
       }
       for (const resolve of this.#idleWaiters.splice(0, waiting)) resolve()

@@ -32,11 +32,11 @@ export function checkListener(address: ListenerAddress, owner: ListenerOwner, an
 }
 
 function answerAll(): void {
-  const asked = questions
+  const requested = questions
   questions = []
   const sockets = new ListeningSockets()
   // Each on its own: a long search in one project's processes must not delay the answer for another project.
-  for (const { address, owner, answer } of asked)
+  for (const { address, owner, answer } of requested)
     isListener(address, owner, sockets).then(answer, (cause) => {
       console.error(new Date().toISOString(), 'listener: lookup failed:', cause)
       answer(false)

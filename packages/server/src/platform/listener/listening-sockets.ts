@@ -28,14 +28,14 @@ export class ListeningSockets {
   async at({ host, port }: ListenerAddress): Promise<ListeningSocket[]> {
     if (!isIPv4(host)) return []
     const address = hexOfIPv4(host)
-    const places: [text: () => Promise<string>, address: string][] = [
+    const paths: [text: () => Promise<string>, address: string][] = [
       [() => this.#textOfIPv4(), address],
       [() => this.#textOfIPv6(), `${'0'.repeat(16)}${hexOfIPv4('0.0.255.255')}${address}`],
       [() => this.#textOfIPv4(), '0'.repeat(8)],
       [() => this.#textOfIPv6(), '0'.repeat(32)],
     ]
     const number = port.toString(16).toUpperCase().padStart(4, '0')
-    for (const [text, local] of places) {
+    for (const [text, local] of paths) {
       const found = socketsIn(await text(), `${local}:${number}`)
       if (found.length > 0) return found
     }
@@ -133,8 +133,8 @@ function bytesOf(word: string): number[] {
 
 const ipv4Of = (word: string) => bytesOf(word).join('.')
 
-function ipv6Of(words: string): string {
-  const bytes = (words.match(/.{8}/g) ?? []).flatMap(bytesOf)
+function ipv6Of(message: string): string {
+  const bytes = (message.match(/.{8}/g) ?? []).flatMap(bytesOf)
   const isMapped = bytes.slice(0, 12).join() === '0,0,0,0,0,0,0,0,0,0,255,255'
   if (isMapped) return bytes.slice(12).join('.')
   const groups = Array.from({ length: 8 }, (_, at) => (((bytes[at * 2] ?? 0) << 8) | (bytes[at * 2 + 1] ?? 0)).toString(16))

@@ -65,8 +65,8 @@ describe.skipIf(process.platform !== 'linux')('the search for a listener in the 
     const { owner, port } = await start({ files: 300, children: 2 })
     const isOwn = (address: { host: string; port: number }) => new Promise((answer) => checkListener(address, owner, answer))
     expect(await isOwn({ host: '127.0.0.1', port })).toBe(true)
-    const stranger = await start()
-    expect(await isOwn({ host: '127.0.0.1', port: stranger.port })).toBe(false)
+    const outsider = await start()
+    expect(await isOwn({ host: '127.0.0.1', port: outsider.port })).toBe(false)
   })
 
   test('reads a bounded number of open files, the early ones of each process first', async () => {

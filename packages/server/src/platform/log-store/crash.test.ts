@@ -62,9 +62,9 @@ test('a file that was made and not written to before a crash hides nothing of th
   const first = createLogStore({ folder })
   await first.append('prj_a', 'runtime', [{ stream: 'stdout', service: null, deploymentId: null, message: 'kept' }])
   await first.close()
-  const place = join(folder, 'prj_a', 'runtime')
-  const [name] = readdirSync(place) as [string]
-  writeFileSync(join(place, `${String(Number(name.slice(0, 16)) + 1).padStart(16, '0')}.log`), '')
+  const path = join(folder, 'prj_a', 'runtime')
+  const [name] = readdirSync(path) as [string]
+  writeFileSync(join(path, `${String(Number(name.slice(0, 16)) + 1).padStart(16, '0')}.log`), '')
   const second = createLogStore({ folder })
   expect(await second.tail('prj_a', 'runtime', { limit: 10 })).toMatchObject([{ message: 'kept' }])
   await second.append('prj_a', 'runtime', [{ stream: 'stdout', service: null, deploymentId: null, message: 'next' }])

@@ -194,7 +194,7 @@ class OpenStreams {
         now,
         onError,
         memory: this.#memory,
-        inTurn: (work) => this.#packInTurn(work),
+        withLock: (work) => this.#packLocked(work),
       }),
     )
     const entry: OpenStream = { opened: opening, stream: null, users: 0 }
@@ -219,7 +219,7 @@ class OpenStreams {
     }
   }
 
-  #packInTurn(work: () => Promise<void>): Promise<void> {
+  #packLocked(work: () => Promise<void>): Promise<void> {
     const done = this.#packing.then(work)
     this.#packing = done.catch(() => undefined)
     return done

@@ -73,7 +73,7 @@ export class LogStream {
   async append(entries: readonly NewEntry<LogKind>[]): Promise<void> {
     if (this.#ended) return
     for (const entry of entries) {
-      this.#tellDropped()
+      this.#reportDropped()
       if (this.#isExhausted) this.#dropped = { count: (this.#dropped?.count ?? 0) + 1, last: entry }
       else this.#hold(entry)
     }
@@ -198,7 +198,7 @@ export class LogStream {
 
   /** Lines whose write failed stay first in the queue, within the pending limit. */
   async #writePending(): Promise<void> {
-    this.#tellDropped()
+    this.#reportDropped()
     const target = this.#lastId
     while (!this.#pending.isEmpty && this.#flushedId < target) {
       const chunks = this.#pending.take(this.#segments.room)
@@ -215,13 +215,13 @@ export class LogStream {
   }
 
   /** Inserts a line that reports the dropped lines in their place. */
-  #tellDropped(): void {
+  #reportDropped(): void {
     if (!this.#dropped || this.#isExhausted) return
     const { count, last } = this.#dropped
     this.#dropped = null
-    const words = `${count} lines were dropped: they arrived faster than they could be written`
-    this.#settings.onError(new Error(words), this.#settings.folder)
-    if ('message' in last) this.#hold({ ...last, message: `[${words}]` })
+    const text = `${count} lines were dropped: they arrived faster than they could be written`
+    this.#settings.onError(new Error(text), this.#settings.folder)
+    if ('message' in last) this.#hold({ ...last, message: `[${text}]` })
   }
 
   #wakeFollowers(): void {

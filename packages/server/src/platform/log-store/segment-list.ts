@@ -11,7 +11,7 @@ export interface SegmentSettings {
   maxBytes: number
   segmentBytes: number
   /** Packs one segment at a time over the whole store. */
-  inTurn: (work: () => Promise<void>) => Promise<void>
+  withLock: (work: () => Promise<void>) => Promise<void>
   onError: (error: unknown, what: string) => void
 }
 
@@ -101,7 +101,7 @@ export class SegmentList {
 
   #pack(segment: Segment): void {
     if (segment.form === 'packed' || this.#packing.has(segment)) return
-    const { folder, inTurn, onError } = this.#settings
+    const { folder, withLock: inTurn, onError } = this.#settings
     const done = inTurn(async () => {
       const index = await packSegment(segment, folder)
       if (index) this.#reader.remember(segment, index)

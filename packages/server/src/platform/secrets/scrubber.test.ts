@@ -102,10 +102,10 @@ describe('bounds', () => {
       scrubber.scrub('a short line')
     }
     const text = 'GET /api/projects 200 in 3 ms, token sk_live_none, reply sk_li sk_live_zz '.repeat(500)
-    const looks = vi.spyOn(String.prototype, 'charCodeAt')
+    const checks = vi.spyOn(String.prototype, 'charCodeAt')
     scrubber.scrub(text)
-    const each = looks.mock.calls.length / text.length
-    looks.mockRestore()
+    const each = checks.mock.calls.length / text.length
+    checks.mockRestore()
     expect(each).toBeGreaterThanOrEqual(1)
     expect(each).toBeLessThan(10)
   })

@@ -10,8 +10,8 @@ export class SecretBoxError extends Error {
 
 export interface SecretBox {
   /** `place` names where the result is kept (`env_vars:value:<row id>`): moved to another place, it does not open. */
-  seal(value: string | Secret, place: string): string
-  open(sealed: string, place: string): Secret
+  seal(value: string | Secret, path: string): string
+  open(sealed: string, location: string): Secret
   /** True when an older key than the newest sealed it. */
   needsRotation(sealed: string): boolean
   /** The same value under the newest key. */
@@ -26,13 +26,13 @@ export interface SecretBox {
 /** AES-256-GCM; a sealed value is `v1.<key id>.<nonce>.<ciphertext and tag>` in base64url. */
 export function createSecretBox(ring: KeyRing): SecretBox {
   const box: SecretBox = {
-    seal: (value, place) => encrypt(ring.keys()[0]!, value instanceof Secret ? value.reveal() : value, place),
-    open: (sealed, place) => {
+    seal: (value, path) => encrypt(ring.keys()[0]!, value instanceof Secret ? value.reveal() : value, path),
+    open: (sealed, path) => {
       const parts = parse(sealed)
-      return new Secret(decrypt(keyFor(parts.keyId, ring), parts, place))
+      return new Secret(decrypt(keyFor(parts.keyId, ring), parts, path))
     },
     needsRotation: (sealed) => parse(sealed).keyId !== ring.keys()[0]!.id,
-    reseal: (sealed, place) => box.seal(box.open(sealed, place), place),
+    reseal: (sealed, path) => box.seal(box.open(sealed, path), path),
     sign: (message, purpose) => sign(ring.keys()[0]!, message, purpose),
     isSigned: (signature, message, purpose) => isSigned(ring, signature, message, purpose),
     rotate: () => void ring.rotate(),
@@ -65,25 +65,25 @@ function keyFor(keyId: string, ring: KeyRing): SecretKey {
   )
 }
 
-function encrypt({ id, key }: SecretKey, value: string, place: string): string {
+function encrypt({ id, key }: SecretKey, value: string, path: string): string {
   if (!value.isWellFormed()) throw new SecretBoxError('The value is not valid Unicode: it contains an unpaired surrogate')
   const nonce = randomBytes(nonceBytes)
-  const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes }).setAAD(context(id, place))
+  const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes }).setAAD(context(id, path))
   const body = Buffer.concat([cipher.update(value, 'utf8'), cipher.final(), cipher.getAuthTag()])
   return `v1.${id}.${nonce.toString('base64url')}.${body.toString('base64url')}`
 }
 
-function decrypt({ id, key }: SecretKey, { nonce, body }: Sealed, place: string): string {
+function decrypt({ id, key }: SecretKey, { nonce, body }: Sealed, path: string): string {
   const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes })
-    .setAAD(context(id, place))
+    .setAAD(context(id, path))
     .setAuthTag(body.subarray(-tagBytes))
   try {
     return Buffer.concat([decipher.update(body.subarray(0, -tagBytes)), decipher.final()]).toString('utf8')
   } catch {
-    throw new SecretBoxError(`A stored secret cannot be decrypted at ${place}: it was altered, or copied from another column`)
+    throw new SecretBoxError(`A stored secret cannot be decrypted at ${path}: it was altered, or copied from another column`)
   }
 }
 
-function context(keyId: string, place: string): Buffer {
-  return Buffer.from(`berth:v1:${keyId}:${place}`)
+function context(keyId: string, path: string): Buffer {
+  return Buffer.from(`berth:v1:${keyId}:${path}`)
 }

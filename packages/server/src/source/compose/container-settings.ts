@@ -28,7 +28,7 @@ export function containerOf(
     if (value !== null && value > max) refuse(field, `${value}${unit} is more than is given: at most ${max}${unit}`)
     return value === null || value > max ? null : value
   }
-  const said: ContainerSettings = {
+  const reported: ContainerSettings = {
     user: one('user', service.user, 'user'),
     workingDir: one('working_dir', service.workingDir, 'path'),
     hostname: one('hostname', service.hostname, 'hostname'),
@@ -61,7 +61,7 @@ export function containerOf(
     ulimits: some(service.ulimits),
     sysctls: Object.keys(sysctls).length > 0 ? sysctls : null,
   }
-  const entries = Object.entries(said).filter(([, value]) => value !== null && value !== undefined)
+  const entries = Object.entries(reported).filter(([, value]) => value !== null && value !== undefined)
   return entries.length > 0 ? { container: Object.fromEntries(entries) as ContainerSettings } : {}
 }
 

@@ -15,9 +15,9 @@ export function readEnvFile(text: string, known: Readonly<Record<string, string>
   const lines = [...whole.matchAll(/^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*('?)/gm)]
   const literal = new Set(lines.flatMap(([, name, quote]) => (quote ? [name] : [])))
   // The parser sorts the names, but a value may only reference earlier ones.
-  const places = new Map(lines.map(({ 1: name = '', index }) => [name, index]))
+  const paths = new Map(lines.map(({ 1: name = '', index }) => [name, index]))
   const parsed = Object.entries(parseEnv(whole) as Record<string, string>)
-  parsed.sort(([left], [right]) => (places.get(left) ?? 0) - (places.get(right) ?? 0))
+  parsed.sort(([left], [right]) => (paths.get(left) ?? 0) - (paths.get(right) ?? 0))
   const values: Record<string, string> = {}
   const all: Record<string, string> = { ...known }
   let left = maxValues

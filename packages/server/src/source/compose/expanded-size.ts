@@ -6,7 +6,7 @@ export interface ExpandedLimits {
   depth: number
 }
 
-const words = 'it is too large or too deep once its aliases are followed'
+const message = 'it is too large or too deep once its aliases are followed'
 
 /**
  * Throws when a document is too large after expanding its aliases. Call before anything follows them: a file of a few kilobytes
@@ -17,11 +17,11 @@ export function expandedSize(contents: unknown, limits: ExpandedLimits): void {
   let [aliases, total] = [0, 0]
   const count = (size: number): number => {
     total += size
-    if (total > limits.nodes || aliases > limits.aliases) throw new Error(words)
+    if (total > limits.nodes || aliases > limits.aliases) throw new Error(message)
     return size
   }
   const sizeOf = (node: unknown, depth: number): number => {
-    if (depth > limits.depth) throw new Error(words)
+    if (depth > limits.depth) throw new Error(message)
     if (isAlias(node)) {
       aliases += 1
       return count(sizes.get(node.source) ?? 1)

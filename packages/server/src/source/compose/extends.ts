@@ -1,18 +1,18 @@
 import { projectPath } from './paths.ts'
-import { type Place, refuse, within } from './place.ts'
+import { type Location, refuse, within } from './place.ts'
 import { isMapping, plainText, textAt } from './values.ts'
 
 type Services = Record<string, unknown>
 
 /** Resolves `extends` within one file: each service with its base merged into it. */
-export function resolveExtends(services: Services, place: Place): Services {
+export function resolveExtends(services: Services, location: Location): Services {
   const done = new Map<string, unknown>()
   const budget = { nodes: maxMerged }
   try {
-    for (const name of Object.keys(services)) resolveOne(name, services, [], { done, budget }, place)
+    for (const name of Object.keys(services)) resolveOne(name, services, [], { done, budget }, location)
   } catch (error) {
     if (!(error instanceof TooMuch)) throw error
-    refuse(place, 'the services are too large once what they extend is merged into them')
+    refuse(location, 'the services are too large once what they extend is merged into them')
     return {}
   }
   return Object.fromEntries(done)
@@ -31,39 +31,39 @@ export const maxMerged = 100_000
 /** Longer than any real chain, and short enough for the stack. */
 const maxChain = 20
 
-function resolveOne(name: string, services: Services, chain: string[], merging: Merging, place: Place): unknown {
+function resolveOne(name: string, services: Services, chain: string[], merging: Merging, location: Location): unknown {
   const { done, budget } = merging
   if (done.has(name)) return done.get(name)
   const service = services[name]
   let merged = service
   if (isMapping(service) && Object.hasOwn(service, 'extends')) {
     const { extends: extended, ...own } = service
-    const at = within(within(place, name), 'extends')
+    const at = within(within(location, name), 'extends')
     const base = baseName(extended, at)
     merged = own
     if (base !== null && mayExtend(base, services, [...chain, name], at))
-      merged = merge(resolveOne(base, services, [...chain, name], merging, place), own, budget)
+      merged = merge(resolveOne(base, services, [...chain, name], merging, location), own, budget)
   }
   // A service of a cycle is settled by the call that started the cycle.
   if (!done.has(name)) done.set(name, merged)
   return done.get(name)
 }
 
-function mayExtend(base: string, services: Services, chain: string[], place: Place): boolean {
-  if (!Object.hasOwn(services, base)) refuse(place, `there is no service "${base}"`)
-  else if (chain.includes(base)) refuse(place, `the service extends itself: ${[...chain, base].join(' → ')}`)
-  else if (chain.length >= maxChain) refuse(place, `more than ${maxChain} services extend one another`)
+function mayExtend(base: string, services: Services, chain: string[], location: Location): boolean {
+  if (!Object.hasOwn(services, base)) refuse(location, `there is no service "${base}"`)
+  else if (chain.includes(base)) refuse(location, `the service extends itself: ${[...chain, base].join(' → ')}`)
+  else if (chain.length >= maxChain) refuse(location, `more than ${maxChain} services extend one another`)
   else return true
   return false
 }
 
-function baseName(value: unknown, place: Place): string | null {
+function baseName(value: unknown, location: Location): string | null {
   if (value === undefined || value === null) return null
   const fields = isMapping(value) ? value : { service: value }
-  const file = textAt(fields.file, within(place, 'file'))
-  if (file === null) return textAt(fields.service, place)
-  if (projectPath(file, 'the extended file', within(place, 'file')) !== null)
-    refuse(place, `"${file}" could not be read: put it into the source, or write the service out`)
+  const file = textAt(fields.file, within(location, 'file'))
+  if (file === null) return textAt(fields.service, location)
+  if (projectPath(file, 'the extended file', within(location, 'file')) !== null)
+    refuse(location, `"${file}" could not be read: put it into the source, or write the service out`)
   return null
 }
 

@@ -24,6 +24,6 @@ const handlingOf = (field: string) => {
 
 test('docs/compose.md says of every field of the specification what becomes of it', () => {
   const page = readFileSync(join(import.meta.dirname, '../../../../../docs/compose.md'), 'utf8')
-  const told = new Map([...page.matchAll(/^\| `(\w+)` \| ([a-z ]+) \|/gm)].map(([, field, handling]) => [field!, handling!]))
-  expect(Object.fromEntries(told)).toEqual(Object.fromEntries(specified.map((field) => [field, handlingOf(field)])))
+  const reported = new Map([...page.matchAll(/^\| `(\w+)` \| ([a-z ]+) \|/gm)].map(([, field, handling]) => [field!, handling!]))
+  expect(Object.fromEntries(reported)).toEqual(Object.fromEntries(specified.map((field) => [field, handlingOf(field)])))
 })

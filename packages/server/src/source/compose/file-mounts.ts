@@ -1,6 +1,6 @@
 import type { ComposeInlineFile, ComposeMount, ComposeService } from './model.ts'
 import { fileMount } from './mounts.ts'
-import { type Place, refuse, warn, within } from './place.ts'
+import { type Location, refuse, warn, within } from './place.ts'
 import { isMapping, listAt, refuseOthers, textAt } from './values.ts'
 
 type Kind = 'secrets' | 'configs'
@@ -9,9 +9,9 @@ type Kind = 'secrets' | 'configs'
  * Compose hands `secrets` and `configs` that are files to a container as read-only binds, and so does the model. Those that are a text,
  * in the file (`content`) or in a variable (`environment`), become files of the container itself.
  */
-export function readFileMounts(kind: Kind, value: unknown, place: Place, service: ComposeService): ComposeMount[] {
-  return listAt(value, place).flatMap((item, index) => {
-    const at = within(place, index)
+export function readFileMounts(kind: Kind, value: unknown, location: Location, service: ComposeService): ComposeMount[] {
+  return listAt(value, location).flatMap((item, index) => {
+    const at = within(location, index)
     const fields: Record<string, unknown> = isMapping(item) ? item : { source: item }
     refuseOthers(fields, ['source', 'target', 'uid', 'gid', 'mode'], at)
     const name = textAt(fields.source, at)
@@ -26,10 +26,10 @@ export function readFileMounts(kind: Kind, value: unknown, place: Place, service
   })
 }
 
-interface Places {
-  at: Place
+interface Locations {
+  at: Location
   /** Where it is declared. */
-  defined: Place
+  defined: Location
 }
 
 function containerTarget(kind: Kind, name: string, target: string | null): string {
@@ -37,14 +37,14 @@ function containerTarget(kind: Kind, name: string, target: string | null): strin
   return target?.startsWith('/') ? target : `/run/secrets/${target ?? name}`
 }
 
-function definitionOf(kind: Kind, name: string, place: Place): Record<string, unknown> | null {
-  const definitions = place.reading.definitions[kind]
+function definitionOf(kind: Kind, name: string, location: Location): Record<string, unknown> | null {
+  const definitions = location.reading.definitions[kind]
   const definition = Object.hasOwn(definitions, name) ? definitions[name] : undefined
   if (!isMapping(definition)) {
-    refuse(place, `"${name}" is not declared under ${kind}`)
+    refuse(location, `"${name}" is not declared under ${kind}`)
     return null
   }
-  const defined = within({ ...place, path: kind }, name)
+  const defined = within({ ...location, path: kind }, name)
   refuseOthers(definition, ['file', 'content', 'environment', 'name', 'labels'], defined, {
     external: `is not supported: give it as a file, as content or as a variable (environment)`,
     template_driver: 'is not supported: variables in content are filled in as in the rest of the file',
@@ -55,12 +55,17 @@ function definitionOf(kind: Kind, name: string, place: Place): Record<string, un
   return null
 }
 
-function ofFile(definition: Record<string, unknown>, fields: Record<string, unknown>, target: string, { at, defined }: Places) {
-  const place = within(defined, 'file')
-  const file = textAt(definition.file, place)
+function ofFile(
+  definition: Record<string, unknown>,
+  fields: Record<string, unknown>,
+  target: string,
+  { at, defined }: Locations,
+) {
+  const location = within(defined, 'file')
+  const file = textAt(definition.file, location)
   for (const key of ['uid', 'gid', 'mode'])
     if (fields[key] !== undefined) warn(within(at, key), 'has no effect on a file of the project, as with docker compose')
-  return file === null ? [] : (fileMount(bindSource(file), target, place) ?? [])
+  return file === null ? [] : (fileMount(bindSource(file), target, location) ?? [])
 }
 
 const maxContentLength = 64 * 1024
@@ -69,7 +74,7 @@ function inlineFile(
   definition: Record<string, unknown>,
   fields: Record<string, unknown>,
   target: string,
-  { at, defined }: Places,
+  { at, defined }: Locations,
   service: ComposeService,
 ): ComposeInlineFile[] {
   const content = contentOf(definition, defined, service)
@@ -86,13 +91,17 @@ function inlineFile(
   return [{ path: target, content, mode: number('mode', 8, 0o444) & 0o777, uid: number('uid', 10, 0), gid: number('gid', 10, 0) }]
 }
 
-function contentOf({ content, environment }: Record<string, unknown>, place: Place, service: ComposeService): string | null {
-  if (content !== undefined && content !== null) return textAt(content, within(place, 'content'))
-  const at = within(place, 'environment')
+function contentOf(
+  { content, environment }: Record<string, unknown>,
+  location: Location,
+  service: ComposeService,
+): string | null {
+  if (content !== undefined && content !== null) return textAt(content, within(location, 'content'))
+  const at = within(location, 'environment')
   const name = textAt(environment, at)
   if (name === null) return null
   service.variables.push(name)
-  const { env, missing } = place.reading
+  const { env, missing } = location.reading
   if (Object.hasOwn(env, name)) return env[name]!
   missing.push({ path: at.path, variable: name, message: 'its value is the content of a file' })
   return null

@@ -1,6 +1,6 @@
 import { containerPatterns, harmlessSysctls, leastOfUlimit, maxUlimit, sysctlPattern, type UlimitName } from '@berth/contract'
 import type { ComposeService } from './model.ts'
-import { type Place, refuse, within } from './place.ts'
+import { type Location, refuse, within } from './place.ts'
 import { isMapping, pairsAt, textAt, textsAt } from './values.ts'
 
 /** `extra_hosts`, `ulimits` and `sysctls`: host names and kernel settings of a container. */
@@ -9,11 +9,11 @@ const hostName = new RegExp(containerPatterns.hostOfAddress)
 const address = new RegExp(containerPatterns.address)
 const withheld = new RegExp(containerPatterns.withheldAddress)
 
-export function readExtraHosts(value: unknown, place: Place): ComposeService['extraHosts'] {
-  const lines = isMapping(value) ? pairsAt(value, place).map(([name, at]) => `${name}=${at ?? ''}`) : textsAt(value, place)
-  if (lines.length > 100) refuse(place, 'has more than 100 lines')
+export function readExtraHosts(value: unknown, location: Location): ComposeService['extraHosts'] {
+  const lines = isMapping(value) ? pairsAt(value, location).map(([name, at]) => `${name}=${at ?? ''}`) : textsAt(value, location)
+  if (lines.length > 100) refuse(location, 'has more than 100 lines')
   return lines.slice(0, 100).flatMap((line, index) => {
-    const at = within(place, index)
+    const at = within(location, index)
     const [, name = '', to = ''] = /^([^=:]+)[=:](.*)$/.exec(line) ?? []
     const plain = to.replace(/^\[|\]$/g, '')
     if (isWithheld(plain, at)) return []
@@ -25,21 +25,21 @@ export function readExtraHosts(value: unknown, place: Place): ComposeService['ex
   })
 }
 
-function isWithheld(plain: string, at: Place): boolean {
+function isWithheld(plain: string, at: Location): boolean {
   const isOwn = plain === 'host-gateway' || withheld.test(plain)
   if (isOwn) refuse(at, `"${plain}" is not supported: a project does not reach the machine it runs on. Remove the line`)
   return isOwn
 }
 
-export const readDnsServers = (value: unknown, place: Place): string[] =>
-  textsAt(value, place).filter((server, index) => !isWithheld(server, within(place, index)))
+export const readDnsServers = (value: unknown, location: Location): string[] =>
+  textsAt(value, location).filter((server, index) => !isWithheld(server, within(location, index)))
 
 const isLimit = (name: string): name is UlimitName => Object.hasOwn(maxUlimit, name)
 
-export function readUlimits(value: unknown, place: Place): ComposeService['ulimits'] {
+export function readUlimits(value: unknown, location: Location): ComposeService['ulimits'] {
   const fields = isMapping(value) ? Object.entries(value) : []
   return fields.flatMap(([name, limit]) => {
-    const at = within(place, name)
+    const at = within(location, name)
     if (!isLimit(name)) {
       refuse(at, 'is not supported: limits are set by cpus, mem_limit and pids_limit')
       return []
@@ -65,9 +65,9 @@ export function readUlimits(value: unknown, place: Place): ComposeService['ulimi
 
 const harmless = new Set<string>(harmlessSysctls)
 
-export function readSysctls(value: unknown, place: Place, service: ComposeService): void {
-  for (const [name, setting] of pairsAt(value, place)) {
-    const at = within(place, name)
+export function readSysctls(value: unknown, location: Location, service: ComposeService): void {
+  for (const [name, setting] of pairsAt(value, location)) {
+    const at = within(location, name)
     if (!harmless.has(name)) refuse(at, "is a setting of the machine's kernel, which is not for a container to change")
     else if (setting === null || !new RegExp(sysctlPattern(name)).test(setting))
       refuse(at, name.startsWith('net.ipv6.') ? 'can only be 1: networks of projects are IPv4' : 'is not a number')

@@ -3,15 +3,15 @@ import { containerPatterns } from '@berth/contract'
 import { parseBytes } from './amounts.ts'
 import type { ComposeMount, ComposeService } from './model.ts'
 import { projectPath } from './paths.ts'
-import { type Place, refuse, within } from './place.ts'
+import { type Location, refuse, within } from './place.ts'
 import { flagAt, isMapping, listAt, refuseOthers, sizeMbAt, textAt, textsAt } from './values.ts'
 
 export const volumeName = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/
 const engineSocket = /(^|\/)(docker|containerd|podman|crio|dockershim)\.sock$/
 
-export function readMounts(value: unknown, place: Place, service?: ComposeService): ComposeMount[] {
-  return listAt(value, place).flatMap((item, index) => {
-    const at = within(place, index)
+export function readMounts(value: unknown, location: Location, service?: ComposeService): ComposeMount[] {
+  return listAt(value, location).flatMap((item, index) => {
+    const at = within(location, index)
     const time = timeFileIn(item)
     if (time && service) {
       service.timeFiles.push(time)
@@ -35,67 +35,67 @@ function shortFields(item: unknown): Record<string, unknown> {
 }
 
 /** `tmpfs: /run` or a list of `/run:size=64m,mode=1777`. */
-export function readTmpfs(value: unknown, place: Place): ComposeMount[] {
-  return textsAt(value, place).flatMap((text) => {
+export function readTmpfs(value: unknown, location: Location): ComposeMount[] {
+  return textsAt(value, location).flatMap((text) => {
     const [target = '', given = ''] = text.split(':')
     const all = given.split(',').filter(Boolean)
     const size = all.find((option) => option.startsWith('size='))?.slice('size='.length)
     const bytes = size === undefined ? null : parseBytes(size)
-    if (size !== undefined && bytes === null) refuse(place, `"${size}" is not a size such as 64m`)
+    if (size !== undefined && bytes === null) refuse(location, `"${size}" is not a size such as 64m`)
     const options = all.filter((option) => !option.startsWith('size='))
-    return tmpfs(target, bytes === null ? null : Math.ceil(bytes / 1024 ** 2), place, options) ?? []
+    return tmpfs(target, bytes === null ? null : Math.ceil(bytes / 1024 ** 2), location, options) ?? []
   })
 }
 
 /** A bind that a reader of `secrets` and `configs` makes of a file of the project. */
-export function fileMount(file: string, target: string, place: Place): ComposeMount | null {
-  return mount('bind', file, target, true, place)
+export function fileMount(file: string, target: string, location: Location): ComposeMount | null {
+  return mount('bind', file, target, true, location)
 }
 
 const tmpfsOption = new RegExp(containerPatterns.tmpfsOption)
 const modes = ['ro', 'rw', 'z', 'Z', 'cached', 'delegated', 'consistent']
 
 /** `[source:]target[:mode,…]`; a source that starts like a path is one, anything else names a volume. */
-function shortMount(value: unknown, place: Place): ComposeMount | null {
-  const text = textAt(value, place)
+function shortMount(value: unknown, location: Location): ComposeMount | null {
+  const text = textAt(value, location)
   if (text === null) return null
   // The colon of a Windows drive letter is not a separator.
   const drive = /^[a-zA-Z]:[\\/]/.test(text) ? text.slice(0, 2) : ''
   const parts = text.slice(drive.length).split(':')
   if (parts.length > 3) {
-    refuse(place, `"${text}" is not a volume`)
+    refuse(location, `"${text}" is not a volume`)
     return null
   }
-  if (parts.length === 1 && !drive) return mount('volume', null, parts[0]!, false, place)
+  if (parts.length === 1 && !drive) return mount('volume', null, parts[0]!, false, location)
   const [source = '', target = '', mode = ''] = parts
   const options = mode.split(',').filter(Boolean)
-  for (const option of options) if (!modes.includes(option)) refuse(place, `the mode "${option}" is not supported`)
+  for (const option of options) if (!modes.includes(option)) refuse(location, `the mode "${option}" is not supported`)
   const type = drive || /^[./~\\]/.test(source) ? 'bind' : 'volume'
-  return mount(type, drive + source, target, options.includes('ro'), place)
+  return mount(type, drive + source, target, options.includes('ro'), location)
 }
 
 const longFields = ['type', 'source', 'target', 'read_only', 'consistency', 'bind', 'volume', 'tmpfs']
 
-function longMount(fields: Record<string, unknown>, place: Place): ComposeMount | null {
-  refuseOthers(fields, longFields, place)
-  refuseOthers(fields.bind, ['create_host_path', 'selinux'], within(place, 'bind'))
-  refuseOthers(fields.volume, ['nocopy'], within(place, 'volume'))
-  if (isMapping(fields.volume) && flagAt(fields.volume.nocopy, within(place, 'volume.nocopy')))
-    refuse(within(place, 'volume.nocopy'), 'is not supported: an empty volume gets the files that the image has there')
-  refuseOthers(fields.tmpfs, ['size', 'mode'], within(place, 'tmpfs'))
-  const read = (key: string) => textAt(fields[key], within(place, key))
+function longMount(fields: Record<string, unknown>, location: Location): ComposeMount | null {
+  refuseOthers(fields, longFields, location)
+  refuseOthers(fields.bind, ['create_host_path', 'selinux'], within(location, 'bind'))
+  refuseOthers(fields.volume, ['nocopy'], within(location, 'volume'))
+  if (isMapping(fields.volume) && flagAt(fields.volume.nocopy, within(location, 'volume.nocopy')))
+    refuse(within(location, 'volume.nocopy'), 'is not supported: an empty volume gets the files that the image has there')
+  refuseOthers(fields.tmpfs, ['size', 'mode'], within(location, 'tmpfs'))
+  const read = (key: string) => textAt(fields[key], within(location, key))
   const type = read('type') ?? 'volume'
   const target = read('target') ?? ''
-  const readOnly = flagAt(fields.read_only, within(place, 'read_only')) ?? false
+  const readOnly = flagAt(fields.read_only, within(location, 'read_only')) ?? false
   if (type === 'tmpfs') {
     const options = isMapping(fields.tmpfs) ? fields.tmpfs : {}
-    const mode = textAt(options.mode, within(place, 'tmpfs.mode'))
-    return tmpfs(target, sizeMbAt(options.size, within(place, 'tmpfs.size')), place, mode === null ? [] : [`mode=${mode}`])
+    const mode = textAt(options.mode, within(location, 'tmpfs.mode'))
+    return tmpfs(target, sizeMbAt(options.size, within(location, 'tmpfs.size')), location, mode === null ? [] : [`mode=${mode}`])
   }
-  if (type === 'bind') return mount('bind', read('source') ?? '', target, readOnly, place)
-  if (type === 'volume') return mount('volume', read('source') || null, target, readOnly, place)
-  if (type === 'npipe') refuse(within(place, 'type'), 'a pipe of the host cannot be mounted')
-  else refuse(within(place, 'type'), `a mount of type "${type}" is not supported`)
+  if (type === 'bind') return mount('bind', read('source') ?? '', target, readOnly, location)
+  if (type === 'volume') return mount('volume', read('source') || null, target, readOnly, location)
+  if (type === 'npipe') refuse(within(location, 'type'), 'a pipe of the host cannot be mounted')
+  else refuse(within(location, 'type'), `a mount of type "${type}" is not supported`)
   return null
 }
 
@@ -104,36 +104,36 @@ function mount(
   source: string | null,
   target: string,
   readOnly: boolean,
-  place: Place,
+  location: Location,
 ): ComposeMount | null {
-  const at = containerPath(target, place)
+  const at = containerPath(target, location)
   if (type === 'volume' && source !== null && !volumeName.test(source)) {
-    refuse(place, `"${source}" is not the name of a volume; a path of the project starts with ./`)
+    refuse(location, `"${source}" is not the name of a volume; a path of the project starts with ./`)
     return null
   }
-  const path = type === 'bind' ? boundPath(source ?? '', place) : source
+  const path = type === 'bind' ? boundPath(source ?? '', location) : source
   if (at === null || (type === 'bind' && path === null)) return null
   return { type, source: path, target: at, readOnly }
 }
 
-function tmpfs(target: string, sizeMb: number | null, place: Place, options: string[] = []): ComposeMount | null {
-  const at = containerPath(target, place)
+function tmpfs(target: string, sizeMb: number | null, location: Location, options: string[] = []): ComposeMount | null {
+  const at = containerPath(target, location)
   const others = options.filter((option) => !tmpfsOption.test(option))
-  for (const option of others) refuse(place, `the option "${option.slice(0, 80)}" is not supported`)
+  for (const option of others) refuse(location, `the option "${option.slice(0, 80)}" is not supported`)
   if (at === null || others.length > 0) return null
   const more = { ...(sizeMb === null ? {} : { sizeMb }), ...(options.length > 0 ? { options } : {}) }
   return { type: 'tmpfs', source: null, target: at, readOnly: false, ...more }
 }
 
-function boundPath(source: string, place: Place): string | null {
-  if (!engineSocket.test(source)) return projectPath(source, 'the host path', place)
-  refuse(place, `the engine's socket "${source}" would hand over the whole machine`)
+function boundPath(source: string, location: Location): string | null {
+  if (!engineSocket.test(source)) return projectPath(source, 'the host path', location)
+  refuse(location, `the engine's socket "${source}" would hand over the whole machine`)
   return null
 }
 
-function containerPath(target: string, place: Place): string | null {
+function containerPath(target: string, location: Location): string | null {
   const path = posix.normalize(target)
   if (path.startsWith('/') && path !== '/' && !path.includes('\0')) return path.replace(/(?<=.)\/$/, '')
-  refuse(place, `"${target}" is not a path in the container`)
+  refuse(location, `"${target}" is not a path in the container`)
   return null
 }

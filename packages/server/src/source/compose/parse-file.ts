@@ -1,7 +1,7 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml'
 import { expandedSize } from './expanded-size.ts'
 import { interpolate } from './interpolate.ts'
-import { type Place, refuse, warn, within } from './place.ts'
+import { type Location, refuse, warn, within } from './place.ts'
 import { isMapping } from './values.ts'
 
 /** Several times the largest known file; the parser's worst cases stay below a second. */
@@ -13,7 +13,7 @@ const maxDepth = 50
 const maxLength = 2 * 1024 ** 2
 
 /** Parses a file to plain values with interpolated variables; `null` with a refusal when it cannot be parsed. */
-export function parseFile(text: string, root: Place, path?: string): Record<string, unknown> | null {
+export function parseFile(text: string, root: Location, path?: string): Record<string, unknown> | null {
   if (Buffer.byteLength(text) > maxBytes) return giveUp(root, `is larger than ${maxBytes / 1024} KiB`)
   try {
     const lines = new LineCounter()
@@ -41,7 +41,7 @@ export function parseFile(text: string, root: Place, path?: string): Record<stri
   }
 }
 
-function giveUp(root: Place, reason: string): null {
+function giveUp(root: Location, reason: string): null {
   refuse(root, `the file ${reason}`)
   return null
 }
@@ -49,7 +49,7 @@ function giveUp(root: Place, reason: string): null {
 const firstLine = (message: string) => message.split('\n', 1)[0]!
 
 /** Keeps scalars as written: `1.10`, `0440` and ids above 2^53 must not become numbers. */
-function keepScalarsAsWritten(document: Document.Parsed, lines: LineCounter, root: Place): void {
+function keepScalarsAsWritten(document: Document.Parsed, lines: LineCounter, root: Location): void {
   visit(document, {
     Scalar(_, node) {
       // `!reset` stands for no value: the text `null` after it is not a value.
@@ -70,7 +70,7 @@ function keepScalarsAsWritten(document: Document.Parsed, lines: LineCounter, roo
 }
 
 /** Records the line of each field. A field from an alias has the line of the alias. A later file overrides earlier ones. */
-function noteLines(node: unknown, file: string, counter: LineCounter, root: Place, path = ''): void {
+function noteLines(node: unknown, file: string, counter: LineCounter, root: Location, path = ''): void {
   const note = (key: string, at: number | undefined, value: unknown) => {
     const inner = path === '' ? key : `${path}.${key}`
     if (inner.length > 300) return
@@ -89,21 +89,21 @@ interface Count {
 }
 
 /** Interpolates all texts. Aliases make the values a graph, so the number of nodes and the depth are limited. */
-function fillIn(value: unknown, place: Place, count: Count, depth: number): unknown {
+function fillIn(value: unknown, location: Location, count: Count, depth: number): unknown {
   if (++count.nodes > maxNodes || depth > maxDepth) throw new Error('it is too large or too deep once its aliases are followed')
-  if (typeof value === 'string') return fillInText(value, place, count)
+  if (typeof value === 'string') return fillInText(value, location, count)
   if (value === null) return null
-  if (Array.isArray(value)) return value.map((item, index) => fillIn(item, within(place, index), count, depth + 1))
+  if (Array.isArray(value)) return value.map((item, index) => fillIn(item, within(location, index), count, depth + 1))
   if (isMapping(value) && Object.getPrototypeOf(value) === Object.prototype) {
     if (depth === 2) count.named.clear()
     return withNamed(
       Object.entries(value)
         .filter(([key]) => !(takesExtensions(depth) && key.startsWith('x-')))
-        .map(([key, item]) => [key, fillIn(item, within(place, key), count, depth + 1)]),
-      depth === 2 && place.path.startsWith('services.') ? count.named : [],
+        .map(([key, item]) => [key, fillIn(item, within(location, key), count, depth + 1)]),
+      depth === 2 && location.path.startsWith('services.') ? count.named : [],
     )
   }
-  refuse(place, 'is of a kind that Compose files do not have')
+  refuse(location, 'is of a kind that Compose files do not have')
   return null
 }
 
@@ -121,15 +121,15 @@ export const namedVariables = 'x-berth-variables'
 /** Extensions are allowed in the file itself and in each service; deeper, `x-…` may be a label or a variable. */
 const takesExtensions = (depth: number) => depth === 0 || depth === 2
 
-function fillInText(text: string, place: Place, count: Count): string {
-  const { value, named, unset, missing, malformed } = interpolate(text, place.reading.env, maxLength - count.length)
+function fillInText(text: string, location: Location, count: Count): string {
+  const { value, named, unset, missing, malformed } = interpolate(text, location.reading.env, maxLength - count.length)
   count.length += value.length
   for (const name of named) count.named.add(name)
-  for (const name of unset) warn(place, `the variable ${name} is not set; an empty text takes its place`)
+  for (const name of unset) warn(location, `the variable ${name} is not set; an empty text takes its place`)
   for (const piece of malformed)
-    warn(place, `"${piece.slice(0, 80)}" is not a variable and is left as written; write $$ for a dollar`)
+    warn(location, `"${piece.slice(0, 80)}" is not a variable and is left as written; write $$ for a dollar`)
   for (const { variable, message } of missing)
-    if (place.reading.missing.length < 500)
-      place.reading.missing.push({ path: place.path, variable, message: message.slice(0, 500) })
+    if (location.reading.missing.length < 500)
+      location.reading.missing.push({ path: location.path, variable, message: message.slice(0, 500) })
   return value
 }

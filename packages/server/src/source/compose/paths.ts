@@ -1,14 +1,14 @@
 import { posix } from 'node:path'
-import { type Place, refuse } from './place.ts'
+import { type Location, refuse } from './place.ts'
 
 /** The path from the project's root, or `null` with a refusal when it leaves the project. `what` starts the message. */
-export function projectPath(path: string, what: string, place: Place): string | null {
-  const inside = insideProject(path, place)
-  if (inside === null) refuse(place, `${what} "${path}" lies outside the project`)
+export function projectPath(path: string, what: string, location: Location): string | null {
+  const inside = insideProject(path, location)
+  if (inside === null) refuse(location, `${what} "${path}" lies outside the project`)
   return inside
 }
 
-function insideProject(path: string, { reading }: Place): string | null {
+function insideProject(path: string, { reading }: Location): string | null {
   // A backslash separates folders on other systems; no project needs one in a name.
   if (path === '' || path.startsWith('~') || /[\\\0]/.test(path) || /^[a-z]:/i.test(path)) return null
   const absolute = posix.isAbsolute(path) ? posix.normalize(path) : posix.join(reading.folder, reading.directory, path)

@@ -29,28 +29,28 @@ export function lineOf(path: string, lines: Readonly<Record<string, SourceLine>>
 }
 
 /** A field of the file, with the reading it belongs to. */
-export interface Place {
+export interface Location {
   path: string
   reading: Reading
 }
 
-export const within = (place: Place, key: string | number): Place => ({
-  path: cut(place.path === '' ? String(key) : `${place.path}.${key}`, 300),
-  reading: place.reading,
+export const within = (location: Location, key: string | number): Location => ({
+  path: cut(location.path === '' ? String(key) : `${location.path}.${key}`, 300),
+  reading: location.reading,
 })
 
 /** Limit of problems: a file may have any number of fields, and each problem quotes one. */
 const maxProblems = 500
 
-export function warn(place: Place, message: string): void {
-  note(place.reading.warnings, place, message)
+export function warn(location: Location, message: string): void {
+  note(location.reading.warnings, location, message)
 }
 
-export function refuse(place: Place, message: string): void {
-  note(place.reading.refused, place, message)
+export function refuse(location: Location, message: string): void {
+  note(location.reading.refused, location, message)
 }
 
-function note(problems: Problem[], { path }: Place, message: string): void {
+function note(problems: Problem[], { path }: Location, message: string): void {
   if (problems.length < maxProblems) problems.push({ path, message: cut(message, 500) })
   // Reported for the whole file: the omitted problems may be about any service.
   else if (problems.length === maxProblems) problems.push({ path: '', message: `there are more than ${maxProblems} of these` })

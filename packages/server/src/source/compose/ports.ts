@@ -1,19 +1,19 @@
 import type { ComposePort, ComposeProtocol } from './model.ts'
-import { type Place, refuse, warn, within } from './place.ts'
+import { type Location, refuse, warn, within } from './place.ts'
 import { isMapping, listAt, refuseOthers, textAt } from './values.ts'
 
 /** A range longer than this is a mistake or an attack; each port of it would be a listener. */
 const maxRange = 100
 
-export function readPorts(value: unknown, place: Place): ComposePort[] {
-  return fewOf(listAt(value, place), place).flatMap((item, index) =>
-    isMapping(item) ? longPort(item, within(place, index)) : shortPort(item, within(place, index)),
+export function readPorts(value: unknown, location: Location): ComposePort[] {
+  return fewOf(listAt(value, location), location).flatMap((item, index) =>
+    isMapping(item) ? longPort(item, within(location, index)) : shortPort(item, within(location, index)),
   )
 }
 
-export function readExpose(value: unknown, place: Place): { target: number; protocol: ComposeProtocol }[] {
-  return fewOf(listAt(value, place), place).flatMap((item, index) => {
-    const at = within(place, index)
+export function readExpose(value: unknown, location: Location): { target: number; protocol: ComposeProtocol }[] {
+  return fewOf(listAt(value, location), location).flatMap((item, index) => {
+    const at = within(location, index)
     const [range, protocol] = rangeAndProtocol(textAt(item, at) ?? '', at)
     return (range ?? []).map((target) => ({ target, protocol }))
   })
@@ -22,41 +22,41 @@ export function readExpose(value: unknown, place: Place): { target: number; prot
 /** Each of them may be a range. */
 const maxLines = 200
 
-function fewOf(items: unknown[], place: Place): unknown[] {
-  if (items.length > maxLines) refuse(place, `has more than ${maxLines} lines`)
+function fewOf(items: unknown[], location: Location): unknown[] {
+  if (items.length > maxLines) refuse(location, `has more than ${maxLines} lines`)
   return items.slice(0, maxLines)
 }
 
 /** `[[ip:]published:]target[/protocol]`, where ports may be ranges and an IPv6 address may stand in brackets. */
-function shortPort(value: unknown, place: Place): ComposePort[] {
-  const text = textAt(value, place)
+function shortPort(value: unknown, location: Location): ComposePort[] {
+  const text = textAt(value, location)
   if (text === null) return []
   const parts = text.split(':')
   const last = parts.pop()!
   const published = parts.pop() ?? ''
   const hostIp = parts.join(':').replace(/^\[(.*)\]$/, '$1')
-  return pair(hostIp, published, last, place)
+  return pair(hostIp, published, last, location)
 }
 
-function longPort(fields: Record<string, unknown>, place: Place): ComposePort[] {
-  refuseOthers(fields, ['target', 'published', 'host_ip', 'protocol', 'mode', 'name', 'app_protocol'], place)
-  const read = (key: string) => textAt(fields[key], within(place, key)) ?? ''
+function longPort(fields: Record<string, unknown>, location: Location): ComposePort[] {
+  refuseOthers(fields, ['target', 'published', 'host_ip', 'protocol', 'mode', 'name', 'app_protocol'], location)
+  const read = (key: string) => textAt(fields[key], within(location, key)) ?? ''
   const protocol = read('protocol')
-  return pair(read('host_ip'), read('published'), protocol ? `${read('target')}/${protocol}` : read('target'), place)
+  return pair(read('host_ip'), read('published'), protocol ? `${read('target')}/${protocol}` : read('target'), location)
 }
 
-function pair(hostIp: string, publishedText: string, targetText: string, place: Place): ComposePort[] {
-  const [targets, protocol] = rangeAndProtocol(targetText, place)
+function pair(hostIp: string, publishedText: string, targetText: string, location: Location): ComposePort[] {
+  const [targets, protocol] = rangeAndProtocol(targetText, location)
   const published = publishedText === '' ? [] : parseRange(publishedText)
   if (!targets) return []
   if (!published) {
-    refuse(place, `"${publishedText}" is not a port of the host, or a range of more than ${maxRange}`)
+    refuse(location, `"${publishedText}" is not a port of the host, or a range of more than ${maxRange}`)
     return []
   }
   if (published.length > 1 && published.length !== targets.length) {
     // Compose takes any free port of a longer range; a fixed one can be shown to the user.
-    if (targets.length > 1) refuse(place, 'the two port ranges differ in length')
-    else warn(place, `only the first port of "${publishedText}" is used`)
+    if (targets.length > 1) refuse(location, 'the two port ranges differ in length')
+    else warn(location, `only the first port of "${publishedText}" is used`)
   }
   const count = published.length === 0 ? targets.length : Math.min(targets.length, published.length)
   return targets
@@ -64,12 +64,12 @@ function pair(hostIp: string, publishedText: string, targetText: string, place: 
     .map((target, index) => ({ hostIp: hostIp || null, published: published[index] ?? null, target, protocol }))
 }
 
-function rangeAndProtocol(text: string, place: Place): [number[] | null, ComposeProtocol] {
+function rangeAndProtocol(text: string, location: Location): [number[] | null, ComposeProtocol] {
   const [ports = '', protocol = 'tcp', ...rest] = text.split('/')
   const range = parseRange(ports)
   const known = protocol === 'tcp' || protocol === 'udp' || protocol === 'sctp'
   if (range && known && rest.length === 0) return [range, protocol]
-  refuse(place, `"${text}" is not a port, or a range of more than ${maxRange}`)
+  refuse(location, `"${text}" is not a port, or a range of more than ${maxRange}`)
   return [null, 'tcp']
 }
 

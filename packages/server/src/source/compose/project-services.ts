@@ -56,13 +56,13 @@ export function toProjectServices(file: ComposeFile, profiles: readonly string[]
       ...containerOf(service, internal, refuse),
     }
   })
-  const leftOut = file.services.filter((service) => !started.includes(service))
+  const excluded = file.services.filter((service) => !started.includes(service))
   const names = new Set(services.map(({ name }) => name))
   return {
     services: services.map((one) => ({ ...one, dependsOn: one.dependsOn.filter((name) => names.has(name)) })),
     files: Object.fromEntries(started.filter(({ files }) => files.length > 0).map(({ name, files }) => [name, files])),
-    leftOut: leftOut.map(({ name }) => name),
-    warnings: [...warnings, ...leftOut.map(whyLeftOut), ...unknownProfiles(file, profiles)],
+    leftOut: excluded.map(({ name }) => name),
+    warnings: [...warnings, ...excluded.map(exclusionReason), ...unknownProfiles(file, profiles)],
     refused,
   }
 }
@@ -84,7 +84,7 @@ function restartOf({ name, restart }: ComposeService, tasks: ReadonlySet<string>
 const isStarted = ({ profiles: own, replicas }: ComposeService, profiles: readonly string[]) =>
   replicas !== 0 && (own.length === 0 || profiles.includes('*') || own.some((name) => profiles.includes(name)))
 
-const whyLeftOut = ({ name, profiles, replicas }: ComposeService): Problem =>
+const exclusionReason = ({ name, profiles, replicas }: ComposeService): Problem =>
   replicas === 0
     ? { path: `services.${name}.scale`, message: 'the service does not run: it is scaled to 0' }
     : {
@@ -109,7 +109,7 @@ function refuseDependencies(
   for (const { service: name, required } of dependsOn) {
     const other = services.find((one) => one.name === name)
     if (other && required && !isStarted(other, profiles))
-      refuse('depends_on', `"${name}" does not run: ${whyLeftOut(other).message.replace(/^the service does not run: /, '')}`)
+      refuse('depends_on', `"${name}" does not run: ${exclusionReason(other).message.replace(/^the service does not run: /, '')}`)
   }
 }
 

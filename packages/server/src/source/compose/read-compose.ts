@@ -3,7 +3,7 @@ import { resolveExtends } from './extends.ts'
 import type { ComposeFile, ComposeService } from './model.ts'
 import { parseFile } from './parse-file.ts'
 import { projectPath } from './paths.ts'
-import { type Place, type Reading, refuse, within } from './place.ts'
+import { type Location, type Reading, refuse, within } from './place.ts'
 import { relate } from './relations.ts'
 import { readService } from './service.ts'
 import { readNetworks, readVolumes } from './shared-parts.ts'
@@ -22,12 +22,12 @@ export interface ReadComposeOptions {
  * unreadable file is one refusal.
  */
 export function readCompose(text: string, options: ReadComposeOptions): ComposeFile {
-  const root: Place = { path: '', reading: startReading(options) }
+  const root: Location = { path: '', reading: startReading(options) }
   return readValues(parseFile(text, root) ?? { services: {} }, root)
 }
 
 /** Reads a parsed file whose variables are already interpolated. */
-export function readValues(file: Record<string, unknown>, root: Place): ComposeFile {
+export function readValues(file: Record<string, unknown>, root: Location): ComposeFile {
   const { reading } = root
   const { missing, warnings, refused } = reading
   refuseOthers(file, ['name', 'version', 'services', 'volumes', 'networks', 'secrets', 'configs', 'include'], root)
@@ -55,16 +55,16 @@ export function startReading({ folder, directory = '', env = {} }: ReadComposeOp
   }
 }
 
-function readServices(value: unknown, place: Place): ComposeService[] {
-  const services = isMapping(value) ? resolveExtends(value, place) : {}
-  if (Object.keys(services).length === 0 && place.reading.refused.length === 0) refuse(place, 'the file has no services')
-  return Object.entries(services).flatMap(([name, item]) => readService(name, item, within(place, name)) ?? [])
+function readServices(value: unknown, location: Location): ComposeService[] {
+  const services = isMapping(value) ? resolveExtends(value, location) : {}
+  if (Object.keys(services).length === 0 && location.reading.refused.length === 0) refuse(location, 'the file has no services')
+  return Object.entries(services).flatMap(([name, item]) => readService(name, item, within(location, name)) ?? [])
 }
 
-function readInclude(value: unknown, place: Place): void {
+function readInclude(value: unknown, location: Location): void {
   const items = Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
   for (const [index, item] of items.entries()) {
-    const at = within(place, index)
+    const at = within(location, index)
     const fields: Record<string, unknown> = isMapping(item) ? item : { path: item }
     const paths = [fields.path, fields.env_file, fields.project_directory].flatMap((part) => textsAt(part, at))
     for (const path of paths)

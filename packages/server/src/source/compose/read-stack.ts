@@ -3,7 +3,7 @@ import { readEnvFile } from './env-file.ts'
 import { maxMerged, merge, TooMuch } from './extends.ts'
 import type { ComposeFile } from './model.ts'
 import { parseFile } from './parse-file.ts'
-import { type Place, refuse, type SourceLine, within } from './place.ts'
+import { type Location, refuse, type SourceLine, within } from './place.ts'
 import { type ReadComposeOptions, readValues, startReading } from './read-compose.ts'
 import { relocated } from './relocate.ts'
 import { isMapping, plainText } from './values.ts'
@@ -36,7 +36,7 @@ const maxExtended = 8
  */
 export function readStack(stack: StackFiles, options?: ReadComposeOptions): StackReading {
   const directory = posix.normalize(stack.workingDir).replace(/^\/+/, '')
-  const root: Place = { path: '', reading: startReading(options ?? { folder: '/', directory, env: envIn(stack.dotEnv) }) }
+  const root: Location = { path: '', reading: startReading(options ?? { folder: '/', directory, env: envIn(stack.dotEnv) }) }
   const context: Context = { stack, root, budget: { nodes: maxMerged }, wanted: new Set(), parsed: new Map() }
   let merged: Record<string, unknown> = {}
   try {
@@ -57,7 +57,7 @@ export function readStack(stack: StackFiles, options?: ReadComposeOptions): Stac
 
 interface Context {
   stack: StackFiles
-  root: Place
+  root: Location
   budget: { nodes: number }
   wanted: Set<string>
   /** Services of the extended files. */
@@ -74,20 +74,20 @@ function withExtended(values: Record<string, unknown>, path: string, context: Co
 }
 
 function extended(service: unknown, name: string, path: string, context: Context, depth: number): unknown {
-  const said = isMapping(service) ? baseOf(service.extends, path, depth) : null
-  if (!isMapping(service) || !said) return service
+  const reported = isMapping(service) ? baseOf(service.extends, path, depth) : null
+  if (!isMapping(service) || !reported) return service
   const { extends: _, ...own } = service
-  const { file } = said
+  const { file } = reported
   const at = within(within(context.root, 'services'), name)
-  const base = depth < maxExtended ? serviceIn(file, said.service, context, depth) : undefined
+  const base = depth < maxExtended ? serviceIn(file, reported.service, context, depth) : undefined
   if (base === undefined)
-    refuse(within(at, 'extends'), `"${file.slice(1)}" has no service "${said.service}", or could not be read`)
+    refuse(within(at, 'extends'), `"${file.slice(1)}" has no service "${reported.service}", or could not be read`)
   return base === undefined ? own : merge(base, own, context.budget)
 }
 
 /** The file and name of the extended service; null where `extends` is resolved later, in the merged file. */
-function baseOf(said: unknown, path: string, depth: number): { file: string; service: string } | null {
-  const fields = typeof said === 'string' ? { service: said } : isMapping(said) ? said : {}
+function baseOf(reported: unknown, path: string, depth: number): { file: string; service: string } | null {
+  const fields = typeof reported === 'string' ? { service: reported } : isMapping(reported) ? reported : {}
   const service = plainText(fields.service)
   if (typeof fields.file === 'string') return { file: posix.resolve(posix.dirname(path), fields.file), service }
   // In an extended file, a service without `file` refers to that same file, not to ours.

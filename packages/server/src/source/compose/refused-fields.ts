@@ -1,13 +1,13 @@
 import { addableCapabilities } from '@berth/contract'
 import { readSysctls } from './kernel-settings.ts'
 import type { ComposeService } from './model.ts'
-import { type Place, refuse, warn, within } from './place.ts'
+import { type Location, refuse, warn, within } from './place.ts'
 import { isMapping, listAt, mayBeOn, plainText, textAt } from './values.ts'
 
-type Judge = (value: unknown, place: Place, service: ComposeService) => void
+type Validator = (value: unknown, location: Location, service: ComposeService) => void
 
 /** Service fields that can reach outside the project, each with its check. Harmless values are read or produce a warning. */
-export const refusedFields: Record<string, Judge> = {
+export const refusedFields: Record<string, Validator> = {
   privileged: refusedWhenOn('a privileged container owns the machine'),
   use_api_socket: refusedWhenOn("the engine's socket would hand over the whole machine"),
   devices: refusedWhenOn('devices of the host are not handed out'),
@@ -17,52 +17,52 @@ export const refusedFields: Record<string, Judge> = {
   cgroup_parent: refusedWhenOn('a container cannot choose its control group'),
   external_links: refusedWhenOn('containers outside the project cannot be linked'),
   provider: refusedWhenOn('a provider is a program that runs on the host'),
-  network_mode: judgeNetworkMode,
+  network_mode: validateNetworkMode,
   pid: namespace('process', []),
   ipc: namespace('IPC', ['private', 'shareable']),
   uts: namespace('UTS', []),
   userns_mode: namespace('user', []),
   cgroup: namespace('control group', ['private']),
-  cap_add: judgeCapabilities,
-  security_opt: judgeSecurityOptions,
-  post_start: judgeHooks,
-  pre_stop: judgeHooks,
+  cap_add: validateCapabilities,
+  security_opt: validateSecurityOptions,
+  post_start: validateHooks,
+  pre_stop: validateHooks,
   label_file: refusedWhenOn('is not supported: write the labels under labels'),
   credential_spec: refusedWhenOn('is not supported: it is for Windows'),
-  pull_policy: judgePullPolicy,
+  pull_policy: validatePullPolicy,
 }
 
 /** An existing image is not pulled again, so that a restarted deployment runs the same one. */
-function judgePullPolicy(value: unknown, place: Place): void {
-  const policy = textAt(value, place)
+function validatePullPolicy(value: unknown, location: Location): void {
+  const policy = textAt(value, location)
   if (policy === null || ['missing', 'if_not_present', 'build'].includes(policy)) return
-  if (policy === 'never') refuse(place, '"never" is not supported: an image that is not there is pulled')
-  else refuse(place, `"${policy}" is not supported: name the version in the tag of the image, and change it to update`)
+  if (policy === 'never') refuse(location, '"never" is not supported: an image that is not there is pulled')
+  else refuse(location, `"${policy}" is not supported: name the version in the tag of the image, and change it to update`)
 }
 
-function judgeNetworkMode(value: unknown, place: Place, service: ComposeService): void {
-  const mode = isMapping(value) || Array.isArray(value) ? '(not a text)' : (textAt(value, place) ?? '')
+function validateNetworkMode(value: unknown, location: Location, service: ComposeService): void {
+  const mode = isMapping(value) || Array.isArray(value) ? '(not a text)' : (textAt(value, location) ?? '')
   if (mode === 'none' || mode === 'bridge') service.networkMode = mode
   else if (mode.startsWith('service:'))
-    refuse(place, `"${mode}" is not supported: each service has a network of its own. Reach the other service by its name`)
-  else if (mode !== '' && mode !== 'default') refuse(place, `the network namespace "${mode}" is not the container's own`)
+    refuse(location, `"${mode}" is not supported: each service has a network of its own. Reach the other service by its name`)
+  else if (mode !== '' && mode !== 'default') refuse(location, `the network namespace "${mode}" is not the container's own`)
 }
 
-function refusedWhenOn(reason: string): Judge {
-  return (value, place) => {
+function refusedWhenOn(reason: string): Validator {
+  return (value, location) => {
     const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0
-    if (mayBeOn(value) && !isEmpty) refuse(place, reason)
+    if (mayBeOn(value) && !isEmpty) refuse(location, reason)
   }
 }
 
 /** Allow-list check: a namespace other than the container's own belongs to the host or to another container. */
-function namespace(kind: string, harmless: readonly string[]): Judge {
-  return (value, place) => {
-    const text = isMapping(value) || Array.isArray(value) ? '(not a text)' : (textAt(value, place) ?? '')
+function namespace(kind: string, harmless: readonly string[]): Validator {
+  return (value, location) => {
+    const text = isMapping(value) || Array.isArray(value) ? '(not a text)' : (textAt(value, location) ?? '')
     if (text === '') return
     if (harmless.includes(text)) return
-    if (text.startsWith('service:')) refuse(place, `"${text}" is not supported: each service has its own ${kind} namespace`)
-    else refuse(place, `the ${kind} namespace "${text}" is not the container's own`)
+    if (text.startsWith('service:')) refuse(location, `"${text}" is not supported: each service has its own ${kind} namespace`)
+    else refuse(location, `the ${kind} namespace "${text}" is not the container's own`)
   }
 }
 
@@ -70,19 +70,19 @@ function namespace(kind: string, harmless: readonly string[]): Judge {
 const given = new Set('CHOWN DAC_OVERRIDE FOWNER FSETID KILL NET_BIND_SERVICE SETGID SETUID'.split(' '))
 const addable = new Set<string>(addableCapabilities)
 
-function judgeCapabilities(value: unknown, place: Place, service: ComposeService): void {
-  if (!Array.isArray(value) && mayBeOn(value)) refuse(place, 'is not a list of capabilities')
-  for (const [index, item] of listAt(value, place).entries()) {
+function validateCapabilities(value: unknown, location: Location, service: ComposeService): void {
+  if (!Array.isArray(value) && mayBeOn(value)) refuse(location, 'is not a list of capabilities')
+  for (const [index, item] of listAt(value, location).entries()) {
     const name = plainText(item).toUpperCase().replace(/^CAP_/, '')
     if (addable.has(name)) service.capAdd.push(name)
-    else if (!given.has(name)) refuse(within(place, index), `the capability ${name} is beyond a container's usual ones`)
+    else if (!given.has(name)) refuse(within(location, index), `the capability ${name} is beyond a container's usual ones`)
   }
 }
 
-function judgeSecurityOptions(value: unknown, place: Place, service: ComposeService): void {
-  if (!Array.isArray(value) && mayBeOn(value)) refuse(place, 'is not a list of options')
-  for (const [index, item] of listAt(value, place).entries()) {
-    const at = within(place, index)
+function validateSecurityOptions(value: unknown, location: Location, service: ComposeService): void {
+  if (!Array.isArray(value) && mayBeOn(value)) refuse(location, 'is not a list of options')
+  for (const [index, item] of listAt(value, location).entries()) {
+    const at = within(location, index)
     const option = plainText(item).replace(/[:=]/, '=')
     if (/^no-new-privileges(=true)?$/.test(option)) service.noNewPrivileges = true
     else if (/^label=(user|role|type|level):/.test(option)) warn(at, 'is ignored: labels are set by the host')
@@ -90,9 +90,9 @@ function judgeSecurityOptions(value: unknown, place: Place, service: ComposeServ
   }
 }
 
-function judgeHooks(value: unknown, place: Place): void {
-  for (const [index, hook] of listAt(value, place).entries())
+function validateHooks(value: unknown, location: Location): void {
+  for (const [index, hook] of listAt(value, location).entries())
     if (isMapping(hook) && mayBeOn(hook.privileged))
-      refuse(within(place, `${index}.privileged`), 'a privileged command owns the machine')
-  refuse(place, 'is not supported: run the command in the entrypoint of the service')
+      refuse(within(location, `${index}.privileged`), 'a privileged command owns the machine')
+  refuse(location, 'is not supported: run the command in the entrypoint of the service')
 }

@@ -1,8 +1,8 @@
 import type { ComposeNetwork, ComposeService, ComposeVolume } from './model.ts'
-import { type Place, refuse, warn, within } from './place.ts'
+import { type Location, refuse, warn, within } from './place.ts'
 
 /** Checks references between parts of the file: dependencies, volumes and networks. */
-export function relate(services: ComposeService[], volumes: ComposeVolume[], networks: ComposeNetwork[], root: Place): void {
+export function relate(services: ComposeService[], volumes: ComposeVolume[], networks: ComposeNetwork[], root: Location): void {
   const at = (service: ComposeService, field: string) => within(within(within(root, 'services'), service.name), field)
   const names = new Set(services.map((service) => service.name))
   const knownVolumes = new Set(volumes.map((volume) => volume.name))
@@ -32,14 +32,14 @@ export function relate(services: ComposeService[], volumes: ComposeVolume[], net
 }
 
 /** Adds the mounts of the services in `volumes_from`; the service's own mounts take precedence. */
-function shareVolumes(services: ComposeService[], place: (service: ComposeService) => Place): void {
+function shareVolumes(services: ComposeService[], location: (service: ComposeService) => Location): void {
   const byName = new Map(services.map((service) => [service.name, service]))
   const own = new Map(services.map(({ name, volumes }) => [name, volumes]))
   for (const service of services)
     for (const { service: name, readOnly } of service.volumesFrom) {
       const other = byName.get(name)
-      if (!other) refuse(place(service), `there is no service "${name}"`)
-      else if (other.volumesFrom.length > 0) refuse(place(service), `"${name}" takes its volumes from another service`)
+      if (!other) refuse(location(service), `there is no service "${name}"`)
+      else if (other.volumesFrom.length > 0) refuse(location(service), `"${name}" takes its volumes from another service`)
       const taken = new Set(service.volumes.map(({ target }) => target))
       const shared = (own.get(name) ?? []).filter(({ type, target }) => type !== 'tmpfs' && !taken.has(target))
       service.volumes = [...service.volumes, ...shared.map((mount) => ({ ...mount, readOnly: readOnly || mount.readOnly }))]
@@ -49,13 +49,13 @@ function shareVolumes(services: ComposeService[], place: (service: ComposeServic
 }
 
 /** Turns link aliases into network aliases of the linked service. Two services cannot have the same one. */
-function nameLinks(services: ComposeService[], place: (service: ComposeService) => Place): void {
+function nameLinks(services: ComposeService[], location: (service: ComposeService) => Location): void {
   const owners = new Map(services.map(({ name }) => [name, name]))
   for (const service of services)
     for (const { service: name, alias } of service.linkAliases) {
       const other = services.find((one) => one.name === name)
       const owner = owners.get(alias) ?? name
-      if (owner !== name) refuse(place(service), `"${alias}" is the name of "${owner}" already`)
+      if (owner !== name) refuse(location(service), `"${alias}" is the name of "${owner}" already`)
       owners.set(alias, name)
       if (!other) continue
       if (other.networks.length === 0) other.networks = [{ name: 'default', aliases: [] }]
@@ -64,7 +64,7 @@ function nameLinks(services: ComposeService[], place: (service: ComposeService) 
 }
 
 /** Refuses dependency cycles: removes services without remaining dependencies until only cycles are left. */
-function refuseCircles(services: ComposeService[], place: (service: ComposeService) => Place): void {
+function refuseCircles(services: ComposeService[], location: (service: ComposeService) => Location): void {
   const waitsFor = new Map(services.map((service) => [service.name, new Set(service.dependsOn.map((one) => one.service))]))
   const waiters = new Map<string, string[]>(services.map((service) => [service.name, []]))
   for (const [name, others] of waitsFor) for (const other of others) waiters.get(other)?.push(name)
@@ -78,5 +78,5 @@ function refuseCircles(services: ComposeService[], place: (service: ComposeServi
     }
   }
   const first = services.find((service) => waitsFor.has(service.name))
-  if (first) refuse(place(first), `services wait for one another: ${[...waitsFor.keys()].join(', ')}`)
+  if (first) refuse(location(first), `services wait for one another: ${[...waitsFor.keys()].join(', ')}`)
 }

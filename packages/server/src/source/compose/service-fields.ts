@@ -5,7 +5,7 @@ import { readDnsServers, readExtraHosts, readUlimits } from './kernel-settings.t
 import type { ComposeEnvFile, ComposeService } from './model.ts'
 import { readMounts, readTmpfs } from './mounts.ts'
 import { projectPath } from './paths.ts'
-import { type Place, refuse, warn, within } from './place.ts'
+import { type Location, refuse, warn, within } from './place.ts'
 import { readExpose, readPorts } from './ports.ts'
 import { readCommand, readDependsOn, readHealthcheck, readRestart } from './run-settings.ts'
 import {
@@ -21,141 +21,141 @@ import {
   wholeNumberAt,
 } from './values.ts'
 
-type Reader = (value: unknown, place: Place, service: ComposeService) => void
+type Reader = (value: unknown, location: Location, service: ComposeService) => void
 
 /** The allow-list: every supported service field and its reader. */
 export const serviceFields: Record<string, Reader> = {
-  image: (value, place, service) => {
-    service.image = textAt(value, place)
+  image: (value, location, service) => {
+    service.image = textAt(value, location)
   },
-  build: (value, place, service) => {
-    service.build = readBuild(value, place)
+  build: (value, location, service) => {
+    service.build = readBuild(value, location)
   },
-  command: (value, place, service) => {
-    service.command = readCommand(value, place)
+  command: (value, location, service) => {
+    service.command = readCommand(value, location)
   },
-  entrypoint: (value, place, service) => {
-    service.entrypoint = readCommand(value, place)
+  entrypoint: (value, location, service) => {
+    service.entrypoint = readCommand(value, location)
   },
-  environment: (value, place, service) => {
-    service.environment = readEnvironment(value, place, service)
+  environment: (value, location, service) => {
+    service.environment = readEnvironment(value, location, service)
   },
-  env_file: (value, place, service) => {
-    service.envFiles = readEnvFiles(value, place)
+  env_file: (value, location, service) => {
+    service.envFiles = readEnvFiles(value, location)
   },
-  ports: (value, place, service) => {
-    service.ports = readPorts(value, place)
+  ports: (value, location, service) => {
+    service.ports = readPorts(value, location)
   },
-  expose: (value, place, service) => {
-    service.expose = readExpose(value, place)
+  expose: (value, location, service) => {
+    service.expose = readExpose(value, location)
   },
-  volumes: (value, place, service) => addMounts(service, readMounts(value, place, service)),
-  tmpfs: (value, place, service) => addMounts(service, readTmpfs(value, place)),
-  secrets: (value, place, service) => addMounts(service, readFileMounts('secrets', value, place, service)),
-  configs: (value, place, service) => addMounts(service, readFileMounts('configs', value, place, service)),
-  depends_on: (value, place, service) => {
-    service.dependsOn = readDependsOn(value, place)
+  volumes: (value, location, service) => addMounts(service, readMounts(value, location, service)),
+  tmpfs: (value, location, service) => addMounts(service, readTmpfs(value, location)),
+  secrets: (value, location, service) => addMounts(service, readFileMounts('secrets', value, location, service)),
+  configs: (value, location, service) => addMounts(service, readFileMounts('configs', value, location, service)),
+  depends_on: (value, location, service) => {
+    service.dependsOn = readDependsOn(value, location)
   },
   links: readLinks,
-  healthcheck: (value, place, service) => {
-    service.healthcheck = readHealthcheck(value, place)
+  healthcheck: (value, location, service) => {
+    service.healthcheck = readHealthcheck(value, location)
   },
-  restart: (value, place, service) => {
-    service.restart = readRestart(value, place) ?? service.restart
+  restart: (value, location, service) => {
+    service.restart = readRestart(value, location) ?? service.restart
   },
   deploy: readDeploy,
-  scale: (value, place, service) => {
-    service.replicas ??= wholeNumberAt(value, place)
+  scale: (value, location, service) => {
+    service.replicas ??= wholeNumberAt(value, location)
   },
-  cpus: (value, place, service) => {
-    service.cpuCores ??= readCpus(value, place)
+  cpus: (value, location, service) => {
+    service.cpuCores ??= readCpus(value, location)
   },
-  mem_limit: (value, place, service) => {
-    service.memoryMb ??= sizeMbAt(value, place)
+  mem_limit: (value, location, service) => {
+    service.memoryMb ??= sizeMbAt(value, location)
   },
-  pids_limit: (value, place, service) => {
-    service.pidsLimit ??= readPidsLimit(value, place)
+  pids_limit: (value, location, service) => {
+    service.pidsLimit ??= readPidsLimit(value, location)
   },
-  networks: (value, place, service) => {
-    service.networks = readNetworks(value, place)
+  networks: (value, location, service) => {
+    service.networks = readNetworks(value, location)
   },
-  labels: (value, place, service) => {
-    service.labels = readLabels(value, place)
+  labels: (value, location, service) => {
+    service.labels = readLabels(value, location)
   },
-  profiles: (value, place, service) => {
-    service.profiles = textsAt(value, place)
+  profiles: (value, location, service) => {
+    service.profiles = textsAt(value, location)
   },
-  user: (value, place, service) => {
-    service.user = textAt(value, place)
+  user: (value, location, service) => {
+    service.user = textAt(value, location)
   },
-  working_dir: (value, place, service) => {
-    service.workingDir = textAt(value, place)
+  working_dir: (value, location, service) => {
+    service.workingDir = textAt(value, location)
   },
-  hostname: (value, place, service) => {
-    service.hostname = textAt(value, place)
+  hostname: (value, location, service) => {
+    service.hostname = textAt(value, location)
   },
-  stop_grace_period: (value, place, service) => {
-    service.stopGraceSeconds = secondsAt(value, place)
+  stop_grace_period: (value, location, service) => {
+    service.stopGraceSeconds = secondsAt(value, location)
   },
-  stop_signal: (value, place, service) => {
-    service.stopSignal = textAt(value, place)
+  stop_signal: (value, location, service) => {
+    service.stopSignal = textAt(value, location)
   },
-  init: (value, place, service) => {
-    service.init = flagAt(value, place) ?? false
+  init: (value, location, service) => {
+    service.init = flagAt(value, location) ?? false
   },
-  read_only: (value, place, service) => {
-    service.readOnly = flagAt(value, place) ?? false
+  read_only: (value, location, service) => {
+    service.readOnly = flagAt(value, location) ?? false
   },
-  shm_size: (value, place, service) => {
-    service.shmMb = sizeMbAt(value, place)
+  shm_size: (value, location, service) => {
+    service.shmMb = sizeMbAt(value, location)
   },
-  extra_hosts: (value, place, service) => {
-    service.extraHosts = readExtraHosts(value, place)
+  extra_hosts: (value, location, service) => {
+    service.extraHosts = readExtraHosts(value, location)
   },
-  ulimits: (value, place, service) => {
-    service.ulimits = readUlimits(value, place)
+  ulimits: (value, location, service) => {
+    service.ulimits = readUlimits(value, location)
   },
-  container_name: (value, place, service) => {
-    service.containerName = textAt(value, place)
+  container_name: (value, location, service) => {
+    service.containerName = textAt(value, location)
   },
-  tty: (value, place, service) => {
-    service.tty = flagAt(value, place) ?? false
+  tty: (value, location, service) => {
+    service.tty = flagAt(value, location) ?? false
   },
-  stdin_open: (value, place, service) => {
-    service.stdinOpen = flagAt(value, place) ?? false
+  stdin_open: (value, location, service) => {
+    service.stdinOpen = flagAt(value, location) ?? false
   },
-  group_add: (value, place, service) => {
-    service.groups = textsAt(value, place)
+  group_add: (value, location, service) => {
+    service.groups = textsAt(value, location)
   },
-  dns: (value, place, service) => {
-    service.dns = readDnsServers(value, place)
+  dns: (value, location, service) => {
+    service.dns = readDnsServers(value, location)
   },
-  dns_search: (value, place, service) => {
-    service.dnsSearch = textsAt(value, place)
+  dns_search: (value, location, service) => {
+    service.dnsSearch = textsAt(value, location)
   },
-  dns_opt: (value, place, service) => {
-    service.dnsOptions = textsAt(value, place)
+  dns_opt: (value, location, service) => {
+    service.dnsOptions = textsAt(value, location)
   },
-  domainname: (value, place, service) => {
-    service.domainname = textAt(value, place)
+  domainname: (value, location, service) => {
+    service.domainname = textAt(value, location)
   },
-  platform: (value, place, service) => {
-    service.platform = textAt(value, place)
+  platform: (value, location, service) => {
+    service.platform = textAt(value, location)
   },
-  mem_reservation: (value, place, service) => {
-    service.memoryReservationMb ??= sizeMbAt(value, place)
+  mem_reservation: (value, location, service) => {
+    service.memoryReservationMb ??= sizeMbAt(value, location)
   },
-  cpu_period: (value, place, service) => {
-    service.cpuPeriod = wholeNumberAt(value, place)
+  cpu_period: (value, location, service) => {
+    service.cpuPeriod = wholeNumberAt(value, location)
   },
-  cpu_quota: (value, place, service) => {
-    service.cpuQuota = numberAt(value, place)
+  cpu_quota: (value, location, service) => {
+    service.cpuQuota = numberAt(value, location)
   },
-  volumes_from: (value, place, service) => {
-    service.volumesFrom = readVolumesFrom(value, place)
+  volumes_from: (value, location, service) => {
+    service.volumesFrom = readVolumesFrom(value, location)
   },
-  cap_drop: (value, place, service) => {
-    service.capDrop = textsAt(value, place).map((name) => name.toUpperCase().replace(/^CAP_/, ''))
+  cap_drop: (value, location, service) => {
+    service.capDrop = textsAt(value, location).map((name) => name.toUpperCase().replace(/^CAP_/, ''))
   },
 }
 
@@ -191,22 +191,22 @@ function addMounts(service: ComposeService, mounts: ComposeService['volumes']): 
   service.volumes = [...service.volumes, ...mounts]
 }
 
-function readEnvironment(value: unknown, place: Place, service: ComposeService): Record<string, string> {
-  const { env } = place.reading
+function readEnvironment(value: unknown, location: Location, service: ComposeService): Record<string, string> {
+  const { env } = location.reading
   return Object.fromEntries(
-    pairsAt(value, place).flatMap(([key, item]) => {
+    pairsAt(value, location).flatMap(([key, item]) => {
       const given = item ?? (Object.hasOwn(env, key) ? env[key]! : null)
       if (item === null) service.variables.push(key)
-      if (given === null) warn(within(place, key), 'has no value and is left out')
+      if (given === null) warn(within(location, key), 'has no value and is left out')
       return given === null ? [] : [[key, given]]
     }),
   )
 }
 
-function readEnvFiles(value: unknown, place: Place): ComposeEnvFile[] {
+function readEnvFiles(value: unknown, location: Location): ComposeEnvFile[] {
   const items = Array.isArray(value) ? value : [value]
   return items.flatMap((item, index) => {
-    const at = Array.isArray(value) ? within(place, index) : place
+    const at = Array.isArray(value) ? within(location, index) : location
     const fields: Record<string, unknown> = isMapping(item) ? item : { path: item }
     refuseOthers(fields, ['path', 'required'], at)
     const text = textAt(fields.path, at)
@@ -216,9 +216,9 @@ function readEnvFiles(value: unknown, place: Place): ComposeEnvFile[] {
 }
 
 /** Reads links: an older form of dependencies, which may define an alias for the other service. */
-function readLinks(value: unknown, place: Place, service: ComposeService): void {
+function readLinks(value: unknown, location: Location, service: ComposeService): void {
   const known = new Set(service.dependsOn.map((dependency) => dependency.service))
-  for (const link of textsAt(value, place)) {
+  for (const link of textsAt(value, location)) {
     const [name = '', alias = name] = link.split(':')
     if (alias !== name) service.linkAliases.push({ service: name, alias })
     if (known.has(name)) continue
@@ -232,19 +232,19 @@ const chosen =
 const endpointReasons = { ipv4_address: chosen, ipv6_address: chosen, link_local_ips: chosen, mac_address: chosen }
 
 /** Reads `service` and `service:ro`; `container:…` is outside the project. */
-function readVolumesFrom(value: unknown, place: Place): ComposeService['volumesFrom'] {
-  return textsAt(value, place).flatMap((source, index) => {
+function readVolumesFrom(value: unknown, location: Location): ComposeService['volumesFrom'] {
+  return textsAt(value, location).flatMap((source, index) => {
     const [service = '', mode = 'rw', ...rest] = source.split(':')
     if (service !== 'container' && rest.length === 0 && /^(ro|rw)$/.test(mode)) return [{ service, readOnly: mode === 'ro' }]
-    refuse(within(place, index), `"${source}" is a container outside the project`)
+    refuse(within(location, index), `"${source}" is a container outside the project`)
     return []
   })
 }
 
-function readNetworks(value: unknown, place: Place): ComposeService['networks'] {
-  if (!isMapping(value)) return textsAt(value, place).map((name) => ({ name, aliases: [] }))
+function readNetworks(value: unknown, location: Location): ComposeService['networks'] {
+  if (!isMapping(value)) return textsAt(value, location).map((name) => ({ name, aliases: [] }))
   return Object.entries(value).map(([name, item]) => {
-    const at = within(place, name)
+    const at = within(location, name)
     refuseOthers(item, ['aliases', 'priority', 'gw_priority'], at, endpointReasons)
     return { name, aliases: isMapping(item) ? textsAt(item.aliases, within(at, 'aliases')) : [] }
   })
@@ -253,11 +253,11 @@ function readNetworks(value: unknown, place: Place): ComposeService['networks'] 
 /** Labels identify the owner of a container, so a file may not set those of Berth and Compose. */
 const reservedLabel = /^(berth|com\.docker\.)/i
 
-export function readLabels(value: unknown, place: Place): Record<string, string> {
+export function readLabels(value: unknown, location: Location): Record<string, string> {
   return Object.fromEntries(
-    pairsAt(value, place).flatMap(([key, item]) => {
+    pairsAt(value, location).flatMap(([key, item]) => {
       if (!reservedLabel.test(key)) return [[key, item ?? '']]
-      warn(within(place, key), 'is a reserved label and is left out')
+      warn(within(location, key), 'is a reserved label and is left out')
       return []
     }),
   )

@@ -1,6 +1,6 @@
 import type { ComposeMount, ComposeService } from './model.ts'
 import { namedVariables } from './parse-file.ts'
-import { type Place, refuse, warn, within } from './place.ts'
+import { type Location, refuse, warn, within } from './place.ts'
 import { refusedFields } from './refused-fields.ts'
 import { fieldsWithoutEffect, serviceFields, unsupportedFields } from './service-fields.ts'
 import { fieldsAt, isMapping, notSupported, plainText } from './values.ts'
@@ -8,15 +8,15 @@ import { fieldsAt, isMapping, notSupported, plainText } from './values.ts'
 const serviceName = /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$/
 
 /** Reads one service field by field: each is read, checked, ignored with a warning, or refused. */
-export function readService(name: string, value: unknown, place: Place): ComposeService | null {
+export function readService(name: string, value: unknown, location: Location): ComposeService | null {
   if (!serviceName.test(name)) {
-    refuse(place, `"${name.slice(0, 80)}" is not a name for a service`)
+    refuse(location, `"${name.slice(0, 80)}" is not a name for a service`)
     return null
   }
   const service = emptyService(name)
-  const refusedBefore = place.reading.refused.length
-  for (const [key, item] of fieldsAt(value, place)) {
-    const at = within(place, key)
+  const refusedBefore = location.reading.refused.length
+  for (const [key, item] of fieldsAt(value, location)) {
+    const at = within(location, key)
     if (Object.hasOwn(serviceFields, key)) serviceFields[key]!(item, at, service)
     else if (Object.hasOwn(refusedFields, key)) refusedFields[key]!(item, at, service)
     else if (Object.hasOwn(fieldsWithoutEffect, key)) warn(at, fieldsWithoutEffect[key]!)
@@ -25,25 +25,28 @@ export function readService(name: string, value: unknown, place: Place): Compose
   const named = isMapping(value) ? value[namedVariables] : null
   if (Array.isArray(named)) service.variables = [...new Set([...service.variables, ...named.map(plainText)])]
   service.volumes = lastOfEachTarget(service.volumes)
-  settleCpuQuota(service, place)
-  refuseFilesInReadOnly(service, place)
+  settleCpuQuota(service, location)
+  refuseFilesInReadOnly(service, location)
   // A refused build is already reported.
-  if (!service.image && !service.build && place.reading.refused.length === refusedBefore)
-    refuse(place, 'the service has neither an image nor a build')
+  if (!service.image && !service.build && location.reading.refused.length === refusedBefore)
+    refuse(location, 'the service has neither an image nor a build')
   return service
 }
 
 /** Converts a CPU quota per period to a number of CPUs. Docker's default period is 100 ms. */
-function settleCpuQuota(service: ComposeService, place: Place): void {
+function settleCpuQuota(service: ComposeService, location: Location): void {
   const { cpuQuota, cpuPeriod } = service
   if (cpuQuota !== null && cpuQuota > 0) service.cpuCores ??= cpuQuota / (cpuPeriod || 100_000)
-  else if (cpuPeriod !== null && cpuQuota === null) refuse(within(place, 'cpu_period'), 'needs cpu_quota beside it')
+  else if (cpuPeriod !== null && cpuQuota === null) refuse(within(location, 'cpu_period'), 'needs cpu_quota beside it')
 }
 
 /** Refuses inline files in a read-only container, as Compose does: they cannot be written before it starts. */
-function refuseFilesInReadOnly({ readOnly, files }: ComposeService, place: Place): void {
+function refuseFilesInReadOnly({ readOnly, files }: ComposeService, location: Location): void {
   if (!readOnly || files.length === 0) return
-  refuse(within(place, 'read_only'), `"${files[0]!.path}" cannot be written into a read-only container: use a config of a file`)
+  refuse(
+    within(location, 'read_only'),
+    `"${files[0]!.path}" cannot be written into a read-only container: use a config of a file`,
+  )
 }
 
 const lastOfEachTarget = (mounts: ComposeMount[]) => [...new Map(mounts.map((mount) => [mount.target, mount])).values()]

@@ -1,15 +1,15 @@
 import { parseBytes, parseSeconds } from './amounts.ts'
-import { type Place, refuse, within } from './place.ts'
+import { type Location, refuse, within } from './place.ts'
 
 /**
  * Readers of single values. The parser leaves only texts, nulls, lists and mappings: numbers and booleans are kept as written, so
  * `1.10` stays `1.10`. A value of the wrong type is refused and read as absent.
  */
 
-export function textAt(value: unknown, place: Place): string | null {
+export function textAt(value: unknown, location: Location): string | null {
   if (value === undefined || value === null) return null
   if (typeof value === 'string') return value
-  refuse(place, 'is not a text')
+  refuse(location, 'is not a text')
   return null
 }
 
@@ -23,11 +23,11 @@ export const plainText = (value: unknown): string =>
 const yes = /^(true|yes|on|y)$/i
 const no = /^(false|no|off|n|)$/i
 
-export function flagAt(value: unknown, place: Place): boolean | null {
-  const text = textAt(value, place)
+export function flagAt(value: unknown, location: Location): boolean | null {
+  const text = textAt(value, location)
   if (text === null) return null
   if (yes.test(text)) return true
-  if (!no.test(text)) refuse(place, `"${text}" is neither true nor false`)
+  if (!no.test(text)) refuse(location, `"${text}" is neither true nor false`)
   return no.test(text) ? false : null
 }
 
@@ -35,67 +35,67 @@ export function flagAt(value: unknown, place: Place): boolean | null {
 export const mayBeOn = (value: unknown): boolean =>
   value !== undefined && value !== null && !(typeof value === 'string' && no.test(value))
 
-export function numberAt(value: unknown, place: Place): number | null {
-  const text = textAt(value, place)
+export function numberAt(value: unknown, location: Location): number | null {
+  const text = textAt(value, location)
   if (text === null) return null
   if (/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) return Number(text)
-  refuse(place, `"${text}" is not a number`)
+  refuse(location, `"${text}" is not a number`)
   return null
 }
 
-export function wholeNumberAt(value: unknown, place: Place): number | null {
-  const number = numberAt(value, place)
+export function wholeNumberAt(value: unknown, location: Location): number | null {
+  const number = numberAt(value, location)
   if (number === null || (Number.isInteger(number) && number >= 0)) return number
-  refuse(place, `${number} is not a whole number`)
+  refuse(location, `${number} is not a whole number`)
   return null
 }
 
-export function sizeMbAt(value: unknown, place: Place): number | null {
-  const text = textAt(value, place)
+export function sizeMbAt(value: unknown, location: Location): number | null {
+  const text = textAt(value, location)
   if (text === null) return null
   const bytes = parseBytes(text)
-  if (bytes === null) refuse(place, `"${text}" is not a size such as 512m or 1.5g`)
+  if (bytes === null) refuse(location, `"${text}" is not a size such as 512m or 1.5g`)
   return bytes === null ? null : Math.ceil(bytes / 1024 ** 2)
 }
 
-export function secondsAt(value: unknown, place: Place): number | null {
-  const text = textAt(value, place)
+export function secondsAt(value: unknown, location: Location): number | null {
+  const text = textAt(value, location)
   if (text === null) return null
   const seconds = parseSeconds(text)
-  if (seconds === null) refuse(place, `"${text}" is not a duration such as 10s or 1m30s`)
+  if (seconds === null) refuse(location, `"${text}" is not a duration such as 10s or 1m30s`)
   return seconds
 }
 
-export function listAt(value: unknown, place: Place): unknown[] {
+export function listAt(value: unknown, location: Location): unknown[] {
   if (value === undefined || value === null) return []
   if (Array.isArray(value)) return value
-  refuse(place, 'is not a list')
+  refuse(location, 'is not a list')
   return []
 }
 
 /** A text or a list of texts. */
-export function textsAt(value: unknown, place: Place): string[] {
+export function textsAt(value: unknown, location: Location): string[] {
   if (typeof value === 'string') return [value]
-  return listAt(value, place).flatMap((item, index) => textAt(item, within(place, index)) ?? [])
+  return listAt(value, location).flatMap((item, index) => textAt(item, within(location, index)) ?? [])
 }
 
 export const isMapping = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The fields of a mapping, without extension fields (`x-…`). */
-export function fieldsAt(value: unknown, place: Place): [string, unknown][] {
+export function fieldsAt(value: unknown, location: Location): [string, unknown][] {
   if (value === undefined || value === null) return []
   if (isMapping(value)) return Object.entries(value).filter(([key]) => !key.startsWith('x-'))
-  refuse(place, 'is not a mapping')
+  refuse(location, 'is not a mapping')
   return []
 }
 
 /** A mapping, or a list of `KEY=value`; a key without a value is `null`. */
-export function pairsAt(value: unknown, place: Place): [string, string | null][] {
-  if (isMapping(value)) return Object.entries(value).map(([key, item]) => [key, textAt(item, within(place, key))])
-  if (!Array.isArray(value) && value !== undefined && value !== null) refuse(place, 'is neither a mapping nor a list')
+export function pairsAt(value: unknown, location: Location): [string, string | null][] {
+  if (isMapping(value)) return Object.entries(value).map(([key, item]) => [key, textAt(item, within(location, key))])
+  if (!Array.isArray(value) && value !== undefined && value !== null) refuse(location, 'is neither a mapping nor a list')
   if (!Array.isArray(value)) return []
-  return textsAt(value, place).map((pair) => {
+  return textsAt(value, location).map((pair) => {
     const equals = pair.indexOf('=')
     return equals < 0 ? [pair, null] : [pair.slice(0, equals), pair.slice(equals + 1)]
   })
@@ -110,10 +110,10 @@ export const notSupported = 'is not supported: remove it, or change it to a sett
 export function refuseOthers(
   value: unknown,
   known: readonly string[],
-  place: Place,
+  location: Location,
   reasons: Readonly<Record<string, string>> = {},
 ): void {
   if (!isMapping(value)) return
   for (const key of Object.keys(value))
-    if (!known.includes(key) && !key.startsWith('x-')) refuse(within(place, key), reasonFor(key, reasons))
+    if (!known.includes(key) && !key.startsWith('x-')) refuse(within(location, key), reasonFor(key, reasons))
 }

@@ -8,7 +8,7 @@ import { followProcfile } from './procfile.ts'
 import { RootDirectoryError } from './root-directory-error.ts'
 import { runtimeVersions } from './runtime-versions.ts'
 import { SourceFileError } from './source-file-error.ts'
-import { type App, firstMatch, lookAt, type Match, type Plan, type Stack } from './stack.ts'
+import { type App, check, firstMatch, type Match, type Plan, type Stack } from './stack.ts'
 import { anyCompose, composeBeside } from './stacks/compose.ts'
 import { dockerfileAt } from './stacks/docker.ts'
 import { appStacks, stacks } from './stacks/index.ts'
@@ -90,20 +90,20 @@ async function followFramework(own: Detection, root: Folder, path: string, optio
 async function detectAt(root: Folder, path: string, options: DetectOptions, rows?: readonly Stack[]): Promise<Detection> {
   const { abort, without = [], variables, packageManager, composePath, composeProfiles } = options
   const app: App = {
-    ...(await lookAt(appFolder(root, path))),
+    ...(await check(appFolder(root, path))),
     ...(variables ? { variables } : {}),
     ...(packageManager ? { packageManager } : {}),
     ...(composePath ? { composePath: posix.normalize(composePath) } : {}),
     ...(composeProfiles ? { composeProfiles } : {}),
   }
-  const { match, leftOut } = rows ? { match: await chosenRow(app, rows) } : await chooseStack(app, without)
+  const { match, leftOut: excluded } = rows ? { match: await chosenRow(app, rows) } : await chooseStack(app, without)
   abort?.throwIfAborted()
   const isImage = match !== null && images.includes(match.stack.framework)
-  const own = match ? await match.stack.plan(app) : await emptyPlan(app, leftOut)
+  const own = match ? await match.stack.plan(app) : await emptyPlan(app, excluded)
   const plan = match && !isImage ? await followPlatformFiles(app, await followProcfile(app, own), match.stack.framework) : own
   const versions = await runtimeVersions(app)
   const beside = match && match.stack.framework !== 'compose' && !without.includes('compose') ? await composeBeside(app) : null
-  const unused = leftOut === 'dockerfile' ? ['its Dockerfile is not used: that needs Docker'] : []
+  const unused = excluded === 'dockerfile' ? ['its Dockerfile is not used: that needs Docker'] : []
   const other = otherManager(app, plan, packageManager)
   const warnings = [...(plan.warnings ?? []), ...versions.warnings, ...(beside ? [beside] : []), ...unused, ...other]
   const evidence = [...(match?.evidence ?? []), ...(plan.evidence ?? []), ...versions.evidence]
@@ -128,7 +128,7 @@ async function detectAt(root: Folder, path: string, options: DetectOptions, rows
     ...(plan.serviceFiles ? { serviceFiles: plan.serviceFiles } : {}),
     ...(plan.siteRules ? { siteRules: plan.siteRules } : {}),
     ...(plan.refused?.length ? { refused: plan.refused } : {}),
-    ...(leftOut === undefined ? {} : { leftOut }),
+    ...(excluded === undefined ? {} : { leftOut: excluded }),
   }
 }
 
@@ -188,10 +188,10 @@ function noSuchFolder(root: Folder, path: string): string {
 }
 
 /** The plan of a folder without any signs; its subfolders may contain apps. */
-async function emptyPlan({ folder }: App, leftOut: string | undefined): Promise<Plan> {
+async function emptyPlan({ folder }: App, excluded: string | undefined): Promise<Plan> {
   const apps = await subfolderApps(folder, appStacks)
   const nothing =
-    leftOut === undefined
+    excluded === undefined
       ? ['nothing in the folder says how to build or start it: add a Dockerfile, or set the start command']
       : []
   return { type: 'app', language: null, apps, warnings: apps.length > 0 ? [chooseOne(apps.map((app) => app.path))] : nothing }
@@ -233,7 +233,7 @@ function insideFolder(path: string): string | null {
   return leaves || normal.length > 200 || /[\\\0-\x1f]/.test(normal) ? null : normal
 }
 
-const cut = (words: string) => (words.length > 1000 ? `${words.slice(0, 999)}…` : words)
+const cut = (message: string) => (message.length > 1000 ? `${message.slice(0, 999)}…` : message)
 
 /**
  * Makes a valid project name: one line, without terminal control or bidirectional characters. Empty where no visible character is

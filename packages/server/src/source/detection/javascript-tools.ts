@@ -46,22 +46,22 @@ export async function javascriptTools(app: App): Promise<JavascriptTools> {
   const chosen = javascriptManagers.find((one) => one === app.packageManager)
   const named = await managerField(app.folder)
   const field = chosen && named?.manager !== chosen ? null : named
-  const place = app.folder.upwards.find((folder) => lockfiles.some(([file]) => folder.has(file)))
-  const locks = lockfiles.filter(([file]) => place?.has(file))
+  const location = app.folder.upwards.find((folder) => lockfiles.some(([file]) => folder.has(file)))
+  const locks = lockfiles.filter(([file]) => location?.has(file))
   const wanted = chosen ?? field?.manager
   const lock = locks.find(([, manager]) => manager === wanted) ?? (wanted ? undefined : locks[0])
   const bun = wanted || lock ? null : scriptOfBun(app)
   const manager = wanted ?? lock?.[1] ?? (bun === null ? 'npm' : 'bun')
   const evidence: Evidence[] = field ? [{ file: field.file, says: `packageManager is ${field.text}` }] : []
   if (bun !== null) evidence.push(scriptRuns(app, bun))
-  if (place && lock) evidence.push({ file: place.full(lock[0]), says: `${manager} is the package manager` })
+  if (location && lock) evidence.push({ file: location.full(lock[0]), says: `${manager} is the package manager` })
   return {
     manager,
-    install: place && lock ? await frozenInstall(manager, place, field) : needsInstall(app) ? `${manager} install` : null,
+    install: location && lock ? await frozenInstall(manager, location, field) : needsInstall(app) ? `${manager} install` : null,
     run: (script) => `${manager} run ${script}`,
     tool: (command) => `${toolRunners[manager]} ${command}`,
     runIn: (name, script) => runIn[manager](quoted(name), script),
-    resolution: await resolutionOf(app, manager, place, field),
+    resolution: await resolutionOf(app, manager, location, field),
     evidence,
     warnings: warningsOf(
       manager,
@@ -86,36 +86,36 @@ interface ManagerField {
 }
 
 async function managerField(folder: Folder): Promise<ManagerField | null> {
-  for (const place of folder.upwards) {
-    const text = (await readNpm(place))?.packageManager?.slice(0, 60)
+  for (const location of folder.upwards) {
+    const text = (await readNpm(location))?.packageManager?.slice(0, 60)
     const match = /^(npm|pnpm|yarn|bun)@(\d{1,4})/.exec(text ?? '')
     if (text && match)
       return {
         manager: match[1] as JavascriptManager,
         major: Number(match[2]),
         text: text.split('+')[0]!,
-        file: place.full('package.json'),
+        file: location.full('package.json'),
       }
   }
   return null
 }
 
-async function frozenInstall(manager: JavascriptManager, place: Folder, field: ManagerField | null): Promise<string> {
+async function frozenInstall(manager: JavascriptManager, location: Folder, field: ManagerField | null): Promise<string> {
   if (manager !== 'yarn') return frozen[manager]
-  return (await isBerry(place, field)) ? 'yarn install --immutable' : 'yarn install --frozen-lockfile'
+  return (await isBerry(location, field)) ? 'yarn install --immutable' : 'yarn install --frozen-lockfile'
 }
 
 /** Yarn 2 or later. */
-const isBerry = async (place: Folder, field: ManagerField | null): Promise<boolean> =>
-  field ? field.major >= 2 : /^__metadata:/m.test((await place.head('yarn.lock')) ?? '') || place.has('.yarnrc.yml')
+const isBerry = async (location: Folder, field: ManagerField | null): Promise<boolean> =>
+  field ? field.major >= 2 : /^__metadata:/m.test((await location.head('yarn.lock')) ?? '') || location.has('.yarnrc.yml')
 
 async function resolutionOf(
   { folder }: App,
   manager: JavascriptManager,
-  place: Folder | undefined,
+  location: Folder | undefined,
   field: ManagerField | null,
 ): Promise<JavascriptTools['resolution']> {
-  const root = place ?? folder
+  const root = location ?? folder
   if (manager === 'yarn' && (await isBerry(root, field))) {
     const settings = (await root.text('.yarnrc.yml')) ?? ''
     if (!/^nodeLinker:\s*["']?(?:node-modules|pnpm)\b/m.test(settings)) return 'loader'

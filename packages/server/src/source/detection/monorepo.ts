@@ -2,7 +2,7 @@ import type { DetectedApp } from './detection.ts'
 import type { Folder } from './folder.ts'
 import { readNpm } from './manifests/npm.ts'
 import { dig, recordOf, textOf, textsOf } from './manifests/values.ts'
-import { type App, firstMatch, lookAt, type Stack } from './stack.ts'
+import { type App, check, firstMatch, type Stack } from './stack.ts'
 
 /** The apps below a folder. `stacks` are the rows that one of them may be. */
 
@@ -50,7 +50,7 @@ export async function subfolderApps(folder: Folder, stacks: readonly Stack[]): P
 async function appsAt(folder: Folder, paths: string[], stacks: readonly Stack[]): Promise<DetectedApp[]> {
   const found = await Promise.all(
     paths.map(async (path) => {
-      const app = await lookAt(folder.at(path))
+      const app = await check(folder.at(path))
       const match = await firstMatch(app, stacks)
       return match && !(await isLibrary(app, match.stack)) ? [{ name: appName(app), path, framework: match.stack.framework }] : []
     }),

@@ -101,7 +101,7 @@ test('what is left out is told, where it would have been chosen', async () => {
 
 test('a root directory that is not there names those that are', async () => {
   const folder = await temporaryFolder({ 'apps/web/a': '', 'apps/api/a': '', 'docs/a': '', '.git/a': '' })
-  const told = (rootDirectory: string) => detectFolder(folder, { rootDirectory }).catch(({ message }: Error) => message)
-  expect(await told('apps/site/x')).toMatch(/There is no folder "apps\/site\/x".*rootDirectory.*"apps\/api", "apps\/web"/)
-  expect(await told('web')).toMatch(/\("?there is "apps", "docs"\)/)
+  const reported = (rootDirectory: string) => detectFolder(folder, { rootDirectory }).catch(({ message }: Error) => message)
+  expect(await reported('apps/site/x')).toMatch(/There is no folder "apps\/site\/x".*rootDirectory.*"apps\/api", "apps\/web"/)
+  expect(await reported('web')).toMatch(/\("?there is "apps", "docs"\)/)
 })

@@ -125,7 +125,7 @@ export async function runtimeVersions(
   const versions: Record<string, string> = {}
   const evidence: Evidence[] = []
   const warnings: string[] = []
-  const say = (runtime: string, version: string, file: string) => {
+  const report = (runtime: string, version: string, file: string) => {
     if (Object.hasOwn(versions, runtime)) return
     if (!/^[\w .*<>=^~|,!+/-]{1,60}$/.test(version)) {
       warnings.push(`${file} names no version of ${runtime} that can be read`)
@@ -137,9 +137,9 @@ export async function runtimeVersions(
   for (const { runtime, file, read } of sources)
     for (const folder of app.folder.upwards.filter((one) => one.has(file))) {
       const version = (await read(folder))?.trim()
-      if (version) say(runtime, version, folder.full(file))
+      if (version) report(runtime, version, folder.full(file))
     }
   const framework = /^net(?:coreapp)?(\d+\.\d+)/.exec(app.manifests.dotnet?.targetFramework ?? '')?.[1]
-  if (framework) say('dotnet', framework, app.folder.full(app.manifests.dotnet!.file))
+  if (framework) report('dotnet', framework, app.folder.full(app.manifests.dotnet!.file))
   return { versions, evidence, warnings }
 }

@@ -13,9 +13,10 @@ test('scanning reads every folder once and opens hardly a file', async () => {
   })
   // None of these folders is one that is skipped, and none is too deep: 1 + 1 + 10 + 20 + 200 of them.
   for (let index = 0; index < 200; index++) {
-    const place = join(folder, 'src', `area-${index % 10}`, `part-${index % 4}`, `module-${index}`)
-    mkdirSync(place, { recursive: true })
-    for (let file = 0; file < 10; file++) writeFileSync(join(place, `file-${file}.${['ts', 'go', 'py', 'json'][file % 4]}`), '')
+    const location = join(folder, 'src', `area-${index % 10}`, `part-${index % 4}`, `module-${index}`)
+    mkdirSync(location, { recursive: true })
+    for (let file = 0; file < 10; file++)
+      writeFileSync(join(location, `file-${file}.${['ts', 'go', 'py', 'json'][file % 4]}`), '')
   }
   let listings: unknown[][] = []
   const opened = await callsOf(fs, 'open', async () => {

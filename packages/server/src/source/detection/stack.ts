@@ -16,7 +16,7 @@ export interface App {
   composeProfiles?: readonly string[]
 }
 
-export const lookAt = async (folder: Folder): Promise<App> => ({ folder, manifests: await readManifests(folder) })
+export const check = async (folder: Folder): Promise<App> => ({ folder, manifests: await readManifests(folder) })
 
 /** A row of the table: the signs of a stack, and its plan. */
 export interface Stack {

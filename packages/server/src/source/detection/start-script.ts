@@ -53,7 +53,7 @@ const scriptSetting = /^\s*(?:node-options|script-shell|scripts-prepend-node-pat
  * a package manager sets.
  */
 async function needsManager({ folder }: App, words: string[]): Promise<boolean> {
-  for (const place of folder.upwards) if (scriptSetting.test((await place.text('.npmrc')) ?? '')) return true
+  for (const location of folder.upwards) if (scriptSetting.test((await location.text('.npmrc')) ?? '')) return true
   const files = words.slice(1).map((word) => word.replace(/^\.\//, ''))
   for (const file of files.flatMap((name) => [name, `${name}.js`]).filter((name) => folder.has(name)))
     if (managersVariable.test((await folder.text(file)) ?? '')) return true

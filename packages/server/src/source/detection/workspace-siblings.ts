@@ -17,8 +17,8 @@ export async function siblingsToBuild({ folder }: App): Promise<Sibling[]> {
   if (packages === null) return []
   const ordered: Sibling[] = []
   const seen = new Set<string>()
-  const visit = async (place: Folder): Promise<void> => {
-    const manifest = await readNpm(place)
+  const visit = async (location: Folder): Promise<void> => {
+    const manifest = await readNpm(location)
     for (const name of manifest?.dependencies.keys() ?? []) {
       const sibling = packages.get(name)
       if (!sibling || seen.has(name) || seen.size >= maxSiblings) continue
@@ -35,10 +35,10 @@ export async function siblingsToBuild({ folder }: App): Promise<Sibling[]> {
 async function packagesAround(folder: Folder): Promise<Map<string, Folder> | null> {
   for (const root of folder.upwards.slice(1)) {
     const paths = await workspacePackages(root)
-    const places = paths?.map((path) => root.at(path))
-    if (!places?.some((place) => place.path === folder.path)) continue
-    const named = await Promise.all(places.map(async (place) => [(await readNpm(place))?.name ?? '', place] as const))
-    return new Map(named.filter(([name, place]) => name !== '' && place.path !== folder.path))
+    const locations = paths?.map((path) => root.at(path))
+    if (!locations?.some((location) => location.path === folder.path)) continue
+    const named = await Promise.all(locations.map(async (location) => [(await readNpm(location))?.name ?? '', location] as const))
+    return new Map(named.filter(([name, location]) => name !== '' && location.path !== folder.path))
   }
   return null
 }

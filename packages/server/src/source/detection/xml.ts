@@ -114,13 +114,13 @@ export const childText = (element: XmlElement | null, ...names: string[]): strin
 /** All elements of a name, at any depth, in order. */
 export function descendants(element: XmlElement | null, wanted: string): XmlElement[] {
   const found: XmlElement[] = []
-  const look = ({ children }: XmlElement): void => {
+  const check = ({ children }: XmlElement): void => {
     for (const child of children) {
       if (child.name === wanted) found.push(child)
-      look(child)
+      check(child)
     }
   }
-  if (element) look(element)
+  if (element) check(element)
   return found
 }
 

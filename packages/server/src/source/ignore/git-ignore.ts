@@ -40,11 +40,11 @@ export class IgnoreRules {
    * Whether the path or a parent folder is ignored. Each pattern reads the path once, at any depth. The generator yields between
    * patterns and within a long path, so that other work can run.
    */
-  *isLeftOut(path: string, isFolder: boolean): Generator<void, boolean> {
+  *isExcluded(path: string, isFolder: boolean): Generator<void, boolean> {
     const depth = path.split('/').length - 1
     const decided = new Set<number>()
     for (const rule of this.#rules.toReversed()) {
-      for (const at of yield* matchesOnTheWay(rule, path)) {
+      for (const at of yield* matchedDepths(rule, path)) {
         if (decided.has(at) || (rule.foldersOnly && at === depth && !isFolder)) continue
         if (!rule.includes) return true
         decided.add(at)
@@ -105,10 +105,10 @@ function matches(rule: IgnoreRule, path: string, isFolder: boolean): boolean {
   return path.startsWith(`${rule.base}/`) && rule.pattern.matches(path.slice(rule.base.length + 1))
 }
 
-function* matchesOnTheWay({ base, pattern }: IgnoreRule, path: string): Generator<void, number[]> {
-  if (base === '') return yield* pattern.matchesOnTheWay(path)
+function* matchedDepths({ base, pattern }: IgnoreRule, path: string): Generator<void, number[]> {
+  if (base === '') return yield* pattern.matchedDepths(path)
   if (!path.startsWith(`${base}/`)) return []
   const above = base.split('/').length
-  const found = yield* pattern.matchesOnTheWay(path.slice(base.length + 1))
+  const found = yield* pattern.matchedDepths(path.slice(base.length + 1))
   return found.map((at) => at + above)
 }

@@ -13,22 +13,22 @@ export type Token =
 
 /** The state of matching a path: the positions in the pattern that may come next. */
 class Reading {
-  places: number[] = []
+  locations: number[] = []
   next: number[] = []
   /** The step in which a position was last noted, and last entered. A position that was only noted is not advanced from. */
   noted: Float64Array
   entered: Float64Array
   step = 0
 
-  constructor(places: number) {
-    this.noted = new Float64Array(places)
-    this.entered = new Float64Array(places)
+  constructor(locations: number) {
+    this.noted = new Float64Array(locations)
+    this.entered = new Float64Array(locations)
   }
 
-  hasRoomFor(places: number): void {
-    if (this.noted.length >= places) return
-    this.noted = new Float64Array(2 * places)
-    this.entered = new Float64Array(2 * places)
+  hasRoomFor(locations: number): void {
+    if (this.noted.length >= locations) return
+    this.noted = new Float64Array(2 * locations)
+    this.entered = new Float64Array(2 * locations)
   }
 }
 
@@ -64,7 +64,7 @@ export class PathPattern {
   }
 
   /** Depths of the parent folders, and of the path itself, that the pattern matches. One pass, which yields in a long path. */
-  *matchesOnTheWay(path: string): Generator<void, number[]> {
+  *matchedDepths(path: string): Generator<void, number[]> {
     const found: number[] = []
     if (!path.startsWith(this.#start) || !path.includes(this.#end)) return found
     const end = this.#tokens.length
@@ -73,14 +73,14 @@ export class PathPattern {
     let read = 0
     for (const character of path) {
       if (++read % slice === 0) yield
-      ;[reading.places, reading.next] = [reading.next, reading.places]
+      ;[reading.locations, reading.next] = [reading.next, reading.locations]
       if (character === '/') {
-        if (reading.places.includes(end)) found.push(depth)
+        if (reading.locations.includes(end)) found.push(depth)
         depth += 1
       }
-      if (reading.places.length === 0) return found
+      if (reading.locations.length === 0) return found
       this.#begin(reading)
-      for (const place of reading.places) if (place < end) this.#take(reading, place, character)
+      for (const position of reading.locations) if (position < end) this.#take(reading, position, character)
     }
     if (reading.next.includes(end)) found.push(depth)
     return found
@@ -90,11 +90,11 @@ export class PathPattern {
     const end = this.#tokens.length
     const reading = this.#beginReading(shared)
     for (const character of path) {
-      ;[reading.places, reading.next] = [reading.next, reading.places]
-      if (orAbove && character === '/' && reading.places.includes(end)) return true
-      if (reading.places.length === 0) return false
+      ;[reading.locations, reading.next] = [reading.next, reading.locations]
+      if (orAbove && character === '/' && reading.locations.includes(end)) return true
+      if (reading.locations.length === 0) return false
       this.#begin(reading)
-      for (const place of reading.places) if (place < end) this.#take(reading, place, character)
+      for (const position of reading.locations) if (position < end) this.#take(reading, position, character)
     }
     return reading.next.includes(end)
   }
@@ -111,21 +111,21 @@ export class PathPattern {
     reading.step += 1
   }
 
-  #take(reading: Reading, place: number, character: string): void {
-    const token = this.#tokens[place]!
+  #take(reading: Reading, position: number, character: string): void {
+    const token = this.#tokens[position]!
     if (token.is === 'any') {
-      if (character !== '/') this.#enter(reading, place)
-    } else if (token.is === 'all') this.#enter(reading, place)
+      if (character !== '/') this.#enter(reading, position)
+    } else if (token.is === 'all') this.#enter(reading, position)
     else if (token.is === 'folders') {
       // Inside a folder's name the match cannot advance: only a slash ends it.
-      this.#note(reading, place)
-      if (character === '/') this.#enter(reading, place + 1)
-    } else if (covers(token, character)) this.#enter(reading, place + 1)
+      this.#note(reading, position)
+      if (character === '/') this.#enter(reading, position + 1)
+    } else if (covers(token, character)) this.#enter(reading, position + 1)
   }
 
   /** Enters a position, and the following ones that need no character. */
-  #enter(reading: Reading, place: number): void {
-    for (let at = place; reading.entered[at] !== reading.step; at += 1) {
+  #enter(reading: Reading, position: number): void {
+    for (let at = position; reading.entered[at] !== reading.step; at += 1) {
       reading.entered[at] = reading.step
       this.#note(reading, at)
       const is = this.#tokens[at]?.is
@@ -133,10 +133,10 @@ export class PathPattern {
     }
   }
 
-  #note(reading: Reading, place: number): void {
-    if (reading.noted[place] === reading.step) return
-    reading.noted[place] = reading.step
-    reading.next.push(place)
+  #note(reading: Reading, position: number): void {
+    if (reading.noted[position] === reading.step) return
+    reading.noted[position] = reading.step
+    reading.next.push(position)
   }
 }
 

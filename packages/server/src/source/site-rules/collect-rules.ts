@@ -14,11 +14,11 @@ export class RulesCollector {
   /** Warnings, at most ten per file. */
   get warnings(): string[] {
     const more = this.#left.length > 10 ? [`${this.#file}: ${this.#left.length - 10} more are left out`] : []
-    return [...this.#left.slice(0, 10).map((words) => `${this.#file}: ${words}`), ...more]
+    return [...this.#left.slice(0, 10).map((message) => `${this.#file}: ${message}`), ...more]
   }
 
-  leave(words: string): void {
-    this.#left.push(words)
+  leave(message: string): void {
+    this.#left.push(message)
   }
 
   redirect(written: WrittenRedirect): void {
@@ -29,7 +29,7 @@ export class RulesCollector {
 
   headers(path: string, values: readonly (readonly [string, string])[]): void {
     const { rule, left } = headersOf(path, values.slice(0, maxSiteRules.valuesEach))
-    for (const words of left) this.leave(words)
+    for (const message of left) this.leave(message)
     if (rule) this.#add(this.rules.headers, rule, maxSiteRules.headers, 'rules for headers')
   }
 

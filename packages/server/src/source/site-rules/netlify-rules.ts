@@ -21,13 +21,13 @@ export function netlifyRules(toml: unknown): RulesCollector {
   }
   for (const entry of listOf(dig(toml, 'headers'))) {
     const { for: path, values } = recordOf(entry)
-    const said = Object.entries(recordOf(values)).map(([name, value]) => ({
+    const reported = Object.entries(recordOf(values)).map(([name, value]) => ({
       name,
       value: Array.isArray(value) ? value : [value],
     }))
-    for (const { name } of said.filter(({ value }) => !value.every(isPlain)))
+    for (const { name } of reported.filter(({ value }) => !value.every(isPlain)))
       collector.leave(`the header ${clip(name)} has a value that is no text`)
-    const good = said.filter(({ value }) => value.every(isPlain))
+    const good = reported.filter(({ value }) => value.every(isPlain))
     collector.headers(
       textOf(path) ?? '',
       good.map(({ name, value }) => [name, value.join(', ')] as const),

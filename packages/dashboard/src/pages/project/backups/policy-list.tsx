@@ -12,8 +12,8 @@ import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
 import { useRead } from '../../../data/read.ts'
-import { scheduleWords } from '../../../rules/cron-words.ts'
-import { retentionWords } from '../../../words/retention-words.ts'
+import { scheduleText } from '../../../rules/cron-words.ts'
+import { retentionText } from '../../../words/retention-words.ts'
 import { EditPolicy } from './edit-policy.tsx'
 
 interface Props {
@@ -22,7 +22,7 @@ interface Props {
 }
 
 export function PolicyList({ project, policies }: Props) {
-  const [asked, setAsked] = useState<BackupPolicy>()
+  const [confirming, setConfirming] = useState<BackupPolicy>()
   const [edited, setEdited] = useState<BackupPolicy>()
   const [secret, setSecret] = useState<string>()
   const noWrite = useProjectRefusal(project.id, 'write')
@@ -51,10 +51,10 @@ export function PolicyList({ project, policies }: Props) {
       cell: (one) => (
         <div>
           <Text size="sm" fw={500}>
-            {one.serviceId && `${one.serviceId}: `}To {nameOf(one.destinationId)}, {scheduleWords(one.cronExpression)}
+            {one.serviceId && `${one.serviceId}: `}To {nameOf(one.destinationId)}, {scheduleText(one.cronExpression)}
           </Text>
           <Text size="xs" c="dimmed">
-            {retentionWords(one)}
+            {retentionText(one)}
           </Text>
         </div>
       ),
@@ -102,7 +102,7 @@ export function PolicyList({ project, policies }: Props) {
           <RowButton refusal={noWrite} onClick={() => setEdited(one)}>
             Change
           </RowButton>
-          <RowButton refusal={noAdmin} onClick={() => setAsked(one)}>
+          <RowButton refusal={noAdmin} onClick={() => setConfirming(one)}>
             Delete
           </RowButton>
         </Group>
@@ -120,12 +120,14 @@ export function PolicyList({ project, policies }: Props) {
         use={(token) => `curl -X POST ${window.location.origin}/api/webhooks/backup -H 'Authorization: Bearer ${token}'`}
       />
       <ConfirmDialog
-        isOpen={!!asked}
+        isOpen={!!confirming}
         title="Delete this policy?"
         action="Delete"
         isPending={remove.isPending}
-        onConfirm={() => asked && remove.mutate({ params: { policyId: asked.id } }, { onSuccess: () => setAsked(undefined) })}
-        onClose={() => setAsked(undefined)}
+        onConfirm={() =>
+          confirming && remove.mutate({ params: { policyId: confirming.id } }, { onSuccess: () => setConfirming(undefined) })
+        }
+        onClose={() => setConfirming(undefined)}
       >
         No further backup is taken by it. Its runs stay and can be restored.
       </ConfirmDialog>

@@ -1,7 +1,7 @@
 import type { BackupRestore } from '@berth/contract'
 import { Alert, Button, Group, Stack } from '@mantine/core'
-import { dataStateWords } from '../../../words/restore-words.ts'
-import { statusWord } from '../../../words/status-words.ts'
+import { dataStateText } from '../../../words/restore-words.ts'
+import { statusLabel } from '../../../words/status-words.ts'
 
 interface Props {
   restore: BackupRestore
@@ -16,8 +16,8 @@ export function RestoreOutcome({ restore, onUndo, isUndoing, onClose }: Props) {
   const canUndo = preRestoreRunId !== null && target === 'in_place' && dataState !== 'untouched'
   return (
     <Stack>
-      <Alert color={isGood ? 'teal' : 'red'} title={isGood ? 'Restored' : `The restore is ${statusWord(status)}`}>
-        {error?.message} {dataStateWords[dataState]}
+      <Alert color={isGood ? 'teal' : 'red'} title={isGood ? 'Restored' : `The restore is ${statusLabel(status)}`}>
+        {error?.message} {dataStateText[dataState]}
         {volumes.length > 0 && ` New volumes: ${volumes.map(({ name }) => name).join(', ')}.`}
       </Alert>
       <Group justify="flex-end">

@@ -1,7 +1,7 @@
 import type { RestoreReport } from '@berth/contract'
 import { Alert, Text } from '@mantine/core'
 import { Section } from '../../../components/section.tsx'
-import { changeWords } from '../../../words/restore-words.ts'
+import { changeText } from '../../../words/restore-words.ts'
 
 /** The changes that applying the restore would make, item by item. */
 export function RestoreReportView({ report }: { report: RestoreReport }) {
@@ -12,7 +12,7 @@ export function RestoreReportView({ report }: { report: RestoreReport }) {
           <b>
             {change.kind} {change.name}
           </b>{' '}
-          {changeWords(change)}
+          {changeText(change)}
         </Text>
       ))}
       {report.changes.length === 0 && <Text size="sm">No changes: the data is identical.</Text>}

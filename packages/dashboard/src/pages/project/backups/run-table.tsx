@@ -10,8 +10,8 @@ import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
 import { isUnderWay, restoreRefusal, runCancelRefusal, runMarks } from '../../../rules/backup-actions.ts'
-import { sizeWords } from '../../../words/sizes.ts'
-import { statusWord } from '../../../words/status-words.ts'
+import { sizeText } from '../../../words/sizes.ts'
+import { statusLabel } from '../../../words/status-words.ts'
 import { RunState } from './run-state.tsx'
 
 /** Loaded on demand, since restores are rare. */
@@ -43,13 +43,13 @@ export function RunTable({ project, runs }: Props) {
         <div>
           <TimeAgo time={createdAt} />
           <Text size="xs" c="dimmed">
-            {statusWord(trigger)}
+            {statusLabel(trigger)}
           </Text>
         </div>
       ),
     },
     { title: 'Status', cell: (run) => <RunState run={run} /> },
-    { title: 'Size', isNumber: true, cell: ({ sizeBytes }) => sizeWords(sizeBytes) },
+    { title: 'Size', isNumber: true, cell: ({ sizeBytes }) => sizeText(sizeBytes) },
     {
       title: 'Marks',
       isWide: true,

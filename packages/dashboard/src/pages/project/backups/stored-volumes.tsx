@@ -5,7 +5,7 @@ import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { RowButton } from '../../../components/row-button.tsx'
 import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
-import { sizeWords } from '../../../words/sizes.ts'
+import { sizeText } from '../../../words/sizes.ts'
 
 interface Props {
   project: Project
@@ -14,7 +14,7 @@ interface Props {
 
 /** Volumes of the project, with the copies that restores made. */
 export function StoredVolumes({ project, volumes }: Props) {
-  const [asked, setAsked] = useState<StoredVolume>()
+  const [confirming, setConfirming] = useState<StoredVolume>()
   const noAdmin = useProjectRefusal(project.id, 'admin')
   const remove = useChange(contract.deployments.removeVolume, {
     refreshes: [contract.deployments.listVolumes],
@@ -23,7 +23,7 @@ export function StoredVolumes({ project, volumes }: Props) {
   const columns: Column<StoredVolume>[] = [
     { title: 'Volume', isHeading: true, cell: ({ name }) => name },
     { title: 'Environment', isWide: true, cell: ({ environment }) => environment },
-    { title: 'Size', isNumber: true, cell: ({ sizeBytes }) => sizeWords(sizeBytes) },
+    { title: 'Size', isNumber: true, cell: ({ sizeBytes }) => sizeText(sizeBytes) },
     { title: 'Mounted at', cell: ({ mountPath }) => mountPath ?? 'Not mounted' },
     { title: 'Copy of run', isWide: true, cell: ({ restoredFrom }) => restoredFrom ?? '–' },
     {
@@ -33,7 +33,7 @@ export function StoredVolumes({ project, volumes }: Props) {
         <RowButton
           refusal={noAdmin ?? (volume.mountPath === null ? undefined : 'The volume is mounted.')}
           aria-label={`Delete ${volume.name}`}
-          onClick={() => setAsked(volume)}
+          onClick={() => setConfirming(volume)}
         >
           Delete
         </RowButton>
@@ -44,14 +44,15 @@ export function StoredVolumes({ project, volumes }: Props) {
     <>
       <DataTable label="Volumes" columns={columns} rows={volumes} keyOf={({ id }) => id} />
       <ConfirmDialog
-        isOpen={!!asked}
-        title={`Delete ${asked?.name ?? ''}?`}
+        isOpen={!!confirming}
+        title={`Delete ${confirming?.name ?? ''}?`}
         action="Delete volume"
         isPending={remove.isPending}
         onConfirm={() =>
-          asked && remove.mutate({ params: { id: project.id, volumeId: asked.id } }, { onSettled: () => setAsked(undefined) })
+          confirming &&
+          remove.mutate({ params: { id: project.id, volumeId: confirming.id } }, { onSettled: () => setConfirming(undefined) })
         }
-        onClose={() => setAsked(undefined)}
+        onClose={() => setConfirming(undefined)}
       >
         The volume is deleted with its data. Only a backup brings it back.
       </ConfirmDialog>

@@ -13,7 +13,7 @@ import { cancelRefusal, redeployRefusal, rollbackChanges, rollbackRefusal } from
 export function DeploymentActions({ deployment }: { deployment: Deployment }) {
   const { id, projectId, environment } = deployment
   const navigate = useNavigate()
-  const [isAsking, setAsking] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const refreshes = [contract.projects.get, contract.projects.listDeployments, contract.deployments.get]
   const noWrite = useProjectRefusal(projectId, 'write')
   const newest = useRead(contract.projects.listDeployments, { params: { id: projectId }, query: { status: 'live', environment } })
@@ -22,7 +22,7 @@ export function DeploymentActions({ deployment }: { deployment: Deployment }) {
   const rollback = useChange(contract.deployments.rollback, { refreshes })
   const follow = {
     onSuccess: ({ data }: { data: { deploymentId: string } }) => {
-      setAsking(false)
+      setConfirming(false)
       void navigate({ to: '/projects/$id/deployments/$deploymentId', params: { id: projectId, deploymentId: data.deploymentId } })
     },
   }
@@ -41,7 +41,7 @@ export function DeploymentActions({ deployment }: { deployment: Deployment }) {
       <ActionButton
         variant="default"
         refusal={noWrite ?? rollbackRefusal(deployment)}
-        onClick={() => setAsking(true)}
+        onClick={() => setConfirming(true)}
         leftSection={<IconArrowBackUp size={16} />}
       >
         Roll back to this
@@ -55,12 +55,12 @@ export function DeploymentActions({ deployment }: { deployment: Deployment }) {
         Redeploy
       </ActionButton>
       <ConfirmDialog
-        isOpen={isAsking}
+        isOpen={isConfirming}
         title={`Roll back to #${deployment.number}?`}
         action="Roll back"
         isPending={rollback.isPending}
         onConfirm={() => rollback.mutate({ params: { id } }, follow)}
-        onClose={() => setAsking(false)}
+        onClose={() => setConfirming(false)}
       >
         <List size="sm" spacing="xs">
           {rollbackChanges(deployment, newest.data?.[0]).map((line) => (

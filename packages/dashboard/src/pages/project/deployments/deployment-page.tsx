@@ -14,9 +14,9 @@ import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useDeploymentStream } from '../../../data/deployment-stream.ts'
 import { useNow } from '../../../data/now.ts'
 import { useRead } from '../../../data/read.ts'
-import { triggerWords } from '../../../rules/newest-deployments.ts'
-import { numberWords, plural, sizeWords } from '../../../words/sizes.ts'
-import { between, durationWords } from '../../../words/times.ts'
+import { triggerText } from '../../../rules/newest-deployments.ts'
+import { numberText, plural, sizeText } from '../../../words/sizes.ts'
+import { between, durationText } from '../../../words/times.ts'
 import { DeploymentActions } from './deployment-actions.tsx'
 import { PlanSection } from './plan-section.tsx'
 import { StepList } from './step-list.tsx'
@@ -57,9 +57,9 @@ export function DeploymentPage() {
                 facts={[
                   ['Address', one.url && <ExternalLink url={one.url} />, 'wide'],
                   ['Environment', one.environment],
-                  ['Why', triggerWords[one.trigger]],
+                  ['Why', triggerText[one.trigger]],
                   ['When', <TimeAgo key="when" time={one.createdAt} />],
-                  ['Took', tookMs === null ? null : durationWords(tookMs)],
+                  ['Took', tookMs === null ? null : durationText(tookMs)],
                   [
                     'Commit',
                     one.commit && (
@@ -75,13 +75,13 @@ export function DeploymentPage() {
                       </Stack>
                     ),
                   ],
-                  ['Size', one.sizeBytes ? sizeWords(one.sizeBytes) : null],
+                  ['Size', one.sizeBytes ? sizeText(one.sizeBytes) : null],
                   [
                     'Dropped requests',
                     one.requestsDuringSwitch &&
                       (one.requestsDuringSwitch.total === 0
                         ? 'none: no requests during the switch'
-                        : `${numberWords(one.requestsDuringSwitch.failed)} of ${plural(one.requestsDuringSwitch.total, 'request')}`),
+                        : `${numberText(one.requestsDuringSwitch.failed)} of ${plural(one.requestsDuringSwitch.total, 'request')}`),
                   ],
                 ]}
               />

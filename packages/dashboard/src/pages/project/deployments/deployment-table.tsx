@@ -6,8 +6,8 @@ import { RouterLink } from '../../../components/router-link.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useNow } from '../../../data/now.ts'
-import { deploymentWords, triggerWords } from '../../../rules/newest-deployments.ts'
-import { between, durationWords } from '../../../words/times.ts'
+import { deploymentText, triggerText } from '../../../rules/newest-deployments.ts'
+import { between, durationText } from '../../../words/times.ts'
 
 interface Props {
   deployments: readonly Deployment[]
@@ -38,15 +38,15 @@ export function DeploymentTable({ deployments, nameOf, isFiltered }: Props) {
       ),
     },
     { title: 'Status', cell: (one) => <StatusBadge status={one.status} title={one.error?.message} /> },
-    { title: 'Commit', cell: (one) => one.commit && <span className="wrap-anywhere">{deploymentWords(one)}</span> },
+    { title: 'Commit', cell: (one) => one.commit && <span className="wrap-anywhere">{deploymentText(one)}</span> },
     { title: 'Environment', cell: (one) => one.environment, isWide: true },
-    { title: 'Why', cell: (one) => triggerWords[one.trigger], isWide: true },
+    { title: 'Why', cell: (one) => triggerText[one.trigger], isWide: true },
     {
       title: 'Took',
       isNumber: true,
       cell: (one) => {
         const ms = between(one.startedAt, one.finishedAt, now)
-        return ms === null ? '–' : durationWords(ms)
+        return ms === null ? '–' : durationText(ms)
       },
     },
     { title: 'When', isNumber: true, cell: (one) => <TimeAgo time={one.createdAt} /> },

@@ -2,7 +2,7 @@ import type { DeploymentStep } from '@berth/contract'
 import { Text } from '@mantine/core'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { useNow } from '../../../data/now.ts'
-import { between, durationWords } from '../../../words/times.ts'
+import { between, durationText } from '../../../words/times.ts'
 import classes from './step-list.module.css'
 
 export function StepList({ steps }: { steps: readonly DeploymentStep[] }) {
@@ -16,7 +16,7 @@ export function StepList({ steps }: { steps: readonly DeploymentStep[] }) {
           <li key={name} data-status={status}>
             <span className={classes.name}>{name.replaceAll('_', ' ')}</span>
             <StatusBadge status={status} />
-            <span className={classes.time}>{ms === null ? '' : durationWords(ms)}</span>
+            <span className={classes.time}>{ms === null ? '' : durationText(ms)}</span>
           </li>
         )
       })}

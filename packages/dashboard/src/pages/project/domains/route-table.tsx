@@ -10,7 +10,7 @@ import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
 import { domainReads } from '../../../data/project.ts'
 import { domainActions, domainStatus } from '../../../rules/domain-actions.ts'
-import { tlsWords } from '../../../words/tls-words.ts'
+import { tlsText } from '../../../words/tls-words.ts'
 
 interface Props {
   project: Project
@@ -81,7 +81,7 @@ export function RouteTable({ project, domains, onShown, onRemoved }: Props) {
   const columns: Column<Row>[] = [
     { title: 'Address', isHeading: true, cell: ({ route }) => <Address route={route} /> },
     { title: 'Route', cell: (row) => <RouteState {...row} /> },
-    { title: 'Certificate', cell: ({ route, domain = route }) => tlsWords[domain.tls] },
+    { title: 'Certificate', cell: ({ route, domain = route }) => tlsText[domain.tls] },
     { title: '', isNumber: true, cell: actionsOf },
   ]
   return (

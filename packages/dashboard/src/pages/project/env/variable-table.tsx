@@ -21,7 +21,7 @@ interface Props {
 export function VariableTable({ projectId, environment, variables, onSaved }: Props) {
   const refusal = useProjectRefusal(projectId, 'write')
   const [edited, setEdited] = useState<EnvVariable>()
-  const [asked, setAsked] = useState<EnvVariable>()
+  const [confirming, setConfirming] = useState<EnvVariable>()
   const change = useChange(contract.projects.changeEnv, { refreshes: [contract.projects.listEnv] })
   const params = { id: projectId }
   const remove = ({ key, value, isSecret }: EnvVariable) =>
@@ -29,7 +29,7 @@ export function VariableTable({ projectId, environment, variables, onSaved }: Pr
       { params, body: { environment, deletes: [key] } },
       {
         onSuccess: () => {
-          setAsked(undefined)
+          setConfirming(undefined)
           onSaved()
           // What is secret was never shown, so it cannot be put back.
           if (!isSecret)
@@ -81,7 +81,7 @@ export function VariableTable({ projectId, environment, variables, onSaved }: Pr
             variant="subtle"
             color="gray"
             disabled={!!refusal}
-            onClick={() => (one.isSecret ? setAsked(one) : remove(one))}
+            onClick={() => (one.isSecret ? setConfirming(one) : remove(one))}
             aria-label={`Remove ${one.key}`}
             title={refusal ?? 'Remove'}
           >
@@ -107,12 +107,12 @@ export function VariableTable({ projectId, environment, variables, onSaved }: Pr
         />
       )}
       <ConfirmDialog
-        isOpen={!!asked}
-        title={`Remove ${asked?.key ?? ''}?`}
+        isOpen={!!confirming}
+        title={`Remove ${confirming?.key ?? ''}?`}
         action="Remove"
         isPending={change.isPending}
-        onConfirm={() => asked && remove(asked)}
-        onClose={() => setAsked(undefined)}
+        onConfirm={() => confirming && remove(confirming)}
+        onClose={() => setConfirming(undefined)}
       >
         Its value is secret and was never shown, so this cannot be undone.
       </ConfirmDialog>

@@ -20,7 +20,7 @@ interface Props {
 export function EnvironmentTable({ project, environments }: Props) {
   const { id } = project
   const navigate = useNavigate()
-  const [asked, setAsked] = useState<Environment>()
+  const [confirming, setConfirming] = useState<Environment>()
   const noWrite = useProjectRefusal(id, 'write')
   const noAdmin = useProjectRefusal(id, 'admin')
   const deploy = useChange(contract.deployments.build, { refreshes: [contract.projects.listDeployments] })
@@ -68,7 +68,7 @@ export function EnvironmentTable({ project, environments }: Props) {
           <RowButton
             refusal={noAdmin ?? environmentRemovalRefusal(one)}
             aria-label={`Remove ${one.name}`}
-            onClick={() => setAsked(one)}
+            onClick={() => setConfirming(one)}
           >
             Remove
           </RowButton>
@@ -79,7 +79,7 @@ export function EnvironmentTable({ project, environments }: Props) {
   return (
     <>
       <DataTable label="Environments" columns={columns} rows={environments} keyOf={(one) => one.id} />
-      {asked && <RemoveEnvironment projectId={id} environment={asked} onClose={() => setAsked(undefined)} />}
+      {confirming && <RemoveEnvironment projectId={id} environment={confirming} onClose={() => setConfirming(undefined)} />}
     </>
   )
 }

@@ -7,8 +7,8 @@ import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
 import { projectReads } from '../../../data/project.ts'
 import { useRead } from '../../../data/read.ts'
-import { sourceWords } from '../../../rules/find-projects.ts'
-import { commitWords } from '../../../words/commit-words.ts'
+import { sourceText } from '../../../rules/find-projects.ts'
+import { commitText } from '../../../words/commit-words.ts'
 
 export function RepositorySection({ project }: { project: Project }) {
   const params = { id: project.id }
@@ -22,7 +22,7 @@ export function RepositorySection({ project }: { project: Project }) {
   })
   const branch = project.source.branch ?? ''
   return (
-    <Section title={sourceWords(project)}>
+    <Section title={sourceText(project)}>
       <Facts
         facts={[
           [
@@ -30,7 +30,7 @@ export function RepositorySection({ project }: { project: Project }) {
             status.data?.deployedCommit ? <Code key="d">{status.data.deployedCommit.slice(0, 7)}</Code> : 'none yet',
           ],
           ['Newest commit', status.data?.remoteCommit && <Code>{status.data.remoteCommit.slice(0, 7)}</Code>],
-          ['State', status.data ? commitWords(status.data) : status.error?.message],
+          ['State', status.data ? commitText(status.data) : status.error?.message],
         ]}
       />
       <NativeSelect

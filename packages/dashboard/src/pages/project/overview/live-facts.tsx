@@ -7,7 +7,7 @@ import { Section } from '../../../components/section.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { addressesOf } from '../../../rules/find-projects.ts'
-import { sizeWords } from '../../../words/sizes.ts'
+import { sizeText } from '../../../words/sizes.ts'
 
 interface Props {
   project: Project
@@ -51,7 +51,7 @@ export function LiveFacts({ project, deployments }: Props) {
             ),
           ],
           ['Live since', live?.finishedAt && <TimeAgo time={live.finishedAt} />],
-          ['Size', live?.sizeBytes ? sizeWords(live.sizeBytes) : null],
+          ['Size', live?.sizeBytes ? sizeText(live.sizeBytes) : null],
           [
             'Kind',
             [live?.plan?.type ?? project.type, live?.plan?.framework ?? project.config.framework].filter(Boolean).join(', '),

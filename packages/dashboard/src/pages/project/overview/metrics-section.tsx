@@ -5,8 +5,8 @@ import { sinceFirst } from '../../../charts/scale.ts'
 import { ErrorState } from '../../../components/error-state.tsx'
 import { Section } from '../../../components/section.tsx'
 import { type MetricPoint, type Span, useMetrics } from '../../../data/metrics.ts'
-import { numberWords } from '../../../words/sizes.ts'
-import { durationWords } from '../../../words/times.ts'
+import { numberText } from '../../../words/sizes.ts'
+import { durationText } from '../../../words/times.ts'
 
 const choices = [
   { value: 'hour', label: '1 h' },
@@ -50,7 +50,7 @@ function Charts({ points: all }: { points: readonly MetricPoint[] }) {
       <LineChart
         title="Requests"
         times={times}
-        format={(value) => numberWords(Math.round(value))}
+        format={(value) => numberText(Math.round(value))}
         series={[
           { label: 'all', tone: 'main', values: of('requests') },
           { label: '4xx', tone: 'second', values: of('errors4xx') },
@@ -60,7 +60,7 @@ function Charts({ points: all }: { points: readonly MetricPoint[] }) {
       <LineChart
         title="Latency"
         times={times}
-        format={durationWords}
+        format={durationText}
         series={[
           { label: 'p50', tone: 'main', values: of('p50Ms') },
           { label: 'p99', tone: 'second', values: of('p99Ms') },

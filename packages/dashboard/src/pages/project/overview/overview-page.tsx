@@ -8,7 +8,7 @@ import { Section } from '../../../components/section.tsx'
 import { SkeletonRows } from '../../../components/skeleton-rows.tsx'
 import { useProject, useProjectId } from '../../../data/project.ts'
 import { useRead } from '../../../data/read.ts'
-import { sourceWords } from '../../../rules/find-projects.ts'
+import { sourceText } from '../../../rules/find-projects.ts'
 import { statusAdvice } from '../../../rules/status-advice.ts'
 import { DeploymentTable } from '../deployments/deployment-table.tsx'
 import { DeployButton } from './deploy-button.tsx'
@@ -27,7 +27,7 @@ export function OverviewPage() {
       {(project) => {
         const advice = statusAdvice(project)
         return (
-          <Page title={project.name} description={sourceWords(project)} actions={<DeployButton project={project} />}>
+          <Page title={project.name} description={sourceText(project)} actions={<DeployButton project={project} />}>
             {advice && (
               <Alert color={advice.isBad ? 'red' : 'harbour'} title={advice.title}>
                 {advice.text}

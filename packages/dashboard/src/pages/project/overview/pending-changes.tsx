@@ -5,7 +5,7 @@ import { ActionButton } from '../../../components/action-button.tsx'
 import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
 import { projectReads } from '../../../data/project.ts'
-import { pendingWords } from '../../../rules/pending-changes.ts'
+import { pendingText } from '../../../rules/pending-changes.ts'
 import { deployRefusal } from '../../../rules/project-actions.ts'
 
 /** Settings that wait for a deployment or a restart, with one button that applies them. */
@@ -16,7 +16,7 @@ export function PendingChanges({ project }: { project: Project }) {
   const refreshes = [...projectReads, contract.projects.listDeployments]
   const deploy = useChange(contract.deployments.build, { refreshes })
   const restart = useChange(contract.deployments.restart, { refreshes })
-  const waiting = pendingWords(project)
+  const waiting = pendingText(project)
   if (!waiting) return null
   const follow = {
     onSuccess: ({ data }: { data: { deploymentId: string } }) =>

@@ -4,7 +4,7 @@ import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { Section } from '../../../components/section.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
-import { exitWords } from '../../../words/exit-words.ts'
+import { exitText } from '../../../words/exit-words.ts'
 
 /** How each service of the project is doing: a dead worker behind a healthy web is seen here. */
 export function ServicesSection({ services }: { services: readonly ServiceStatus[] }) {
@@ -35,7 +35,7 @@ const columns: Column<ServiceStatus>[] = [
     cell: ({ lastExit }) =>
       lastExit && (
         <Text size="sm">
-          {exitWords(lastExit)}, <TimeAgo time={lastExit.at} />
+          {exitText(lastExit)}, <TimeAgo time={lastExit.at} />
         </Text>
       ),
   },

@@ -1,7 +1,7 @@
 import type { Deployment } from '@berth/contract'
 import { Text } from '@mantine/core'
 import { Section } from '../../../components/section.tsx'
-import { numberWords, plural } from '../../../words/sizes.ts'
+import { numberText, plural } from '../../../words/sizes.ts'
 
 /** Requests that were dropped while versions took over from each other. */
 export function SwitchReport({ deployments }: { deployments: readonly Deployment[] }) {
@@ -12,7 +12,7 @@ export function SwitchReport({ deployments }: { deployments: readonly Deployment
   return (
     <Section title="Dropped requests" description={`In the last ${plural(switches.length, 'switch', 'switches')}`}>
       <Text size="xl" fw={650}>
-        {numberWords(failed)}
+        {numberText(failed)}
       </Text>
       <Text size="sm" c="dimmed">
         {total === 0 ? 'no requests during version switches' : `of ${plural(total, 'request')} during version switches`}

@@ -2,8 +2,8 @@ import { IconListDetails } from '@tabler/icons-react'
 import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { EmptyState } from '../../../components/empty-state.tsx'
 import type { RequestLine } from '../../../data/project-requests.ts'
-import { sizeWords } from '../../../words/sizes.ts'
-import { clockTime, durationWords, exactTime } from '../../../words/times.ts'
+import { sizeText } from '../../../words/sizes.ts'
+import { clockTime, durationText, exactTime } from '../../../words/times.ts'
 import classes from './request-table.module.css'
 
 const columns: Column<RequestLine>[] = [
@@ -32,8 +32,8 @@ const columns: Column<RequestLine>[] = [
       </span>
     ),
   },
-  { title: 'Took', isNumber: true, cell: ({ durationMs }) => durationWords(durationMs) },
-  { title: 'Sent', isNumber: true, isWide: true, cell: ({ bytesOut }) => sizeWords(bytesOut) },
+  { title: 'Took', isNumber: true, cell: ({ durationMs }) => durationText(durationMs) },
+  { title: 'Sent', isNumber: true, isWide: true, cell: ({ bytesOut }) => sizeText(bytesOut) },
   { title: 'From', isWide: true, cell: ({ ip, userAgent }) => <span title={userAgent ?? undefined}>{ip}</span> },
 ]
 

@@ -16,8 +16,8 @@ interface Props {
   allotment: Resources['production']
 }
 
-export function AllotmentSection({ projectId, side, title, description, allotment }: Props) {
-  const [values, setValues] = useState(allotment)
+export function ResourcesSection({ projectId, side, title, description, allotment: resources }: Props) {
+  const [values, setValues] = useState(resources)
   const refusal = useProjectRefusal(projectId, 'write')
   const save = useChange(contract.projects.setResources, {
     refreshes: [...projectReads, contract.projects.getResources],

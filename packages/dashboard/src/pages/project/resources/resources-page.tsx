@@ -3,7 +3,7 @@ import { Loaded } from '../../../components/loaded.tsx'
 import { useProjectId } from '../../../data/project.ts'
 import { useRead } from '../../../data/read.ts'
 import { ProjectPage } from '../project-page.tsx'
-import { AllotmentSection } from './allotment-section.tsx'
+import { ResourcesSection } from './allotment-section.tsx'
 import { SleepSection } from './sleep-section.tsx'
 
 /** Resource limits of the running project and of its builds. */
@@ -16,14 +16,14 @@ export function ResourcesPage() {
         <Loaded query={resources}>
           {({ production, build }) => (
             <>
-              <AllotmentSection
+              <ResourcesSection
                 projectId={id}
                 side="production"
                 title="Runtime limits"
                 description="Takes effect with the next deployment. A project that exceeds its memory limit is restarted."
                 allotment={production}
               />
-              <AllotmentSection
+              <ResourcesSection
                 projectId={id}
                 side="build"
                 title="Build limits"

@@ -6,7 +6,7 @@ import { EmptyState } from '../../../components/empty-state.tsx'
 import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
 import { offerUndo } from '../../../data/notices.tsx'
-import { hitWords, ruleWords } from '../../../rules/route-rules.ts'
+import { hitText, ruleText } from '../../../rules/route-rules.ts'
 
 interface Props {
   projectId: string
@@ -33,14 +33,14 @@ export function RuleTable({ projectId, rules }: Props) {
     )
   }
   const columns: Column<RouteRule>[] = [
-    { title: 'Rule', isHeading: true, cell: (rule) => <Text size="sm">{ruleWords(rule)}</Text> },
-    { title: 'So far', cell: hitWords },
+    { title: 'Rule', isHeading: true, cell: (rule) => <Text size="sm">{ruleText(rule)}</Text> },
+    { title: 'So far', cell: hitText },
     {
       title: 'Dry run',
       cell: ({ id: ruleId, dryRun, ...rule }) => (
         <Switch
           size="xs"
-          aria-label={`Dry run: ${ruleWords(rule)}`}
+          aria-label={`Dry run: ${ruleText(rule)}`}
           checked={dryRun}
           disabled={!!refusal}
           onChange={() => update.mutate({ params: { id: projectId, ruleId }, body: { dryRun: !dryRun } })}
@@ -52,7 +52,7 @@ export function RuleTable({ projectId, rules }: Props) {
       cell: ({ id: ruleId, enabled, ...rule }) => (
         <Switch
           size="xs"
-          aria-label={`On: ${ruleWords(rule)}`}
+          aria-label={`On: ${ruleText(rule)}`}
           checked={enabled}
           disabled={!!refusal}
           onChange={() => update.mutate({ params: { id: projectId, ruleId }, body: { enabled: !enabled } })}
@@ -69,7 +69,7 @@ export function RuleTable({ projectId, rules }: Props) {
             color="gray"
             disabled={!!refusal}
             title={refusal ?? 'Remove'}
-            aria-label={`Remove: ${ruleWords(rule)}`}
+            aria-label={`Remove: ${ruleText(rule)}`}
             onClick={() => removeRule(rule)}
           >
             <IconTrash size={16} />

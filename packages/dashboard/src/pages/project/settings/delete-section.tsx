@@ -14,11 +14,11 @@ import { DeletionItems } from './deletion-items.tsx'
 /** Lists what deleting would remove and keep, item by item, before it happens. */
 export function DeleteSection({ project }: { project: Project }) {
   const navigate = useNavigate()
-  const [isAsking, setAsking] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const [deleteVolumes, setDeleteVolumes] = useState(false)
   const refusal = useProjectRefusal(project.id, 'admin')
   const params = { id: project.id }
-  const preview = useRead(contract.projects.deletionPreview, { params }, { isWanted: isAsking })
+  const preview = useRead(contract.projects.deletionPreview, { params }, { isWanted: isConfirming })
   const remove = useChange(contract.projects.remove, {
     refreshes: [contract.projects.home],
     says: ({ data }) => `Deleted. ${data.kept.length > 0 ? `Kept: ${data.kept.map(({ name }) => name).join(', ')}.` : ''}`,
@@ -30,13 +30,13 @@ export function DeleteSection({ project }: { project: Project }) {
       title="Delete"
       description="Deletes the project, its versions and its domains. Volumes are kept unless you choose to delete them."
       actions={
-        <ActionButton color="red" variant="outline" refusal={refusal} onClick={() => setAsking(true)}>
+        <ActionButton color="red" variant="outline" refusal={refusal} onClick={() => setConfirming(true)}>
           Delete this project
         </ActionButton>
       }
     >
       <ConfirmDialog
-        isOpen={isAsking}
+        isOpen={isConfirming}
         title={`Delete ${project.name}?`}
         typed={project.name}
         action="Delete permanently"
@@ -47,7 +47,7 @@ export function DeleteSection({ project }: { project: Project }) {
             { onSuccess: () => void navigate({ to: '/' }) },
           )
         }
-        onClose={() => setAsking(false)}
+        onClose={() => setConfirming(false)}
       >
         <Loaded query={preview}>{({ items }) => <DeletionItems items={items} deletesVolumes={deleteVolumes} />}</Loaded>
         {busy.length > 0 && (

@@ -1,6 +1,6 @@
 import type { DeletionItem } from '@berth/contract'
 import { Badge, Group, Stack, Text } from '@mantine/core'
-import { sizeWords } from '../../../words/sizes.ts'
+import { sizeText } from '../../../words/sizes.ts'
 import { exactTime } from '../../../words/times.ts'
 
 interface Props {
@@ -8,7 +8,7 @@ interface Props {
   deletesVolumes: boolean
 }
 
-const nameWords = (name: string) => (/^\d{4}-\d\d-\d\dT/.test(name) ? exactTime(name) : name)
+const nameText = (name: string) => (/^\d{4}-\d\d-\d\dT/.test(name) ? exactTime(name) : name)
 
 /** Kept items come first: users look for them before they delete. */
 export function DeletionItems({ items, deletesVolumes }: Props) {
@@ -27,8 +27,8 @@ export function DeletionItems({ items, deletesVolumes }: Props) {
       {ordered.map((item) => (
         <Group key={`${item.kind} ${item.id}`} justify="space-between" wrap="nowrap" gap="xs">
           <Text size="sm" className="wrap-anywhere">
-            {item.kind} {nameWords(item.name)}
-            {item.sizeBytes !== null && ` · ${sizeWords(item.sizeBytes)}`}
+            {item.kind} {nameText(item.name)}
+            {item.sizeBytes !== null && ` · ${sizeText(item.sizeBytes)}`}
           </Text>
           <Badge size="sm" variant="default" title={item.reason} style={{ flex: 'none' }}>
             {isKept(item) ? 'kept' : 'removed'}

@@ -20,19 +20,20 @@ export function createRepositories(
   const { title } = client
   const contents = (path: string) => `/contents/${path.split('/').map(encodeURIComponent).join('/')}`.replace(/\/$/, '')
   return {
-    repositories: (access, limits) => client.ask(access, limits, (call) => call.list({ path: '/user/repos', from })),
+    repositories: (access, limits) => client.request(access, limits, (call) => call.list({ path: '/user/repos', from })),
     repositoriesOf: (access, owner, limits) =>
-      client.ask(access, limits, (call) => {
+      client.request(access, limits, (call) => {
         const name = encodeURIComponent(owner)
         return call.list({ path: `/orgs/${name}/repos`, from }).catch((error: unknown) => {
-          if (error instanceof GitHostError && error.trouble === 'not_found')
+          if (error instanceof GitHostError && error.errorKind === 'not_found')
             return call.list({ path: `/users/${name}/repos`, from })
           throw error
         })
       }),
-    repository: (access, name, limits) => client.ask(access, limits, async (call) => from(await call.get(repositoryPath(name)))),
+    repository: (access, name, limits) =>
+      client.request(access, limits, async (call) => from(await call.get(repositoryPath(name)))),
     createRepository: (access, { name, owner, private: isPrivate }, limits) =>
-      client.ask(access, limits, async (call) =>
+      client.request(access, limits, async (call) =>
         from(
           await call.send('POST', owner ? `/orgs/${encodeURIComponent(owner)}/repos` : '/user/repos', {
             name,
@@ -41,17 +42,17 @@ export function createRepositories(
         ),
       ),
     deleteRepository: (access, name, limits) =>
-      client.ask(access, limits, async (call) => void (await call.send('DELETE', repositoryPath(name)))),
+      client.request(access, limits, async (call) => void (await call.send('DELETE', repositoryPath(name)))),
     branches: (access, name, limits) =>
       noneIfEmpty(
-        client.ask(access, limits, (call) =>
+        client.request(access, limits, (call) =>
           call
             .list({ path: `${repositoryPath(name)}/branches`, from: (value) => branchFrom(value, title) })
             .catch(emptyInsteadOfMissing(isEmpty(call, name))),
         ),
       ),
     files: (access, name, { path, branch }, limits) => {
-      const listed = client.ask(access, limits, async (call) => {
+      const listed = client.request(access, limits, async (call) => {
         const data = await call
           .get(`${repositoryPath(name)}${contents(path)}`, { ref: branch })
           .catch(emptyInsteadOfMissing(isEmpty(call, name)))
@@ -61,7 +62,7 @@ export function createRepositories(
       return path === '' && !branch ? noneIfEmpty(listed) : listed
     },
     file: (access, name, { path, branch }, limits) =>
-      client.ask(access, limits, async (call) => {
+      client.request(access, limits, async (call) => {
         const data = await call
           .get(`${repositoryPath(name)}${contents(path)}`, { ref: branch })
           .catch(emptyInsteadOfMissing(isEmpty(call, name)))

@@ -29,7 +29,7 @@ export function createGitea({ webUrl, clientId, clientSecret }: GiteaSettings): 
   return {
     provider: 'gitea',
     webUrl,
-    account: (access, limits) => client.ask(access, limits, async (call) => accountFrom(await call.get('/user'), title)),
+    account: (access, limits) => client.request(access, limits, async (call) => accountFrom(await call.get('/user'), title)),
     ...createRepositories(client, (value) => repositoryFrom(value, title, webUrl)),
     ...createHooks(client),
     ...createReports(client),
@@ -64,24 +64,24 @@ function createHooks(client: RestClient): Pick<GitHost, 'hooks' | 'createHook' |
   })
   return {
     hooks: (access, name, limits) =>
-      client.ask(access, limits, (call) => call.list({ path: `${repositoryPath(name)}/hooks`, from })),
+      client.request(access, limits, (call) => call.list({ path: `${repositoryPath(name)}/hooks`, from })),
     createHook: (access, name, hook, limits) =>
-      client.ask(access, limits, async (call) =>
+      client.request(access, limits, async (call) =>
         from(await call.send('POST', `${repositoryPath(name)}/hooks`, { type: 'gitea', ...body(hook) })),
       ),
     changeHook: (access, name, id, hook, limits) =>
-      client.ask(access, limits, async (call) =>
+      client.request(access, limits, async (call) =>
         from(await call.send('PATCH', `${repositoryPath(name)}/hooks/${id}`, body(hook))),
       ),
     deleteHook: (access, name, id, limits) =>
-      client.ask(access, limits, async (call) => void (await call.send('DELETE', `${repositoryPath(name)}/hooks/${id}`))),
+      client.request(access, limits, async (call) => void (await call.send('DELETE', `${repositoryPath(name)}/hooks/${id}`))),
   }
 }
 
 function createReports(client: RestClient): Pick<GitHost, 'setCommitStatus' | 'comment'> {
   return {
     setCommitStatus: (access, name, commit, { state, description, context, targetUrl }, limits) =>
-      client.ask(access, limits, async (call) => {
+      client.request(access, limits, async (call) => {
         const words = { state, context, description: description.slice(0, 140) }
         await call.send('POST', `${repositoryPath(name)}/statuses/${commit}`, {
           ...words,
@@ -89,7 +89,7 @@ function createReports(client: RestClient): Pick<GitHost, 'setCommitStatus' | 'c
         })
       }),
     comment: (access, name, number, { marker, text }, limits) =>
-      client.ask(access, limits, async (call) => {
+      client.request(access, limits, async (call) => {
         const hidden = `<!-- ${marker.replace(/--+>?/g, '-')} -->`
         const path = `${repositoryPath(name)}/issues`
         const comments = await call.list({ path: `${path}/${number}/comments`, from: (value) => new Fields(value) })

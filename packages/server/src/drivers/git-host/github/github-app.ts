@@ -12,19 +12,19 @@ export function createApp(client: GitHubClient): HostApp | null {
   let slug = client.settings.appSlug
   return {
     async installUrl(limits) {
-      slug ??= await client.ask('app', limits, async (octokit, signal) => {
+      slug ??= await client.request('app', limits, async (octokit, signal) => {
         const { data } = await octokit.request('GET /app', { request: { signal } })
         return new Fields(data).text('slug') ?? invalidResponse(client.title, 'an app')
       })
       return `${webUrl}/apps/${encodeURIComponent(slug)}/installations/new`
     },
     installation: (id, limits) =>
-      client.ask('app', limits, async (octokit, signal) => {
+      client.request('app', limits, async (octokit, signal) => {
         const { data } = await octokit.rest.apps.getInstallation({ installation_id: id, request: { signal } })
         return installationFrom(data, client.title)
       }),
     hasInstallation: (id, limits) =>
-      client.ask('app', limits, async (octokit, signal) => {
+      client.request('app', limits, async (octokit, signal) => {
         const { data } = await octokit.request('GET /app', { request: { signal } })
         if (new Fields(data).whole('id') !== appId) return invalidResponse(client.title, 'an app')
         return octokit.rest.apps.getInstallation({ installation_id: id, request: { signal } }).then(
@@ -36,7 +36,7 @@ export function createApp(client: GitHubClient): HostApp | null {
         )
       }),
     isGovernedBy: (token, { account, id }, limits) =>
-      client.ask({ kind: 'token', id: `installer of ${id}`, token }, limits, async (octokit, signal) => {
+      client.request({ kind: 'token', id: `installer of ${id}`, token }, limits, async (octokit, signal) => {
         const { data } = await octokit.request('GET /user', { request: { signal } })
         if (account.type === 'user') return accountFrom(data, client.title).id === account.id
         const membership = await octokit
@@ -63,9 +63,9 @@ export function installationToken(
   client: GitHubClient,
   access: Extract<Access, { kind: 'installation' }>,
   repo: string,
-  limits: Parameters<GitHubClient['ask']>[1],
+  limits: Parameters<GitHubClient['request']>[1],
 ): Promise<RepositoryToken> {
-  return client.ask('app', limits, async (octokit, signal) => {
+  return client.request('app', limits, async (octokit, signal) => {
     const { data } = await octokit.rest.apps
       .createInstallationAccessToken({
         installation_id: access.installationId,

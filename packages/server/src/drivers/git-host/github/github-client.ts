@@ -19,7 +19,7 @@ export interface GitHubSettings {
 }
 
 /** Work with an Octokit client for one call; the signal aborts it. */
-export type Asking = (octokit: Octokit, signal: AbortSignal) => Promise<unknown>
+export type RequestOptions = (octokit: Octokit, signal: AbortSignal) => Promise<unknown>
 
 const maxClients = 200
 /** Longest rate limit that is waited for, since a user waits for the response; a longer one is reported. */
@@ -41,7 +41,7 @@ export class GitHubClient {
   }
 
   /** Converts every failure of the work to a `GitHostError`. */
-  ask<Result>(
+  request<Result>(
     access: Access | 'app',
     limits: CallLimits | undefined,
     work: (octokit: Octokit, signal: AbortSignal) => Promise<Result>,

@@ -116,8 +116,8 @@ describe('tags, deleted refs and other branches do nothing; push, pull request, 
   })
   test('texts are truncated and stripped of characters that a database cannot store', () => {
     const head_commit = { message: `a\0b\n${'x'.repeat(10_000)}`, author: { name: 'A\0nn'.repeat(100) } }
-    const said = read('push', { ref: 'refs/heads/x', after: commit, repository, head_commit }) as PushDelivery
-    expect([said.message.slice(0, 5), said.message.length, said.author?.includes('\0'), said.author?.length]).toEqual([
+    const output = read('push', { ref: 'refs/heads/x', after: commit, repository, head_commit }) as PushDelivery
+    expect([output.message.slice(0, 5), output.message.length, output.author?.includes('\0'), output.author?.length]).toEqual([
       'ab\nxx',
       4_999,
       false,

@@ -17,14 +17,14 @@ export function createHooks(client: GitHubClient): Hooks {
   })
   return {
     hooks: (access, { owner, repo }, limits) =>
-      client.ask(access, limits, (octokit, signal) =>
+      client.request(access, limits, (octokit, signal) =>
         readList(
           { route: 'GET /repos/{owner}/{repo}/hooks', parameters: { owner, repo }, from: (value) => hookFrom(value, title) },
           { octokit, signal, pages: client.pages, accessId: access.id, title },
         ),
       ),
     createHook: (access, { owner, repo }, hook, limits) =>
-      client.ask(access, limits, async (octokit, signal) => {
+      client.request(access, limits, async (octokit, signal) => {
         const { data } = await octokit.rest.repos.createWebhook({
           ...{ owner, repo, name: 'web', active: true, events, config: config(hook) },
           request: { signal },
@@ -32,7 +32,7 @@ export function createHooks(client: GitHubClient): Hooks {
         return hookFrom(data, title)
       }),
     changeHook: (access, { owner, repo }, hook_id, hook, limits) =>
-      client.ask(access, limits, async (octokit, signal) => {
+      client.request(access, limits, async (octokit, signal) => {
         const { data } = await octokit.rest.repos.updateWebhook({
           ...{ owner, repo, hook_id, active: true, events, config: config(hook) },
           request: { signal },
@@ -40,7 +40,7 @@ export function createHooks(client: GitHubClient): Hooks {
         return hookFrom(data, title)
       }),
     deleteHook: (access, { owner, repo }, hook_id, limits) =>
-      client.ask(access, limits, async (octokit, signal) => {
+      client.request(access, limits, async (octokit, signal) => {
         await octokit.rest.repos.deleteWebhook({ owner, repo, hook_id, request: { signal } })
       }),
   }

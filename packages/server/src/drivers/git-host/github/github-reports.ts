@@ -8,7 +8,7 @@ type Reports = Pick<GitHost, 'setCommitStatus' | 'comment'>
 export function createReports(client: GitHubClient): Reports {
   return {
     setCommitStatus: (access, { owner, repo }, sha, { state, description, context, targetUrl }, limits) =>
-      client.ask(access, limits, async (octokit, signal) => {
+      client.request(access, limits, async (octokit, signal) => {
         await octokit.rest.repos.createCommitStatus({
           ...{ owner, repo, sha, state, context, description: description.slice(0, 140) },
           ...(targetUrl ? { target_url: targetUrl } : {}),
@@ -16,7 +16,7 @@ export function createReports(client: GitHubClient): Reports {
         })
       }),
     comment: (access, { owner, repo }, issue_number, { marker, text }, limits) =>
-      client.ask(access, limits, async (octokit, signal) => {
+      client.request(access, limits, async (octokit, signal) => {
         const hidden = `<!-- ${marker.replace(/--+>?/g, '-')} -->`
         const body = `${hidden}\n${text}`
         const at = { owner, repo, request: { signal } }

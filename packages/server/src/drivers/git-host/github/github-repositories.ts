@@ -14,18 +14,18 @@ export function createRepositories(client: GitHubClient): RepositoryCalls {
   const from = (value: unknown) => repositoryFrom(value, title, webUrl)
   return {
     account: (access, limits) =>
-      client.ask(access, limits, async (octokit, signal) =>
+      client.request(access, limits, async (octokit, signal) =>
         accountFrom((await octokit.request('GET /user', { request: { signal } })).data, title),
       ),
     repositories: (access, limits) =>
-      client.ask(access, limits, (octokit, signal) => {
+      client.request(access, limits, (octokit, signal) => {
         const reading = { octokit, signal, pages, accessId: access.id, title }
         return access.kind === 'installation'
           ? readList({ route: 'GET /installation/repositories', parameters: {}, under: 'repositories', from }, reading)
           : readList({ ...reachable, from }, reading)
       }),
     repositoriesOf: (access, owner, limits) =>
-      client.ask(access, limits, async (octokit, signal) => {
+      client.request(access, limits, async (octokit, signal) => {
         const { data } = await octokit.request('GET /users/{owner}', { owner, request: { signal } })
         const reading = { octokit, signal, pages, accessId: access.id, title }
         if (accountFrom(data, title).type === 'organization')
@@ -39,11 +39,11 @@ export function createRepositories(client: GitHubClient): RepositoryCalls {
         return [...new Map([...shown, ...own].map((one) => [one.id, one])).values()]
       }),
     repository: (access, { owner, repo }, limits) =>
-      client.ask(access, limits, async (octokit, signal) =>
+      client.request(access, limits, async (octokit, signal) =>
         from((await octokit.rest.repos.get({ owner, repo, request: { signal } })).data),
       ),
     createRepository: (access, { name, owner, private: isPrivate }, limits) =>
-      client.ask(access, limits, async (octokit, signal) => {
+      client.request(access, limits, async (octokit, signal) => {
         const settings = { name, private: isPrivate, request: { signal } }
         const { data } = owner
           ? await octokit.rest.repos.createInOrg({ ...settings, org: owner })
@@ -51,12 +51,12 @@ export function createRepositories(client: GitHubClient): RepositoryCalls {
         return from(data)
       }),
     deleteRepository: (access, { owner, repo }, limits) =>
-      client.ask(access, limits, async (octokit, signal) => {
+      client.request(access, limits, async (octokit, signal) => {
         await octokit.rest.repos.delete({ owner, repo, request: { signal } })
       }),
     branches: (access, { owner, repo }, limits) =>
       noneIfEmpty(
-        client.ask(access, limits, (octokit, signal) =>
+        client.request(access, limits, (octokit, signal) =>
           readList(
             {
               route: 'GET /repos/{owner}/{repo}/branches',
@@ -68,7 +68,7 @@ export function createRepositories(client: GitHubClient): RepositoryCalls {
         ),
       ),
     files: (access, name, { path, branch }, limits) => {
-      const listed = client.ask(access, limits, async (octokit, signal) => {
+      const listed = client.request(access, limits, async (octokit, signal) => {
         const { data } = await octokit.rest.repos.getContent({ ...name, path, ...refOf(branch), request: { signal } })
         if (!Array.isArray(data)) throw new GitHostError('not_found', `${path} is a file, not a folder`)
         return data.map((value) => entryFrom(value, title))
@@ -76,7 +76,7 @@ export function createRepositories(client: GitHubClient): RepositoryCalls {
       return path === '' && !branch ? noneIfEmpty(listed) : listed
     },
     file: (access, name, { path, branch }, limits) =>
-      client.ask(access, limits, async (octokit, signal) => {
+      client.request(access, limits, async (octokit, signal) => {
         const { data } = await octokit.rest.repos.getContent({ ...name, path, ...refOf(branch), request: { signal } })
         const found = fileFrom(data, path, title)
         const text = found.text ?? (await blob(found.sha))

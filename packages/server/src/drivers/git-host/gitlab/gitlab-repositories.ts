@@ -19,23 +19,23 @@ export function createRepositories(client: RestClient): RepositoryCalls {
   const { title } = client
   const from = (value: unknown) => repositoryFrom(value, title, client.settings.webUrl)
   return {
-    account: (access, limits) => client.ask(access, limits, async (call) => accountFrom(await call.get('/user'), title)),
+    account: (access, limits) => client.request(access, limits, async (call) => accountFrom(await call.get('/user'), title)),
     repositories: (access, limits) =>
-      client.ask(access, limits, (call) =>
+      client.request(access, limits, (call) =>
         call.list({ path: '/projects', query: { membership: true, order_by: 'last_activity_at' }, from }),
       ),
     repositoriesOf: (access, owner, limits) =>
-      client.ask(access, limits, (call) => {
+      client.request(access, limits, (call) => {
         const name = encodeURIComponent(owner)
         return call.list({ path: `/groups/${name}/projects`, from }).catch((error: unknown) => {
-          if (error instanceof GitHostError && error.trouble === 'not_found')
+          if (error instanceof GitHostError && error.errorKind === 'not_found')
             return call.list({ path: `/users/${name}/projects`, from })
           throw error
         })
       }),
-    repository: (access, name, limits) => client.ask(access, limits, async (call) => from(await call.get(projectPath(name)))),
+    repository: (access, name, limits) => client.request(access, limits, async (call) => from(await call.get(projectPath(name)))),
     createRepository: (access, { name, owner, private: isPrivate }, limits) =>
-      client.ask(access, limits, async (call) => {
+      client.request(access, limits, async (call) => {
         const namespace = owner ? new Fields(await call.get(`/namespaces/${encodeURIComponent(owner)}`)).whole('id') : undefined
         if (namespace === null) return invalidResponse(title, 'a namespace')
         const visibility = isPrivate ? 'private' : 'public'
@@ -49,17 +49,17 @@ export function createRepositories(client: RestClient): RepositoryCalls {
         )
       }),
     deleteRepository: (access, name, limits) =>
-      client.ask(access, limits, async (call) => void (await call.send('DELETE', projectPath(name)))),
+      client.request(access, limits, async (call) => void (await call.send('DELETE', projectPath(name)))),
     branches: (access, name, limits) =>
       noneIfEmpty(
-        client.ask(access, limits, (call) =>
+        client.request(access, limits, (call) =>
           call
             .list({ path: `${projectPath(name)}/repository/branches`, from: (value) => branchFrom(value, title) })
             .catch(emptyInsteadOfMissing(isEmpty(call, name))),
         ),
       ),
     files: (access, name, { path, branch }, limits) => {
-      const listed = client.ask(access, limits, async (call) => {
+      const listed = client.request(access, limits, async (call) => {
         const query = { path: path || undefined, ref: branch }
         const list = await call
           .list({ path: `${projectPath(name)}/repository/tree`, query, from: (value) => entryFrom(value, title) })
@@ -71,7 +71,7 @@ export function createRepositories(client: RestClient): RepositoryCalls {
       return path === '' && !branch ? noneIfEmpty(listed) : listed
     },
     file: (access, name, { path, branch }, limits) =>
-      client.ask(access, limits, async (call) => {
+      client.request(access, limits, async (call) => {
         const ref = branch ?? from(await call.get(projectPath(name))).defaultBranch ?? 'HEAD'
         const at = `${projectPath(name)}/repository/files/${encodeURIComponent(path)}`
         const fields = new Fields(await call.get(at, { ref }).catch(emptyInsteadOfMissing(isEmpty(call, name))))

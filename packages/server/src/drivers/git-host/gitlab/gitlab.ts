@@ -63,13 +63,15 @@ function createHooks(client: RestClient): Pick<GitHost, 'hooks' | 'createHook' |
   })
   return {
     hooks: (access, name, limits) =>
-      client.ask(access, limits, (call) => call.list({ path: `${projectPath(name)}/hooks`, from })),
+      client.request(access, limits, (call) => call.list({ path: `${projectPath(name)}/hooks`, from })),
     createHook: (access, name, hook, limits) =>
-      client.ask(access, limits, async (call) => from(await call.send('POST', `${projectPath(name)}/hooks`, body(hook)))),
+      client.request(access, limits, async (call) => from(await call.send('POST', `${projectPath(name)}/hooks`, body(hook)))),
     changeHook: (access, name, id, hook, limits) =>
-      client.ask(access, limits, async (call) => from(await call.send('PUT', `${projectPath(name)}/hooks/${id}`, body(hook)))),
+      client.request(access, limits, async (call) =>
+        from(await call.send('PUT', `${projectPath(name)}/hooks/${id}`, body(hook))),
+      ),
     deleteHook: (access, name, id, limits) =>
-      client.ask(access, limits, async (call) => void (await call.send('DELETE', `${projectPath(name)}/hooks/${id}`))),
+      client.request(access, limits, async (call) => void (await call.send('DELETE', `${projectPath(name)}/hooks/${id}`))),
   }
 }
 
@@ -78,7 +80,7 @@ const states = { pending: 'pending', success: 'success', failure: 'failed', erro
 function createReports(client: RestClient): Pick<GitHost, 'setCommitStatus' | 'comment'> {
   return {
     setCommitStatus: (access, name, commit, { state, description, context, targetUrl }, limits) =>
-      client.ask(access, limits, async (call) => {
+      client.request(access, limits, async (call) => {
         const words = { state: states[state], name: context, description: description.slice(0, 140) }
         await call.send('POST', `${projectPath(name)}/statuses/${commit}`, {
           ...words,
@@ -86,7 +88,7 @@ function createReports(client: RestClient): Pick<GitHost, 'setCommitStatus' | 'c
         })
       }),
     comment: (access, name, number, { marker, text }, limits) =>
-      client.ask(access, limits, async (call) => {
+      client.request(access, limits, async (call) => {
         const hidden = `<!-- ${marker.replace(/--+>?/g, '-')} -->`
         const path = `${projectPath(name)}/merge_requests/${number}/notes`
         const notes = await call.list({ path, from: (value) => new Fields(value) })

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import { endReason, endText } from '../instance-end.ts'
 import type { Instance, InstanceChange } from '../runtime.ts'
-import { eventsOf, wordsOfEngine } from './engine.ts'
+import { engineMessage, eventsOf } from './engine.ts'
 import { KnownInstances } from './known-instances.ts'
 import { labelIn } from './labels.ts'
 import { type InspectParts, inspectContainer, inspectInstance, listInstances } from './run/instances.ts'
@@ -40,7 +40,7 @@ export class Changes {
   readonly #overMemory = new Set<string>()
   readonly #memoryWaits = new Map<string, () => void>()
   /** Serializes the reports of an instance. */
-  readonly #telling = new KeyedMutex()
+  readonly #notifying = new KeyedMutex()
   readonly #reconnectListeners = new Set<() => void>()
   readonly #stop = new AbortController()
   #loop: Promise<void> | undefined
@@ -119,11 +119,11 @@ export class Changes {
       if (event.Action === 'start') this.#overMemory.delete(instanceId)
       if (event.Action === 'die') {
         const isOverMemory = this.#overMemory.delete(instanceId)
-        this.#telling.run(instanceId, () => this.#died(event.Actor?.Attributes, isOverMemory)).catch(fail)
+        this.#notifying.run(instanceId, () => this.#died(event.Actor?.Attributes, isOverMemory)).catch(fail)
       }
       if (event.Action?.startsWith('health_status')) {
         const instance = await inspectInstance(instanceId, this.#parts)
-        if (instance) this.#tellHealth(instance)
+        if (instance) this.#notifyHealth(instance)
       }
     }
   }
@@ -134,12 +134,12 @@ export class Changes {
     if (this.disconnects > 0) for (const listener of this.#reconnectListeners) listener()
     for (const instance of await listInstances(this.#parts)) {
       const before = this.#seen.get(instance.instanceId)
-      if (before && before.health !== instance.health?.status) this.#tellHealth(instance)
+      if (before && before.health !== instance.health?.status) this.#notifyHealth(instance)
       this.#compare(instance)
     }
   }
 
-  #tellHealth(instance: Instance): void {
+  #notifyHealth(instance: Instance): void {
     const { instanceId, health, restarts } = instance
     if (!health || this.#expected.has(instanceId)) return
     this.#seen.set(instanceId, { restarts, hasEnded: false, ...this.#seen.get(instanceId), health: health.status })
@@ -194,14 +194,14 @@ export class Changes {
     const before = this.#seen.get(instanceId) ?? { restarts, hasEnded: false, health: instance.health?.status }
     this.#seen.set(instanceId, { ...before, restarts, hasEnded })
     if (this.#expected.has(instanceId)) return
-    if (hasEnded && !before.hasEnded) void this.#tell(instance, 'exited')
+    if (hasEnded && !before.hasEnded) void this.#emit(instance, 'exited')
     else if (restarts > before.restarts) {
       const isLoop = before.restarts < restartsOfALoop && restarts >= restartsOfALoop
-      void this.#tell(instance, isLoop ? 'crash_loop' : 'restarted')
+      void this.#emit(instance, isLoop ? 'crash_loop' : 'restarted')
     }
   }
 
-  async #tell(instance: Instance, kind: InstanceChange['kind']): Promise<void> {
+  async #emit(instance: Instance, kind: InstanceChange['kind']): Promise<void> {
     const lines = await lastLines(instance.instanceId, quotedLines, this.#parts.engine)
     const reason = [`It ${endText(instance.lastEnd ?? { exitCode: null, reason: 'unknown' })}`, ...lines].join('\n')
     this.#notify({ instance, kind, reason })
@@ -212,7 +212,7 @@ export class Changes {
       try {
         listener(change)
       } catch (error) {
-        process.emitWarning(`a listener failed: ${wordsOfEngine(error)}`)
+        process.emitWarning(`a listener failed: ${engineMessage(error)}`)
       }
   }
 }

@@ -17,18 +17,18 @@ import { createDockerRuntime } from './docker-runtime.ts'
 import { type Engine, openEngine } from './engine.ts'
 import { readIdentity } from './identity.ts'
 import { removeEverythingOf } from './remove-everything.ts'
-import { bridgePrefix, Fence } from './run/fence.ts'
+import { bridgePrefix, EgressFilter } from './run/fence.ts'
 
 /** Tests with a project that attacks its neighbours and the machine, on a real engine. */
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })
 
 const never = new AbortController().signal
-const allotment = { cpuCores: 1, memoryMb: 256, diskMb: 200 }
+const resources = { cpuCores: 1, memoryMb: 256, diskMb: 200 }
 const shell = createRunCommand(process.env)
 const isRoot = process.getuid?.() === 0
 /** Prints the response of an address and port, or why there was none. */
-const asking = `const [host, port] = process.argv.slice(1); const s = require('net').connect(+port, host)
+const requesting = `const [host, port] = process.argv.slice(1); const s = require('net').connect(+port, host)
 s.setTimeout(3000, () => { console.log('silent'); process.exit() }); s.on('error', (error) => console.log(error.code))
 s.on('connect', () => s.write('GET / HTTP/1.0\\r\\n\\r\\n')); s.on('data', (data) => { console.log(String(data)); process.exit() })`
   .split('\n')
@@ -71,7 +71,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
         sourceFolder: source || (await folder({ Dockerfile: dockerfile })),
         plan: { ...plan, ...changes },
         secrets: {},
-        allotment,
+        allotment: resources,
         timeoutMs: 60_000,
       },
       ({ message }) => lines.push(message),
@@ -91,7 +91,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
         port: null,
         volumes: [],
         network: null,
-        allotment,
+        allotment: resources,
         restart: false,
         ...changes,
       },
@@ -133,15 +133,15 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     // 127.0.0.3 stands for the internet. All other addresses count as internal.
     const download = createDownload({
       resolve: async () => ['127.0.0.3'],
-      judge: (address) => (address === '127.0.0.3' ? 'public' : 'inside'),
+      classify: (address) => (address === '127.0.0.3' ? 'public' : 'inside'),
     })
-    const fence = { shell, openPorts: [] }
-    home = createDockerRuntime({ ...common, folder: homeFolder, download, fence: { ...fence, isStrict: false } })
+    const egressFilter = { shell, openPorts: [] }
+    home = createDockerRuntime({ ...common, folder: homeFolder, download, egressFilter: { ...egressFilter, isStrict: false } })
     cloud = createDockerRuntime({
       ...common,
       folder: cloudFolder,
       registries: publicRegistries,
-      fence: { ...fence, isStrict: true },
+      egressFilter: { ...egressFilter, isStrict: true },
     })
     instance = { home: readIdentity(homeFolder).instance, cloud: readIdentity(cloudFolder).instance }
   })
@@ -225,7 +225,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     expect(HostConfig).toMatchObject({
       // As the file says. Its pages count towards the container's memory limit.
       ShmSize: 4_096 * 1024 * 1024,
-      Memory: allotment.memoryMb * 1024 * 1024,
+      Memory: resources.memoryMb * 1024 * 1024,
       Ulimits: [{ Name: 'nofile', Soft: 300, Hard: 400 }],
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges'],
@@ -399,7 +399,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       const victims = [await start('v1', busybox(), served), await start('v2', busybox(), { ...served, ...network('v2') })]
       const thieves = [await start('t1', node()), await start('t2', node(), network('t2'))]
       const own = await start('v2', node(), network('v2'))
-      const get = (ip: string) => ['node', '-e', asking, ip, '8000']
+      const get = (ip: string) => ['node', '-e', requesting, ip, '8000']
       const second = (await addressesOf(victims[1]!.instanceId))[0]!.ip
       await expect.poll(async () => (await inside(own.instanceId, get(second))).out).toContain('victim')
       for (const victim of victims)
@@ -421,15 +421,15 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     const refused = /ECONNREFUSED|silent/
     const iptables = async (...args: string[]) =>
       (await shell({ program: 'iptables', args: ['-w', '5', ...args] }, { timeoutMs: 10_000, maxOutputBytes: 1e6 })).stdout
-    const get = (where: string) => ['node', '-e', asking, ...where.split(':'), ...(where.includes(':') ? [] : ['80'])]
+    const get = (where: string) => ['node', '-e', requesting, ...where.split(':'), ...(where.includes(':') ? [] : ['80'])]
 
     const asks = (where: string, flags = '') =>
       `FROM ${partOf('nodeImage')}\nRUN ${flags}${JSON.stringify([...get(where), seed])}\n`
 
     test('metadata addresses are refused at once, in containers and in builds', async () => {
       expect((await home.check(never)).version).toMatch(/\d/)
-      expect(home.fence()).toMatchObject({ inForce: true })
-      expect(home.isolation.words).toMatch(/its own containers\. Projects in Docker do not reach metadata addresses$/)
+      expect(home.egressFilter()).toMatchObject({ inForce: true })
+      expect(home.isolation.message).toMatch(/its own containers\. Projects in Docker do not reach metadata addresses$/)
       const { instanceId } = await start('thief', node())
       for (const address of ['169.254.169.254', '169.254.170.2', '100.100.100.200', '168.63.129.16'])
         expect((await inside(instanceId, get(address))).out, address).toMatch(refused)
@@ -446,7 +446,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       const address = `169.254.77.${1 + ((randomBytes(1)[0] as number) % 250)}`
       const ip = (...args: string[]) => shell({ program: 'ip', args }, { timeoutMs: 10_000, maxOutputBytes: 10_000 })
       // Strict mode closes the engine's own bridge to all containers.
-      const strict = new Fence({ instance: instance.cloud, shell, isStrict: true, openPorts: [] })
+      const strict = new EgressFilter({ instance: instance.cloud, shell, isStrict: true, openPorts: [] })
       await strict.remove()
       await ip('addr', 'add', `${address}/32`, 'dev', 'lo')
       const foreign = await engine.createContainer({ Image: partOf('nodeImage'), Cmd: ['sleep', '300'] })
@@ -460,8 +460,8 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       }
       try {
         await foreign.start()
-        const ask = get(`${address}:${port}`).map((word) => `'${word}'`)
-        const text = `FROM ${partOf('nodeImage')}\nRUN echo begun ${seed}; sleep 4; ${ask.join(' ')}; echo asked\n`
+        const request = get(`${address}:${port}`).map((word) => `'${word}'`)
+        const text = `FROM ${partOf('nodeImage')}\nRUN echo begun ${seed}; sleep 4; ${request.join(' ')}; echo asked\n`
         const going = build('thief', text)
         await expect.poll(() => lines).toContain(`begun ${seed}`)
         expect(await outside(foreign)).toContain('of-the-machine-itself')
@@ -486,7 +486,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       const served = { command: ['sh', '-c', 'echo own > /tmp/index.html; exec httpd -f -p 8000 -h /tmp'], ...network }
       const web = await start('thief', busybox(), served, cloud)
       const { instanceId } = await start('thief', node(), network, cloud)
-      expect(cloud.fence()).toMatchObject({ inForce: true })
+      expect(cloud.egressFilter()).toMatchObject({ inForce: true })
       const [{ gateway } = { gateway: '' }] = await addressesOf(instanceId)
       for (const where of [`${gateway}:${port}`, '10.255.0.1', '172.31.0.1', '192.168.250.1', '100.64.0.1', '169.254.169.254'])
         expect((await inside(instanceId, get(where), cloud)).out, where).toMatch(refused)
@@ -541,7 +541,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
         socketPath: partOf('docker'),
         folder: folders[0]!,
         imageMirror: null,
-        fence: { shell, openPorts: [], isStrict: false },
+        egressFilter: { shell, openPorts: [], isStrict: false },
       })
       // Only the timer of its periodic checks is faked.
       vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
@@ -559,25 +559,28 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
   })
 
   test('where it cannot be put up, it says so', async () => {
-    const said: string[] = []
+    const output: string[] = []
     const failing = createDockerRuntime({
       socketPath: partOf('docker'),
       folder: await folder(),
       imageMirror: null,
-      fence: {
+      egressFilter: {
         shell: () => Promise.reject(new Error('no such program')),
         openPorts: [],
         isStrict: true,
-        onChange: ({ words }) => said.push(words),
+        onChange: ({ message }) => output.push(message),
       },
     })
-    expect(failing.isolation.words).toContain('is not active yet')
+    expect(failing.isolation.message).toContain('is not active yet')
     await failing.check(never)
     await failing.check(never)
     // The API reports it as well, not only the log.
-    expect(failing.isolation.words).toMatch(/its own containers\. The egress filter is not active: .+ metadata addresses\./)
-    expect(said).toEqual([failing.fence()?.words])
-    expect(failing.fence()).toMatchObject({ inForce: false, words: expect.stringMatching(/The egress filter is not active: .+/) })
+    expect(failing.isolation.message).toMatch(/its own containers\. The egress filter is not active: .+ metadata addresses\./)
+    expect(output).toEqual([failing.egressFilter()?.message])
+    expect(failing.egressFilter()).toMatchObject({
+      inForce: false,
+      words: expect.stringMatching(/The egress filter is not active: .+/),
+    })
     await failing.close()
   })
 })

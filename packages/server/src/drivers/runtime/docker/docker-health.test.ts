@@ -14,7 +14,7 @@ import { removeEverythingOf } from './remove-everything.ts'
 import { containerName } from './run/container-settings.ts'
 
 const never = new AbortController().signal
-const allotment = { cpuCores: 1, memoryMb: 64, diskMb: 500 }
+const resources = { cpuCores: 1, memoryMb: 64, diskMb: 500 }
 
 describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
   let folder: string
@@ -26,7 +26,7 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
   const start = (changes: Partial<StartRequest> = {}) =>
     runtime.start(
       {
-        ...{ instanceId: `ins_${seed}${randomBytes(3).toString('hex')}`, owner, service: '', artifact, allotment },
+        ...{ instanceId: `ins_${seed}${randomBytes(3).toString('hex')}`, owner, service: '', artifact, allotment: resources },
         ...{ command: ['sleep', '600'], entrypoint: null, env: {}, port: null, volumes: [], network: null, restart: false },
         ...changes,
       },
@@ -47,7 +47,7 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
     const check = 'HEALTHCHECK --interval=1s --timeout=5s --retries=1 CMD test -f /tmp/well || { echo not well; exit 1; }'
     await writeFile(join(source, 'Dockerfile'), `FROM ${partOf('busyboxImage')}\nLABEL seed=${seed}\n${check}\n`)
     const plan = { ...emptyPlan, kind: 'dockerfile' as const, dockerfilePath: 'Dockerfile' }
-    const request = { owner, service: '', sourceFolder: source, plan, secrets: {}, allotment, timeoutMs: 60_000 }
+    const request = { owner, service: '', sourceFolder: source, plan, secrets: {}, allotment: resources, timeoutMs: 60_000 }
     artifact = await runtime.build(request, () => undefined, never)
   })
   afterAll(async () => {
@@ -58,8 +58,8 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
   })
 
   test('the HEALTHCHECK of a Dockerfile is known with its program, and each change of its verdict is told', async () => {
-    const told: string[] = []
-    const unlisten = runtime.onChange(({ kind, reason }) => void (kind === 'health' && told.push(reason)))
+    const reported: string[] = []
+    const unlisten = runtime.onChange(({ kind, reason }) => void (kind === 'health' && reported.push(reason)))
     const { instanceId, health } = await start()
     expect(health?.program).toMatchObject({
       argv: ['/bin/sh', '-c', 'test -f /tmp/well || { echo not well; exit 1; }'],
@@ -69,7 +69,7 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
     expect((await runtime.inspect(instanceId))?.health?.output).toBe('not well')
     await run(instanceId, 'touch', '/tmp/well')
     await expect.poll(() => statusOf(instanceId), { timeout: 20_000 }).toBe('healthy')
-    await expect.poll(() => told).toContain('Its health check says healthy')
+    await expect.poll(() => reported).toContain('Its health check says healthy')
     unlisten()
     await runtime.stop(instanceId, { graceSeconds: 0 }, never)
   })

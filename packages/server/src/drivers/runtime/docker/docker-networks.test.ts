@@ -65,16 +65,16 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
   }
   /** The body of an answer; '' where none came. */
   const get = async (instanceId: string, where: string) => {
-    const asking = `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | timeout 3 nc ${where.replace(':', ' ')}`
-    return (await inside(instanceId, 'sh', '-c', asking)).out.split('\r\n\r\n')[1]?.trim() ?? ''
+    const request = `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | timeout 3 nc ${where.replace(':', ' ')}`
+    return (await inside(instanceId, 'sh', '-c', request)).out.split('\r\n\r\n')[1]?.trim() ?? ''
   }
   const networksOf = (name: string) => engine.listNetworks({ filters: { label: [`berth.network=${name}`] } })
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'berth-networks-'))
     engine = openEngine(partOf('docker'))
-    const fence = { shell: createRunCommand({}), isStrict: false, openPorts: [] }
-    runtime = createDockerRuntime({ socketPath: partOf('docker'), folder, imageMirror: null, fence })
+    const egressFilter = { shell: createRunCommand({}), isStrict: false, openPorts: [] }
+    runtime = createDockerRuntime({ socketPath: partOf('docker'), folder, imageMirror: null, egressFilter })
   })
   afterAll(async () => {
     await runtime.close()

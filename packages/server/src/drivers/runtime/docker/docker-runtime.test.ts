@@ -19,7 +19,7 @@ import { Networks } from './run/networks.ts'
 import { sweep } from './sweep.ts'
 
 const never = new AbortController().signal
-const allotment = { cpuCores: 1, memoryMb: 256, diskMb: 2000 }
+const resources = { cpuCores: 1, memoryMb: 256, diskMb: 2000 }
 const canary = `canary-${randomBytes(8).toString('hex')}`
 
 const plan: BuildPlan = {
@@ -56,7 +56,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
         sourceFolder: source,
         plan: { ...plan, ...changes },
         secrets: { NPM_TOKEN: canary },
-        allotment,
+        allotment: resources,
         timeoutMs: 60_000,
       },
       ({ message }) => lines.push(message),
@@ -74,7 +74,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     port: null,
     volumes: [],
     network: null,
-    allotment,
+    allotment: resources,
     restart: false,
     ...changes,
   })
@@ -153,7 +153,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
         sourceFolder: source,
         plan: { ...plan, buildCommand: `node -e "require('fs').writeFileSync('made', 'here')"`, startCommand: 'sleep 60' },
         secrets: {},
-        allotment,
+        allotment: resources,
         timeoutMs: 60_000,
       },
       () => undefined,
@@ -207,13 +207,13 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     ['starts processes', JSON.stringify(['node', '-e', forking]), 'too_many_processes', 'started more than 512 processes'],
   ])(
     'a Dockerfile of the classic builder whose command %s without end is stopped and says so; nothing of it goes on',
-    async (name, run, code, words) => {
+    async (name, run, code, text) => {
       const folder = name.replaceAll(' ', '-')
       await mkdir(join(source, folder))
       await writeFile(join(source, folder, 'Dockerfile'), `FROM ${partOf('nodeImage')}\nRUN ${run}\n`)
       const changes = { kind: 'dockerfile', rootDirectory: folder, dockerfilePath: 'Dockerfile', startCommand: null } as const
       const going = build(folder, changes, classic)
-      await expect(going).rejects.toMatchObject({ code, message: expect.stringContaining(words) })
+      await expect(going).rejects.toMatchObject({ code, message: expect.stringContaining(text) })
       const container = lines.flatMap((line) => /Running in ([0-9a-f]+)/.exec(line)?.[1] ?? [])[0] as string
       await expect
         .poll(() =>
@@ -234,19 +234,19 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
       ...network('store'),
     })
     const other = await start(busybox(), { service: 'web', command: ['sleep', '60'], ...network('web') })
-    const asked = await runtime.exec(other.instanceId, { argv: ['sh', '-c', 'nc -w 2 store 7000 </dev/null'] }, never)
-    expect(asked).toMatchObject({ exitCode: 0 })
+    const requested = await runtime.exec(other.instanceId, { argv: ['sh', '-c', 'nc -w 2 store 7000 </dev/null'] }, never)
+    expect(requested).toMatchObject({ exitCode: 0 })
     for (const { instanceId } of [one, other]) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
     const left = await engine.listNetworks({ filters: { label: [`berth.network=prj_${seed}-production`] } })
     expect(left).toEqual([])
   })
 
   test('one that keeps ending is named a crash loop', async () => {
-    const told = Promise.withResolvers<string>()
-    const unlisten = runtime.onChange(({ kind, reason }) => kind === 'crash_loop' && told.resolve(reason))
+    const reported = Promise.withResolvers<string>()
+    const unlisten = runtime.onChange(({ kind, reason }) => kind === 'crash_loop' && reported.resolve(reason))
     await pause(500)
     const { instanceId } = await start(busybox(), { command: ['sh', '-c', 'echo lost the database; exit 6'], restart: true })
-    expect(await told.promise).toMatch(/exited with code 6[\s\S]*lost the database/)
+    expect(await reported.promise).toMatch(/exited with code 6[\s\S]*lost the database/)
     unlisten()
     await runtime.stop(instanceId, { graceSeconds: 0 }, never)
   })
@@ -261,9 +261,9 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
   })
 
   test('an image that was built here and is gone is not asked for at any registry, nor at the mirror', async () => {
-    const asked: string[] = []
+    const requested: string[] = []
     const registry = createServer((request, response) => {
-      asked.push(request.url ?? '')
+      requested.push(request.url ?? '')
       response.writeHead(404).end()
     })
     await new Promise<void>((resolve) => registry.listen(0, '127.0.0.1', resolve))
@@ -275,7 +275,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
       await expect(one.start(request, never)).rejects.toThrow(/was built here and does not exist any more/)
       await expect(one.start(request, never)).rejects.toBeInstanceOf(ArtifactGone)
     }
-    expect(asked).toEqual([])
+    expect(requested).toEqual([])
     await mirrored.close()
     await new Promise((resolve) => registry.close(resolve))
   })

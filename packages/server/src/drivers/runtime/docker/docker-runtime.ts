@@ -9,7 +9,7 @@ import { BuildCache } from './build/build-cache.ts'
 import { BuildStages } from './build/build-stages.ts'
 import { listStaticArtifacts, removeStaticArtifact } from './build/build-static.ts'
 import { Changes } from './changes.ts'
-import { ask, type Engine, engineAwayAt, isElsewhere, openEngine } from './engine.ts'
+import { callEngine, type Engine, engineUnreachableAt, isRemote, openEngine } from './engine.ts'
 import { ensureImage, fetchImage } from './fetch-image.ts'
 import { readIdentity } from './identity.ts'
 import { asBuildFailure, listImageArtifacts, removeImageArtifact } from './images.ts'
@@ -18,7 +18,7 @@ import { PrivateRepositories } from './private-repositories.ts'
 import { DiskLimits } from './run/disk-limits.ts'
 import { DiskMarks } from './run/disk-marks.ts'
 import { execIn } from './run/exec.ts'
-import { Fence, type FenceSettings, type FenceState } from './run/fence.ts'
+import { EgressFilter, type EgressFilterSettings, type EgressFilterState } from './run/fence.ts'
 import { foreignContainers } from './run/foreign-containers.ts'
 import { endInstance, inspectInstance, listInstances, removeContainer, setRestart, startInstance } from './run/instances.ts'
 import { readLogs } from './run/logs.ts'
@@ -42,7 +42,7 @@ export interface DockerRuntimeSettings {
   registries?: readonly string[] | null
   download?: Download
   /** Firewall between projects and the machine's own network. Null: none. */
-  fence?: Omit<FenceSettings, 'instance'> | null
+  egressFilter?: Omit<EgressFilterSettings, 'instance'> | null
   /** Address ranges for networks. */
   addresses?: SubnetAllocatorSettings
   /** Size limit of the BuildKit cache. Null: 10 GB, or a fifth of the disk if that is less. */
@@ -56,18 +56,18 @@ export interface DockerRuntimeSettings {
 }
 
 const checkMs = 5_000
-const fenceLooksMs = 60_000
+const firewallCheckMs = 60_000
 /** How long a stop waits until the output has been read. */
 const lastLinesMs = 10_000
 
 /** Runs projects as containers of a Docker engine. */
-export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & { fence(): FenceState | null } {
+export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & { egressFilter(): EgressFilterState | null } {
   const { socketPath = '', folder, imageMirror, baseImages = {}, registries = null, download = createDownload() } = settings
   const { instance, cacheKey } = readIdentity(folder)
   const engine = settings.engine ?? openEngine(socketPath)
   const labels = new Labels(instance)
-  const fence = settings.fence ? new Fence({ ...settings.fence, instance }) : null
-  const networks = new Networks(engine, labels, fence, new SubnetAllocator(engine, settings.addresses))
+  const egressFilter = settings.egressFilter ? new EgressFilter({ ...settings.egressFilter, instance }) : null
+  const networks = new Networks(engine, labels, egressFilter, new SubnetAllocator(engine, settings.addresses))
   const volumes = new Volumes(engine, labels, folder)
   const marks = new DiskMarks(folder)
   const changes = new Changes({ engine, labels, marks })
@@ -75,7 +75,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   const readers = new Map<string, Set<Promise<void>>>()
   const artifactsFolder = join(folder, 'artifacts')
   mkdirSync(artifactsFolder, { recursive: true })
-  const isStrict = settings.fence?.isStrict ?? false
+  const isStrict = settings.egressFilter?.isStrict ?? false
   // In strict mode every build has its own network, which BuildKit does not support.
   const prefersBuildKit = settings.prefersBuildKit ?? !isStrict
   const cache = new BuildCache(engine, join(folder, 'build-cache.json'), settings.buildCacheBytes ?? null)
@@ -95,43 +95,44 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   const forbidsRoot = settings.allowRoot === false
   const parts = { engine, labels, networks, volumes, cache, stages, forbidsRoot, marks, ...images }
   // Removes remains of builds that ended with their control plane. An engine elsewhere is not contacted before its first use.
-  let swept = isElsewhere(engine) ? undefined : sweep(parts).catch(() => undefined)
+  let swept = isRemote(engine) ? undefined : sweep(parts).catch(() => undefined)
 
   // Another program that reloads the machine's firewall removes Berth's rules while projects run. They are restored.
   let raisedAt = Number.NEGATIVE_INFINITY
   let raising: NodeJS.Timeout | undefined
   const raise = async () => {
     raisedAt = performance.now()
-    await fence?.raise(await networks.unnamedBridges(isStrict))
+    await egressFilter?.raise(await networks.unnamedBridges(isStrict))
   }
   const raised = async () => {
-    if (!fence || (fence.state.inForce && performance.now() - raisedAt < fenceLooksMs)) return
+    if (!egressFilter || (egressFilter.state.inForce && performance.now() - raisedAt < firewallCheckMs)) return
     await raise()
     // Retries later if the engine is unreachable.
-    raising ??= setInterval(() => void raise().catch(() => undefined), fenceLooksMs).unref()
+    raising ??= setInterval(() => void raise().catch(() => undefined), firewallCheckMs).unref()
   }
 
   return {
     kind: 'docker',
-    fence: () => fence?.state ?? null,
+    egressFilter: () => egressFilter?.state ?? null,
     survivesStop: true,
     get isolation() {
-      const beyond = fence?.state.words ?? 'Projects in Docker can reach what this machine reaches: nothing fences them in'
+      const beyond =
+        egressFilter?.state.message ?? 'Projects in Docker can reach what this machine reaches: nothing fences them in'
       return {
         kind: 'docker' as const,
-        words: `Docker: each project runs in its own containers${userWords(engine, forbidsRoot)}. ${beyond}`,
+        message: `Docker: each project runs in its own containers${userWords(engine, forbidsRoot)}. ${beyond}`,
       }
     },
     async check(abort) {
       try {
-        const { Version } = await ask(() => engine.version(), { abort, timeoutMs: checkMs })
+        const { Version } = await callEngine(() => engine.version(), { abort, timeoutMs: checkMs })
         await noteUserNamespaces(engine)
         await raised()
         return { version: Version }
       } catch (error) {
         abort.throwIfAborted()
-        if (isElsewhere(engine)) throw error
-        throw engineAwayAt(socketPath, error)
+        if (isRemote(engine)) throw error
+        throw engineUnreachableAt(socketPath, error)
       }
     },
     async build(request, onLine, abort) {
@@ -143,10 +144,10 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
 
     async fetchImage(request, onLine, abort) {
       const { image, owner, registryLogins = [] } = request
-      const say = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
+      const report = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
       try {
-        if (request.fresh) return await fetchImage(request, parts, say, abort)
-        await ensureImage(image, parts, { projectId: owner.projectId, logins: registryLogins }, say, abort)
+        if (request.fresh) return await fetchImage(request, parts, report, abort)
+        await ensureImage(image, parts, { projectId: owner.projectId, logins: registryLogins }, report, abort)
         return { kind: 'image', reference: image, sizeBytes: 0, startCommand: null }
       } catch (error) {
         throw asBuildFailure(error)

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { VolumeRef } from '../runtime.ts'
-import { ask, askFor, engineAwayAt, openEngine } from './engine.ts'
+import { callEngine, callEngineOrMissing, engineUnreachableAt, openEngine } from './engine.ts'
 import { readIdentity } from './identity.ts'
 import { Labels } from './labels.ts'
 import { Volumes } from './run/volumes.ts'
@@ -20,11 +20,11 @@ export interface EngineCopy {
   bringVolume(volume: VolumeRef, tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<boolean>
 }
 
-/** Opens the engine. `folder` is that of the docker runtime. Rejects with `EngineAway` if no engine responds. */
+/** Opens the engine. `folder` is that of the docker runtime. Rejects with `EngineUnreachable` if no engine responds. */
 export async function openEngineCopy({ socketPath, folder }: { socketPath: string; folder: string }): Promise<EngineCopy> {
   const engine = openEngine(socketPath)
-  await ask(() => engine.version(), { timeoutMs: checkMs }).catch((error: unknown) => {
-    throw engineAwayAt(socketPath, error)
+  await callEngine(() => engine.version(), { timeoutMs: checkMs }).catch((error: unknown) => {
+    throw engineUnreachableAt(socketPath, error)
   })
   const labels = new Labels(readIdentity(folder).instance)
   const volumes = new Volumes(engine, labels, folder)
@@ -32,18 +32,18 @@ export async function openEngineCopy({ socketPath, folder }: { socketPath: strin
     async ownImages(references) {
       const own: string[] = []
       for (const reference of new Set(references)) {
-        const found = await askFor((abortSignal) => engine.getImage(reference).inspect({ abortSignal } as object))
+        const found = await callEngineOrMissing((abortSignal) => engine.getImage(reference).inspect({ abortSignal } as object))
         if (found && labels.isOurs(found.Config?.Labels)) own.push(reference)
       }
       return own
     },
     async *saveImages(references, abort) {
-      const asked = { path: '/images/get?', method: 'GET', options: { names: [...references] }, isStream: true }
-      const stream = await ask(
+      const requested = { path: '/images/get?', method: 'GET', options: { names: [...references] }, isStream: true }
+      const stream = await callEngine(
         (abortSignal) =>
           new Promise<AsyncIterable<Uint8Array>>((resolve, reject) =>
             engine.modem.dial(
-              { ...asked, abortSignal, statusCodes: { 200: true, 404: 'no such image', 500: 'the engine failed' } },
+              { ...requested, abortSignal, statusCodes: { 200: true, 404: 'no such image', 500: 'the engine failed' } },
               (error: unknown, data: unknown) => (error ? reject(error) : resolve(data as AsyncIterable<Uint8Array>)),
             ),
           ),
@@ -52,14 +52,14 @@ export async function openEngineCopy({ socketPath, folder }: { socketPath: strin
       yield* stream
     },
     async loadImages(tar, abort) {
-      const answer = await ask(() => engine.loadImage(Readable.from(tar), { quiet: true }), { abort, timeoutMs: longMs })
+      const answer = await callEngine(() => engine.loadImage(Readable.from(tar), { quiet: true }), { abort, timeoutMs: longMs })
       await new Promise<void>((resolve, reject) =>
         engine.modem.followProgress(answer, (error) => (error ? reject(error) : resolve())),
       )
     },
     readVolume: (id, abort) => volumes.read(id, abort),
     async bringVolume(volume, tar, abort) {
-      if (await volumes.takeUp(volume.id)) return false
+      if (await volumes.adoptExisting(volume.id)) return false
       await volumes.create(volume)
       await volumes.write(volume.id, tar, abort)
       return true

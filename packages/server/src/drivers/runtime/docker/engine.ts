@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 import Docker from 'dockerode'
 import { errorMessage } from '../../../platform/error-message.ts'
 import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts'
-import { EngineAway } from '../engine-away.ts'
+import { EngineUnreachable } from '../engine-away.ts'
 
 export type Engine = Docker
 
@@ -23,27 +23,27 @@ interface Modem {
 
 /**
  * Keeps the Docker client from formatting each request, with its agent and open sockets, for debug output that is never
- * shown. That is most of the cost of a call. Also turns a failed connection into an `EngineAway`.
+ * shown. That is most of the cost of a call. Also turns a failed connection into an `EngineUnreachable`.
  */
 function quiet(engine: Docker): Engine {
   const modem = engine.modem as unknown as Modem
   const build = modem.buildRequest.bind(modem)
   modem.buildRequest = (options, context, data, answer) => {
     Object.defineProperty(options, inspect.custom, { value: () => 'a request' })
-    build(options, context, data, (error, ...rest) => answer(error ? asEngineAway(error) : error, ...rest))
+    build(options, context, data, (error, ...rest) => answer(error ? asEngineUnreachable(error) : error, ...rest))
   }
   return engine
 }
 
 const lostCodes = new Set(['ECONNRESET', 'EPIPE'])
 
-function asEngineAway(error: unknown): unknown {
+function asEngineUnreachable(error: unknown): unknown {
   const { code = '', syscall } = error as NodeJS.ErrnoException
   if (syscall !== 'connect' && !lostCodes.has(code)) return error
-  return new EngineAway(awayMessage(code), { cause: error })
+  return new EngineUnreachable(unreachableMessage(code), { cause: error })
 }
 
-function awayMessage(code: string): string {
+function unreachableMessage(code: string): string {
   if (code === 'EACCES' || code === 'EPERM') return 'The Docker engine denied access. An operator must give Berth access to it.'
   if (lostCodes.has(code)) return 'The connection to the Docker engine was lost'
   return 'The Docker engine is not running. An operator must start it.'
@@ -61,14 +61,14 @@ export function openEngineThrough(agent: Agent): Engine {
 }
 
 /** Whether the engine is on another machine, with other ports, CPUs and processes. */
-export const isElsewhere = (engine: Engine): boolean => elsewhere.has(engine)
+export const isRemote = (engine: Engine): boolean => elsewhere.has(engine)
 
 /**
  * Owner of the ports that the engine publishes: the user that the engine runs as, which owns its socket, or root if the
  * socket was given to another user.
  */
 export function listenerOf(engine: Engine): { listener?: ListenerOwner } {
-  if (process.platform !== 'linux' || isElsewhere(engine)) return {}
+  if (process.platform !== 'linux' || isRemote(engine)) return {}
   const { socketPath } = engine.modem as { socketPath?: string }
   const uid = socketPath === undefined ? undefined : statSync(socketPath, { throwIfNoEntry: false })?.uid
   return { listener: uid ? { uid, orRoot: true } : { uid: 0 } }
@@ -77,7 +77,7 @@ export function listenerOf(engine: Engine): { listener?: ListenerOwner } {
 const usualMs = 60_000
 
 /** Runs a call with a time limit and the caller's abort signal. */
-export async function ask<T>(
+export async function callEngine<T>(
   call: (signal: AbortSignal) => Promise<T>,
   { abort, timeoutMs = usualMs }: { abort?: AbortSignal; timeoutMs?: number } = {},
 ): Promise<T> {
@@ -86,7 +86,7 @@ export async function ask<T>(
     return await unlessAborted(call, abort ? AbortSignal.any([abort, clock]) : clock)
   } catch (error) {
     abort?.throwIfAborted()
-    if (clock.aborted) throw new EngineAway(`The Docker engine did not answer within ${Math.round(timeoutMs / 1000)} s`)
+    if (clock.aborted) throw new EngineUnreachable(`The Docker engine did not answer within ${Math.round(timeoutMs / 1000)} s`)
     throw error
   }
 }
@@ -104,12 +104,12 @@ function unlessAborted<T>(call: (signal: AbortSignal) => Promise<T>, signal: Abo
 }
 
 /** Same as `ask`, but returns undefined if the object does not exist. */
-export async function askFor<T>(
+export async function callEngineOrMissing<T>(
   call: (signal: AbortSignal) => Promise<T>,
   options?: { abort?: AbortSignal; timeoutMs?: number },
 ): Promise<T | undefined> {
   try {
-    return await ask(call, options)
+    return await callEngine(call, options)
   } catch (error) {
     if (statusOf(error) === 404) return undefined
     throw error
@@ -142,15 +142,15 @@ export const statusOf = (error: unknown): number | undefined =>
   typeof error === 'object' && error !== null && 'statusCode' in error ? Number(error.statusCode) : undefined
 
 /** Message of the engine, without the client's prefix. */
-export function wordsOfEngine(error: unknown): string {
+export function engineMessage(error: unknown): string {
   const message = errorMessage(error)
   return message.replace(/^\(HTTP code \d+\) [^-]*- /, '').trim()
 }
 
-/** An `EngineAway` that tells operators which socket was tried and what to do. */
-export function engineAwayAt(socketPath: string, error: unknown): EngineAway {
-  const message = error instanceof EngineAway ? error.message : 'The Docker engine does not respond'
-  return new EngineAway(message, { operatorMessage: operatorMessage(error, socketPath), cause: error })
+/** An `EngineUnreachable` that tells operators which socket was tried and what to do. */
+export function engineUnreachableAt(socketPath: string, error: unknown): EngineUnreachable {
+  const message = error instanceof EngineUnreachable ? error.message : 'The Docker engine does not respond'
+  return new EngineUnreachable(message, { operatorMessage: operatorMessage(error, socketPath), cause: error })
 }
 
 function operatorMessage(error: unknown, socketPath: string): string {
@@ -159,5 +159,5 @@ function operatorMessage(error: unknown, socketPath: string): string {
   if (code === 'ECONNREFUSED') return `The Docker engine at ${socketPath} is not running. Start it.`
   if (code === 'EACCES' || code === 'EPERM')
     return `The Docker engine at ${socketPath} denied access to this user. Add the user to the group that owns the socket (usually docker).`
-  return `The Docker engine at ${socketPath} does not answer: ${wordsOfEngine(error)}`
+  return `The Docker engine at ${socketPath} does not answer: ${engineMessage(error)}`
 }

@@ -16,7 +16,7 @@ import { readIdentity } from './identity.ts'
 import { removeEverythingOf } from './remove-everything.ts'
 
 const never = new AbortController().signal
-const allotment = { cpuCores: 1, memoryMb: 64, diskMb: 500 }
+const resources = { cpuCores: 1, memoryMb: 64, diskMb: 500 }
 
 describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry that asks for a login', () => {
   let folder: string
@@ -59,17 +59,17 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
     await runtime.start(
       {
         ...{ instanceId, owner: owner(project), service: '', artifact, command: null, entrypoint: null, env: {}, port: null },
-        ...{ volumes: [], network: null, allotment, restart: false, registryLogins: logins },
+        ...{ volumes: [], network: null, allotment: resources, restart: false, registryLogins: logins },
       },
       never,
     )
-    let said: string | null = null
+    let output: string | null = null
     for await (const { message } of runtime.logs(instanceId, null, never)) {
-      said = message
+      output = message
       break
     }
     await runtime.stop(instanceId, { graceSeconds: 0 }, never)
-    return said
+    return output
   }
 
   beforeAll(async () => {
@@ -129,7 +129,7 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
         sourceFolder: source,
         plan,
         secrets: {},
-        allotment,
+        allotment: resources,
         timeoutMs: 60_000,
       }
       return runtime.build({ ...request, registryLogins }, () => undefined, never)

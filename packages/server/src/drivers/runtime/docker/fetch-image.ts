@@ -1,9 +1,9 @@
 import type { AuthConfig, ImageInspectInfo } from 'dockerode'
 import type { RegistryLogin } from '../../registry/registry-login.ts'
-import { EngineAway } from '../engine-away.ts'
+import { EngineUnreachable } from '../engine-away.ts'
 import { digestIn, familiarName, mirrored, registryOf, repositoryOf } from '../image-name.ts'
 import type { Artifact, ImageRequest } from '../runtime.ts'
-import { ask, askFor, type Engine, statusOf, wordsOfEngine } from './engine.ts'
+import { callEngine, callEngineOrMissing, type Engine, engineMessage, statusOf } from './engine.ts'
 import { ImageMissing, type ImageParts, OwnImageGone, refuseId } from './images.ts'
 import { type Labels, labelIn } from './labels.ts'
 
@@ -25,7 +25,7 @@ export async function ensureImage(
   image: string,
   parts: ImageParts,
   user: ImageUser,
-  say: (line: string) => void,
+  report: (line: string) => void,
   abort: AbortSignal,
 ): Promise<string> {
   const { engine, labels } = parts
@@ -40,7 +40,7 @@ export async function ensureImage(
   }
   // At a registry, the name may belong to any user.
   if (isOwn) throw new OwnImageGone(`The image ${image} was built here and does not exist any more`)
-  const { name } = await pullFirst(image, sources, parts, user, say, abort)
+  const { name } = await pullFirst(image, sources, parts, user, report, abort)
   return name
 }
 
@@ -48,16 +48,18 @@ export async function ensureImage(
 export async function fetchImage(
   { image, owner, registryLogins = [] }: ImageRequest,
   parts: ImageParts,
-  say: (line: string) => void,
+  report: (line: string) => void,
   abort: AbortSignal,
 ): Promise<Artifact> {
   const user = { projectId: owner.projectId, logins: registryLogins, wantsDigest: true }
   refuseId(image)
   if (isBuiltName(image)) throw notForProject(image)
-  const { name, digest } = await pullFirst(image, sourcesOf(image, parts, user), parts, user, say, abort).catch(async (error) => {
-    if (!(error instanceof ImageMissing) || error instanceof AccessDenied) throw error
-    return { name: await hereAlready(image, parts, user, error, say, abort), digest: null }
-  })
+  const { name, digest } = await pullFirst(image, sourcesOf(image, parts, user), parts, user, report, abort).catch(
+    async (error) => {
+      if (!(error instanceof ImageMissing) || error instanceof AccessDenied) throw error
+      return { name: await hereAlready(image, parts, user, error, report, abort), digest: null }
+    },
+  )
   const pinned = digest ?? digestIn(name)
   const reference = pinned ? `${repositoryOf(name)}@${pinned}` : name
   const info = await findHere(reference, image, parts, user, abort)
@@ -71,12 +73,12 @@ async function hereAlready(
   parts: ImageParts,
   user: ImageUser,
   failure: ImageMissing,
-  say: (line: string) => void,
+  report: (line: string) => void,
   abort: AbortSignal,
 ): Promise<string> {
   for (const name of [...sourcesOf(image, parts, user), image]) {
     if (parts.privateRepositories.has(repositoryOf(name)) || !(await findHere(name, image, parts, user, abort))) continue
-    say(`Warning: ${failure.message}. Using the local image of that name.`)
+    report(`Warning: ${failure.message}. Using the local image of that name.`)
     return name
   }
   throw failure
@@ -130,14 +132,14 @@ async function lookUp(
 ): Promise<{ digest: string | null } | { reason: string }> {
   try {
     const distribution = () => engine.getImage(whole(name)).distribution(login ? { authconfig: authOf(login) } : {})
-    const found = (await ask(distribution, { abort, timeoutMs: accessMs })) as { Descriptor?: { digest?: string } } | null
+    const found = (await callEngine(distribution, { abort, timeoutMs: accessMs })) as { Descriptor?: { digest?: string } } | null
     const digest = found?.Descriptor?.digest ?? ''
     return { digest: /^sha256:[0-9a-f]{64}$/.test(digest) ? digest : null }
   } catch (error) {
     abort.throwIfAborted()
-    if (error instanceof EngineAway) return { reason: `no answer within ${accessMs / 1000} s` }
+    if (error instanceof EngineUnreachable) return { reason: `no answer within ${accessMs / 1000} s` }
     if (statusOf(error) === undefined) throw error
-    return { reason: withoutPassword(wordsOfEngine(error), login) }
+    return { reason: withoutPassword(engineMessage(error), login) }
   }
 }
 
@@ -151,7 +153,7 @@ async function pullFirst(
   sources: readonly string[],
   parts: ImageParts,
   user: ImageUser,
-  say: (line: string) => void,
+  report: (line: string) => void,
   abort: AbortSignal,
 ): Promise<Pulled> {
   const { registries, imageMirror, engine, privateRepositories } = parts
@@ -167,10 +169,10 @@ async function pullFirst(
     const found = isPrivate || user.wantsDigest ? await lookUp(name, login, engine, abort) : { digest: null }
     if (isPrivate && 'reason' in found) throw denied(name, login, found.reason)
     if (login && 'reason' in (await lookUp(name, undefined, engine, abort))) privateRepositories.add(repositoryOf(name))
-    say(`Fetching the image ${name}`)
+    report(`Fetching the image ${name}`)
     // Without a digest, the pull reports the reason.
     const digest = user.wantsDigest && 'digest' in found ? found.digest : null
-    const pulled = await pull(digest ? `${repositoryOf(name)}@${digest}` : name, login, engine, say, abort)
+    const pulled = await pull(digest ? `${repositoryOf(name)}@${digest}` : name, login, engine, report, abort)
     if ('digest' in pulled) return { name, ...pulled }
     reasons.push(pulled.reason)
   }
@@ -188,12 +190,12 @@ async function pull(
   name: string,
   login: RegistryLogin | undefined,
   engine: Engine,
-  say: (line: string) => void,
+  report: (line: string) => void,
   abort: AbortSignal,
 ): Promise<{ digest: string | null } | { reason: string }> {
   let digest: string | null = null
   try {
-    await ask(
+    await callEngine(
       async (signal) => {
         // Passed in the options, the client would also write the password into the query.
         const stream = login
@@ -205,7 +207,7 @@ async function pull(
             (error) => (error ? reject(error) : resolve()),
             ({ status, id }: { status?: string; id?: string }) => {
               digest = /^Digest: (sha256:[0-9a-f]{64})$/.exec(status ?? '')?.[1] ?? digest
-              if (status && /^(Pull complete|Digest|Status)/.test(status)) say([id, status].filter(Boolean).join(': '))
+              if (status && /^(Pull complete|Digest|Status)/.test(status)) report([id, status].filter(Boolean).join(': '))
             },
           )
         })
@@ -215,7 +217,7 @@ async function pull(
     return { digest }
   } catch (error) {
     abort.throwIfAborted()
-    return { reason: withoutPassword(wordsOfEngine(error), login) }
+    return { reason: withoutPassword(engineMessage(error), login) }
   }
 }
 
@@ -235,7 +237,7 @@ async function findHere(
   { projectId }: ImageUser,
   abort: AbortSignal,
 ): Promise<ImageInspectInfo | undefined> {
-  const found = await askFor(() => engine.getImage(name).inspect(), { abort })
+  const found = await callEngineOrMissing(() => engine.getImage(name).inspect(), { abort })
   if (!found || !isCalled(name, found)) return undefined
   const marks = found.Config?.Labels
   if (labels.isOurs(marks) && labelIn(marks, 'project') !== projectId) throw notForProject(image)
@@ -254,7 +256,7 @@ async function ownOrUnlabelled(
   projectId: string,
   abort: AbortSignal,
 ): Promise<string> {
-  const found = await askFor(() => engine.getImage(image).inspect(), { abort })
+  const found = await callEngineOrMissing(() => engine.getImage(image).inspect(), { abort })
   const marks = found?.Config?.Labels
   if (found?.Id !== image || (labels.isOurs(marks) && labelIn(marks, 'project') !== projectId))
     throw new ImageMissing(`The image ${image} does not exist locally, and images cannot be pulled by id. Use a name with a tag.`)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { ImageInspectInfo } from 'dockerode'
 import { digestIn, isImageId } from '../image-name.ts'
 import { type Artifact, BuildFailed } from '../runtime.ts'
-import { ask, askFor, type Engine, statusOf } from './engine.ts'
+import { callEngine, callEngineOrMissing, type Engine, statusOf } from './engine.ts'
 import { type Labels, labelIn } from './labels.ts'
 import type { PrivateRepositories } from './private-repositories.ts'
 import { NoAddresses } from './run/subnet-allocator.ts'
@@ -41,7 +41,7 @@ export const asBuildFailure = (error: unknown): unknown =>
   error instanceof ImageMissing || error instanceof NoAddresses ? new BuildFailed('missing_tool', error.message) : error
 
 export async function listImageArtifacts({ engine, labels }: ImageParts) {
-  const images = await ask((abortSignal) => engine.listImages({ filters: labels.filter('artifact'), abortSignal }))
+  const images = await callEngine((abortSignal) => engine.listImages({ filters: labels.filter('artifact'), abortSignal }))
   return images.flatMap(({ Id, RepoTags, Size, Labels: found }) =>
     namesOf(Id, RepoTags).map((reference) => ({
       kind: 'image' as const,
@@ -68,12 +68,14 @@ export async function removeImageArtifact({ reference }: Artifact, parts: ImageP
   const { engine, labels } = parts
   if (digestIn(reference)) return removeQuietly(reference, engine, abort)
   const image = engine.getImage(reference)
-  const found = await askFor(() => image.inspect(), { abort })
+  const found = await callEngineOrMissing(() => image.inspect(), { abort })
   const marks = found?.Config?.Labels
   if (!found || !labels.isOurs(marks)) return
   await removeQuietly(reference, engine, abort)
   const project = labelIn(marks, 'project')
-  const others = await ask((abortSignal) => engine.listImages({ filters: labels.filter('artifact', { project }), abortSignal }))
+  const others = await callEngine((abortSignal) =>
+    engine.listImages({ filters: labels.filter('artifact', { project }), abortSignal }),
+  )
   if (others.length === 0) await removeDependencies(project, 0, parts, abort)
 }
 
@@ -85,7 +87,7 @@ export async function removeDependencies(
   abort: AbortSignal,
 ): Promise<void> {
   const filters = labels.filter('dependencies', { project })
-  const images = await ask((abortSignal) => engine.listImages({ filters, abortSignal }), { abort })
+  const images = await callEngine((abortSignal) => engine.listImages({ filters, abortSignal }), { abort })
   const old = images.sort((left, right) => right.Created - left.Created).slice(keep)
   for (const name of old.flatMap(({ Id, RepoTags }) => namesOf(Id, RepoTags))) await removeQuietly(name, engine, abort)
 }
@@ -93,7 +95,7 @@ export async function removeDependencies(
 /** Removes an image. Ignores one that is in use or does not exist. */
 export async function removeQuietly(reference: string, engine: Engine, abort?: AbortSignal): Promise<void> {
   try {
-    await ask((abortSignal) => engine.getImage(reference).remove({ abortSignal }), abort ? { abort } : {})
+    await callEngine((abortSignal) => engine.getImage(reference).remove({ abortSignal }), abort ? { abort } : {})
   } catch (error) {
     if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error
   }

@@ -4,7 +4,7 @@ import { BuildCache } from './build/build-cache.ts'
 import { openEngine } from './engine.ts'
 import { namesOf } from './images.ts'
 import { Labels } from './labels.ts'
-import { Fence } from './run/fence.ts'
+import { EgressFilter } from './run/fence.ts'
 
 /**
  * Removes a Berth from an engine: all objects with its labels, and nothing else. With the runtime's folder it also removes the
@@ -26,5 +26,5 @@ export async function removeEverythingOf(instance: string, socketPath: string, f
   for (const { Name } of Volumes ?? []) await engine.getVolume(Name).remove()
   for (const { Id } of await engine.listNetworks({ filters })) await engine.getNetwork(Id).remove()
   const shell = createRunCommand({})
-  if (process.getuid?.() === 0) await new Fence({ instance, shell, isStrict: false, openPorts: [] }).remove()
+  if (process.getuid?.() === 0) await new EgressFilter({ instance, shell, isStrict: false, openPorts: [] }).remove()
 }

@@ -3,7 +3,7 @@ import { BuildsUse, type StorageUse } from '../storage-use.ts'
 import type { BuildCache } from './build/build-cache.ts'
 import type { BuildStages } from './build/build-stages.ts'
 import { listStaticArtifacts, removeStaticArtifact } from './build/build-static.ts'
-import { ask, type Engine, isElsewhere } from './engine.ts'
+import { callEngine, type Engine, isRemote } from './engine.ts'
 import { listImageArtifacts, removeDependencies, removeImageArtifact } from './images.ts'
 import { type Labels, labelIn } from './labels.ts'
 import { measureAlone } from './run/volume-sizes.ts'
@@ -39,8 +39,8 @@ export async function storageOf(
 }
 
 async function diskOf(engine: Engine, abort: AbortSignal): Promise<StorageUse['disk']> {
-  if (isElsewhere(engine)) return null
-  const { DockerRootDir = '/' } = (await ask(() => engine.info(), { abort })) as { DockerRootDir?: string }
+  if (isRemote(engine)) return null
+  const { DockerRootDir = '/' } = (await callEngine(() => engine.info(), { abort })) as { DockerRootDir?: string }
   const disk = await statfs(DockerRootDir).catch(() => null)
   return disk && { totalBytes: disk.blocks * disk.bsize, freeBytes: disk.bavail * disk.bsize }
 }
@@ -67,7 +67,7 @@ export async function clearBuildCache(
 ): Promise<void> {
   for (const kind of ['dependencies', 'stage'] as const) {
     const filters = parts.labels.filter(kind)
-    const images = await ask((abortSignal) => parts.engine.listImages({ filters, abortSignal }), { abort })
+    const images = await callEngine((abortSignal) => parts.engine.listImages({ filters, abortSignal }), { abort })
     for (const projectId of new Set(images.map(({ Labels: marks }) => labelIn(marks, 'project'))))
       if (kind === 'stage') await parts.stages.remove(projectId)
       else await removeDependencies(projectId, 0, parts, abort)

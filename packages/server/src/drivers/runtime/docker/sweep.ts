@@ -1,4 +1,4 @@
-import { ask, type Engine } from './engine.ts'
+import { callEngine, type Engine } from './engine.ts'
 import { type Labels, labelIn } from './labels.ts'
 import { endLeftPrograms } from './run/left-programs.ts'
 import type { Networks } from './run/networks.ts'
@@ -16,12 +16,16 @@ interface SweepParts {
 export async function sweep({ engine, labels, networks: projects }: SweepParts): Promise<void> {
   await endLeftPrograms(labels)
   for (const kind of ['build', 'helper'] as const) {
-    const rows = await ask((abortSignal) => engine.listContainers({ all: true, filters: labels.filter(kind), abortSignal }))
+    const rows = await callEngine((abortSignal) =>
+      engine.listContainers({ all: true, filters: labels.filter(kind), abortSignal }),
+    )
     for (const { Id } of rows.filter(({ Labels: marks }) => labelIn(marks, 'run') !== labels.run))
-      await ask((abortSignal) => engine.getContainer(Id).remove({ force: true, v: true, abortSignal })).catch(() => undefined)
+      await callEngine((abortSignal) => engine.getContainer(Id).remove({ force: true, v: true, abortSignal })).catch(
+        () => undefined,
+      )
   }
-  const networks = await ask((abortSignal) => engine.listNetworks({ filters: labels.filter('build'), abortSignal }))
+  const networks = await callEngine((abortSignal) => engine.listNetworks({ filters: labels.filter('build'), abortSignal }))
   for (const { Id } of networks.filter(({ Labels: marks }) => labelIn(marks, 'run') !== labels.run))
-    await ask((abortSignal) => engine.getNetwork(Id).remove({ abortSignal })).catch(() => undefined)
+    await callEngine((abortSignal) => engine.getNetwork(Id).remove({ abortSignal })).catch(() => undefined)
   await projects.removeLeft()
 }

@@ -9,7 +9,7 @@ import { isAlive } from './processes/process-table.ts'
 import { firstStage } from './sandbox/launch-script.ts'
 
 const owner = { projectId: 'prj_one', deploymentId: 'dep_one', environment: 'production' }
-const allotment = { cpuCores: 1, memoryMb: 256, diskMb: 256 }
+const resources = { cpuCores: 1, memoryMb: 256, diskMb: 256 }
 const never = new AbortController().signal
 const plan: BuildPlan = { ...emptyPlan, language: 'node', startCommand: 'sleep 600', port: 3000 }
 
@@ -38,13 +38,21 @@ afterEach(async () => {
 
 const build = (runtime: Runtime, change: Partial<BuildPlan> = {}) =>
   runtime.build(
-    { owner, service: '', sourceFolder: source, plan: { ...plan, ...change }, secrets: {}, allotment, timeoutMs: 60_000 },
+    {
+      owner,
+      service: '',
+      sourceFolder: source,
+      plan: { ...plan, ...change },
+      secrets: {},
+      allotment: resources,
+      timeoutMs: 60_000,
+    },
     () => {},
     never,
   )
 const requestFor = async (runtime: Runtime): Promise<StartRequest> => ({
   ...{ instanceId: 'ins_one', owner, service: '', command: null, entrypoint: null, env: {}, port: 3000, volumes: [] },
-  ...{ network: null, allotment, restart: true, artifact: await build(runtime) },
+  ...{ network: null, allotment: resources, restart: true, artifact: await build(runtime) },
 })
 const recordFile = () => join(folder, 'processes', 'instances', 'ins_one', 'record.json')
 const record = async () => JSON.parse(await readFile(recordFile(), 'utf8'))

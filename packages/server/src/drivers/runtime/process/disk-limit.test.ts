@@ -7,7 +7,7 @@ import { createProcessRuntime } from './process-runtime.ts'
 import { createControlGroup } from './processes/cgroup.ts'
 
 const owner = { projectId: 'prj_full', deploymentId: 'dep_full', environment: 'production' }
-const allotment = { cpuCores: 1, memoryMb: 512, diskMb: 32 }
+const resources = { cpuCores: 1, memoryMb: 512, diskMb: 32 }
 const never = new AbortController().signal
 const plan: BuildPlan = { ...emptyPlan, language: 'node', port: 3000 }
 
@@ -36,7 +36,7 @@ afterEach(async () => {
 const build = (change: Partial<BuildPlan>) =>
   runtime.build(
     {
-      ...{ owner, service: '', sourceFolder: join(folder, 'source'), secrets: {}, allotment, timeoutMs: 60_000 },
+      ...{ owner, service: '', sourceFolder: join(folder, 'source'), secrets: {}, allotment: resources, timeoutMs: 60_000 },
       plan: { ...plan, ...change },
     },
     () => {},
@@ -51,7 +51,7 @@ async function start(program: string): Promise<void> {
     {
       ...{ instanceId: 'ins_full', owner, service: '', artifact, command: null, entrypoint: null, env: {}, port: 3000 },
       ...{ volumes: [{ id: 'vol_full', name: 'data', mountPath: '/data', readOnly: false }], network: null },
-      ...{ allotment, restart: true },
+      ...{ allotment: resources, restart: true },
     },
     never,
   )
@@ -98,9 +98,9 @@ describe('a project that writes more than it may keep on the disk', () => {
       setInterval(() => fs.writeFileSync('big', Buffer.alloc(8 * 1024 * 1024)), 20)
     `)
     for await (const { message } of runtime.logs('ins_full', null, AbortSignal.timeout(120_000))) if (message === 'written') break
-    const look = async () => (await runtime.inspect('ins_full'))?.state
+    const check = async () => (await runtime.inspect('ins_full'))?.state
     for (let n = 0; n < 20; n++) {
-      expect(await look()).toBe('running')
+      expect(await check()).toBe('running')
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
   })

@@ -13,7 +13,7 @@ import type { IsolationKind } from './sandbox/sandbox.ts'
 import { systemProgram } from './sandbox/system-programs.ts'
 
 const owner = { projectId: 'prj_fixed', deploymentId: 'dep_fixed', environment: 'production' }
-const allotment = { cpuCores: 1, memoryMb: 512, diskMb: 512 }
+const resources = { cpuCores: 1, memoryMb: 512, diskMb: 512 }
 const never = new AbortController().signal
 const isRoot = process.getuid?.() === 0
 const ways: { kind: IsolationKind; skip: boolean }[] = [
@@ -34,7 +34,7 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
   let runtime: Runtime
   let fixed: number
   const built = new Map<string, Artifact>()
-  const strangers: Server[] = []
+  const outsiders: Server[] = []
   beforeEach(async (context) => {
     if (skip) context.skip()
     folder = await mkdtemp(join('/tmp', 'berth-fixed-'))
@@ -42,22 +42,30 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
     await writeFile(join(folder, 'source', 'program.cjs'), program)
     await writeFile(join(folder, 'source', 'silent.cjs'), silent)
     const { env: environment } = process
-    const place = join(folder, 'processes')
-    const sandbox = openSandbox({ folder: place, dataDir: place, environment, kinds: [kind] })
-    runtime = createProcessRuntime({ folder: place, environment, sandbox, otherPortMs: 300 })
+    const path = join(folder, 'processes')
+    const sandbox = openSandbox({ folder: path, dataDir: path, environment, kinds: [kind] })
+    runtime = createProcessRuntime({ folder: path, environment, sandbox, otherPortMs: 300 })
     fixed = await freePort()
   })
   afterEach(async () => {
     for (const { instanceId } of (await runtime?.list()) ?? []) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
     await runtime?.close()
-    await Promise.all(strangers.splice(0).map((server) => new Promise((closed) => server.close(closed))))
+    await Promise.all(outsiders.splice(0).map((server) => new Promise((closed) => server.close(closed))))
     built.clear()
     if (folder) await rm(folder, { recursive: true, force: true })
   })
 
   async function artifactOf(language: string): Promise<Artifact> {
     const plan = { ...emptyPlan, language, port: 3000 }
-    const request = { owner, service: '', allotment, sourceFolder: join(folder, 'source'), secrets: {}, timeoutMs: 60_000, plan }
+    const request = {
+      owner,
+      service: '',
+      allotment: resources,
+      sourceFolder: join(folder, 'source'),
+      secrets: {},
+      timeoutMs: 60_000,
+      plan,
+    }
     const artifact = built.get(language) ?? (await runtime.build(request, () => {}, never))
     built.set(language, artifact)
     return artifact
@@ -72,7 +80,15 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
   }
   async function start(name: string, { hint = fixed, file = 'program.cjs', language = 'javascript', ...more }: Wanted = {}) {
     const request: StartRequest = {
-      ...{ instanceId: `ins_fixed_${name}`, owner, service: '', allotment, entrypoint: null, volumes: [], network: null },
+      ...{
+        instanceId: `ins_fixed_${name}`,
+        owner,
+        service: '',
+        allotment: resources,
+        entrypoint: null,
+        volumes: [],
+        network: null,
+      },
       artifact: await artifactOf(language),
       command: ['node', file],
       env: { NAME: name, FIXED: String(more.listen ?? fixed), AT: more.at ?? '127.0.0.1' },
@@ -96,10 +112,10 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
   }
 
   const isItsOwn = ({ address }: Instance, owner?: ListenerOwner) =>
-    new Promise((tell) => checkListener(address!, owner ?? (address?.listener as ListenerOwner), tell))
+    new Promise((notify) => checkListener(address!, owner ?? (address?.listener as ListenerOwner), notify))
   const takeIt = async () => {
     const server = createServer((socket) => socket.destroy())
-    strangers.push(server)
+    outsiders.push(server)
     await new Promise<void>((resolve) => server.listen(fixed, '127.0.0.1', resolve))
   }
 

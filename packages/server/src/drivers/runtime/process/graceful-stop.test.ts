@@ -8,7 +8,7 @@ import type { IsolationKind } from './sandbox/sandbox.ts'
 import { systemProgram } from './sandbox/system-programs.ts'
 
 const owner = { projectId: 'prj_grace', deploymentId: 'dep_grace', environment: 'production' }
-const allotment = { cpuCores: 1, memoryMb: 512, diskMb: 512 }
+const resources = { cpuCores: 1, memoryMb: 512, diskMb: 512 }
 const never = new AbortController().signal
 const isRoot = process.getuid?.() === 0
 const ways: { kind: IsolationKind; skip: boolean }[] = [
@@ -38,9 +38,9 @@ describe.each(ways)('a graceful stop, isolation $kind', ({ kind, skip }) => {
     await mkdir(join(folder, 'source'))
     await writeFile(join(folder, 'source', 'program.cjs'), program)
     const { env: environment } = process
-    const place = join(folder, 'processes')
-    const sandbox = openSandbox({ folder: place, dataDir: place, environment, kinds: [kind] })
-    runtime = createProcessRuntime({ folder: place, environment, sandbox })
+    const path = join(folder, 'processes')
+    const sandbox = openSandbox({ folder: path, dataDir: path, environment, kinds: [kind] })
+    runtime = createProcessRuntime({ folder: path, environment, sandbox })
   })
   afterEach(async () => {
     for (const { instanceId } of (await runtime?.list()) ?? []) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
@@ -51,19 +51,19 @@ describe.each(ways)('a graceful stop, isolation $kind', ({ kind, skip }) => {
   /** Starts the program, stops it when it is ready, and returns its output. */
   async function stopped(command: string[], graceSeconds: number): Promise<string[]> {
     const plan = { ...emptyPlan, language: 'node', port: 3000 }
-    const more = { owner, service: '', allotment }
+    const more = { owner, service: '', allotment: resources }
     const source = { sourceFolder: join(folder, 'source'), secrets: {}, timeoutMs: 60_000, plan }
     const artifact = await runtime.build({ ...more, ...source }, () => {}, never)
     const run = { instanceId: 'ins_grace', artifact, command, entrypoint: null, env: {}, port: null, volumes: [], network: null }
     await runtime.start({ ...more, ...run, restart: true }, never)
-    const said: string[] = []
+    const output: string[] = []
     let stopping: Promise<void> | undefined
     for await (const { message } of runtime.logs('ins_grace', null, AbortSignal.timeout(60_000))) {
-      said.push(message)
+      output.push(message)
       if (message === 'ready') stopping = runtime.stop('ins_grace', { graceSeconds }, never)
     }
     await stopping
-    return said
+    return output
   }
 
   test('lasts until the program has ended, not only who started it', async () => {

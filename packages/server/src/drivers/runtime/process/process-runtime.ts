@@ -12,7 +12,7 @@ import { buildHere, endUnfinishedBuilds } from './build/build.ts'
 import { roomAt } from './disk/disk-room.ts'
 import { DiskRounds } from './disk/disk-rounds.ts'
 import { readArtifactNote } from './files/artifact.ts'
-import { Places } from './files/places.ts'
+import { Paths } from './files/places.ts'
 import { emptyTrash, removeTree } from './files/remove-tree.ts'
 import { healVolume, tarOf, untarInPlaceOf } from './files/volume-archive.ts'
 import { Ports } from './ports/ports.ts'
@@ -40,7 +40,7 @@ export interface ProcessRuntimeSettings {
   toolsMb?: number
 }
 
-const diskLookMs = 500
+const diskCheckMs = 500
 
 /** Runs projects as plain processes, without a container engine. The sandbox isolates them. */
 export function createProcessRuntime({
@@ -51,37 +51,37 @@ export function createProcessRuntime({
   ...given
 }: ProcessRuntimeSettings): Runtime {
   const sandbox = given.sandbox ?? openSandbox({ folder, dataDir: folder, environment })
-  const places = new Places(folder, sandbox.hasOwnUsers)
-  const records = new InstanceRecords(places)
+  const paths = new Paths(folder, sandbox.hasOwnUsers)
+  const records = new InstanceRecords(paths)
   const baseEnv = baseEnvironment(environment, sandbox)
-  const toolbox = new Toolbox({ places, sandbox, baseEnv, npmEnv: npmEnvironment(environment) }, toolsMb)
-  const making = { places, sandbox, baseEnv, toolbox }
+  const toolbox = new Toolbox({ paths, sandbox, baseEnv, npmEnv: npmEnvironment(environment) }, toolsMb)
+  const making = { paths, sandbox, baseEnv, toolbox }
   const supervised = new Map<string, Supervised>()
   const sockets = new RecentSockets()
   const listeners = new Set<(change: InstanceChange) => void>()
-  const tell = (kind: InstanceChange['kind'], reason: string, one: Supervised) => {
-    for (const listener of listeners) listener({ kind, reason, instance: show(one, places) })
+  const notify = (kind: InstanceChange['kind'], reason: string, one: Supervised) => {
+    for (const listener of listeners) listener({ kind, reason, instance: show(one, paths) })
   }
   const looked = async (one: Supervised): Promise<Instance> => {
-    await one.lookForPort(sockets.get())
+    await one.findPort(sockets.get())
     // The program may have ended during the search.
     await one.settled()
-    return show(one, places)
+    return show(one, paths)
   }
-  const endWhatItLeft = async (instanceId: string) => {
-    if (sandbox.hasOwnUsers) await endAllWithGroup(places.mark(instanceId))
+  const killLeftovers = async (instanceId: string) => {
+    if (sandbox.hasOwnUsers) await endAllWithGroup(paths.mark(instanceId))
   }
   const known = records.list()
   const ports = new Ports(known.map(({ port }) => port))
-  const parts = { records, sandbox, ports, tell, endWhatItLeft, noteOf: places.instanceNote, otherPortMs }
+  const parts = { records, sandbox, ports, notify, killLeftovers, noteOf: paths.instanceNote, otherPortMs }
   const readers = new Readers()
   const programs = new ProgramsBeside(making)
-  const sweep = () => emptyTrash(places.of('trash')).catch(() => undefined)
-  let cleaned = endUnfinishedBuilds(places).then(sweep, sweep)
+  const sweep = () => emptyTrash(paths.of('trash')).catch(() => undefined)
+  let cleaned = endUnfinishedBuilds(paths).then(sweep, sweep)
   for (const record of known) {
     const one = new Supervised(record, parts)
     supervised.set(record.instanceId, one)
-    one.takeUp()
+    one.adoptExisting()
   }
 
   const rounds = new DiskRounds()
@@ -91,21 +91,21 @@ export function createProcessRuntime({
         (room) => rounds.go([...supervised.values()], room),
         () => undefined,
       )
-  }, diskLookMs).unref()
+  }, diskCheckMs).unref()
 
-  const turns = new KeyedMutex()
-  const startInTurn = async (request: StartRequest, abort: AbortSignal): Promise<Instance> => {
+  const locks = new KeyedMutex()
+  const startLocked = async (request: StartRequest, abort: AbortSignal): Promise<Instance> => {
     const known = supervised.get(request.instanceId)
     await known?.settled()
-    if (known?.isAlive || known?.isRestarting || known?.isJudged) return looked(known)
+    if (known?.isAlive || known?.isRestarting || known?.isValidated) return looked(known)
     const one = known ?? new Supervised(newRecord(request), parts)
     const program = await programFor(request, making, abort)
-    mkdirSync(places.instance(request.instanceId), { recursive: true, mode: 0o700 })
+    mkdirSync(paths.instance(request.instanceId), { recursive: true, mode: 0o700 })
     supervised.set(request.instanceId, one)
     await one.start(request, program)
     return looked(one)
   }
-  const stopInTurn = async (instanceId: string, graceSeconds: number): Promise<void> => {
+  const stopLocked = async (instanceId: string, graceSeconds: number): Promise<void> => {
     await supervised.get(instanceId)?.stop(graceSeconds)
     await programs.end(instanceId)
     await readers.done(instanceId)
@@ -120,18 +120,18 @@ export function createProcessRuntime({
   }
 
   const removeArtifact = async ({ reference, kind }: Artifact) => {
-    const target = kind === 'image' ? null : places.artifactOf(reference)
+    const target = kind === 'image' ? null : paths.artifactOf(reference)
     if (!target) return
     const note = await readArtifactNote(target)
     // A rollback runs the artifact of another deployment.
     const uses = ({ owner, shown = [] }: InstanceRecord) =>
       owner.deploymentId === note?.deploymentId || shown.some(({ path }) => dirname(path) === target)
     const isUsed = [...supervised.values()].some((one) => one.isAlive && uses(one.record))
-    if (!isUsed) await removeTree(target, places.of('trash'))
+    if (!isUsed) await removeTree(target, paths.of('trash'))
   }
   const listArtifacts = async () => {
-    const found = places.list('artifacts').map(async (name) => {
-      const folder = join(places.of('artifacts'), name)
+    const found = paths.list('artifacts').map(async (name) => {
+      const folder = join(paths.of('artifacts'), name)
       const note = await readArtifactNote(folder)
       // The current path: the recorded one is outdated if the data folder has moved.
       return note ? [{ ...note, reference: note.kind === 'static' ? join(folder, 'static') : folder }] : []
@@ -143,19 +143,19 @@ export function createProcessRuntime({
     kind: 'process',
     // Instances belong to the process tree of `berth up`, which ends as a whole.
     survivesStop: false,
-    isolation: { kind: sandbox.kind, words: sandbox.words },
+    isolation: { kind: sandbox.kind, message: sandbox.message },
     check: async () => ({ version: process.version }),
     build(request, onLine, abort) {
-      places.make()
+      paths.make()
       return buildHere(request, onLine, abort, making)
     },
 
     start(request, abort) {
-      places.make()
-      return turns.run(request.instanceId, () => startInTurn(request, abort), abort)
+      paths.make()
+      return locks.run(request.instanceId, () => startLocked(request, abort), abort)
     },
     setRestart: async (instanceId, policy) => supervised.get(instanceId)?.setRestart(policy),
-    stop: (instanceId, { graceSeconds }) => turns.run(instanceId, () => stopInTurn(instanceId, graceSeconds)),
+    stop: (instanceId, { graceSeconds }) => locks.run(instanceId, () => stopLocked(instanceId, graceSeconds)),
     inspect,
     glance: inspect,
     list: () => Promise.all([...supervised.values()].map(looked)),
@@ -202,18 +202,18 @@ export function createProcessRuntime({
     clearBuildCache: async () => undefined,
 
     async createVolume({ id, projectId }) {
-      places.make()
-      const target = places.volume(id)
+      paths.make()
+      const target = paths.volume(id)
       await healVolume(target)
-      places.own(target, projectId)
+      paths.own(target, projectId)
     },
-    volumeSizeBytes: async (id) => (existsSync(places.volume(id)) ? (await measureFolder(places.volume(id))).bytes : null),
-    removeVolume: (id) => removeTree(places.volume(id), places.of('trash')),
-    readVolume: (id, abort) => tarOf(places.volume(id), { environment, abort }),
+    volumeSizeBytes: async (id) => (existsSync(paths.volume(id)) ? (await measureFolder(paths.volume(id))).bytes : null),
+    removeVolume: (id) => removeTree(paths.volume(id), paths.of('trash')),
+    readVolume: (id, abort) => tarOf(paths.volume(id), { environment, abort }),
     async writeVolume(id, tar, abort) {
-      await healVolume(places.volume(id))
-      places.make()
-      const [folder, staging, trash] = [places.volume(id), places.staging(id), places.of('trash')]
+      await healVolume(paths.volume(id))
+      paths.make()
+      const [folder, staging, trash] = [paths.volume(id), paths.staging(id), paths.of('trash')]
       await untarInPlaceOf({ folder, staging, trash }, tar, abort)
     },
 
@@ -232,8 +232,8 @@ export function createProcessRuntime({
 }
 
 /** The allowed listener of an instance: its project's user, or else the launched process. */
-function ownerOf({ owner, process: launched }: InstanceRecord, places: Places): { listener?: ListenerOwner } {
-  const uid = places.userOf(owner.projectId)
+function ownerOf({ owner, process: launched }: InstanceRecord, paths: Paths): { listener?: ListenerOwner } {
+  const uid = paths.userOf(owner.projectId)
   if (process.platform !== 'linux') return {}
   if (uid !== null) return { listener: { uid } }
   return launched?.startTime ? { listener: { pid: launched.pid, startTime: launched.startTime } } : {}
@@ -244,24 +244,24 @@ function ownerOf({ owner, process: launched }: InstanceRecord, places: Places): 
  * the project's user may listen there. On a port that the program chose itself another version of the project may listen a
  * moment later, so only the launched process is accepted.
  */
-function addressOf(record: InstanceRecord, places: Places): InstanceAddress | null {
+function addressOf(record: InstanceRecord, paths: Paths): InstanceAddress | null {
   const { port, listensAt = port, process: launched } = record
   if (port === null || listensAt === null) return null
   const isOwn = listensAt !== port && launched?.startTime
-  const owner = isOwn ? { listener: { pid: launched.pid, startTime: launched.startTime as string } } : ownerOf(record, places)
+  const owner = isOwn ? { listener: { pid: launched.pid, startTime: launched.startTime as string } } : ownerOf(record, paths)
   return { host: '127.0.0.1', port: listensAt, ...owner }
 }
 
-function show(one: Supervised, places: Places): Instance {
+function show(one: Supervised, paths: Paths): Instance {
   const { record, listensOn } = one
-  const state = one.isAlive ? 'running' : one.isRestarting || one.isJudged ? 'restarting' : 'exited'
+  const state = one.isAlive ? 'running' : one.isRestarting || one.isValidated ? 'restarting' : 'exited'
   return {
     instanceId: record.instanceId,
     owner: record.owner,
     service: record.service,
     state,
     // An instance that does not run has no address: another program may have bound its port.
-    address: state === 'running' ? addressOf(record, places) : null,
+    address: state === 'running' ? addressOf(record, paths) : null,
     ...(record.port === null ? {} : { listensOn }),
     ...(record.portTaken ? { portTaken: record.portTaken } : {}),
     startedAt: record.startedAt,

@@ -16,22 +16,22 @@ export class AnswerTooLong extends Error {
 }
 
 /** The responses together exceed the allowance. The reader sends no further requests. */
-export class SaidTooMuch extends Error {
+export class AnswerTooLarge extends Error {
   override readonly name = 'SaidTooMuch'
 }
 
 /** The engine responded with an error status. */
-export class AskRefused extends Error {
+export class RequestRefused extends Error {
   override readonly name = 'AskRefused'
   readonly status: number
 
-  constructor(path: string, status: number, words: string) {
-    super(`The engine answered ${path.split('?')[0]} with ${status}: ${words}`)
+  constructor(path: string, status: number, message: string) {
+    super(`The engine answered ${path.split('?')[0]} with ${status}: ${message}`)
     this.status = status
   }
 }
 
-const askMs = 20_000
+const requestTimeoutMs = 20_000
 /** Items of a list that are parsed. A caller that keeps fewer sees that there are more. */
 export const maxItems = 2_001
 const headBytes = 256
@@ -75,29 +75,29 @@ export function boundedGet<T>(
   { maxBytes, allowance, read }: AnswerBounds<T>,
   abort: AbortSignal,
 ): Promise<T> {
-  const clock = AbortSignal.timeout(askMs)
+  const clock = AbortSignal.timeout(requestTimeoutMs)
   const collect = collectingYoung()
   return new Promise((resolve, reject) => {
-    const asking = request({ agent, path, host: 'docker', signal: AbortSignal.any([abort, clock]) })
+    const requesting = request({ agent, path, host: 'docker', signal: AbortSignal.any([abort, clock]) })
     const fail = (error: unknown) => {
-      asking.destroy()
+      requesting.destroy()
       reject(
         abort.aborted
           ? abort.reason
           : clock.aborted
-            ? new Error(`no answer to ${path.split('?')[0]} within ${askMs / 1000} s`)
+            ? new Error(`no answer to ${path.split('?')[0]} within ${requestTimeoutMs / 1000} s`)
             : error,
       )
     }
-    asking.once('error', fail)
-    asking.once('response', (response) => {
+    requesting.once('error', fail)
+    requesting.once('response', (response) => {
       const chunks: Buffer[] = []
       let length = 0
       response.on('data', (chunk: Buffer) => {
         collect(chunk)
         chunks.push(chunk)
         length += chunk.length
-        if (!allowance.take(chunk.length)) return fail(new SaidTooMuch('the server returned too much data'))
+        if (!allowance.take(chunk.length)) return fail(new AnswerTooLarge('the server returned too much data'))
         if (length <= maxBytes) return
         allowance.drop(length)
         fail(new AnswerTooLong(path, maxBytes, Buffer.concat(chunks).toString('latin1', 0, headBytes)))
@@ -106,11 +106,11 @@ export function boundedGet<T>(
       let isWhole = false
       response.once('end', () => {
         isWhole = true
-        const said = () => Buffer.concat(chunks.splice(0)).toString('utf8')
+        const reported = () => Buffer.concat(chunks.splice(0)).toString('utf8')
         if (response.statusCode !== 200)
-          return fail(new AskRefused(path, response.statusCode ?? 0, said().slice(0, maxMessageBytes)))
+          return fail(new RequestRefused(path, response.statusCode ?? 0, reported().slice(0, maxMessageBytes)))
         inTurn(async () => {
-          const kept = read(await parseInSlices(said(), maxItems))
+          const kept = read(await parseInSlices(reported(), maxItems))
           allowance.drop(length - JSON.stringify(kept ?? null).length)
           return kept
         }).then(resolve, fail)
@@ -119,7 +119,7 @@ export function boundedGet<T>(
         if (!isWhole) fail(new Error('the connection was closed before the answer had ended'))
       })
     })
-    asking.end()
+    requesting.end()
   })
 }
 

@@ -108,13 +108,13 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
     const reader = createServerReader(link)
     await expect(reader.readDocker(never)).rejects.toMatchObject({ name: 'ServerAway' })
     await swapped
-    const asked = engine.asked.length
+    const requested = engine.asked.length
     link.retry()
     await expect(reader.files.read('/etc/hostname', 1000, never)).rejects.toMatchObject({
       reason: 'host_key_changed',
       message: expect.stringContaining(before),
     })
-    expect(engine.asked).toHaveLength(asked)
+    expect(engine.asked).toHaveLength(requested)
     expect(other.log().slice(other.log().lastIndexOf('Server listening'))).not.toMatch(/Accepted|Postponed|Failed/)
     await links.close()
   })

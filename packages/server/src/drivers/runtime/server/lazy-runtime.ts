@@ -14,7 +14,7 @@ export function lazyRuntime(load: () => Promise<Runtime>): Runtime {
   return {
     kind: 'docker',
     survivesStop: true,
-    isolation: { kind: 'docker', words: 'Docker on a server: each project runs in its own containers' },
+    isolation: { kind: 'docker', message: 'Docker on a server: each project runs in its own containers' },
     check: async (...given) => (await loaded()).check(...given),
     build: async (...given) => (await loaded()).build(...given),
     async fetchImage(...given) {
@@ -57,9 +57,9 @@ export function lazyRuntime(load: () => Promise<Runtime>): Runtime {
     },
     writeVolume: async (...given) => (await loaded()).writeVolume(...given),
     foreign: {
-      look: async (...given) => (await loaded()).foreign?.look(...given) ?? null,
+      inspect: async (...given) => (await loaded()).foreign?.inspect(...given) ?? null,
       stop: async (...given) => (await loaded()).foreign?.stop(...given),
-      giveBack: async (...given) => (await loaded()).foreign?.giveBack(...given),
+      rollbackTakeover: async (...given) => (await loaded()).foreign?.rollbackTakeover(...given),
     },
     exec: async (...given) => (await loaded()).exec(...given),
     async close() {

@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { expect, test, vi } from 'vitest'
 import { serve } from '../../../../../../tests/kit/http-server.ts'
-import { ask, eventsOf, openEngineThrough } from '../docker/engine.ts'
+import { callEngine, eventsOf, openEngineThrough } from '../docker/engine.ts'
 import { framesOf } from '../docker/run/frames.ts'
 import { linkAgent } from './link-agent.ts'
 import { readInSlices } from './sliced-answers.ts'
@@ -28,12 +28,12 @@ async function endless(head: string, status = '200 OK') {
 
 test('an engine elsewhere that answers without end is left, and says so', async () => {
   await using hostile = await endless('{"Version": "')
-  await expect(ask(() => hostile.engine.version())).rejects.toThrow('larger than 4096 KB')
+  await expect(callEngine(() => hostile.engine.version())).rejects.toThrow('larger than 4096 KB')
 })
 
 test('an error without end is left, too', async () => {
   await using hostile = await endless('{"message": "', '500 Internal Server Error')
-  await expect(ask(() => hostile.engine.listContainers())).rejects.toThrow('larger than 64 KB')
+  await expect(callEngine(() => hostile.engine.listContainers())).rejects.toThrow('larger than 64 KB')
 })
 
 test('a large answer is read a slice at a time: other work has its turn meanwhile', async () => {
@@ -45,10 +45,10 @@ test('a large answer is read a slice at a time: other work has its turn meanwhil
   const { port } = new URL(server.url)
   const engine = readInSlices(openEngineThrough(linkAgent({ toDocker: async () => connect(Number(port), '127.0.0.1') })))
   const parsed = vi.spyOn(JSON, 'parse')
-  expect(await ask(() => engine.listContainers())).toEqual(containers)
+  expect(await callEngine(() => engine.listContainers())).toEqual(containers)
   expect(Math.max(...parsed.mock.calls.map(([text]) => text.length))).toBeLessThan(512 * 1024)
   parsed.mockRestore()
-  await expect(ask(() => engine.getContainer('missing').inspect())).rejects.toMatchObject({ statusCode: 404 })
+  await expect(callEngine(() => engine.getContainer('missing').inspect())).rejects.toMatchObject({ statusCode: 404 })
 })
 
 test('an event without end is left', async () => {

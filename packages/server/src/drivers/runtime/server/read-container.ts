@@ -6,16 +6,16 @@ const nano = 1e9
 
 /** Reads the response of `GET /containers/:id/json`. */
 export function readContainer(answer: unknown): ReadContainer {
-  const said = record(answer)
-  const [config, host, state] = [record(said.Config), record(said.HostConfig), record(said.State)]
+  const reported = record(answer)
+  const [config, host, state] = [record(reported.Config), record(reported.HostConfig), record(reported.State)]
   return {
-    id: text(said.Id),
-    name: text(said.Name).replace(/^\//, ''),
+    id: text(reported.Id),
+    name: text(reported.Name).replace(/^\//, ''),
     image: text(config.Image),
-    imageId: text(said.Image),
+    imageId: text(reported.Image),
     state: text(state.Status),
     health: textOrNull(record(state.Health).Status),
-    createdAt: text(said.Created),
+    createdAt: text(reported.Created),
     env: texts(config.Env),
     command: textsOrNull(config.Cmd),
     entrypoint: textsOrNull(config.Entrypoint),
@@ -25,8 +25,8 @@ export function readContainer(answer: unknown): ReadContainer {
     labels: words(config.Labels),
     restart: text(record(host.RestartPolicy).Name) || 'no',
     ports: portsOf(config, host),
-    mounts: list(said.Mounts).map(mountOf),
-    networks: networksOf(said),
+    mounts: list(reported.Mounts).map(mountOf),
+    networks: networksOf(reported),
     networkMode: text(host.NetworkMode),
     healthCheck: healthCheckOf(config.Healthcheck),
     limits: { memoryBytes: count(host.Memory), nanoCpus: count(host.NanoCpus), pids: Math.max(0, count(host.PidsLimit)) },
@@ -52,11 +52,11 @@ function portsOf(config: Record<string, unknown>, host: Record<string, unknown>)
   return [...all].flatMap((name): ReadPort[] => {
     const [, port = '', protocol = 'tcp'] = /^(\d{1,5})(?:\/(\w+))?$/.exec(name) ?? []
     if (port === '') return []
-    const place = { containerPort: Number(port), protocol }
+    const location = { containerPort: Number(port), protocol }
     const bindings = list(bound[name]).map(record)
-    if (bindings.length === 0) return [{ ...place, hostPort: null, hostIp: null }]
+    if (bindings.length === 0) return [{ ...location, hostPort: null, hostIp: null }]
     return bindings.map(({ HostPort, HostIp }) => ({
-      ...place,
+      ...location,
       hostPort: /^\d{1,5}$/.test(text(HostPort)) ? Number(HostPort) : null,
       hostIp: text(HostIp) || null,
     }))
@@ -70,9 +70,9 @@ function mountOf(value: unknown): ReadMount {
   return { type, source: source || null, target: text(Destination), readOnly: RW === false }
 }
 
-function networksOf(said: Record<string, unknown>): Record<string, string[]> {
+function networksOf(reported: Record<string, unknown>): Record<string, string[]> {
   const found: Record<string, string[]> = Object.create(null)
-  const networks = record(record(said.NetworkSettings).Networks)
+  const networks = record(record(reported.NetworkSettings).Networks)
   for (const name of names(networks)) found[name] = texts(record(networks[name]).Aliases)
   return found
 }
@@ -93,11 +93,11 @@ function healthCheckOf(value: unknown): ReadHealthCheck | null {
 
 /** Reads the response of `GET /images/:id/json`. */
 export function readImage(answer: unknown): ReadImage {
-  const said = record(answer)
-  const config = record(said.Config)
+  const reported = record(answer)
+  const config = record(reported.Config)
   return {
-    id: text(said.Id),
-    tags: texts(said.RepoTags),
+    id: text(reported.Id),
+    tags: texts(reported.RepoTags),
     env: texts(config.Env),
     command: textsOrNull(config.Cmd),
     entrypoint: textsOrNull(config.Entrypoint),

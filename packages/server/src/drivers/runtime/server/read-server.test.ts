@@ -16,11 +16,11 @@ describeNeeding(['sshd', 'docker', 'busyboxImage'], 'what is read of a server', 
   const made: { remove(options: object): Promise<unknown> }[] = []
   const make = async (name: string, settings: ContainerCreateOptions = {}) => {
     // Told apart, or the client would send it all in the address as well.
-    const asked = {
+    const requested = {
       _query: { name: `${mark}-${name}` },
       _body: { Image: partOf('busyboxImage'), Cmd: ['sleep', '60'], ...settings },
     }
-    const container = await engine.createContainer(asked as ContainerCreateOptions)
+    const container = await engine.createContainer(requested as ContainerCreateOptions)
     made.push(container)
     return container
   }

@@ -1,6 +1,6 @@
-import { ServerAway } from '../../shell/ssh/server-away.ts'
+import { ServerUnreachable } from '../../shell/ssh/server-away.ts'
 import type { ServerLink } from '../../shell/ssh/server-link.ts'
-import { Allowance, AnswerTooLong, AskRefused, boundedGet, maxItems, SaidTooMuch } from './bounded-get.ts'
+import { Allowance, AnswerTooLarge, AnswerTooLong, boundedGet, maxItems, RequestRefused } from './bounded-get.ts'
 import { linkAgent } from './link-agent.ts'
 import { flag, list, record, text, words } from './plain-values.ts'
 import { readContainer, readImage } from './read-container.ts'
@@ -35,9 +35,9 @@ export function createServerReader(link: ServerLink): ServerReader {
       return await read((path, read, maxBytes = recordBytes) => boundedGet(path, agent, { maxBytes, allowance, read }, limit))
     } catch (error) {
       abort.throwIfAborted()
-      if (error instanceof ServerAway) throw error
+      if (error instanceof ServerUnreachable) throw error
       const why = limit.aborted ? `it was not read within ${wholeMs / 1000} s` : (error as Error).message
-      throw new ServerAway('unreachable', `The Docker of the server cannot be read: ${why}`, { cause: error })
+      throw new ServerUnreachable('unreachable', `The Docker of the server cannot be read: ${why}`, { cause: error })
     }
   }
 }
@@ -91,7 +91,7 @@ async function listContainers(get: Get, warnings: string[]): Promise<string[]> {
       before = fresh.at(-1) as string
       size = pageSize
     } catch (error) {
-      if (error instanceof AskRefused && before !== null) {
+      if (error instanceof RequestRefused && before !== null) {
         // The container that the page continues after was removed meanwhile. Continue after the one before it.
         if (ids.at(-1) === before) ids.pop()
         before = ids.at(-1) ?? null
@@ -126,7 +126,7 @@ async function unlessTooLong<T>(what: string, read: () => Promise<T[]>, warnings
   try {
     return await read()
   } catch (error) {
-    if (!(error instanceof AnswerTooLong) && !(error instanceof SaidTooMuch)) throw error
+    if (!(error instanceof AnswerTooLong) && !(error instanceof AnswerTooLarge)) throw error
     warnings.push(`The ${what} are skipped: the response of the server is too large`)
     return []
   }
@@ -144,13 +144,13 @@ async function each<T>(ids: readonly string[], read: (id: string) => Promise<T>,
       try {
         found.set(id, await read(id))
       } catch (error) {
-        if (error instanceof AskRefused && error.status === 404) continue
-        if (error instanceof SaidTooMuch) {
+        if (error instanceof RequestRefused && error.status === 404) continue
+        if (error instanceof AnswerTooLarge) {
           waiting.length = 0
           isCut = true
           continue
         }
-        if (!(error instanceof AskRefused) && !(error instanceof AnswerTooLong)) {
+        if (!(error instanceof RequestRefused) && !(error instanceof AnswerTooLong)) {
           // Stops the other readers.
           waiting.length = 0
           throw error

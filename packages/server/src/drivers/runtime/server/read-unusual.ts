@@ -30,5 +30,5 @@ export function unusualOf(config: Record<string, unknown>, host: Record<string, 
     ['reserved memory', count(host.MemoryReservation) > 0],
     ['logs that go elsewhere', !['', 'json-file', 'local', 'journald'].includes(text(record(host.LogConfig).Type))],
   ]
-  return given.filter(([, isGiven]) => isGiven).map(([words]) => words)
+  return given.filter(([, isGiven]) => isGiven).map(([message]) => message)
 }

@@ -13,7 +13,7 @@ import { emptyPlan, type Runtime } from '../runtime.ts'
 import { createServerRuntime } from './server-runtime.ts'
 
 const never = new AbortController().signal
-const allotment = { cpuCores: 1, memoryMb: 256, diskMb: 2000 }
+const resources = { cpuCores: 1, memoryMb: 256, diskMb: 2000 }
 
 describeNeeding(['docker', 'busyboxImage', 'sshd'], 'the engine of a server', () => {
   let folder: string
@@ -41,7 +41,15 @@ describeNeeding(['docker', 'busyboxImage', 'sshd'], 'the engine of a server', ()
   test('gives a version of a project a small network out of the range', async () => {
     const instanceId = `ins_${randomBytes(6).toString('hex')}`
     const artifact = { kind: 'image' as const, reference: partOf('busyboxImage'), sizeBytes: 0, startCommand: null }
-    const rest = { command: ['sleep', '60'], entrypoint: null, env: {}, port: null, volumes: [], restart: false, allotment }
+    const rest = {
+      command: ['sleep', '60'],
+      entrypoint: null,
+      env: {},
+      port: null,
+      volumes: [],
+      restart: false,
+      allotment: resources,
+    }
     const network = { name: `${owner.projectId}-production`, aliases: ['web'], services: 2 }
     await runtime.start({ instanceId, owner, service: 'web', artifact, network, ...rest }, never)
     const filters = { label: [`berth.network=${network.name}`] }
@@ -60,7 +68,7 @@ describeNeeding(['docker', 'busyboxImage', 'sshd'], 'the engine of a server', ()
     const lines: string[] = []
     await runtime.build(
       {
-        ...{ owner, service: '', sourceFolder: source, allotment, timeoutMs: 60_000 },
+        ...{ owner, service: '', sourceFolder: source, allotment: resources, timeoutMs: 60_000 },
         plan: { ...emptyPlan, kind: 'dockerfile', dockerfilePath: 'Dockerfile' },
         secrets: { TOKEN: secret },
       },

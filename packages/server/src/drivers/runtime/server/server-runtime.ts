@@ -20,7 +20,7 @@ export function createServerRuntime({ link, ...settings }: ServerRuntimeSettings
     ...settings,
     addresses,
     engine: readInSlices(openEngineThrough(linkAgent(link))),
-    fence: null,
+    egressFilter: null,
   })
   const tunnels = new Tunnels(link)
   const near = async (instance: Instance): Promise<Instance> => {
@@ -30,7 +30,7 @@ export function createServerRuntime({ link, ...settings }: ServerRuntimeSettings
   }
   return {
     ...docker,
-    isolation: { kind: 'docker', words: 'Docker on a server: each project runs in its own containers' },
+    isolation: { kind: 'docker', message: 'Docker on a server: each project runs in its own containers' },
     start: async (request, abort) => near(await docker.start(request, abort)),
     async stop(instanceId, options, abort) {
       await docker.stop(instanceId, options, abort)

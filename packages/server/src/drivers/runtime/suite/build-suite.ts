@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { ArtifactGone, BuildFailed } from '../runtime.ts'
-import { allotment, never, type SuiteBench } from './suite-bench.ts'
+import { never, resources, type SuiteBench } from './suite-bench.ts'
 
 /** Tests of `build`. */
 export function buildSuite(suite: SuiteBench): void {
@@ -36,8 +36,8 @@ export function buildSuite(suite: SuiteBench): void {
     })
 
     test('a lockfile that does not fit is named, however much is written after it', async () => {
-      const words = 'error: lockfile had changes, but lockfile is frozen'
-      const installCommand = `node -e "console.error('${words}'); for (let i = 0; i < 99; i++) console.error('usage'); process.exit(1)"`
+      const message = 'error: lockfile had changes, but lockfile is frozen'
+      const installCommand = `node -e "console.error('${message}'); for (let i = 0; i < 99; i++) console.error('usage'); process.exit(1)"`
       await expect(build('lock', { installCommand })).rejects.toThrow(/exit code 1: the lockfile does not match package\.json/)
     })
 
@@ -49,13 +49,13 @@ export function buildSuite(suite: SuiteBench): void {
 
     test('one over its memory is ended and says so', async (context) => {
       if (suite.noLimits) context.skip(suite.noLimits)
-      const eats = build('eats', { buildCommand: 'node program.cjs eat' }, { allotment: { ...allotment, memoryMb: 96 } })
+      const eats = build('eats', { buildCommand: 'node program.cjs eat' }, { allotment: { ...resources, memoryMb: 96 } })
       await expect(eats).rejects.toMatchObject({ code: 'out_of_memory', message: expect.stringContaining('96 MB') })
     })
 
     test('one that starts processes without end is ended and says so', async (context) => {
       if (suite.noLimits) context.skip(suite.noLimits)
-      const forks = build('forks', { buildCommand: 'node program.cjs fork' }, { allotment: { ...allotment, memoryMb: 1024 } })
+      const forks = build('forks', { buildCommand: 'node program.cjs fork' }, { allotment: { ...resources, memoryMb: 1024 } })
       await expect(forks).rejects.toMatchObject({ code: 'too_many_processes' })
     })
 
@@ -68,7 +68,7 @@ export function buildSuite(suite: SuiteBench): void {
           sourceFolder: suite.source,
           plan: { ...plan, buildCommand: 'sleep 100' },
           secrets: {},
-          allotment,
+          allotment: resources,
           timeoutMs: 60_000,
         },
         ({ message }) => message.includes('sleep') && setTimeout(() => abort.abort(), 200),
@@ -96,7 +96,7 @@ export function buildSuite(suite: SuiteBench): void {
         sourceFolder: suite.source,
         plan,
         secrets: {},
-        allotment,
+        allotment: resources,
         timeoutMs: 60_000,
       }
       const made = await suite.runtime.build(request, () => undefined, never)
@@ -125,7 +125,7 @@ export function buildSuite(suite: SuiteBench): void {
         port: null,
         volumes: [],
         network: null,
-        allotment,
+        allotment: resources,
         restart: false,
       }
       await expect(suite.runtime.start(request, never)).rejects.toBeInstanceOf(ArtifactGone)

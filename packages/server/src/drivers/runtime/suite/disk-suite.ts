@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { BuildFailed, type InstanceChange } from '../runtime.ts'
-import { allotment, call, type SuiteBench } from './suite-bench.ts'
+import { call, resources, type SuiteBench } from './suite-bench.ts'
 
 /** A limit below the amount that the program writes when it is told to fill its disk. */
-const small = { ...allotment, diskMb: 32 }
+const small = { ...resources, diskMb: 32 }
 
 /** Tests that instances and builds are held to `diskMb`. */
 export function diskSuite(suite: SuiteBench): void {
@@ -19,8 +19,8 @@ export function diskSuite(suite: SuiteBench): void {
       await call(one, 'fill', where).catch(() => 'it was ended before it could answer')
       const found = () => suite.runtime.inspect(one.instanceId)
       await expect.poll(found).toMatchObject({ state: 'exited', diskFull: true, restarts: 0 })
-      const told = () => changes.find(({ instance, kind }) => kind === 'exited' && instance.instanceId === one.instanceId)
-      await expect.poll(told).toMatchObject({ instance: { diskFull: true }, reason: expect.stringContaining('disk') })
+      const reported = () => changes.find(({ instance, kind }) => kind === 'exited' && instance.instanceId === one.instanceId)
+      await expect.poll(reported).toMatchObject({ instance: { diskFull: true }, reason: expect.stringContaining('disk') })
       end()
       await suite.reopen()
       expect(await found()).toMatchObject({ state: 'exited', diskFull: true })
@@ -29,7 +29,7 @@ export function diskSuite(suite: SuiteBench): void {
     })
 
     test('and one that keeps to it runs on', async () => {
-      const one = await start({ allotment: { ...allotment, diskMb: 64 }, restart: true })
+      const one = await start({ allotment: { ...resources, diskMb: 64 }, restart: true })
       const full = await start({ allotment: small, restart: true })
       expect(await call(one, 'fill', 'folder')).toBe('filled')
       await call(full, 'fill', 'folder').catch(() => 'it was ended before it could answer')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Instance } from '../runtime.ts'
-import { allotment, call, never, type SuiteBench, until } from './suite-bench.ts'
+import { call, never, resources, type SuiteBench, until } from './suite-bench.ts'
 
 /** Tests of instances that end by themselves. */
 export function endsSuite(suite: SuiteBench): void {
@@ -56,7 +56,7 @@ export function endsSuite(suite: SuiteBench): void {
         volumes: [{ id: volumeId, name: 'my-data', mountPath: '/data', readOnly: false }],
         port: null,
         restart: true,
-        allotment: { ...allotment, memoryMb: 96 },
+        allotment: { ...resources, memoryMb: 96 },
       })
       const { ends, unlisten } = listen(wanted.instanceId)
       await suite.runtime.start(wanted, never)

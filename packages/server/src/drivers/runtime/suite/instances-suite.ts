@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { checkListener } from '../../../platform/listener/listener-check.ts'
 import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts'
 import type { Instance, InstanceAddress } from '../runtime.ts'
-import { allotment, call, never, readAll, type SuiteBench, until } from './suite-bench.ts'
+import { call, never, readAll, resources, type SuiteBench, until } from './suite-bench.ts'
 
 /** Tests of starting, stopping, watching and running commands in instances. */
 export function instancesSuite(suite: SuiteBench): void {
@@ -84,15 +84,16 @@ export function instancesSuite(suite: SuiteBench): void {
     })
 
     test('one that ends by itself is told with its exit code and stays exited', async () => {
-      const told = Promise.withResolvers<{ reason: string; lastEnd: Instance['lastEnd'] }>()
+      const reported = Promise.withResolvers<{ reason: string; lastEnd: Instance['lastEnd'] }>()
       const wanted = request({ command: ['node', 'program.cjs', 'exit', '7'], port: null })
       const unlisten = suite.runtime.onChange(({ instance, kind, reason }) => {
-        if (instance.instanceId === wanted.instanceId && kind === 'exited') told.resolve({ reason, lastEnd: instance.lastEnd })
+        if (instance.instanceId === wanted.instanceId && kind === 'exited')
+          reported.resolve({ reason, lastEnd: instance.lastEnd })
       })
       await suite.runtime.start(wanted, never)
       await suite.runtime.glance(wanted.instanceId)
       const end = { exitCode: 7, reason: 'exit', at: expect.any(String) }
-      expect(await told.promise).toEqual({ reason: expect.stringContaining('7'), lastEnd: end })
+      expect(await reported.promise).toEqual({ reason: expect.stringContaining('7'), lastEnd: end })
       expect(await suite.runtime.inspect(wanted.instanceId)).toMatchObject({ state: 'exited', exitCode: 7, lastEnd: end })
       await until(async () => (await suite.runtime.glance(wanted.instanceId))?.state === 'exited')
       unlisten()
@@ -100,14 +101,14 @@ export function instancesSuite(suite: SuiteBench): void {
     })
 
     test('a restarted instance is counted and reported, and no other process is accepted at its address', async () => {
-      const told = Promise.withResolvers<void>()
+      const reported = Promise.withResolvers<void>()
       const one = await start({ restart: true })
       const unlisten = suite.runtime.onChange(({ instance, kind }) => {
-        if (instance.instanceId === one.instanceId && kind === 'restarted') told.resolve()
+        if (instance.instanceId === one.instanceId && kind === 'restarted') reported.resolve()
       })
       await pause(500)
       await call(one, 'exit', '3')
-      await told.promise
+      await reported.promise
       let back: Instance | undefined
       await until(async () => {
         back = await suite.runtime.inspect(one.instanceId)
@@ -117,13 +118,13 @@ export function instancesSuite(suite: SuiteBench): void {
       // Any process may bind a free port, so the process runtime gives the restarted instance another port.
       if (suite.runtime.kind === 'process') expect(back?.address?.port).not.toBe(one.address?.port)
       const { listener, ...address } = (back as Instance).address as InstanceAddress
-      expect(await new Promise((tell) => checkListener(address, listener as ListenerOwner, tell))).toBe(true)
-      const stranger = createServer()
-      await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve))
-      const elsewhere = { ...address, port: (stranger.address() as { port: number }).port }
-      const isTaken = new Promise((tell) => checkListener(elsewhere, listener as ListenerOwner, tell))
+      expect(await new Promise((notify) => checkListener(address, listener as ListenerOwner, notify))).toBe(true)
+      const outsider = createServer()
+      await new Promise<void>((resolve) => outsider.listen(0, '127.0.0.1', resolve))
+      const elsewhere = { ...address, port: (outsider.address() as { port: number }).port }
+      const isTaken = new Promise((notify) => checkListener(elsewhere, listener as ListenerOwner, notify))
       if (suite.runtime.kind === 'process' || process.getuid?.() !== 0) expect(await isTaken).toBe(false)
-      stranger.close()
+      outsider.close()
       unlisten()
       await stop(one.instanceId)
     })
@@ -131,7 +132,7 @@ export function instancesSuite(suite: SuiteBench): void {
     test('one over its memory is ended, and that is known', async (context) => {
       if (suite.noLimits) context.skip(suite.noLimits)
       const { instanceId } = await suite.runtime.start(
-        request({ command: ['node', 'program.cjs', 'eat'], port: null, allotment: { ...allotment, memoryMb: 96 } }),
+        request({ command: ['node', 'program.cjs', 'eat'], port: null, allotment: { ...resources, memoryMb: 96 } }),
         never,
       )
       await until(async () => (await suite.runtime.inspect(instanceId))?.state === 'exited')

@@ -25,8 +25,8 @@ export function outputSuite(suite: SuiteBench): void {
       const one = await start()
       await call(one, 'say', 'one,two')
       // Waits until every line was written.
-      const said = await readAll(suite.runtime, one.instanceId, null, 3)
-      expect(said).toHaveLength(3)
+      const reported = await readAll(suite.runtime, one.instanceId, null, 3)
+      expect(reported).toHaveLength(3)
       const lines: string[] = []
       for await (const { message } of suite.runtime.logs(one.instanceId, null, never, { follow: false })) lines.push(message)
       expect(lines).toEqual(['ready', 'one', 'two'])

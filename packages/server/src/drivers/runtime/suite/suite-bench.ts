@@ -27,7 +27,7 @@ export interface Bench {
 }
 
 export const never = new AbortController().signal
-export const allotment = { cpuCores: 1, memoryMb: 512, diskMb: 2000 }
+export const resources = { cpuCores: 1, memoryMb: 512, diskMb: 2000 }
 const waitMs = 90_000
 
 export type SuiteBench = ReturnType<typeof openSuiteBench>
@@ -64,7 +64,7 @@ export function openSuiteBench(prepare: () => Promise<Bench>) {
         sourceFolder: source,
         plan: { ...plan, ...changes },
         secrets: more.secrets ?? {},
-        allotment: more.allotment ?? allotment,
+        allotment: more.allotment ?? resources,
         timeoutMs: more.timeoutMs ?? 150_000,
       },
       (line) => lines.push(line),
@@ -81,7 +81,7 @@ export function openSuiteBench(prepare: () => Promise<Bench>) {
     port: 3000,
     volumes: [],
     network: null,
-    allotment,
+    allotment: resources,
     restart: false,
     ...changes,
   })

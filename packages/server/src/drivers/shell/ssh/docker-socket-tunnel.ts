@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { ClientChannel } from 'ssh2'
 import { messageOf } from './open-ssh.ts'
-import { ServerAway } from './server-away.ts'
+import { ServerUnreachable } from './server-away.ts'
 import { call, FileUnreadable, type ServerFiles } from './server-files.ts'
 import type { SshConnection } from './ssh-connection.ts'
 
@@ -43,7 +43,7 @@ export class DockerSocketTunnel {
       return await connection.toSocket(this.#parts.socket, abort)
     } catch (error) {
       abort.throwIfAborted()
-      if (connection.isClosed || error instanceof ServerAway) throw error
+      if (connection.isClosed || error instanceof ServerUnreachable) throw error
       return this.#otherWay(error, abort)
     }
   }
@@ -56,16 +56,20 @@ export class DockerSocketTunnel {
     this.#trying ??= this.#tryCommand().finally(() => {
       this.#trying = undefined
     })
-    const trouble = await this.#trying
+    const errorKind = await this.#trying
     abort.throwIfAborted()
-    if (trouble === null) {
+    if (errorKind === null) {
       this.#usesCommand = true
       return this.#byCommand(abort)
     }
-    if (/permission denied/i.test(trouble)) throw this.#denied(refusal)
+    if (/permission denied/i.test(errorKind)) throw this.#denied(refusal)
     const why =
-      state === 'missing' ? `there is no ${socket}` : state === 'present' ? `${socket} does not respond (${trouble})` : trouble
-    throw new ServerAway(
+      state === 'missing'
+        ? `there is no ${socket}`
+        : state === 'present'
+          ? `${socket} does not respond (${errorKind})`
+          : errorKind
+    throw new ServerUnreachable(
       'docker_not_running',
       `Docker does not run on ${name}: ${why}. Start it, or say where its socket is (dockerSocket)`,
       {
@@ -74,10 +78,10 @@ export class DockerSocketTunnel {
     )
   }
 
-  #denied(cause: unknown): ServerAway {
+  #denied(cause: unknown): ServerUnreachable {
     const { name, socket } = this.#parts
-    const words = `The login on ${name} may not use Docker: ${socket} is closed to it. Add the user to the group that owns the socket (usually docker)`
-    return new ServerAway('docker_denied', words, { cause })
+    const message = `The login on ${name} may not use Docker: ${socket} is closed to it. Add the user to the group that owns the socket (usually docker)`
+    return new ServerUnreachable('docker_denied', message, { cause })
   }
 
   async #stateOfSocket(abort: AbortSignal): Promise<'missing' | 'denied' | 'present' | 'unknown'> {
@@ -88,7 +92,7 @@ export class DockerSocketTunnel {
       return found.kind === 'socket' && !(await files.mayUseSocket(socket, abort)) ? 'denied' : 'present'
     } catch (error) {
       abort.throwIfAborted()
-      return error instanceof FileUnreadable && error.trouble === 'denied' ? 'denied' : 'unknown'
+      return error instanceof FileUnreadable && error.errorKind === 'denied' ? 'denied' : 'unknown'
     }
   }
 
@@ -147,18 +151,18 @@ export class DockerSocketTunnel {
 const answerBytes = 4_096
 
 async function answerOf(channel: ClientChannel, abort: AbortSignal): Promise<string | null> {
-  let said = ''
+  let reported = ''
   let complaint = ''
   channel.stderr.on('data', (chunk: Buffer) => {
     complaint = (complaint + chunk.toString('utf8')).slice(0, answerBytes)
   })
   await call<void>((done) => {
     channel.on('data', (chunk: Buffer) => {
-      said = (said + chunk.toString('latin1')).slice(0, answerBytes)
-      if (said.includes('\r\n')) done(null, undefined)
+      reported = (reported + chunk.toString('latin1')).slice(0, answerBytes)
+      if (reported.includes('\r\n')) done(null, undefined)
     })
     channel.once('close', () => done(null, undefined))
     channel.write(greeting)
   }, abort)
-  return /^HTTP\/1\.\d 200/.test(said) ? null : messageOf(new Error(complaint || said || 'it gave no answer'))
+  return /^HTTP\/1\.\d 200/.test(reported) ? null : messageOf(new Error(complaint || reported || 'it gave no answer'))
 }

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import type { Client, ConnectConfig } from 'ssh2'
 import { errorMessage } from '../../../platform/error-message.ts'
 import { collectingYoung } from '../../../platform/steady-memory.ts'
-import { ServerAway } from './server-away.ts'
+import { ServerUnreachable } from './server-away.ts'
 import type { SshTarget } from './ssh-target.ts'
 
 const connectMs = 10_000
@@ -15,15 +15,15 @@ export async function openSsh(target: SshTarget, abort: AbortSignal): Promise<Cl
   const limit = AbortSignal.any([abort, AbortSignal.timeout(connectMs)])
   const address = await target.resolve(limit).catch((error: unknown) => {
     abort.throwIfAborted()
-    throw error instanceof ServerAway ? error : unreachable(target, error)
+    throw error instanceof ServerUnreachable ? error : unreachable(target, error)
   })
   if (!target.credential)
-    throw new ServerAway('login_refused', `No key and no password is stored for ${target.name}: set one of them`)
+    throw new ServerUnreachable('login_refused', `No key and no password is stored for ${target.name}: set one of them`)
   const { default: ssh2 } = await import('ssh2')
   const client = new ssh2.Client()
-  let refusal: ServerAway | undefined
+  let refusal: ServerUnreachable | undefined
   const hostVerifier = (key: Buffer, answer: (isGood: boolean) => void) => {
-    judge(target, key).then(
+    validate(target, key).then(
       (found) => {
         refusal = found
         answer(found === undefined)
@@ -61,10 +61,10 @@ export async function openSsh(target: SshTarget, abort: AbortSignal): Promise<Cl
   })
 }
 
-async function judge(target: SshTarget, key: Buffer): Promise<ServerAway | undefined> {
+async function validate(target: SshTarget, key: Buffer): Promise<ServerUnreachable | undefined> {
   const fingerprint = `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
-  const words = await target.acceptHostKey({ fingerprint, type: typeOf(key) })
-  return words === null ? undefined : new ServerAway('host_key_changed', words)
+  const message = await target.acceptHostKey({ fingerprint, type: typeOf(key) })
+  return message === null ? undefined : new ServerUnreachable('host_key_changed', message)
 }
 
 /** The first field of a public key is its type. */
@@ -100,21 +100,21 @@ const hostKeyAlgorithms = [
   'rsa-sha2-256',
 ]
 
-function explain(target: SshTarget, error: unknown): ServerAway {
+function explain(target: SshTarget, error: unknown): ServerUnreachable {
   const level = (error as { level?: string }).level
   if (level === 'client-authentication')
-    return new ServerAway(
+    return new ServerUnreachable(
       'login_refused',
-      `${place(target)} refused the login of ${target.user}: the ${target.credential && 'password' in target.credential ? 'password' : 'key'} is not accepted there`,
+      `${location(target)} refused the login of ${target.user}: the ${target.credential && 'password' in target.credential ? 'password' : 'key'} is not accepted there`,
       { cause: error },
     )
   return unreachable(target, error)
 }
 
 const unreachable = (target: SshTarget, error: unknown) =>
-  new ServerAway('unreachable', `${place(target)} cannot be reached over SSH: ${messageOf(error)}`, { cause: error })
+  new ServerUnreachable('unreachable', `${location(target)} cannot be reached over SSH: ${messageOf(error)}`, { cause: error })
 
-const place = ({ name, host, port }: SshTarget) => `${name} (${host}:${port})`
+const location = ({ name, host, port }: SshTarget) => `${name} (${host}:${port})`
 
 const codes: Record<string, string> = {
   ECONNREFUSED: 'nothing listens there',

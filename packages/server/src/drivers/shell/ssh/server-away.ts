@@ -1,5 +1,5 @@
 /** Reasons why a server, or its Docker engine, cannot be used. */
-export type AwayReason =
+export type UnreachableReason =
   | 'unreachable'
   | 'host_key_changed'
   | 'login_refused'
@@ -9,11 +9,11 @@ export type AwayReason =
   | 'unknown_server'
 
 /** The server cannot be used now; the message says why and what to do. */
-export class ServerAway extends Error {
+export class ServerUnreachable extends Error {
   override readonly name = 'ServerAway'
-  readonly reason: AwayReason
+  readonly reason: UnreachableReason
 
-  constructor(reason: AwayReason, message: string, options?: ErrorOptions) {
+  constructor(reason: UnreachableReason, message: string, options?: ErrorOptions) {
     super(message, options)
     this.reason = reason
   }

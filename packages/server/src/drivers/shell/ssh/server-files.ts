@@ -1,16 +1,16 @@
 import type { SFTPWrapper, Stats } from 'ssh2'
-import { ServerAway } from './server-away.ts'
+import { ServerUnreachable } from './server-away.ts'
 
-export type FileTrouble = 'missing' | 'denied' | 'too_large' | 'not_a_file'
+export type FileErrorKind = 'missing' | 'denied' | 'too_large' | 'not_a_file'
 
 /** A file could not be read; the server itself is reachable. */
 export class FileUnreadable extends Error {
   override readonly name = 'FileUnreadable'
-  readonly trouble: FileTrouble
+  readonly errorKind: FileErrorKind
 
-  constructor(trouble: FileTrouble, message: string) {
+  constructor(errorKind: FileErrorKind, message: string) {
     super(message)
-    this.trouble = trouble
+    this.errorKind = errorKind
   }
 }
 
@@ -52,7 +52,7 @@ export function createServerFiles(open: (abort: AbortSignal) => Promise<SFTPWrap
       return { kind, sizeBytes: found.size }
     } catch (error) {
       if (codeOf(error) === noSuchFile) return undefined
-      throw asTrouble(error, path)
+      throw errorKindOf(error, path)
     }
   }
   return {
@@ -64,7 +64,7 @@ export function createServerFiles(open: (abort: AbortSignal) => Promise<SFTPWrap
       if (found.sizeBytes > maxBytes) throw tooLarge(path, maxBytes)
       const sftp = await open(abort)
       const handle = await call<Buffer>((done) => sftp.open(path, 'r', done), abort).catch((error: unknown) => {
-        throw asTrouble(error, path)
+        throw errorKindOf(error, path)
       })
       try {
         return await readAll(sftp, handle, path, { sizeBytes: found.sizeBytes, maxBytes }, abort)
@@ -80,14 +80,14 @@ export function createServerFiles(open: (abort: AbortSignal) => Promise<SFTPWrap
         sftp.close(handle, () => undefined)
         return true
       } catch (error) {
-        if (error instanceof ServerAway) throw error
+        if (error instanceof ServerUnreachable) throw error
         return codeOf(error) !== permissionDenied
       }
     },
     async list(path, maxNames, abort) {
       const sftp = await open(abort)
       const handle = await call<Buffer>((done) => sftp.opendir(path, done), abort).catch((error: unknown) => {
-        throw asTrouble(error, path)
+        throw errorKindOf(error, path)
       })
       const names: string[] = []
       try {
@@ -97,7 +97,7 @@ export function createServerFiles(open: (abort: AbortSignal) => Promise<SFTPWrap
             abort,
           ).catch((error: unknown) => {
             if (codeOf(error) === endOfFile) return undefined
-            throw asTrouble(error, path)
+            throw errorKindOf(error, path)
           })
           if (!page || page.length === 0) break
           names.push(...page.map(({ filename }) => filename).filter((name) => name !== '.' && name !== '..'))
@@ -127,7 +127,7 @@ async function readAll(
       abort,
     ).catch((error: unknown) => {
       if (codeOf(error) === endOfFile) return 0
-      throw asTrouble(error, path)
+      throw errorKindOf(error, path)
     })
     return into.subarray(0, count)
   }
@@ -160,7 +160,7 @@ const tooLarge = (path: string, maxBytes: number) =>
 
 const codeOf = (error: unknown) => (error as { code?: number | string })?.code
 
-function asTrouble(error: unknown, path: string): unknown {
+function errorKindOf(error: unknown, path: string): unknown {
   if (codeOf(error) === noSuchFile) return new FileUnreadable('missing', `${path} is not there`)
   if (codeOf(error) === permissionDenied) return new FileUnreadable('denied', `${path} may not be read by this login`)
   return error
@@ -175,7 +175,11 @@ export function call<T>(
   const limit = AbortSignal.any([abort, clock])
   return new Promise<T>((resolve, reject) => {
     const onAbort = () =>
-      reject(abort.aborted ? abort.reason : new ServerAway('unreachable', `The server did not answer within ${callMs / 1000} s`))
+      reject(
+        abort.aborted
+          ? abort.reason
+          : new ServerUnreachable('unreachable', `The server did not answer within ${callMs / 1000} s`),
+      )
     if (limit.aborted) return onAbort()
     limit.addEventListener('abort', onAbort, { once: true })
     start((error, value) => {

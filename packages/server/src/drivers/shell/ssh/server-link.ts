@@ -4,7 +4,7 @@ import type { SshTargets } from './ssh-target.ts'
 
 /**
  * A server over one shared SSH connection. It is opened on demand, kept alive, reopened after it was lost, and closed when
- * idle. Every call has its own timeout beside the caller's abort, and rejects with `ServerAway`, whose message names the
+ * idle. Every call has its own timeout beside the caller's abort, and rejects with `ServerUnreachable`, whose message names the
  * reason. While a server is known to be unreachable, calls reject at once, except an occasional retry.
  */
 export interface ServerLink {

@@ -9,18 +9,18 @@ import { type Sshd, startSshd } from '../../../../../../tests/kit/sshd.ts'
 import { type TempFolder, tempFolder } from '../../../../../../tests/kit/temp-folder.ts'
 import { Secret } from '../../../platform/secrets/secret.ts'
 import { makeKeyPair } from '../test-ssh-server.ts'
-import type { ServerAway } from './server-away.ts'
+import type { ServerUnreachable } from './server-away.ts'
 import { linksTo } from './test-server.ts'
 
 const never = new AbortController().signal
 
 async function ping(stream: Duplex): Promise<string> {
   stream.write('GET /_ping HTTP/1.1\r\nHost: docker\r\nConnection: close\r\n\r\n')
-  let said = ''
-  for await (const chunk of stream) said += chunk
-  return said.split('\r\n', 1)[0] as string
+  let output = ''
+  for await (const chunk of stream) output += chunk
+  return output.split('\r\n', 1)[0] as string
 }
-const why = (work: Promise<unknown>): Promise<ServerAway> =>
+const why = (work: Promise<unknown>): Promise<ServerUnreachable> =>
   work.then(
     () => expect.fail('it should have failed'),
     (error) => error,

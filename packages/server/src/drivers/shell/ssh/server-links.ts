@@ -1,4 +1,4 @@
-import { ServerAway } from './server-away.ts'
+import { ServerUnreachable } from './server-away.ts'
 import type { ServerLinks } from './server-link.ts'
 import { SshConnectionPool } from './ssh-connection-pool.ts'
 import type { SshTargets } from './ssh-target.ts'
@@ -10,7 +10,7 @@ export function createServerLinks(): ServerLinks {
   let targets: SshTargets | undefined
   let open = 0
   const known = () => {
-    if (!targets) throw new ServerAway('unknown_server', 'This instance knows no servers')
+    if (!targets) throw new ServerUnreachable('unknown_server', 'This instance knows no servers')
     return targets
   }
   const parts = {

@@ -4,15 +4,15 @@ import type { FileEntryWithStats, SFTPWrapper, Stats } from 'ssh2'
  * Kinds of failure by the server's status code. `failed` is SFTP's only code for a full disk, a taken name, and many other
  * errors.
  */
-export type SftpTrouble = 'missing' | 'denied' | 'failed' | 'silent' | 'lost'
+export type SftpErrorKind = 'missing' | 'denied' | 'failed' | 'silent' | 'lost'
 
 export class SftpFailed extends Error {
   override readonly name = 'SftpFailed'
-  readonly trouble: SftpTrouble
+  readonly errorKind: SftpErrorKind
 
-  constructor(trouble: SftpTrouble, words: string, options?: ErrorOptions) {
-    super(words, options)
-    this.trouble = trouble
+  constructor(errorKind: SftpErrorKind, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.errorKind = errorKind
   }
 }
 
@@ -45,7 +45,7 @@ const answerMs = 60_000
 const pieceBytes = 32 * 1024
 /** Concurrent requests: each costs a round trip. */
 const piecesAtOnce = 32
-const codes: Record<number, SftpTrouble> = { 2: 'missing', 3: 'denied', 6: 'lost', 7: 'lost' }
+const codes: Record<number, SftpErrorKind> = { 2: 'missing', 3: 'denied', 6: 'lost', 7: 'lost' }
 const endOfFile = 1
 
 export function sftpFiles(sftp: SFTPWrapper): SftpFiles {
@@ -77,8 +77,9 @@ export function sftpFiles(sftp: SFTPWrapper): SftpFiles {
     removeFolder: (path) => answer(path, (done) => sftp.rmdir(path, (error) => done(error, undefined))),
     async freeBytes(path) {
       type Room = { f_bavail: number; f_frsize: number }
-      const ask = (done: Done<Room>) => sftp.ext_openssh_statvfs(path, (error, found) => done(error, found as unknown as Room))
-      const room = await answer<Room>(path, ask).catch(() => undefined)
+      const request = (done: Done<Room>) =>
+        sftp.ext_openssh_statvfs(path, (error, found) => done(error, found as unknown as Room))
+      const room = await answer<Room>(path, request).catch(() => undefined)
       return room && room.f_bavail * room.f_frsize
     },
   }
@@ -171,7 +172,7 @@ async function readPiece(sftp: SFTPWrapper, handle: Buffer, path: string, from: 
 
 type Done<T> = (error: Error | null | undefined, value: T) => void
 
-function answer<T>(path: string, ask: (done: Done<T>) => void): Promise<T> {
+function answer<T>(path: string, request: (done: Done<T>) => void): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const silence = () => reject(new SftpFailed('silent', `The server did not answer within ${answerMs / 1000} s`))
     const timer = setTimeout(silence, answerMs)
@@ -181,7 +182,7 @@ function answer<T>(path: string, ask: (done: Done<T>) => void): Promise<T> {
       else resolve(value)
     }
     try {
-      ask(done)
+      request(done)
     } catch (error) {
       // The library throws when the server lacks an extension.
       clearTimeout(timer)
@@ -197,13 +198,13 @@ function asFailure(error: Error, path: string): SftpFailed {
   if (code === 8) return new UnknownToServer('failed', 'The server does not know this', { cause: error })
   if (code === endOfFile) return new SftpFailed('failed', `${path} is shorter than it was`, { cause: error })
   if (typeof code !== 'number') return new SftpFailed('lost', 'The connection was lost', { cause: error })
-  const trouble = codes[code] ?? 'failed'
-  const words = error.message.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').slice(0, 200)
-  return new SftpFailed(trouble, `${path}: ${words}`, { cause: error })
+  const errorKind = codes[code] ?? 'failed'
+  const text = error.message.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').slice(0, 200)
+  return new SftpFailed(errorKind, `${path}: ${text}`, { cause: error })
 }
 
 function ignoreMissing(error: unknown): undefined {
-  if (!(error instanceof SftpFailed) || error.trouble !== 'missing') throw error
+  if (!(error instanceof SftpFailed) || error.errorKind !== 'missing') throw error
 }
 
 function ignoreUnknown(error: unknown): undefined {

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { DockerSocketTunnel } from './docker-socket-tunnel.ts'
 import { messageOf, openSsh } from './open-ssh.ts'
-import { ServerAway } from './server-away.ts'
+import { ServerUnreachable } from './server-away.ts'
 import { createServerFiles, type ServerFiles } from './server-files.ts'
 import type { ServerLink } from './server-link.ts'
 import { SshConnection } from './ssh-connection.ts'
@@ -30,8 +30,8 @@ export class SshConnectionPool implements ServerLink {
   #losses = 0
   #failure: { error: unknown; pauseMs: number; until: number } | undefined
   #usedAt = performance.now()
-  #looking: NodeJS.Timeout | undefined
-  #hasBeenAway = false
+  #checking: NodeJS.Timeout | undefined
+  #wasDisconnected = false
 
   constructor(serverId: string, parts: LinkParts) {
     this.#serverId = serverId
@@ -40,14 +40,14 @@ export class SshConnectionPool implements ServerLink {
   }
 
   async toDocker(abort: AbortSignal): Promise<Duplex> {
-    return this.#asked(abort, async () => {
+    return this.#requested(abort, async () => {
       await this.#connection(abort)
       return (this.#door as DockerSocketTunnel).open(abort)
     })
   }
 
   async toPort(port: number, abort: AbortSignal, host?: string): Promise<Duplex> {
-    return this.#asked(abort, async () => (await this.#connection(abort)).toPort(port, abort, host))
+    return this.#requested(abort, async () => (await this.#connection(abort)).toPort(port, abort, host))
   }
 
   losses = () => this.#losses
@@ -63,19 +63,19 @@ export class SshConnectionPool implements ServerLink {
   }
 
   close(): void {
-    this.#end.abort(new ServerAway('unreachable', 'The connection was closed'))
+    this.#end.abort(new ServerUnreachable('unreachable', 'The connection was closed'))
     this.#leave()
   }
 
   /** An error of a call whose connection broke is reported as an unreachable server, whatever the client library calls it. */
-  async #asked<T>(abort: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  async #requested<T>(abort: AbortSignal, request: () => Promise<T>): Promise<T> {
     const before = this.#losses
     try {
-      return await ask()
+      return await request()
     } catch (error) {
       abort.throwIfAborted()
-      if (error instanceof ServerAway || this.#losses === before) throw error
-      throw new ServerAway('unreachable', `The connection to the server was lost: ${messageOf(error)}`, { cause: error })
+      if (error instanceof ServerUnreachable || this.#losses === before) throw error
+      throw new ServerUnreachable('unreachable', `The connection to the server was lost: ${messageOf(error)}`, { cause: error })
     }
   }
 
@@ -108,7 +108,7 @@ export class SshConnectionPool implements ServerLink {
   async #connect(made: Promise<SshConnection>): Promise<SshConnection> {
     try {
       const target = await this.#parts.targets().find(this.#serverId)
-      if (!target) throw new ServerAway('unknown_server', `There is no server ${this.#serverId}`)
+      if (!target) throw new ServerUnreachable('unknown_server', `There is no server ${this.#serverId}`)
       const connection: SshConnection = await this.#openOne(target, () => this.#lost(connection))
       if (this.#current !== made) return connection
       this.#connected = connection
@@ -120,14 +120,14 @@ export class SshConnectionPool implements ServerLink {
         another: () => this.#openOne(target, () => undefined),
       })
       this.#failure = undefined
-      this.#looking ??= setInterval(() => this.#leaveIfIdle(connection), idleMs / 2).unref()
-      if (this.#hasBeenAway) this.#parts.onBack(this.#serverId)
-      this.#hasBeenAway = false
+      this.#checking ??= setInterval(() => this.#leaveIfIdle(connection), idleMs / 2).unref()
+      if (this.#wasDisconnected) this.#parts.onBack(this.#serverId)
+      this.#wasDisconnected = false
       return connection
     } catch (error) {
       if (this.#current !== made) throw error
       this.#current = undefined
-      this.#hasBeenAway = true
+      this.#wasDisconnected = true
       this.#losses++
       const pauseMs = Math.min(maxPauseMs, (this.#failure?.pauseMs ?? firstPauseMs / 2) * 2)
       this.#failure = { error, pauseMs, until: performance.now() + pauseMs }
@@ -148,7 +148,7 @@ export class SshConnectionPool implements ServerLink {
   #lost(connection: SshConnection): void {
     if (this.#connected !== connection) return
     this.#losses++
-    this.#hasBeenAway = true
+    this.#wasDisconnected = true
     this.#leave()
   }
 
@@ -158,8 +158,8 @@ export class SshConnectionPool implements ServerLink {
   }
 
   #leave(): void {
-    clearInterval(this.#looking)
-    this.#looking = undefined
+    clearInterval(this.#checking)
+    this.#checking = undefined
     this.#door?.close()
     this.#door = undefined
     this.#connected = undefined

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { Client, ClientChannel, SFTPWrapper } from 'ssh2'
-import { ServerAway } from './server-away.ts'
+import { ServerUnreachable } from './server-away.ts'
 import { call } from './server-files.ts'
 
 const maxChannels = 512
@@ -39,7 +39,7 @@ export class SshConnection {
       return await this.#channel((done) => this.#client.forwardOut('127.0.0.1', 0, host, port, done), abort)
     } catch (error) {
       if ((error as { reason?: unknown }).reason !== prohibited) throw error
-      throw new ServerAway(
+      throw new ServerUnreachable(
         'unreachable',
         'The SSH server forwards no ports, so projects there cannot be reached: set AllowTcpForwarding to yes in its sshd_config',
         { cause: error },

@@ -12,7 +12,7 @@ export interface SshTarget {
   dockerSocket: string
   /** Type of the pinned key, which is requested first: a host may have several keys. */
   hostKeyType: string | null
-  /** Resolves the host to an allowed address; rejects with `ServerAway` when this server may not use it. */
+  /** Resolves the host to an allowed address; rejects with `ServerUnreachable` when this server may not use it. */
   resolve(abort: AbortSignal): Promise<string>
   /**
    * Called before any credential is sent. Null when the key is the pinned one, or is pinned by this call; else the reason for

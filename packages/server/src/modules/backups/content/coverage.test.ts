@@ -17,9 +17,9 @@ test.each([
   ['no volumes are asked for', { ...all, payload: { volumes: [] } }, { ...found, saved: 0 }, /^No data was saved/],
   ['one of two volumes is gone', { ...all, payload: { volumes: ['data', 'gone'] } }, found, /^Not found.*: gone\.$/],
 ])('a run that goes on: %s', (_, wanted, seen, warning) => {
-  const said = checkCoverage(wanted, seen)
-  if (warning === null) expect(said).toBeNull()
-  else expect(said).toMatch(warning)
+  const output = checkCoverage(wanted, seen)
+  if (warning === null) expect(output).toBeNull()
+  else expect(output).toMatch(warning)
 })
 
 test.each([

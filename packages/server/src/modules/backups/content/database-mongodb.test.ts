@@ -8,7 +8,7 @@ import { databaseIn } from './databases.ts'
 // No MongoDB can be had where these tests run: what is tested is what its tools are asked for, after their documents.
 
 const never = new AbortController().signal
-const asked: { argv: readonly string[]; stdin: string }[] = []
+const requested: { argv: readonly string[]; stdin: string }[] = []
 const unit = (env: Record<string, string>, image = 'mongo:7'): RunningUnit =>
   ({
     service: 'db',
@@ -19,7 +19,7 @@ const unit = (env: Record<string, string>, image = 'mongo:7'): RunningUnit =>
     runtime: {
       async exec(_id: string, { argv, stdin }: ExecCommand) {
         const chunks = stdin ? await Array.fromAsync(stdin as AsyncIterable<Uint8Array>) : []
-        asked.push({ argv, stdin: Buffer.concat(chunks).toString() })
+        requested.push({ argv, stdin: Buffer.concat(chunks).toString() })
         return { exitCode: 0, stderrTail: '' }
       },
     },
@@ -56,7 +56,7 @@ test('a dump is loaded from the input, and each collection in it takes the place
     yield Buffer.from('the ')
     yield Buffer.from('archive')
   }
-  asked.length = 0
+  requested.length = 0
   await mongodb.load?.(unit({}), { service: 'db' }, content(), never)
-  expect(asked).toEqual([{ argv: ['mongorestore', '--archive', '--drop'], stdin: 'the archive' }])
+  expect(requested).toEqual([{ argv: ['mongorestore', '--archive', '--drop'], stdin: 'the archive' }])
 })

@@ -20,10 +20,10 @@ export const mysql: DatabaseKind = {
       details: { service: unit.service, database },
     }))
   },
-  load: (unit, { database = '' }, content, abort) => loadAnew(unit, database, content, abort),
+  load: (unit, { database = '' }, content, abort) => reload(unit, database, content, abort),
   async prove(unit, _details, content, abort) {
     try {
-      await loadAnew(unit, trialDatabase, content, abort)
+      await reload(unit, trialDatabase, content, abort)
       const tables = `SELECT count(*) FROM information_schema.tables WHERE table_schema = '${trialDatabase}' AND table_type = 'BASE TABLE'`
       return Number(await statement(unit, tables, abort))
     } finally {
@@ -32,7 +32,7 @@ export const mysql: DatabaseKind = {
   },
 }
 
-async function loadAnew(unit: RunningUnit, database: string, stdin: AsyncIterable<Uint8Array>, abort: AbortSignal) {
+async function reload(unit: RunningUnit, database: string, stdin: AsyncIterable<Uint8Array>, abort: AbortSignal) {
   const { client, arguments: asUser, env } = accessOf(unit)
   await statement(unit, `DROP DATABASE IF EXISTS ${quoted(database)}`, abort)
   await statement(unit, `CREATE DATABASE ${quoted(database)}`, abort)

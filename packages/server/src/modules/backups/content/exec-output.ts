@@ -52,8 +52,11 @@ export async function textOf(runtime: Runtime, instanceId: string, command: Exec
 }
 
 function commandFailed({ argv }: ExecCommand, exitCode: number, stderrTail: string): BackupFailed {
-  const said = stderrTail.trim().slice(-tailCharacters)
+  const reported = stderrTail.trim().slice(-tailCharacters)
   const missing =
     exitCode === 126 || exitCode === 127 ? `${argv[0]} is not installed in the image of the service, or is not executable` : null
-  return new BackupFailed('command_failed', missing ?? `${argv[0]} ended with exit code ${exitCode}${said ? `: ${said}` : ''}`)
+  return new BackupFailed(
+    'command_failed',
+    missing ?? `${argv[0]} ended with exit code ${exitCode}${reported ? `: ${reported}` : ''}`,
+  )
 }

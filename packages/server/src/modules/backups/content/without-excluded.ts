@@ -55,7 +55,7 @@ async function isOut(name: string, isFolder: boolean, rules: IgnoreRules, time: 
   const path = parts.join('/')
   const isWhole = path.length <= comparedCharacters
   const compared = isWhole ? path : path.slice(0, Math.max(0, path.lastIndexOf('/', comparedCharacters)))
-  const verdict = rules.isLeftOut(compared, isFolder || !isWhole)
+  const verdict = rules.isExcluded(compared, isFolder || !isWhole)
   for (let step = verdict.next(); ; step = verdict.next()) {
     if (step.done) return step.value
     await time.pause()

@@ -13,7 +13,7 @@ export function mayBeHere(kind: DestinationKind, { config }: StoredConfig, isOpe
   if (typeof host === 'string' && isThisMachineByName(host))
     fail('forbidden', {
       field: `config.${field}`,
-      words: `${host} is this machine. Only an operator of the instance can add a destination there: an owner or admin of the organisation created at set-up.`,
+      message: `${host} is this machine. Only an operator of the instance can add a destination there: an owner or admin of the organisation created at set-up.`,
     })
   return 0
 }

@@ -116,9 +116,9 @@ function fieldValue(
     if (Number.isInteger(given) && (given as number) >= 1 && (given as number) <= 65535) return given as number
     refuse('must be a port from 1 to 65535')
   } else {
-    const words = textProblem(given, field)
-    if (!words) return field.lines ? (given as string) : (given as string).trim()
-    refuse(words)
+    const text = textProblem(given, field)
+    if (!text) return field.lines ? (given as string) : (given as string).trim()
+    refuse(text)
   }
   return undefined
 }
@@ -143,9 +143,9 @@ type Rule = (
 
 const ruleOf: Record<DestinationKind, Rule> = {
   local({ config }, { backupRoots }) {
-    const place = localPlace(config.path as string, backupRoots)
-    if (place) {
-      config.path = place.path
+    const location = localLocation(config.path as string, backupRoots)
+    if (location) {
+      config.path = location.path
       return []
     }
     const message = `must be inside a folder that the operator allows for backups: ${backupRoots.join(', ')}`
@@ -197,7 +197,7 @@ function isWebOrigin(text: string): boolean {
 }
 
 /** The allowed folder that contains the path, and the path as it will be used; a relative path is below the first folder. */
-export function localPlace(path: string, roots: readonly string[]): { root: string; path: string } | null {
+export function localLocation(path: string, roots: readonly string[]): { root: string; path: string } | null {
   const [first] = roots
   if (!first || path.split(/[/\\]/).includes('..')) return null
   const wanted = isAbsolute(path) ? resolve(path) : resolve(first, path)

@@ -22,7 +22,7 @@ export async function createDestination(body: DestinationBody, caller: Caller, d
   const stored = accepted(checkConfig(body.kind, body.config, deps.settings))
   const isHere = mayBeHere(body.kind, stored, await deps.isOperator(caller))
   if ((await store.countDestinations(db, organizationId)) >= maxDestinations)
-    fail('conflict', { words: `There are already ${maxDestinations} destinations, the maximum. Delete one first.` })
+    fail('conflict', { message: `There are already ${maxDestinations} destinations, the maximum. Delete one first.` })
   // The key is generated now, while a user sets up backups: the log says where it is.
   await deps.archives()
   const [now, id] = [nowOf(deps), newId('bkd')]
@@ -40,14 +40,14 @@ export async function createDestination(body: DestinationBody, caller: Caller, d
 }
 
 /** Warns about other destinations of the organisation with the same location: runs at both are not a second copy. */
-export async function samePlaceWarnings(
+export async function sameLocationWarnings(
   { id, organizationId, kind, config }: DestinationRow,
   deps: BackupsDeps,
 ): Promise<string[]> {
   const others = (await store.allDestinations(deps.database.db, organizationId)).filter((other) => other.id !== id)
-  const place = placeOf({ id, kind, config })
+  const location = locationOf({ id, kind, config })
   return others
-    .filter((other) => placeOf(other) === place)
+    .filter((other) => locationOf(other) === location)
     .map(
       ({ id: otherId, name }) =>
         `The destination "${name}" (${otherId}) uses the same storage, so this one is not a second copy.`,
@@ -55,11 +55,11 @@ export async function samePlaceWarnings(
 }
 
 /** Config fields that determine where the data is stored; the others determine how it is reached. */
-const placeFields = ['path', 'endpoint', 'bucket', 'prefix', 'host', 'port'] as const
+const locationFields = ['path', 'endpoint', 'bucket', 'prefix', 'host', 'port'] as const
 
-function placeOf(destination: Pick<DestinationRow, 'id' | 'kind' | 'config'>): string {
+function locationOf(destination: Pick<DestinationRow, 'id' | 'kind' | 'config'>): string {
   const fields = destinationJson.config(destination)
-  return JSON.stringify([destination.kind, ...placeFields.map((name) => fields[name] ?? null)])
+  return JSON.stringify([destination.kind, ...locationFields.map((name) => fields[name] ?? null)])
 }
 
 /**
@@ -68,7 +68,7 @@ function placeOf(destination: Pick<DestinationRow, 'id' | 'kind' | 'config'>): s
  */
 export async function changeDestination(row: DestinationRow, changes: DestinationChanges, caller: Caller, deps: BackupsDeps) {
   if (row.kind === 'local' && changes.config && !(await deps.isOperator(caller)))
-    fail('forbidden', { field: 'config', words: 'Only an operator of the instance can change the path of a local destination' })
+    fail('forbidden', { field: 'config', message: 'Only an operator of the instance can change the path of a local destination' })
   const isOperator = await deps.isOperator(caller)
   return deps.database.transaction(async ({ db, lock }) => {
     await lock(destinationLock(row.id))
@@ -100,9 +100,9 @@ export async function deleteDestination(
       await lock(destinationLock(id))
       if (await store.isUsed(db, id)) fail('destination_in_use')
       if (await store.hasWork(db, id))
-        fail('destination_in_use', { words: 'A backup run or restore is using this destination. Wait until it ends.' })
+        fail('destination_in_use', { message: 'A backup run or restore is using this destination. Wait until it ends.' })
       const runs = force ? 0 : await store.countRestorable(db, id)
-      if (runs > 0) fail('destination_in_use', { words: storesRuns(runs) })
+      if (runs > 0) fail('destination_in_use', { message: storesRuns(runs) })
       await store.removeDestination(db, id)
     })
   } catch (error) {
@@ -157,5 +157,5 @@ const accepted = (checked: CheckedConfig): StoredConfig => (checked.ok ? checked
 
 function refuseConfig(details: FieldProblem[]): never {
   const [first = { field: 'config', message: 'is not valid' }] = details
-  return fail('validation_failed', { words: `${first.field}: ${first.message}`, field: first.field, details })
+  return fail('validation_failed', { message: `${first.field}: ${first.message}`, field: first.field, details })
 }

@@ -5,7 +5,7 @@ import { errorMessage } from '../../../platform/error-message.ts'
 import { fail } from '../../../platform/failure.ts'
 import { Secret } from '../../../platform/secrets/secret.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
-import { localPlace, type StoredConfig } from './destination-config.ts'
+import { localLocation, type StoredConfig } from './destination-config.ts'
 import { findDestinationOf, updateDestination } from './destination-store.ts'
 import { destinationLock, openConfig, sealed } from './destinations.ts'
 
@@ -43,10 +43,10 @@ function driverConfig(
 ): ArchiveStoreConfig {
   const hidden = Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, new Secret(value)]))
   if (kind !== 'local') return { kind, ...config, ...hidden, mayBeHere: mayBeHere === 1 } as unknown as ArchiveStoreConfig
-  const place = localPlace(config.path as string, settings.backupRoots)
+  const location = localLocation(config.path as string, settings.backupRoots)
   // The operator may have removed a folder from the list since.
-  if (!place) throw new Error(`${config.path} is not inside a folder allowed by BERTH_BACKUP_ROOTS`)
-  return { kind, ...place }
+  if (!location) throw new Error(`${config.path} is not inside a folder allowed by BERTH_BACKUP_ROOTS`)
+  return { kind, ...location }
 }
 
 /** Writes, reads back and removes a small object, and records the result with the destination. */

@@ -33,7 +33,7 @@ export async function createPolicy(project: ProjectRow, body: PolicyBody, caller
     await lockProject(bound, project.id)
     await refuseDestination(bound.db, project.organizationId, body.destinationId)
     if ((await store.countPolicies(bound.db, project.id)) >= maxPolicies)
-      fail('conflict', { words: `The project has ${maxPolicies} backup policies, the maximum. Delete one first.` })
+      fail('conflict', { message: `The project has ${maxPolicies} backup policies, the maximum. Delete one first.` })
     const policy = await store.insertPolicy(bound.db, {
       id: newId('bkp'),
       organizationId: project.organizationId,
@@ -173,7 +173,7 @@ function show(row: PolicyRow, last: store.LastRun | undefined, now: Date): Backu
 
 async function refuseDestination(db: Db, organizationId: string, destinationId: string): Promise<void> {
   if (!(await findDestinationOf(db, organizationId, destinationId)))
-    fail('not_found', { field: 'destinationId', words: 'This backup destination does not exist' })
+    fail('not_found', { field: 'destinationId', message: 'This backup destination does not exist' })
 }
 
 /** An explicit count of null keeps every run. */

@@ -22,13 +22,13 @@ type Timed = Pick<PolicyRow, 'cronExpression' | 'timezone' | 'enabled'>
 export function checkSchedule({ cronExpression, timezone }: Omit<Timed, 'enabled'>, now: Date): void {
   try {
     const next = nextOccurrence({ cron: cronExpression ?? '@daily', timezone }, now)
-    if (!next) fail('cron_invalid', { field: 'cronExpression', words: 'The cron expression never matches a future time' })
+    if (!next) fail('cron_invalid', { field: 'cronExpression', message: 'The cron expression never matches a future time' })
   } catch (error) {
     if (!(error instanceof InvalidRecurrence)) throw error
     if (error.field === 'timezone') refuse('timezone', 'is not a known time zone, such as Europe/Vienna or UTC')
     fail('cron_invalid', {
       field: 'cronExpression',
-      words: `The cron expression is invalid: ${detail(error.message)}`,
+      message: `The cron expression is invalid: ${detail(error.message)}`,
     })
   }
 }

@@ -67,13 +67,13 @@ export const scheduledPolicies = (db: Db): Promise<PolicyRow[]> =>
 export type LastRun = Pick<RunRow, 'id' | 'policyId' | 'status' | 'trigger' | 'createdAt' | 'startedAt' | 'finishedAt'>
 
 /** Ids per query, within SQLite's limit of parameters. */
-const askedAtOnce = 500
+const maxConcurrent = 500
 
 /** The newest run of each policy. */
 export async function lastRuns(db: Db, policyIds: readonly string[]): Promise<Map<string, LastRun>> {
   const found = new Map<string, LastRun>()
-  for (let at = 0; at < policyIds.length; at += askedAtOnce)
-    for (const row of await newestOf(db, policyIds.slice(at, at + askedAtOnce))) found.set(row.policyId as string, row)
+  for (let at = 0; at < policyIds.length; at += maxConcurrent)
+    for (const row of await newestOf(db, policyIds.slice(at, at + maxConcurrent))) found.set(row.policyId as string, row)
   return found
 }
 

@@ -25,8 +25,8 @@ async function start(policyId: string, times: readonly Date[], wasMissed: boolea
       const policy = await findPolicy(bound.db, policyId)
       if (!policy?.enabled) return
       const { isNew, run } = await startOrJoin(policyId, { trigger: 'schedule', createdBy: null }, bound, deps)
-      if (wasMissed) await tell(policy, times, 'The instance was not running at that time, so one run starts now.', bound)
-      else if (!isNew) await tell(policy, times, `The previous run, ${run.id}, is still running.`, bound)
+      if (wasMissed) await notify(policy, times, 'The instance was not running at that time, so one run starts now.', bound)
+      else if (!isNew) await notify(policy, times, `The previous run, ${run.id}, is still running.`, bound)
     })
     .catch((error: unknown) => {
       // The project is being deleted, and its policies with it.
@@ -34,7 +34,7 @@ async function start(policyId: string, times: readonly Date[], wasMissed: boolea
     })
 }
 
-async function tell(policy: PolicyRow, times: readonly Date[], why: string, bound: TransactionContext): Promise<void> {
+async function notify(policy: PolicyRow, times: readonly Date[], why: string, bound: TransactionContext): Promise<void> {
   const project = await findAnyProject(bound.db, policy.projectId)
   const [first] = times
   const name = project?.name ?? policy.projectId

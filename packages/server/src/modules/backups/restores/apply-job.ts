@@ -4,7 +4,7 @@ import type { RestoreRow, RunRow } from '../../../platform/db/tables/backups.ts'
 import { type Job, job } from '../../../platform/jobs/declare.ts'
 import { endOperation, enterStopped, enterUndoing, lockProject, untilAlone } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
-import { BackupFailed, failureOf, internalText, wordsOfError } from '../failures.ts'
+import { BackupFailed, errorText, failureOf, internalText } from '../failures.ts'
 import { mayBegin } from '../may-begin.ts'
 import { bringPoliciesBack } from '../policies/retired-policies.ts'
 import { prunePlan } from '../runs/prune-kind.ts'
@@ -13,7 +13,7 @@ import { findRun } from '../runs/run-store.ts'
 import { safetyRun } from '../runs/safety-run.ts'
 import { enqueueSettle } from './apply.ts'
 import { copiesOf, removeCopies } from './copies.ts'
-import { endRestore, moveRestore, RestoreIsOver, signalRestore, tell, tellCancelled } from './move-restore.ts'
+import { endRestore, moveRestore, notify, notifyCancelled, RestoreIsOver, signalRestore } from './move-restore.ts'
 import { type OpenedArchive, withArchive } from './opened-archive.ts'
 import { applyRestore, type RestorePayload, type SettlePayload, settleRestore } from './restore-kinds.ts'
 import {
@@ -88,7 +88,7 @@ async function settled(
     await endOperation(restore.id, bound)
     signalRestore(restore, bound)
     // Where nothing was written, only the user who cancelled it needs to know.
-    if (isFirst && progressOf(restore).touched && !isAbandoned) await tellCancelled({ ...restore, dataState }, bound)
+    if (isFirst && progressOf(restore).touched && !isAbandoned) await notifyCancelled({ ...restore, dataState }, bound)
   })
 }
 
@@ -107,7 +107,7 @@ async function apply(restore: RestoreRow, deps: BackupsDeps, abort: AbortSignal)
   } catch (error) {
     if (error instanceof RestoreIsOver) return
     abort.throwIfAborted()
-    const failure = failureOf(error) ?? (note.touched ? { code: 'restore_failed', message: wordsOfError(error) } : undefined)
+    const failure = failureOf(error) ?? (note.touched ? { code: 'restore_failed', message: errorText(error) } : undefined)
     if (!failure) throw error
     await giveUp(restore, { ...note, failure }, deps, abort)
   }
@@ -178,7 +178,7 @@ async function bringBack({ id, organizationId }: RestoreRow, opened: OpenedArchi
 
 async function online({ projectId }: RestoreRow, deps: BackupsDeps): Promise<void> {
   await deps.data.bringOnline(projectId).catch((cause: unknown) => {
-    throw new BackupFailed('unhealthy', `The project is not healthy with the restored data: ${wordsOfError(cause)}`, {
+    throw new BackupFailed('unhealthy', `The project is not healthy with the restored data: ${errorText(cause)}`, {
       cause,
     })
   })
@@ -279,10 +279,10 @@ async function succeed({ id, target }: RestoreRow, deps: BackupsDeps): Promise<v
     await prunePlan(restore.projectId, bound)
     const undo = restore.preRestoreRunId ? ` The previous data is in run ${restore.preRestoreRunId}.` : ''
     const names = copiesOf(restore).map(({ name }) => name)
-    const words =
+    const message =
       target === 'copy'
         ? `The data was restored into new volumes: ${names.join(', ') || 'none, because the backup contains no data'}.`
         : `The data was restored from the backup. ${unchangedText(restore)}${undo}`.replaceAll('  ', ' ')
-    await tell(restore, words, 'restore.completed', bound)
+    await notify(restore, message, 'restore.completed', bound)
   })
 }

@@ -27,7 +27,7 @@ export const applyWithToken = (
       refuse('confirmationToken', 'is not the token of this restore. Prepare the restore again to get a new token.')
     if (restore.status !== 'staged')
       fail('not_staged', {
-        words: `The restore is ${restore.status}, but only a staged restore can be applied. Prepare it again.`,
+        message: `The restore is ${restore.status}, but only a staged restore can be applied. Prepare it again.`,
       })
     await refuseMoved(bound.db, projectId, deps)
     await refuseCopyOfDeleted(bound.db, restore)
@@ -47,7 +47,7 @@ export const enqueueApply = ({ id, projectId, organizationId }: RestoreRow, { en
   )
 
 interface CancelOptions {
-  words?: string
+  message?: string
   /** The project is being deleted with its volumes. */
   isAbandoned?: boolean
 }
@@ -56,7 +56,7 @@ interface CancelOptions {
 export const cancelRestore = (
   { id, projectId }: RestoreRow,
   deps: BackupsDeps,
-  { words = 'The restore was cancelled', isAbandoned = false }: CancelOptions = {},
+  { message: words = 'The restore was cancelled', isAbandoned = false }: CancelOptions = {},
 ): Promise<RestoreRow> =>
   deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
@@ -67,7 +67,7 @@ export const cancelRestore = (
     const hasBegun = restore.status === 'applying' && (await findBySubject(bound.db, id))?.phase !== 'waiting'
     const finishedAt = hasBegun ? null : nowOf(deps)
     const moved = await moveRestore(id, 'cancelled', bound, deps, { ...error, finishedAt, cancelRequested: true })
-    if (!moved) return fail('conflict', { words: `The restore has already ended: it is ${restore.status}` })
+    if (!moved) return fail('conflict', { message: `The restore has already ended: it is ${restore.status}` })
     await bound.cancelJob({ uniqueKey: applyJobKey(id) })
     await bound.cancelJob({ uniqueKey: verifyJobKey(id) })
     if (!hasBegun) await endOperation(id, bound)

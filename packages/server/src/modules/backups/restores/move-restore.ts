@@ -69,14 +69,14 @@ export async function endRestore(id: string, ending: RestoreEnding, deps: Backup
   return deps.database.transaction(async (bound) => {
     const restore = await moveRestore(id, status, bound, deps, { errorCode: code, errorMessage: message, dataState, ...verified })
     if (!restore) return undefined
-    await tell(restore, `${message}\n\n${truth[dataState]}`, 'restore.failed', bound)
+    await notify(restore, `${message}\n\n${truth[dataState]}`, 'restore.failed', bound)
     return restore
   })
 }
 
 /** Notification for a restore that was cancelled after it had begun to write. */
-export const tellCancelled = (restore: RestoreRow, bound: TransactionContext): Promise<void> =>
-  tell(restore, `${restore.errorMessage ?? 'It was cancelled'}.\n\n${truth[restore.dataState]}`, 'restore.failed', bound)
+export const notifyCancelled = (restore: RestoreRow, bound: TransactionContext): Promise<void> =>
+  notify(restore, `${restore.errorMessage ?? 'It was cancelled'}.\n\n${truth[restore.dataState]}`, 'restore.failed', bound)
 
 const subjects = {
   completed: (name: string) => `${name} was restored`,
@@ -84,7 +84,7 @@ const subjects = {
   failed: (name: string) => `Restoring ${name} failed`,
 }
 
-export async function tell(
+export async function notify(
   { id, organizationId, projectId, runId, preRestoreRunId, status }: RestoreRow,
   text: string,
   category: 'restore.completed' | 'restore.failed',

@@ -79,8 +79,8 @@ export async function prepareRestore(
 }
 
 function refuseUnfit(run: RunRow): void {
-  const words = unfit(run)
-  if (words) fail('not_restorable', { words })
+  const message = unfit(run)
+  if (message) fail('not_restorable', { message })
 }
 
 function unfit({ status, prunedAt, manifestName, destinationId, importedAt }: RunRow): string | null {
@@ -95,9 +95,12 @@ function unfit({ status, prunedAt, manifestName, destinationId, importedAt }: Ru
 async function refuseWithoutManifest(run: RunRow, deps: BackupsDeps): Promise<void> {
   const abort = AbortSignal.timeout(manifestMs)
   const size = await sizeOfManifest(run, deps, abort).catch((cause: unknown) =>
-    fail('not_restorable', { words: `The destination cannot be read: ${cause instanceof Error ? cause.message : cause}`, cause }),
+    fail('not_restorable', {
+      message: `The destination cannot be read: ${cause instanceof Error ? cause.message : cause}`,
+      cause,
+    }),
   )
-  if (size === undefined) fail('not_restorable', { words: 'The manifest of this run is missing at its destination' })
+  if (size === undefined) fail('not_restorable', { message: 'The manifest of this run is missing at its destination' })
 }
 
 async function sizeOfManifest(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<number | undefined> {

@@ -10,7 +10,7 @@ export async function refuseCopyOfDeleted(
 ): Promise<void> {
   if (target === 'copy' && !(await findAnyProject(db, projectId)))
     fail('not_restorable', {
-      words:
+      message:
         'The project was deleted, so a copy would not belong to a project. Restore it in place first: this brings the project back.',
     })
 }

@@ -5,5 +5,5 @@ import type { BackupsDeps } from '../deps.ts'
 /** Refuses a restore of a project that lives on another instance: it would rewrite the hidden copy here. */
 export async function refuseMoved(db: Db, projectId: string, { ports }: Pick<BackupsDeps, 'ports'>): Promise<void> {
   if (await ports.hasLeft?.(db, projectId))
-    fail('conflict', { words: 'The project was transferred to another instance. Transfer it back, then restore it.' })
+    fail('conflict', { message: 'The project was transferred to another instance. Transfer it back, then restore it.' })
 }

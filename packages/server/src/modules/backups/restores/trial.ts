@@ -5,7 +5,7 @@ import type { DumpDetails } from '../content/database-kind.ts'
 import { databaseKind } from '../content/databases.ts'
 import type { ManifestArtifact } from '../content/manifest.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
-import { BackupFailed, failureOf, internalText, wordsOfError } from '../failures.ts'
+import { BackupFailed, errorText, failureOf, internalText } from '../failures.ts'
 import { type SchedulePayload, trialRestore } from '../policies/policy-schedule.ts'
 import { findPolicy, updatePolicy } from '../policies/policy-store.ts'
 import { groupOf } from '../runs/clean-up-kind.ts'
@@ -40,12 +40,12 @@ export const trialJobs = (deps: BackupsDeps): Job<SchedulePayload, unknown>[] =>
       const policy = await findPolicy(deps.database.db, policyId)
       const [run] = policy ? await goodRunsOf(deps.database.db, policyId) : []
       if (policy && run) await prove(policy, run, deps, abort)
-      else if (policy) await tellUnproven(policy, 'There is no successful backup yet to test.', deps)
+      else if (policy) await reportUnproven(policy, 'There is no successful backup yet to test.', deps)
     },
     async onFailed({ policyId }, { message }) {
       deps.log.error({ policyId, message }, 'backups: trial restore attempts used up')
       const policy = await findPolicy(deps.database.db, policyId)
-      if (policy) await tellUnproven(policy, internalText, deps)
+      if (policy) await reportUnproven(policy, internalText, deps)
     },
   }),
 ]
@@ -58,7 +58,7 @@ async function prove(policy: PolicyRow, run: RunRow, deps: BackupsDeps, abort: A
   } catch (error) {
     abort.throwIfAborted()
     if (!failureOf(error)) throw error
-    return tellUnproven(policy, `The run ${run.id} could not be restored: ${wordsOfError(error)}`, deps)
+    return reportUnproven(policy, `The run ${run.id} could not be restored: ${errorText(error)}`, deps)
   }
   await deps.database.transaction(async ({ db }) => {
     await updateRun(db, run.id, { proven: true })
@@ -88,18 +88,18 @@ async function tryOut(
   bound.expect(artifact.index.plainBytes)
   const runtime = deps.data.runtimeFor(null)
   // One volume per policy: the next trial reuses the volume that a killed trial left.
-  const place = { id: `vol_${policy.id.slice(4)}`, projectId: policy.projectId, name: 'trial' }
-  await runtime.createVolume(place)
+  const location = { id: `vol_${policy.id.slice(4)}`, projectId: policy.projectId, name: 'trial' }
+  await runtime.createVolume(location)
   try {
-    await runtime.writeVolume(place.id, bound.counted(content()), abort)
-    const [saved, written] = [await filesIn(content()), await filesIn(runtime.readVolume(place.id, abort))]
+    await runtime.writeVolume(location.id, bound.counted(content()), abort)
+    const [saved, written] = [await filesIn(content()), await filesIn(runtime.readVolume(location.id, abort))]
     if (saved.files?.size !== written.files?.size || saved.bytes !== written.bytes)
       throw new BackupFailed(
         'unproven',
         `${artifact.name}: ${written.files?.size} files were restored, but ${saved.files?.size} were backed up`,
       )
   } finally {
-    await runtime.removeVolume(place.id)
+    await runtime.removeVolume(location.id)
   }
 }
 
@@ -129,14 +129,14 @@ async function wholeDump({ name, kind, details }: ManifestArtifact, content: Asy
   if (ending && !isGlobals && !ending.test(tail)) throw new BackupFailed('unproven', `${name}: the dump is incomplete`)
 }
 
-async function tellUnproven(policy: PolicyRow, words: string, deps: BackupsDeps): Promise<void> {
+async function reportUnproven(policy: PolicyRow, message: string, deps: BackupsDeps): Promise<void> {
   await deps.database.transaction(async (bound) => {
     const project = await findAnyProject(bound.db, policy.projectId)
     await bound.announce('backup.unproven', {
       organizationId: policy.organizationId,
       projectId: policy.projectId,
       subject: `The test restore of ${project?.name ?? policy.projectId} failed`,
-      text: words,
+      text: message,
       data: { policyId: policy.id },
     })
   })

@@ -56,7 +56,7 @@ export async function verify(restoreId: string, deps: BackupsDeps, abort: AbortS
   const run = await findRun(db, restore.runId)
   if (!run || run.prunedAt !== null) throw new BackupFailed('pruned', 'The run was pruned: its data was deleted')
   await noteVerification(restoreId, { verification: 'running' }, deps)
-  const { report, verifiedBytes } = await withArchive(run, deps, abort, (opened) => look(restore, opened, deps, abort))
+  const { report, verifiedBytes } = await withArchive(run, deps, abort, (opened) => check(restore, opened, deps, abort))
   await noteVerification(restoreId, { verification: 'passed', report: JSON.stringify(report), verifiedBytes }, deps)
 }
 
@@ -80,7 +80,7 @@ interface Seen {
   verifiedBytes: number
 }
 
-async function look(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDeps, abort: AbortSignal): Promise<Seen> {
+async function check(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDeps, abort: AbortSignal): Promise<Seen> {
   const { store, archives, manifest } = opened
   const volumes = await deps.data.volumes(restore.projectId)
   const total = manifest.artifacts.reduce((sum, { index }) => sum + index.sizeBytes, 0)
@@ -145,15 +145,15 @@ function unchangedParts({ target }: RestoreRow, isProject: boolean): string[] {
 const unknownSizes = { currentBytes: null, filesAdded: null, filesChanged: null, filesRemoved: null }
 const created = { volume: null, action: 'create', newBytes: null, ...unknownSizes } as const
 
-interface Looking {
+interface Verification {
   restore: RestoreRow
   volumes: readonly VolumeRow[]
   deps: BackupsDeps
   abort: AbortSignal
 }
 
-async function changeOf(artifact: ManifestArtifact, content: AsyncIterable<Uint8Array>, looking: Looking): Promise<Change> {
-  const { restore, volumes, deps, abort } = looking
+async function changeOf(artifact: ManifestArtifact, content: AsyncIterable<Uint8Array>, checking: Verification): Promise<Change> {
+  const { restore, volumes, deps, abort } = checking
   const { name, kind, index } = artifact
   const known = volumes.find((volume) => volume.name === (artifact.details as { volume?: string }).volume)
   const isCopy = restore.target === 'copy' && kind !== 'source'

@@ -5,10 +5,10 @@ import { endRun } from './move-run.ts'
 import { runJobKey } from './start-run.ts'
 
 /** Ends the run now; its work stops, and its stored objects are removed in the background. */
-export function cancelRun({ id }: Pick<RunRow, 'id'>, words: string, deps: BackupsDeps): Promise<RunRow> {
+export function cancelRun({ id }: Pick<RunRow, 'id'>, text: string, deps: BackupsDeps): Promise<RunRow> {
   return deps.database.transaction(async (bound) => {
-    const run = await endRun(id, { status: 'cancelled', code: 'cancelled', message: words }, bound, deps)
-    if (!run) return fail('conflict', { words: 'The run has already ended' })
+    const run = await endRun(id, { status: 'cancelled', code: 'cancelled', message: text }, bound, deps)
+    if (!run) return fail('conflict', { message: 'The run has already ended' })
     await bound.cancelJob({ uniqueKey: runJobKey(id) })
     return run
   })

@@ -22,7 +22,7 @@ export const cleanUpJob = (deps: BackupsDeps) =>
       const run = await findRun(deps.database.db, runId)
       if (!run || run.status === 'succeeded') return
       if (run.postCommandState === 'due') await postCommandOf(run, deps, abort)
-      await takeAway(run, deps, abort)
+      await removeLeftovers(run, deps, abort)
       await forgetArtifacts(deps.database.db, run.id)
     },
   })
@@ -39,7 +39,7 @@ async function postCommandOf(run: RunRow, deps: BackupsDeps, abort: AbortSignal)
   }
 }
 
-async function takeAway(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
+async function removeLeftovers(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
   const destination = run.destinationId === null ? undefined : await findDestination(deps.database.db, run.destinationId)
   if (!destination) return
   const store = await openStore(destination, deps, abort)

@@ -2,7 +2,7 @@ import type { PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
 import { commandInside } from '../content/command.ts'
 import { runInside } from '../content/exec-output.ts'
 import type { BackupsDeps } from '../deps.ts'
-import { BackupFailed, wordsOfError } from '../failures.ts'
+import { BackupFailed, errorText } from '../failures.ts'
 import { updateRun } from './run-store.ts'
 
 const commandMs = 30 * 60_000
@@ -44,7 +44,7 @@ async function runCommand(which: string, text: string, run: RunRow, deps: Backup
     abort.throwIfAborted()
     throw new BackupFailed(
       which === 'preCommand' ? 'pre_command_failed' : 'post_command_failed',
-      `The ${which} failed: ${wordsOfError(error)}`,
+      `The ${which} failed: ${errorText(error)}`,
       {
         cause: error,
       },

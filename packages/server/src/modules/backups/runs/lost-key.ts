@@ -10,18 +10,18 @@ export const howToBringBack =
   'Append the line of your copy of that key (AGE-SECRET-KEY-1…) to backup.key in the data folder. Without a copy of the key the backups cannot be decrypted'
 
 type Nothing = Record<string, never>
-const lookAtKey: JobKind<Nothing> = { kind: 'backups.key' }
+const checkKey: JobKind<Nothing> = { kind: 'backups.key' }
 
 export const keySchedule: Schedule<unknown> = {
-  key: lookAtKey.kind,
-  job: lookAtKey,
+  key: checkKey.kind,
+  job: checkKey,
   payload: {},
   recurrence: { everySeconds: 86_400 },
 }
 
 /** Notifies every day that runs are unreadable: users rely on backups that cannot be restored. */
 export const keyJob = (deps: BackupsDeps) =>
-  job<Nothing, unknown>(lookAtKey.kind, {
+  job<Nothing, unknown>(checkKey.kind, {
     deadlineMs: 60_000,
     run: async () => announceLost(await lostRuns(deps), deps),
   })
@@ -39,12 +39,12 @@ async function told(deps: BackupsDeps): Promise<void> {
   const runs = lost.reduce((sum, { count }) => sum + count, 0)
   deps.log.error(
     { runs, recipients: [...new Set(lost.map(({ recipient }) => recipient))] },
-    `${wordsFor(runs)} ${howToBringBack}`,
+    `${messageFor(runs)} ${howToBringBack}`,
   )
   if ((await deps.archives()).isNewKey) await announceLost(lost, deps)
 }
 
-const wordsFor = (runs: number) =>
+const messageFor = (runs: number) =>
   `The key that opens ${runs} of the stored backups is missing: ${runs === 1 ? 'it' : 'they'} cannot be restored.`
 
 interface LostRuns {
@@ -72,7 +72,7 @@ async function announceLost(lost: readonly LostRuns[], { database }: BackupsDeps
         organizationId,
         projectId: null,
         subject: 'Stored backups cannot be decrypted: their key is missing',
-        text: `${wordsFor(runs)} ${howToBringBack}; a new run of each policy is then the only usable backup.`,
+        text: `${messageFor(runs)} ${howToBringBack}; a new run of each policy is then the only usable backup.`,
         data: { runs },
       }),
     )

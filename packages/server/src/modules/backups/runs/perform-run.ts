@@ -20,7 +20,7 @@ import { prunePlan } from './prune-kind.ts'
 import { readBack, type WrittenManifest } from './read-back.ts'
 import { findRun, forgetArtifacts, updateRun } from './run-store.ts'
 import type { RunSettings, Work } from './run-work.ts'
-import { askAgain, tryDestination } from './tried-destinations.ts'
+import { retry, tryDestination } from './tried-destinations.ts'
 import { isReused, totalOf, upload } from './upload.ts'
 
 const everything: BackupPayload = { volumes: 'all', databases: 'auto', exclude: [] }
@@ -48,7 +48,7 @@ export async function performRun(runId: string, deps: BackupsDeps, abort: AbortS
     await readBack(work, artifacts, manifest)
     await succeed(work, { artifacts, warning, manifest })
   } catch (error) {
-    askAgain(run, deps)
+    retry(run, deps)
     // Its objects may be missing because the later attempt removed them, which is no failure of the run.
     if (!(await isNewest(run, attempt, deps.database.db).catch(() => true))) throw new RunIsOver()
     throw error

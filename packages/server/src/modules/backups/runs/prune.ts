@@ -41,7 +41,7 @@ export const pruneJob = (deps: BackupsDeps) =>
     async run({ projectId }, _, abort) {
       await deps.database.transaction((bound) => dropOldStaged(projectId, bound, deps))
       for (const run of await due(projectId, deps)) await markPruned(deps.database.db, run.id, nowOf(deps))
-      for (const run of await prunedNotGone(deps.database.db, projectId)) await takeAway(run, deps, abort)
+      for (const run of await prunedNotGone(deps.database.db, projectId)) await removeLeftovers(run, deps, abort)
     },
   })
 
@@ -100,7 +100,7 @@ type Retention = Pick<RunRow, 'retainCount' | 'retainDays'>
 const isSafety = ({ trigger }: RunRow) => trigger === 'pre_restore' || trigger === 'pre_deploy'
 
 /** Removes the run's own objects, and those of earlier runs that no other run relies on. */
-async function takeAway(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
+async function removeLeftovers(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
   const { db } = deps.database
   const destination = run.destinationId === null ? undefined : await findDestination(db, run.destinationId)
   if (destination) {

@@ -14,7 +14,7 @@ export interface SavedDeployment {
 }
 
 /** Poll interval of the row, since signals may be lost. */
-const lookMs = 2_000
+const pollIntervalMs = 2_000
 
 /**
  * Runs the project's policies with `beforeDeploy`, before a deployment changes the running workload. Rejects with a message
@@ -22,7 +22,7 @@ const lookMs = 2_000
  */
 export async function runBeforeDeploy(
   { projectId, environment, startedAt }: SavedDeployment,
-  say: (line: string) => void,
+  report: (line: string) => void,
   abort: AbortSignal,
   deps: BackupsDeps,
 ): Promise<void> {
@@ -35,7 +35,7 @@ export async function runBeforeDeploy(
     const run =
       earlier ??
       (await deps.database.transaction((bound) => queueRun(policy, { trigger: 'pre_deploy', createdBy: null }, bound, deps)))
-    say(`Backing up before the deployment with policy ${policy.id}: run ${run.id}`)
+    report(`Backing up before the deployment with policy ${policy.id}: run ${run.id}`)
     const ended = await whenEnded(run.id, deps, abort)
     if (ended?.status !== 'succeeded')
       throw new Error(
@@ -47,15 +47,15 @@ export async function runBeforeDeploy(
 async function whenEnded(runId: string, { database }: BackupsDeps, abort: AbortSignal): Promise<RunRow | undefined> {
   for (;;) {
     abort.throwIfAborted()
-    const { promise: news, resolve } = Promise.withResolvers<void>()
-    const clock = setTimeout(resolve, lookMs)
+    const { promise: changes, resolve } = Promise.withResolvers<void>()
+    const clock = setTimeout(resolve, pollIntervalMs)
     const unsubscribe = database.signals.subscribe(runTopic(runId), () => resolve())
     const onAbort = () => resolve()
     abort.addEventListener('abort', onAbort, { once: true })
     try {
       const run = await findRun(database.db, runId)
       if (!run || terminalRun.has(run.status)) return run
-      await news
+      await changes
     } finally {
       clearTimeout(clock)
       unsubscribe()

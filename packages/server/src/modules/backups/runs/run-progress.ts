@@ -13,7 +13,7 @@ export class RowProgress {
   #bytesDone = 0
   #bytesTotal: number | null
   #began = performance.now()
-  #toldAt = 0
+  #reportedAt = 0
   #storedAt = performance.now()
   #storing: Promise<unknown> = Promise.resolve()
 
@@ -37,9 +37,9 @@ export class RowProgress {
     this.#bytesDone = bytesDone
     if (this.#bytesTotal !== null && bytesDone > this.#bytesTotal) this.#bytesTotal = bytesDone
     const now = performance.now()
-    if (now - this.#toldAt >= leastMs) {
-      this.#toldAt = now
-      this.#tell(now)
+    if (now - this.#reportedAt >= leastMs) {
+      this.#reportedAt = now
+      this.#notify(now)
     }
     if (now - this.#storedAt >= storedMs) {
       this.#storedAt = now
@@ -52,7 +52,7 @@ export class RowProgress {
     return this.#storing
   }
 
-  #tell(now: number): void {
+  #notify(now: number): void {
     const seconds = Math.max(0.001, (now - this.#began) / 1000)
     const bytesPerSecond = Math.round(this.#bytesDone / seconds)
     const progress: Progress = { bytesDone: this.#bytesDone, bytesTotal: this.#bytesTotal, bytesPerSecond }

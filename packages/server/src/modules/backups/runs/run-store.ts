@@ -124,12 +124,12 @@ export const insertArtifact = (db: Db, row: Insertable<BackupArtifactsTable>) =>
 
 export const forgetArtifacts = (db: Db, runId: string) => db.deleteFrom('backupArtifacts').where('runId', '=', runId).execute()
 
-type Place = Pick<RunRow, 'id' | 'projectId' | 'destinationId'>
+type StoredRun = Pick<RunRow, 'id' | 'projectId' | 'destinationId'>
 
 /**
  * Artifacts of stored runs, without the index: that of a large volume takes many megabytes, so indexes are read one at a time.
  */
-const keptAt = (db: Db, { projectId, destinationId }: Place) =>
+const keptAt = (db: Db, { projectId, destinationId }: StoredRun) =>
   db
     .selectFrom('backupArtifacts')
     .innerJoin('backupRuns', 'backupRuns.id', 'backupArtifacts.runId')
@@ -149,8 +149,8 @@ async function* indexesIn(db: Db, artifacts: readonly { id: string; runId: strin
 const earlierArtifacts = 20
 
 /** Parts of the newest successful, undamaged artifacts at the same destination. */
-export async function* earlierParts(db: Db, place: Place): AsyncGenerator<ArchivePart> {
-  const rows = await keptAt(db, place)
+export async function* earlierParts(db: Db, run: StoredRun): AsyncGenerator<ArchivePart> {
+  const rows = await keptAt(db, run)
     .where('backupRuns.status', '=', 'succeeded')
     .where('backupArtifacts.damaged', '=', 0)
     .orderBy('backupRuns.createdAt', 'desc')
@@ -160,9 +160,9 @@ export async function* earlierParts(db: Db, place: Place): AsyncGenerator<Archiv
 }
 
 /** Names of parts that other runs at the destination, stored or under way, rely on. */
-export async function keptNames(db: Db, place: Place): Promise<Set<string>> {
-  const rows = await keptAt(db, place)
-    .where('backupRuns.id', '!=', place.id)
+export async function keptNames(db: Db, run: StoredRun): Promise<Set<string>> {
+  const rows = await keptAt(db, run)
+    .where('backupRuns.id', '!=', run.id)
     .where('backupRuns.status', 'in', ['succeeded', ...runsUnderWay])
     .execute()
   const names = new Set<string>()
@@ -174,8 +174,8 @@ export async function keptNames(db: Db, place: Place): Promise<Set<string>> {
  * Flags artifacts that contain the part as damaged, so that they are not reused. Returns their runs; empty where all were
  * flagged before.
  */
-export async function flagDamaged(db: Db, place: Place, part: string): Promise<string[]> {
-  const rows = await keptAt(db, place)
+export async function flagDamaged(db: Db, run: StoredRun, part: string): Promise<string[]> {
+  const rows = await keptAt(db, run)
     .where('backupRuns.status', '=', 'succeeded')
     .where('backupArtifacts.damaged', '=', 0)
     .execute()

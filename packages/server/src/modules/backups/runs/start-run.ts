@@ -64,11 +64,11 @@ export async function queueRun(
 ): Promise<RunRow> {
   const project = (await findAnyProject(bound.db, policy.projectId)) ?? fail('not_found')
   if (project.presence !== 'here' && project.presence !== 'departing')
-    fail('conflict', { words: 'The project was transferred to another instance. Its backups run there.' })
+    fail('conflict', { message: 'The project was transferred to another instance. Its backups run there.' })
   const requested = operationOf(policy, request)
   await refuseOperation(requested, bound, deps)
   const run = await insertRun(bound.db, newRun({ ...policy, policyId: policy.id, projectName: project.name }, request, deps))
-  if (!run) return fail('work_in_progress', { words: 'A run of this policy is in progress. Wait until it ends.' })
+  if (!run) return fail('work_in_progress', { message: 'A run of this policy is in progress. Wait until it ends.' })
   // The run before a deployment is part of the deployment's operation.
   const isHeld =
     request.trigger !== 'pre_deploy' && (await beginOperation({ ...requested, subjectId: run.id }, bound, deps)).isHeld

@@ -22,5 +22,5 @@ export async function tryDestination(run: RunRow, store: ArchiveStore, deps: Bac
 }
 
 /** Forgets the check after a failure: the next run checks again. */
-export const askAgain = ({ destinationId }: RunRow, deps: BackupsDeps): void =>
+export const retry = ({ destinationId }: RunRow, deps: BackupsDeps): void =>
   void (destinationId !== null && lastGood.get(deps)?.delete(destinationId))

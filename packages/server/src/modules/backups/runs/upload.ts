@@ -51,12 +51,12 @@ async function store(
   position: number,
   earlier: ReadonlyMap<string, ArchivePart>,
   progress: RowProgress,
-  { run, attempt, store: place, archives, abort }: Work,
+  { run, attempt, store: location, archives, abort }: Work,
 ): Promise<ArchiveIndex> {
   const before = progress.bytesDone
   const words = [String(position).padStart(3, '0'), ...(attempt === null ? [] : [attempt]), name.replace(/[^A-Za-z0-9_-]+/g, '-')]
   const index = await archives.write(read(abort), {
-    store: place,
+    store: location,
     base: `${folderOf(run)}${words.join('-')}`,
     extension,
     earlier,

@@ -43,7 +43,7 @@ async function checkOut(
   const wanted = { ...(source.branch ? { branch: source.branch } : {}), ...(source.commit ? { commit: source.commit } : {}) }
   log.line(`Fetching ${source.url}${source.branch ? ` (${source.branch})` : ''}`)
   try {
-    const ask = (remote: GitRemote) =>
+    const request = (remote: GitRemote) =>
       deps.git
         .checkout(remote, wanted, into, {
           abort,
@@ -55,7 +55,7 @@ async function checkOut(
             : { credentialFor: async (url) => (await deps.projects.remoteOf(project, url, abort)).credential }),
         })
         .then((fetched) => ({ ...fetched, remote }))
-    const { commit, warnings, remote } = await deps.projects.askRemote(project, ask, { url: source.url, abort })
+    const { commit, warnings, remote } = await deps.projects.readRemote(project, request, { url: source.url, abort })
     for (const warning of warnings) log.line(warning)
     const facts = { commitSha: commit, ...(await factsOf(commit, remote, source, deploying)) }
     await updateDeployment(deps.database.db, deployment.id, facts)

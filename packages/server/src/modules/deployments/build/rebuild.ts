@@ -56,10 +56,10 @@ async function rebuild(
     return { ...deployment, artifacts, sizeBytes }
   } catch (error) {
     abort.throwIfAborted()
-    const words = error instanceof DeployFailed ? error.message : 'the rebuild failed'
-    log.line(words)
+    const text = error instanceof DeployFailed ? error.message : 'the rebuild failed'
+    log.line(text)
     if (!(error instanceof DeployFailed)) throw error
-    throw new DeployFailed(error.code, `${reason}, and could not be built again: ${words}`, error.logTail)
+    throw new DeployFailed(error.code, `${reason}, and could not be built again: ${text}`, error.logTail)
   } finally {
     await rm(folder, { recursive: true, force: true })
     await log.flush()

@@ -5,7 +5,7 @@ import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import { allEnvironments, findAnyProject } from '../../projects/index.ts'
 import type { DeploymentsDeps } from '../deps.ts'
 import { artifactsOf } from '../plan/deployed.ts'
-import { isArtifactUsed, listPlaces, listRestartable, listUnderWay, underWay, updateDeployment } from '../store.ts'
+import { isArtifactUsed, listLocations, listRestartable, listUnderWay, underWay, updateDeployment } from '../store.ts'
 import { releaseUploads } from './upload-release.ts'
 
 export const cleanUpKind = sharedKind<{ projectId: string }>('deployments.clean-up')
@@ -36,7 +36,7 @@ export async function cleanUpProject(projectId: string, deps: DeploymentsDeps, a
     if (row.artifacts) for (const { reference } of Object.values(artifactsOf(row))) kept.add(reference)
   await removeArtifacts(removable, kept, deps, abort)
   await releaseUploads({ projectId }, inWindow, deps)
-  for (const serverId of await listPlaces(db, projectId))
+  for (const serverId of await listLocations(db, projectId))
     await removeUnreferenced(projectId, kept, { database: deps.database, runtime: deps.runtimes.for(serverId) }, abort)
 }
 

@@ -96,8 +96,8 @@ async function startServices(projectId: string, services: ReadonlySet<string>, d
   const deployment = await liveDeployment(projectId, deps)
   if (!deployment) throw new Error('The project was never live, so its services cannot be started')
   const env = await envOf(deployment, deps)
-  const say = (message: string) => deps.log.debug({ deploymentId: deployment.id }, message)
-  const rows = await startUnits({ deployment, env, deps, abort, say }, services)
+  const report = (message: string) => deps.log.debug({ deploymentId: deployment.id }, message)
+  const rows = await startUnits({ deployment, env, deps, abort, report }, services)
   for (const row of rows) {
     const unit = runningUnits(deployment).find(({ service }) => service === row.service)
     if (unit) await waitUntilHealthy(row, withSecrets(unit, env), healthOf(deployment, unit), { deps, abort })

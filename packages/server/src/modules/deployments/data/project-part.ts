@@ -16,7 +16,7 @@ import {
   endDeploymentsOf,
   listArtifactOwners,
   listInstances,
-  listPlaces,
+  listLocations,
   listUnderWay,
   listVolumes,
 } from '../store.ts'
@@ -25,7 +25,7 @@ import { isSharedImage } from './clean-up.ts'
 import { releaseUploads } from './upload-release.ts'
 
 /** A whole project, or one of its environments. */
-interface Place {
+interface DeploymentTarget {
   projectId: string
   environment?: string
 }
@@ -39,10 +39,10 @@ export const deploymentsPart = (deps: DeploymentsDeps): ProjectPart => ({
   ofEnvironment: {
     previewDeletion: ({ id }, environment, options) => itemsAt({ projectId: id, environment }, options, deps),
     async remove({ id }, environment, options) {
-      const place = { projectId: id, environment }
-      await removeAt(place, options, deps)
+      const target = { projectId: id, environment }
+      await removeAt(target, options, deps)
       // The project keeps the history; none of these deployments can serve, be rolled back to, or hold a variable any more.
-      await endDeploymentsOf(deps.database.db, place)
+      await endDeploymentsOf(deps.database.db, target)
     },
   },
 })
@@ -64,14 +64,18 @@ async function resumeWaiting(projectId: string, deps: DeploymentsDeps): Promise<
 
 const movedText = 'The project was transferred while this deployment was queued. Deploy it at the target.'
 
-async function itemsAt(place: Place, { deleteVolumes }: DeletionOptions, deps: DeploymentsDeps): Promise<DeletionItem[]> {
+async function itemsAt(
+  target: DeploymentTarget,
+  { deleteVolumes }: DeletionOptions,
+  deps: DeploymentsDeps,
+): Promise<DeletionItem[]> {
   const { db } = deps.database
   const items: DeletionItem[] = []
-  for (const row of await listInstances(db, place))
+  for (const row of await listInstances(db, target))
     items.push({ kind: 'instance', id: row.id, name: row.service || 'app', sizeBytes: null, kept: false })
-  const artifacts = await artifactsAt(place, deps).catch((error: unknown) => {
-    deps.log.warn({ err: error, projectId: place.projectId }, 'deployments: artifacts not listed, showing the recorded ones')
-    return recordedArtifacts(place, deps)
+  const artifacts = await artifactsAt(target, deps).catch((error: unknown) => {
+    deps.log.warn({ err: error, projectId: target.projectId }, 'deployments: artifacts not listed, showing the recorded ones')
+    return recordedArtifacts(target, deps)
   })
   for (const { artifact } of artifacts) {
     const { kind, sizeBytes } = artifact
@@ -79,7 +83,7 @@ async function itemsAt(place: Place, { deleteVolumes }: DeletionOptions, deps: D
     const name = artifact.reference.startsWith('/') ? basename(artifact.reference.replace(/\/static$/, '')) : artifact.reference
     items.push({ kind, id: name, name, sizeBytes, kept: false })
   }
-  const volumes = (await listVolumes(db, place)).map(async (volume) => ({
+  const volumes = (await listVolumes(db, target)).map(async (volume) => ({
     kind: 'volume',
     id: volume.id,
     name: volume.name,
@@ -93,7 +97,7 @@ async function itemsAt(place: Place, { deleteVolumes }: DeletionOptions, deps: D
 }
 
 /** Artifacts according to the database, for when the engine or server is unreachable. */
-async function recordedArtifacts({ projectId, environment }: Place, { database }: DeploymentsDeps) {
+async function recordedArtifacts({ projectId, environment }: DeploymentTarget, { database }: DeploymentsDeps) {
   const owners = (await listArtifactOwners(database.db, projectId)).filter(
     (row) => row.artifacts !== null && row.environment === (environment ?? row.environment),
   )
@@ -107,29 +111,29 @@ function fateOf(volume: VolumeRow, deleteVolumes: boolean): Pick<DeletionItem, '
     const name = 'volume' in adopted ? `The volume ${adopted.volume}` : 'The folder'
     return { kept: true, reason: `${name} existed on the server before the project and is kept` }
   }
-  return deleteVolumes ? { kept: false } : { kept: true, reason: keptUnlessAsked }
+  return deleteVolumes ? { kept: false } : { kept: true, reason: keptByDefault }
 }
 
-const keptUnlessAsked = 'volumes are kept unless deleteVolumes=true'
+const keptByDefault = 'volumes are kept unless deleteVolumes=true'
 
 /** A deletion cannot be cancelled; each runtime call has its own time limit. */
 const notGivenUp = new AbortController().signal
 
-async function removeAt(place: Place, { deleteVolumes }: DeletionOptions, deps: DeploymentsDeps): Promise<void> {
+async function removeAt(target: DeploymentTarget, { deleteVolumes }: DeletionOptions, deps: DeploymentsDeps): Promise<void> {
   const { db } = deps.database
-  for (const row of await listUnderWay(db, place.projectId, place.environment))
+  for (const row of await listUnderWay(db, target.projectId, target.environment))
     await cancelDeployment(row, deps).catch(() => undefined)
-  await deleteLive(db, place)
+  await deleteLive(db, target)
   await deps.edge.sync()
   // The timeout covers all instances together.
-  await stopInstances(await listInstances(db, place), deps, AbortSignal.timeout(60_000))
-  await releaseUploads(place, [], deps)
-  for (const { runtime, artifact } of await artifactsAt(place, deps)) await runtime.removeArtifact(artifact, notGivenUp)
-  if (place.environment === undefined)
-    for (const serverId of await listPlaces(db, place.projectId))
-      await deps.runtimes.for(serverId).removeBuilds(place.projectId, notGivenUp)
+  await stopInstances(await listInstances(db, target), deps, AbortSignal.timeout(60_000))
+  await releaseUploads(target, [], deps)
+  for (const { runtime, artifact } of await artifactsAt(target, deps)) await runtime.removeArtifact(artifact, notGivenUp)
+  if (target.environment === undefined)
+    for (const serverId of await listLocations(db, target.projectId))
+      await deps.runtimes.for(serverId).removeBuilds(target.projectId, notGivenUp)
   if (!deleteVolumes) return
-  for (const volume of await listVolumes(db, place)) {
+  for (const volume of await listVolumes(db, target)) {
     await deps.runtimes.for(volume.serverId).removeVolume(volume.id)
     await deleteVolumeRow(db, volume.id)
   }
@@ -151,13 +155,13 @@ async function pulledBy(
 }
 
 /** Artifacts built for a project on any server; for an environment, only those that no other environment uses. */
-async function artifactsAt({ projectId, environment }: Place, { database, runtimes }: DeploymentsDeps) {
-  const places = (await listPlaces(database.db, projectId)).map(async (serverId) => {
+async function artifactsAt({ projectId, environment }: DeploymentTarget, { database, runtimes }: DeploymentsDeps) {
+  const paths = (await listLocations(database.db, projectId)).map(async (serverId) => {
     const runtime = runtimes.for(serverId)
     const artifacts = await runtime.listArtifacts()
     return artifacts.flatMap((artifact) => (artifact.projectId === projectId ? [{ runtime, artifact }] : []))
   })
-  const found = (await Promise.all(places)).flat()
+  const found = (await Promise.all(paths)).flat()
   const owners = await listArtifactOwners(database.db, projectId)
   if (environment === undefined) return [...found, ...(await pulledBy(owners, { database, runtimes }))]
   const isHere = new Set(owners.filter((row) => row.environment === environment).map(({ id }) => id))

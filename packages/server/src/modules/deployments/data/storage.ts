@@ -2,7 +2,7 @@ import type { Storage, StorageCleanUp, StoragePlace } from '@berth/contract'
 import { errorMessage } from '../../../platform/error-message.ts'
 import { findAnyProject } from '../../projects/index.ts'
 import type { DeploymentsDeps } from '../deps.ts'
-import { listAllPlaces } from '../store.ts'
+import { listAllLocations } from '../store.ts'
 import { cleanUpProject } from './clean-up.ts'
 
 const measureMs = 60_000
@@ -10,11 +10,11 @@ const cleanUpMs = 10 * 60_000
 
 /** Disk usage of builds on this machine and every server. A server that does not answer is in the list with the reason. */
 export async function showStorage(deps: DeploymentsDeps): Promise<Storage> {
-  const places = await listAllPlaces(deps.database.db)
-  return { places: await Promise.all(places.map((serverId) => showPlace(serverId, deps))) }
+  const paths = await listAllLocations(deps.database.db)
+  return { places: await Promise.all(paths.map((serverId) => showLocation(serverId, deps))) }
 }
 
-async function showPlace(serverId: string | null, deps: DeploymentsDeps): Promise<StoragePlace> {
+async function showLocation(serverId: string | null, deps: DeploymentsDeps): Promise<StoragePlace> {
   try {
     const { projects, ...use } = await deps.runtimes.for(serverId).storage(AbortSignal.timeout(measureMs))
     const named = await Promise.all(
@@ -43,9 +43,9 @@ export async function cleanUpStorage(deps: DeploymentsDeps): Promise<StorageClea
       else await runtime.removeBuilds(projectId, abort)
     await runtime.clearBuildCache(abort)
   }
-  const { places } = await showStorage(deps)
-  return { freedBytes: Math.max(0, sum(before.places) - sum(places)), places }
+  const { places: paths } = await showStorage(deps)
+  return { freedBytes: Math.max(0, sum(before.places) - sum(paths)), places: paths }
 }
 
-const sum = (places: readonly StoragePlace[]) =>
-  places.reduce((bytes, { artifactsBytes, cacheBytes }) => bytes + artifactsBytes + cacheBytes, 0)
+const sum = (paths: readonly StoragePlace[]) =>
+  paths.reduce((bytes, { artifactsBytes, cacheBytes }) => bytes + artifactsBytes + cacheBytes, 0)

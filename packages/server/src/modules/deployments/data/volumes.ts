@@ -83,7 +83,7 @@ export async function removeVolume({ id, projectId }: VolumeRow, deps: Deploymen
     )
     if (mountPath !== undefined)
       fail('conflict', {
-        words: `The volume ${row.name} is mounted at ${mountPath}. Remove it from the project's settings and deploy, then delete it.`,
+        message: `The volume ${row.name} is mounted at ${mountPath}. Remove it from the project's settings and deploy, then delete it.`,
       })
     await deleteVolumeRow(bound.db, id)
     const net = { uniqueKey: bytesKey(id), runAt: new Date(nowOf(deps) + netAfterMs) }

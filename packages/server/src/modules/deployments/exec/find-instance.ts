@@ -8,7 +8,7 @@ import { environmentOf } from '../plan/unit-environment.ts'
 import { runningUnits } from '../run/run-units.ts'
 import { findDeployment, listInstances } from '../store.ts'
 
-export interface Place {
+export interface DeploymentTarget {
   row: InstanceRow
   /** The variables that the instance was started with. */
   env: Record<string, string>
@@ -18,28 +18,28 @@ export interface Place {
 export async function findInstance(
   { projectId, environment, service }: { projectId: string; environment: string; service: string | undefined },
   deps: DeploymentsDeps,
-): Promise<Place> {
+): Promise<DeploymentTarget> {
   const { db } = deps.database
   const live = await findLive(db, projectId, environment)
   const deployment = live?.deploymentId ? await findDeployment(db, live.deploymentId) : undefined
-  if (!live || !deployment?.plan) return fail('conflict', { words: `${environment} has no live deployment. Deploy it first.` })
+  if (!live || !deployment?.plan) return fail('conflict', { message: `${environment} has no live deployment. Deploy it first.` })
   const units = runningUnits(deployment)
-  if (units.length === 0) return fail('conflict', { words: 'A static site has no container to run a command in' })
+  if (units.length === 0) return fail('conflict', { message: 'A static site has no container to run a command in' })
   const names = units.map((unit) => unit.service)
-  if (service !== undefined && !names.includes(service)) refuse('service', `does not exist; ${wordsFor(names)}`)
+  if (service !== undefined && !names.includes(service)) refuse('service', `does not exist; ${messageFor(names)}`)
   const unit = units.find((one) => (service === undefined ? one.exposed : one.service === service)) ?? units[0]!
   const running = await listInstances(db, { projectId, environment, state: 'running' })
   const own = running.filter((row) => row.service === unit.service)
   // A service that stayed as it was runs for the deployment that started it.
   const row = own.find(({ deploymentId }) => deploymentId === deployment.id) ?? own[0]
-  if (!row || live.state !== 'live') return fail('conflict', { words: whyNot[live.state] ?? 'The project is not running' })
+  if (!row || live.state !== 'live') return fail('conflict', { message: whyNot[live.state] ?? 'The project is not running' })
   const started = row.deploymentId === deployment.id ? deployment : ((await findDeployment(db, row.deploymentId)) ?? deployment)
   const env = await envOf(started, deps)
   return { row, env: environmentOf(withSecrets(unit, env), planOf(started), env) }
 }
 
 /** The one program of a project that is no Compose file has no name. */
-const wordsFor = (names: readonly string[]) =>
+const messageFor = (names: readonly string[]) =>
   names.some(Boolean) ? `the services are ${names.join(', ')}` : 'the project has a single service without a name'
 
 const whyNot: Record<string, string> = {

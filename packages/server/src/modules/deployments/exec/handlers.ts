@@ -2,7 +2,7 @@ import { type contract, limits } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
 import { fail } from '../../../platform/failure.ts'
 import { hasSeveralOrganizations } from '../../../platform/jobs/owners.ts'
-import { putOnRecord } from '../../../platform/write-record.ts'
+import { writeAuditRecord } from '../../../platform/write-record.ts'
 import { namedEnvironment } from '../../projects/index.ts'
 import type { DeploymentsDeps } from '../deps.ts'
 import { findInstance } from './find-instance.ts'
@@ -17,12 +17,12 @@ export function execHandlers(deps: DeploymentsDeps): Handlers<Rows> {
     exec: async ({ body }, { project, caller, begin }) => {
       const { service, input = false } = body
       const { slug: environment } = await namedEnvironment(deps.database.db, project.id, body.environment ?? 'production')
-      const place = await findInstance({ projectId: project.id, environment, service }, deps)
+      const target = await findInstance({ projectId: project.id, environment, service }, deps)
       const { organizationId, id: projectId } = project
       const isShared = await hasSeveralOrganizations(deps.database.db)
       const one = execs.open({ organizationId, projectId, userId: caller.userId, input, isShared })
       try {
-        await runExec(one, place, body, await begin(), deps)
+        await runExec(one, target, body, await begin(), deps)
       } finally {
         execs.close(one)
       }
@@ -31,9 +31,9 @@ export function execHandlers(deps: DeploymentsDeps): Handlers<Rows> {
     execInput: async ({ params, upload }, { project, caller, audit }) => {
       audit({ objectId: project.id, changes: { execId: params.execId } })
       const one = execs.find(params.execId, { projectId: project.id, userId: caller.userId })
-      if (!one?.input) return fail('not_found', { words: 'The command does not exist, has ended, or reads no input' })
-      if (one.input.isFed) return fail('conflict', { words: 'Another client already sends input to this command' })
-      await putOnRecord()
+      if (!one?.input) return fail('not_found', { message: 'The command does not exist, has ended, or reads no input' })
+      if (one.input.isFed) return fail('conflict', { message: 'Another client already sends input to this command' })
+      await writeAuditRecord()
       await one.input.feed(bounded(upload))
       return undefined
     },
@@ -45,7 +45,7 @@ async function* bounded(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
   for await (const chunk of chunks) {
     taken += chunk.length
     if (taken > limits.execInputBytes)
-      fail('payload_too_large', { words: `The input of a command is limited to ${limits.execInputBytes / 1024 ** 3} GB` })
+      fail('payload_too_large', { message: `The input of a command is limited to ${limits.execInputBytes / 1024 ** 3} GB` })
     yield chunk
   }
 }

@@ -33,7 +33,7 @@ export class OpenExecs {
     const share = limits.execsOfInstance * (isShared ? shareOfOrganization : 1)
     if (ofProject >= limits.execsOfProject || ofOrganization >= share || all.length >= limits.execsOfInstance)
       fail('rate_limited', {
-        words: `At most ${limits.execsOfProject} commands can run in a project at the same time (${share} per organisation, ${limits.execsOfInstance} on the instance). Stop one, or wait.`,
+        message: `At most ${limits.execsOfProject} commands can run in a project at the same time (${share} per organisation, ${limits.execsOfInstance} on the instance). Stop one, or wait.`,
       })
     const one = { id: newId('exe'), organizationId, projectId, userId, input: input ? new ExecInput() : null }
     this.#open.set(one.id, one)

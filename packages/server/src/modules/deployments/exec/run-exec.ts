@@ -3,7 +3,7 @@ import { StartFailed } from '../../../drivers/runtime/runtime.ts'
 import type { EventStream } from '../../../http/handler.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
 import type { DeploymentsDeps } from '../deps.ts'
-import type { Place } from './find-instance.ts'
+import type { DeploymentTarget } from './find-instance.ts'
 import type { OpenExec } from './open-execs.ts'
 
 export type ExecStream = EventStream<EventsOf<typeof contract.deployments.exec>>
@@ -15,7 +15,13 @@ const pieceBytes = 48 * 1024
  * Runs the program and streams its output. It is stopped on client disconnect, time limit, output limit, or when its instance
  * stops.
  */
-export async function runExec(one: OpenExec, { row, env }: Place, body: ExecBody, stream: ExecStream, deps: DeploymentsDeps) {
+export async function runExec(
+  one: OpenExec,
+  { row, env }: DeploymentTarget,
+  body: ExecBody,
+  stream: ExecStream,
+  deps: DeploymentsDeps,
+) {
   const { environment, service, deploymentId } = row
   await stream.send('started', { execId: one.id, environment, service, deploymentId })
   const tooMuch = new AbortController()

@@ -31,30 +31,30 @@ describe('where a program in a container listens', () => {
 })
 
 describe('what to do about one that is not healthy', () => {
-  const asked = { port: 3000, status: null, check: null, listening: null }
+  const requested = { port: 3000, status: null, check: null, listening: null }
 
   test('bound to 127.0.0.1 in a container: let it listen on 0.0.0.0', () => {
-    expect(adviceFor({ ...asked, listening: [{ port: 3000, isLoopback: true }] })).toMatch(/127\.0\.0\.1:3000 .*0\.0\.0\.0/)
+    expect(adviceFor({ ...requested, listening: [{ port: 3000, isLoopback: true }] })).toMatch(/127\.0\.0\.1:3000 .*0\.0\.0\.0/)
   })
 
   test('another port: which one, and that the port can be set', () => {
-    expect(adviceFor({ ...asked, listening: [{ port: 8080, isLoopback: false }] })).toMatch(
+    expect(adviceFor({ ...requested, listening: [{ port: 8080, isLoopback: false }] })).toMatch(
       /8080, not on 3000: set the port to 8080/,
     )
-    expect(adviceFor({ ...asked, listening: [{ port: 8080, isLoopback: true }] })).toMatch(
+    expect(adviceFor({ ...requested, listening: [{ port: 8080, isLoopback: true }] })).toMatch(
       /127\.0\.0\.1:8080.*0\.0\.0\.0 and \$PORT/,
     )
   })
 
   test('no answer yet: healthCheck.timeoutSeconds', () => {
     const words = /healthCheck\.timeoutSeconds/
-    expect(adviceFor(asked)).toMatch(words)
-    expect(adviceFor({ ...asked, listening: [] })).toMatch(words)
-    expect(adviceFor({ ...asked, listening: [{ port: 3000, isLoopback: false }] })).toMatch(words)
+    expect(adviceFor(requested)).toMatch(words)
+    expect(adviceFor({ ...requested, listening: [] })).toMatch(words)
+    expect(adviceFor({ ...requested, listening: [{ port: 3000, isLoopback: false }] })).toMatch(words)
   })
 
   test('an error at the first page: healthCheck.path; at the path that was set the answer says enough', () => {
-    expect(adviceFor({ ...asked, status: 503 })).toMatch(/healthCheck\.path/)
-    expect(adviceFor({ ...asked, status: 503, check: { path: '/ready' } })).toBe('')
+    expect(adviceFor({ ...requested, status: 503 })).toMatch(/healthCheck\.path/)
+    expect(adviceFor({ ...requested, status: 503, check: { path: '/ready' } })).toBe('')
   })
 })

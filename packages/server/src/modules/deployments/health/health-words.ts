@@ -5,7 +5,7 @@ import type { Unit } from '../plan/deployed.ts'
 /**
  * The request that failed, and where a plain process listens instead; '' where it listens on that port, or where this is unknown.
  */
-export function whereAsked(
+export function checkedAt(
   seen: Pick<Instance, 'address' | 'listensOn'> | undefined,
   { port, exposed }: Pick<Unit, 'port' | 'exposed'>,
   check: HealthCheck | null,
@@ -16,10 +16,10 @@ export function whereAsked(
   if (lastStatus !== null) return { where: question, found: '' }
   // The port of a container is the one inside it; a plain process is probed on the port it was given.
   const { listensOn, address } = seen ?? {}
-  const asked = listensOn && address ? address.port : port
-  const where = `${question} on port ${asked}`
-  const isElsewhere = listensOn?.length && !listensOn.some((one) => one.endsWith(`:${asked}`))
-  if (isElsewhere)
+  const requested = listensOn && address ? address.port : port
+  const where = `${question} on port ${requested}`
+  const isRemote = listensOn?.length && !listensOn.some((one) => one.endsWith(`:${requested}`))
+  if (isRemote)
     return { where, found: `It listens on ${listensOn.join(', ')}: let it listen on 0.0.0.0, on the port in the variable PORT` }
   if (listensOn?.length === 0)
     return {

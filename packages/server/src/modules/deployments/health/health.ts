@@ -13,7 +13,7 @@ import { policyOf } from '../plan/restart-policy.ts'
 import { updateInstance } from '../store.ts'
 import { crashText } from './crash-text.ts'
 import { adviceFor } from './health-advice.ts'
-import { whereAsked } from './health-words.ts'
+import { checkedAt } from './health-words.ts'
 import { listeningInside } from './listening-inside.ts'
 
 const defaultTimeoutSeconds = 60
@@ -72,17 +72,17 @@ async function untilHealthy(
     // A one-shot service has to finish its work, as other services may wait for it.
     const settlesMs = unit.restart || unit.staysUp ? workerSettlesMs : timeoutMs - pauseMs * 2
     if (program && !unit.exposed) {
-      const reason = await askProgram(row, program, { deps, abort })
+      const reason = await runHealthProgram(row, program, { deps, abort })
       if (reason === null) return 'serves'
       failing = program
       lastReason = reason
     } else if (unit.port === null || !instance.address) {
       if (unit.port === null && performance.now() - began >= settlesMs) return 'serves'
     } else {
-      const asked = performance.now()
-      const limitMs = Math.min(answerMs, Math.max(250, Math.round(deadline - asked)))
+      const requested = performance.now()
+      const limitMs = Math.min(answerMs, Math.max(250, Math.round(deadline - requested)))
       const answer = await deps.probe({ ...instance.address, ...questionFor(unit, check) }, limitMs, abort)
-      const reason = answer.healthy && program ? await askProgram(row, program, { deps, abort }) : null
+      const reason = answer.healthy && program ? await runHealthProgram(row, program, { deps, abort }) : null
       if (answer.healthy && reason === null) {
         // The program may listen on another port than PORT: store the address for the edge.
         await noteAddress(row, instance, deps)
@@ -98,12 +98,12 @@ async function untilHealthy(
         lastReason = answer.reason
       }
       // Some apps are slow to answer first and start over with each request: allow each probe more time.
-      if (performance.now() - asked >= limitMs) answerMs *= 2
+      if (performance.now() - requested >= limitMs) answerMs *= 2
     }
     if (performance.now() >= deadline) break
     await pause(pauseMs, undefined, { signal: abort })
   }
-  const reason = { status: lastStatus, words: lastReason, withinSeconds: timeoutMs / 1000 }
+  const reason = { status: lastStatus, message: lastReason, withinSeconds: timeoutMs / 1000 }
   throw await notHealthy({ row, unit, check, seen, failing }, reason, deps)
 }
 
@@ -118,7 +118,7 @@ function timeoutSecondsFor(unit: Unit, check: HealthCheck | null, program: Healt
   return Math.max(defaultTimeoutSeconds, program?.withinSeconds ?? 0)
 }
 
-interface Asked {
+interface Requested {
   row: InstanceRow
   unit: Unit
   check: HealthCheck | null
@@ -130,16 +130,16 @@ interface Asked {
 
 /** The error for an unhealthy instance: the request, the result, and advice. */
 async function notHealthy(
-  { row, unit, check, seen, failing }: Asked,
-  { status, words, withinSeconds }: { status: number | null; words: string; withinSeconds: number },
+  { row, unit, check, seen, failing }: Requested,
+  { status, message, withinSeconds }: { status: number | null; message: string; withinSeconds: number },
   deps: DeploymentsDeps,
 ): Promise<DeployFailed> {
-  const { where, found } = failing ? declaredCheck(failing) : whereAsked(seen, unit, check, status)
+  const { where, found } = failing ? declaredCheck(failing) : checkedAt(seen, unit, check, status)
   const port = failing ? null : unit.port
   const listening = status === null && port !== null ? await listeningInside(deps.runtimes.for(row.serverId), row.id) : null
   const advice = adviceFor({ port, status, check, listening })
-  const asked = `${named(row)} was not healthy within ${withinSeconds} s: ${where}: ${words}`
-  return new DeployFailed('unhealthy', [asked, found || advice].filter(Boolean).join('. '), await lastLines(row, deps))
+  const requested = `${named(row)} was not healthy within ${withinSeconds} s: ${where}: ${message}`
+  return new DeployFailed('unhealthy', [requested, found || advice].filter(Boolean).join('. '), await lastLines(row, deps))
 }
 
 const declaredCheck = ({ argv }: HealthProgram) => ({
@@ -170,7 +170,7 @@ const hasRestarted = (instance: Instance, before: Instance | undefined): boolean
   instance.restarts > (before?.restarts ?? instance.restarts)
 
 /** Runs the health check program; returns null when healthy, else the reason. */
-async function askProgram({ id, serverId }: InstanceRow, { argv, timeoutSeconds }: HealthProgram, { deps, abort }: Parts) {
+async function runHealthProgram({ id, serverId }: InstanceRow, { argv, timeoutSeconds }: HealthProgram, { deps, abort }: Parts) {
   const limit = AbortSignal.timeout(timeoutSeconds * 1000)
   try {
     const { exitCode, stderrTail } = await deps.runtimes.for(serverId).exec(id, { argv }, AbortSignal.any([abort, limit]))

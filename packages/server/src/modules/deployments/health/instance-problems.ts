@@ -25,7 +25,7 @@ export function problemIn(
   if (hasDoneItsWork(instance, unit)) return null
   const { state, exitCode, outOfMemory, restarts, health, lastEnd } = instance
   const ended = lastEnd ? endText(lastEnd) : null
-  if (state === 'exited' && instance.diskFull) return { reason: diskWords(diskMb), isDiskFull: true }
+  if (state === 'exited' && instance.diskFull) return { reason: diskMessage(diskMb), isDiskFull: true }
   if (state === 'exited' && unit.restart)
     return { reason: ended ?? `the process exited (code ${exitCode ?? 'unknown'})`, isGone: true }
   if (state === 'exited')
@@ -46,7 +46,7 @@ const notRestarted = ({ onFailure, staysUp }: Pick<Unit, 'onFailure' | 'staysUp'
 const healthText = ({ program, output }: NonNullable<Instance['health']>): string =>
   `its own health check fails (${program.argv.join(' ')})${output ? `: ${output}` : ''}`
 
-const diskWords = (diskMb: number | undefined): string =>
+const diskMessage = (diskMb: number | undefined): string =>
   `it was stopped because it exceeded its disk limit${diskMb ? ` of ${diskMb} MB` : ''}. ` +
   'Raise resources.production.diskMb and restart it, or redeploy it: ' +
   'a new deployment starts without the files written outside its volumes.'

@@ -95,8 +95,8 @@ const adviceFor = ({ lastExit }: ServiceState) =>
 /** Summary of failing services for the project's record, used when there is no more specific reason. */
 export function reasonIn(states: readonly ServiceState[]): string | null {
   const texts = states.flatMap((state) => {
-    const isTold = state.status === 'exited' || state.status === 'restarting' || state.ends.length > 0
-    return isTold && state.status !== 'completed' ? (exitText(state) ?? []) : []
+    const isReported = state.status === 'exited' || state.status === 'restarting' || state.ends.length > 0
+    return isReported && state.status !== 'completed' ? (exitText(state) ?? []) : []
   })
   return texts.length > 0 ? texts.join('; ') : null
 }

@@ -5,7 +5,7 @@ import { instancesTopic } from '../run/run-units.ts'
 import { findInstance, listInstances, updateInstance } from '../store.ts'
 
 /** Poll interval for new instances; the start of an instance ends the wait early. */
-const lookMs = 5_000
+const pollIntervalMs = 5_000
 /** Interval at which the read position is saved. */
 const noteMs = 1_000
 /** First delay before the ended output of an instance is read again. It doubles each time; an event of the instance resets it. */
@@ -19,7 +19,7 @@ export class LogFollower {
   /** Instances whose output ended, and when to read them again. */
   readonly #quiet = new Map<string, { pauseMs: number; until: number }>()
   readonly #stop = new AbortController()
-  #news = new AbortController()
+  #changes = new AbortController()
   #loop: Promise<void> | undefined
 
   constructor(deps: DeploymentsDeps) {
@@ -27,7 +27,7 @@ export class LogFollower {
   }
 
   start(): void {
-    this.#loop ??= this.#lookForNew()
+    this.#loop ??= this.#readNew()
   }
 
   async stop(): Promise<void> {
@@ -36,11 +36,11 @@ export class LogFollower {
     await Promise.allSettled(this.#following.values())
   }
 
-  async #lookForNew(): Promise<void> {
+  async #readNew(): Promise<void> {
     const { signal } = this.#stop
     const wake = (instanceId?: string) => {
       if (instanceId !== undefined) this.#quiet.delete(instanceId)
-      this.#news.abort()
+      this.#changes.abort()
     }
     const endings = [
       this.#deps.database.signals.subscribe<{ started: string }>(instancesTopic, (event) =>
@@ -49,16 +49,16 @@ export class LogFollower {
       this.#deps.runtimes.onChange(({ instance }) => wake(instance.instanceId)),
     ]
     while (!signal.aborted) {
-      this.#news = new AbortController()
-      await this.#look().catch((error: unknown) =>
+      this.#changes = new AbortController()
+      await this.#check().catch((error: unknown) =>
         this.#deps.log.warn({ err: error }, 'deployments: listing instances for log collection failed'),
       )
-      await pause(lookMs, undefined, { signal: AbortSignal.any([signal, this.#news.signal]) }).catch(() => undefined)
+      await pause(pollIntervalMs, undefined, { signal: AbortSignal.any([signal, this.#changes.signal]) }).catch(() => undefined)
     }
     for (const end of endings) end()
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const rows = await listInstances(this.#deps.database.db)
     const ids = new Set(rows.map(({ id }) => id))
     for (const id of this.#quiet.keys()) if (!ids.has(id)) this.#quiet.delete(id)

@@ -10,7 +10,7 @@ const minuteMs = 60_000
  */
 const youngMs = 2 * minuteMs
 /** Remote servers are sampled on every fourth round: each container is read over the network. */
-const looksABreakElsewhere = 4
+const checksPerPauseRemote = 4
 const forgetMs = 10 * minuteMs
 
 /** Samples the resource usage of all instances and stores sums per environment and minute. */
@@ -20,13 +20,13 @@ export class UsageSampler {
   readonly #counter = `use.${randomBytes(6).toString('base64url')}`
   readonly #before = new Map<string, { cpuSeconds: number; at: number }>()
   #minutes = new Map<string, UsageMinute>()
-  #looks = 0
+  #checks = 0
 
   constructor(deps: DeploymentsDeps) {
     this.#deps = deps
   }
 
-  async look(abort: AbortSignal): Promise<void> {
+  async check(abort: AbortSignal): Promise<void> {
     const usage = await this.#usage(abort)
     const now = nowOf(this.#deps)
     const at = Math.floor(now / minuteMs) * minuteMs
@@ -45,16 +45,16 @@ export class UsageSampler {
 
   /** Usage of all instances; remote servers are included only on their round. */
   async #usage(abort: AbortSignal): Promise<InstanceUsage[]> {
-    const isTurnOfAll = this.#looks++ % looksABreakElsewhere === 0
-    const places = (await this.#deps.runtimes.all()).filter(({ serverId }) => serverId === null || isTurnOfAll)
-    const looks = places.map(({ serverId, runtime }) =>
+    const isTurnOfAll = this.#checks++ % checksPerPauseRemote === 0
+    const locations = (await this.#deps.runtimes.all()).filter(({ serverId }) => serverId === null || isTurnOfAll)
+    const checks = locations.map(({ serverId, runtime }) =>
       runtime.usage(abort).catch((error: unknown) => {
         abort.throwIfAborted()
         this.#deps.log.debug({ err: error, serverId }, 'deployments: usage not measured')
         return []
       }),
     )
-    return (await Promise.all(looks)).flat()
+    return (await Promise.all(checks)).flat()
   }
 
   /** CPU time since the last sample, and the time since that sample. */

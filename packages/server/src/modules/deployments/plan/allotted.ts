@@ -1,10 +1,10 @@
 import type { Db } from '../../../platform/db/schema.ts'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
-import { type AllottedReader, projectsOf } from '../../projects/index.ts'
+import { projectsOf, type ReservedReader } from '../../projects/index.ts'
 import { planOf } from './deployed.ts'
 
 /** CPU and memory reserved by deployments that serve or are in progress. */
-export const allottedReader: AllottedReader = {
+export const reservedReader: ReservedReader = {
   async planned(db, organizationId) {
     const rows = await ofOrganization(db, organizationId)
       .select(['id', 'projectId', 'environment', 'plan'])
@@ -29,7 +29,7 @@ function claimOf(deployment: Pick<DeploymentRow, 'id' | 'plan'>): { cpuCores: nu
   const { type, units } = planOf(deployment)
   const running = type === 'static' ? [] : units
   return {
-    cpuCores: running.reduce((sum, { allotment, replicas = 1 }) => sum + allotment.cpuCores * replicas, 0),
-    memoryMb: running.reduce((sum, { allotment, replicas = 1 }) => sum + allotment.memoryMb * replicas, 0),
+    cpuCores: running.reduce((sum, { allotment: resources, replicas = 1 }) => sum + resources.cpuCores * replicas, 0),
+    memoryMb: running.reduce((sum, { allotment: resources, replicas = 1 }) => sum + resources.memoryMb * replicas, 0),
   }
 }

@@ -9,7 +9,7 @@ import {
 } from '@berth/contract'
 import { Type } from 'typebox'
 import type { HealthProgram } from '../../../drivers/runtime/health-program.ts'
-import type { Allotment, Artifact, BuildPlan, InlineFile } from '../../../drivers/runtime/runtime.ts'
+import type { Artifact, BuildPlan, InlineFile, ResourceLimits } from '../../../drivers/runtime/runtime.ts'
 import { jsonColumn } from '../../../platform/db/json-columns/json-column.ts'
 import { anyObject, orNull } from '../../../platform/db/json-columns/shapes.ts'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
@@ -88,7 +88,7 @@ export interface Unit extends Restarts {
   route?: string
   volumes: { name: string; mountPath: string; readOnly: boolean }[]
   dependsOn: string[]
-  allotment: Allotment
+  allotment: ResourceLimits
   /** Number of instances; absent: one. */
   replicas?: number
   labels?: Record<string, string>
@@ -119,7 +119,7 @@ export interface DeployPlan {
   /** Variables that services reference as `${NAME}`: each is passed only to those services. */
   ownVariables?: string[]
   /** Resources that services set themselves; the rest comes from the project. */
-  ownResources?: Record<string, Partial<Allotment>>
+  ownResources?: Record<string, Partial<ResourceLimits>>
   /** Redirects and headers of a static site, as far as its source sets them. */
   siteRules?: SiteRules
 }

@@ -17,13 +17,13 @@ const isNone = (test: unknown): boolean =>
 
 function messageOf(test: unknown): string[] | null {
   if (typeof test === 'string') return ['/bin/sh', '-c', test]
-  if (Array.isArray(test)) return wordsOfList(test.map(String))
+  if (Array.isArray(test)) return textOfList(test.map(String))
   if (typeof test !== 'object' || test === null || !('kind' in test)) return null
   if (test.kind === 'shell' && 'line' in test) return ['/bin/sh', '-c', String(test.line)]
   return test.kind === 'exec' && 'argv' in test && Array.isArray(test.argv) ? test.argv.map(String) : null
 }
 
-function wordsOfList([how, ...words]: string[]): string[] | null {
+function textOfList([how, ...words]: string[]): string[] | null {
   if (how === 'CMD-SHELL') return ['/bin/sh', '-c', words.join(' ')]
   return how === 'CMD' && words.length > 0 ? words : null
 }

@@ -165,15 +165,15 @@ export const withResources = (
 
 /** Resources that the services set themselves. In a plan from before they were recorded: those that differ from the project's. */
 function ownAmounts(
-  { service, allotment }: Unit,
+  { service, allotment: resources }: Unit,
   { type, ownResources }: DeployPlan,
   { production }: DeployedConfig['resources'],
 ) {
   if (type !== 'services') return {}
   if (ownResources) return ownResources[service] ?? {}
   return {
-    ...(allotment.cpuCores === production.cpuCores ? {} : { cpuCores: allotment.cpuCores }),
-    ...(allotment.memoryMb === production.memoryMb ? {} : { memoryMb: allotment.memoryMb }),
+    ...(resources.cpuCores === production.cpuCores ? {} : { cpuCores: resources.cpuCores }),
+    ...(resources.memoryMb === production.memoryMb ? {} : { memoryMb: resources.memoryMb }),
   }
 }
 
@@ -273,16 +273,16 @@ export const plainDockerfile: BuildPlan = { ...emptyPlan, kind: 'dockerfile' }
 export function inStartOrder(units: readonly Unit[]): Unit[] {
   const byName = new Map(units.map((unit) => [unit.service, unit]))
   const ordered = new Set<Unit>()
-  const place = (unit: Unit, path: readonly string[]) => {
+  const target = (unit: Unit, path: readonly string[]) => {
     if (ordered.has(unit)) return
     if (path.includes(unit.service))
       throw new PlanRefused(`Services depend on each other in a circle: ${[...path, unit.service].join(' → ')}`)
     for (const name of unit.dependsOn) {
       const needed = byName.get(name)
-      if (needed) place(needed, [...path, unit.service])
+      if (needed) target(needed, [...path, unit.service])
     }
     ordered.add(unit)
   }
-  for (const unit of units) place(unit, [])
+  for (const unit of units) target(unit, [])
   return [...ordered]
 }

@@ -19,9 +19,9 @@ export async function takeEnv(
   deployment: DeploymentRow,
   deps: DeploymentsDeps,
 ): Promise<{ deployment: DeploymentRow; env: Record<string, string> }> {
-  const place = sealedFor.deploymentEnv(deployment.id)
+  const target = sealedFor.deploymentEnv(deployment.id)
   if (deployment.env) {
-    const values = deploymentJson.env(deps.secretBox.open(deployment.env, place).reveal(), deployment.id)
+    const values = deploymentJson.env(deps.secretBox.open(deployment.env, target).reveal(), deployment.id)
     deps.scrubber.register(...(await secretKeysOf(deployment, deps)).map((key) => values[key]))
     return { deployment, env: values }
   }
@@ -31,7 +31,7 @@ export async function takeEnv(
   const options = { fromFork: source.kind === 'git' && source.fromFork === true }
   const { values, secretKeys } = await deps.projects.openEnv(deployment.projectId, deployment.environment, options)
   const stored = {
-    env: deps.secretBox.seal(JSON.stringify(values), place),
+    env: deps.secretBox.seal(JSON.stringify(values), target),
     envSecretKeys: JSON.stringify(secretKeys),
     envVersion: deployment.environment === 'production' ? envVersion : null,
   }

@@ -35,7 +35,7 @@ export const wakeKind = sharedKind<{ projectId: string }>('deployments.wake')
 /** Stops routing to the project, then stops its instances. The edge answers its requests meanwhile. */
 async function takeOffline(projectId: string, cancelWith: string | undefined, deps: DeploymentsDeps): Promise<void> {
   const { db } = deps.database
-  await refuseAway(await listInstances(db, { projectId }), deps)
+  await requireReachable(await listInstances(db, { projectId }), deps)
   if (cancelWith !== undefined)
     for (const deployment of await listUnderWay(db, projectId))
       await cancelDeployment(deployment, deps, cancelWith).catch(() => undefined)
@@ -49,8 +49,8 @@ async function takeOffline(projectId: string, cancelWith: string | undefined, de
 }
 
 /** Rejects at once when an engine is unreachable, without waiting for the stop or start timeout. */
-async function refuseAway(places: readonly { serverId: string | null }[], deps: DeploymentsDeps): Promise<void> {
-  const serverIds = [...new Set(places.map(({ serverId }) => serverId))]
+async function requireReachable(paths: readonly { serverId: string | null }[], deps: DeploymentsDeps): Promise<void> {
+  const serverIds = [...new Set(paths.map(({ serverId }) => serverId))]
   await Promise.all(serverIds.map((serverId) => deps.runtimes.for(serverId).check(AbortSignal.timeout(checkMs))))
 }
 
@@ -61,7 +61,7 @@ async function bringOnline(projectId: string, deps: DeploymentsDeps): Promise<vo
   await deps.edge.sync()
 }
 
-export const turnOf = ({ projectId, environment }: Pick<LiveEnvironmentRow, 'projectId' | 'environment'>) =>
+export const lockOf = ({ projectId, environment }: Pick<LiveEnvironmentRow, 'projectId' | 'environment'>) =>
   `${projectId}:${environment}`
 
 /**
@@ -74,7 +74,7 @@ export const startAgain = (
   from: readonly LiveState[],
   deps: DeploymentsDeps,
   abort: AbortSignal,
-): Promise<void> => deps.turns.run(turnOf(live), () => startInTurn(live, from, deps, abort), abort)
+): Promise<void> => deps.locks.run(lockOf(live), () => startLocked(live, from, deps, abort), abort)
 
 /** Calls `startAgain`, unless a restore or a move has stopped the project. */
 export const startByItself = (
@@ -89,7 +89,7 @@ export const startByItself = (
   )
 
 /** Restarts a service of the live deployment that was stopped for a new version which then failed. */
-export async function bringBackWhatItTook({ id, projectId, environment }: DeploymentRow, deps: DeploymentsDeps): Promise<void> {
+export async function restoreTakenOver({ id, projectId, environment }: DeploymentRow, deps: DeploymentsDeps): Promise<void> {
   const { db } = deps.database
   const live = await findLive(db, projectId, environment)
   if ((live?.state !== 'live' && live?.state !== 'waking') || !live.deploymentId || live.deploymentId === id) return
@@ -102,7 +102,7 @@ export async function bringBackWhatItTook({ id, projectId, environment }: Deploy
   if (!isWhole) await startByItself('recover', live, ['live', 'waking'], deps, AbortSignal.timeout(bringBackMs))
 }
 
-async function startInTurn(live: LiveEnvironmentRow, from: readonly LiveState[], deps: DeploymentsDeps, abort: AbortSignal) {
+async function startLocked(live: LiveEnvironmentRow, from: readonly LiveState[], deps: DeploymentsDeps, abort: AbortSignal) {
   const { db } = deps.database
   const current = await findLive(db, live.projectId, live.environment)
   const project = await findAnyProject(db, live.projectId)
@@ -118,10 +118,10 @@ async function startInTurn(live: LiveEnvironmentRow, from: readonly LiveState[],
 }
 
 async function runAndCheck(deployment: DeploymentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
-  await refuseAway([deployment], deps)
+  await requireReachable([deployment], deps)
   const env = await envOf(deployment, deps)
-  const say = (message: string) => deps.log.debug({ deploymentId: deployment.id }, message)
-  const start = (row: DeploymentRow) => startUnits({ deployment: row, env, deps, abort, say })
+  const report = (message: string) => deps.log.debug({ deploymentId: deployment.id }, message)
+  const start = (row: DeploymentRow) => startUnits({ deployment: row, env, deps, abort, report })
   const rows = await startOrRebuild(deployment, start, { deps, abort })
   const units = runningUnits(deployment)
   const isServed = units.some(({ exposed }) => exposed)

@@ -7,7 +7,7 @@ import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { listLive, transitionLive } from '../live-environments.ts'
 import { stopInstances } from '../run/run-units.ts'
 import { listInstances } from '../store.ts'
-import { startByItself, turnOf, wakeKind } from './power.ts'
+import { lockOf, startByItself, wakeKind } from './power.ts'
 
 /** Puts idle environments to sleep, if their project allows it. */
 export async function putIdleToSleep(deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
@@ -34,10 +34,10 @@ const maySleep = ({ sleepMode, type }: ProjectRow): boolean =>
 /** Routed to the waiting room first, then stopped: a request that comes in between is held, and wakes it again. */
 const putToSleep = (live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<boolean> =>
   holdOperation({ projectId: live.projectId, environment: live.environment, kind: 'sleep' }, deps, () =>
-    deps.turns.run(turnOf(live), () => sleepInTurn(live, deps, abort), abort),
+    deps.locks.run(lockOf(live), () => sleepLocked(live, deps, abort), abort),
   )
 
-async function sleepInTurn(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+async function sleepLocked(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { projectId, deploymentId } = live
   const project = await findAnyProject(deps.database.db, projectId)
   // Sleeping may have been disabled while this waited for the lock.

@@ -13,12 +13,12 @@ import { deployKind, groupOf, jobKey } from './request-deployment.ts'
 export async function cancelDeployment(
   deployment: DeploymentRow,
   deps: DeploymentsDeps,
-  words = 'The deployment was cancelled',
+  message = 'The deployment was cancelled',
 ): Promise<DeploymentRow> {
   const cancelled = await deps.database.transaction(async (bound) => {
     const row = await transitionDeployment(bound.db, deployment.id, 'cancelled', {
       errorCode: 'cancelled',
-      errorMessage: words,
+      errorMessage: message,
       finishedAt: nowOf(deps),
     })
     if (!row) return undefined
@@ -42,5 +42,5 @@ export async function cancelDeployment(
       })
     return row
   })
-  return cancelled ?? fail('conflict', { words: `The deployment is ${deployment.status} and cannot be cancelled` })
+  return cancelled ?? fail('conflict', { message: `The deployment is ${deployment.status} and cannot be cancelled` })
 }

@@ -32,10 +32,10 @@ export async function checkImages(deps: DeploymentsDeps, abort: AbortSignal): Pr
   const due = await takeDue(await imageProjects(db), deps)
   if (due.length === 0) return
   const deployments = await liveDigests(db, due)
-  const asked = due.filter(({ project }) => deployments.get(project.id))
-  const logins = await deps.registries.loginsOfEach([...new Set(asked.map(({ project }) => project.organizationId))])
-  const digests = await askRegistries(asked, logins, deps, abort)
-  const found = asked.flatMap(({ project, check }) => {
+  const requested = due.filter(({ project }) => deployments.get(project.id))
+  const logins = await deps.registries.loginsOfEach([...new Set(requested.map(({ project }) => project.organizationId))])
+  const digests = await queryRegistries(requested, logins, deps, abort)
+  const found = requested.flatMap(({ project, check }) => {
     const digest = digests.get(keyOf(project))
     const isNew = digest !== undefined && digest !== deployments.get(project.id) && digest !== check.digest
     return isNew ? [{ project, check: { ...check, digest } }] : []
@@ -98,17 +98,17 @@ async function liveDigests(db: Db, due: readonly Due[]): Promise<ReadonlyMap<str
 const keyOf = ({ organizationId, image }: ImageProject) => `${organizationId} ${image}`
 
 /** Queries the registries; one that does not answer is skipped for the rest of the round. */
-async function askRegistries(
+async function queryRegistries(
   due: readonly Due[],
   logins: ReadonlyMap<string, readonly RegistryLogin[]>,
   deps: DeploymentsDeps,
   abort: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
-  const asked = new Map(due.map(({ project }) => [keyOf(project), project]))
-  const questions = inTurns(asked.values(), ({ organizationId }) => organizationId)
+  const requested = new Map(due.map(({ project }) => [keyOf(project), project]))
+  const questions = inTurns(requested.values(), ({ organizationId }) => organizationId)
   const digests = new Map<string, string>()
   const away = new Set<string>()
-  const ask = async () => {
+  const request = async () => {
     for (let project = questions.shift(); project; project = questions.shift()) {
       abort.throwIfAborted()
       const host = registryOf(project.image)
@@ -124,7 +124,7 @@ async function askRegistries(
       }
     }
   }
-  await Promise.all(Array.from({ length: atOnce }, ask))
+  await Promise.all(Array.from({ length: atOnce }, request))
   return digests
 }
 

@@ -28,7 +28,7 @@ export async function createHook(
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .where('projectId', '=', project.id)
     .executeTakeFirstOrThrow()
-  if (Number(count) >= maxHooks) fail('conflict', { words: `The project has ${maxHooks} deploy hooks. Delete an unused one.` })
+  if (Number(count) >= maxHooks) fail('conflict', { message: `The project has ${maxHooks} deploy hooks. Delete an unused one.` })
   const token = `dph_${randomCode(40)}`
   const row: DeployHookRow = {
     id: newId('hok'),

@@ -79,22 +79,22 @@ export async function requestDeployment(
   deps: DeploymentsDeps,
 ): Promise<DeploymentRow> {
   const requested = await deps.database.transaction((bound) => requestWithin(bound, projectId, options, deps))
-  sayQueued([requested], deps)
+  reportQueued([requested], deps)
   return requested.deployment
 }
 
 /** Writes the first line of the deployment's log, so that a user sees at once that it is queued behind other builds. */
-export function sayQueued(requested: readonly Requested[], { logStore, log }: DeploymentsDeps): void {
+export function reportQueued(requested: readonly Requested[], { logStore, log }: DeploymentsDeps): void {
   for (const { deployment, isNew } of requested) {
     if (!isNew) continue
-    const line = { deploymentId: deployment.id, step: null, stream: 'system' as const, message: queuedWords(deployment) }
+    const line = { deploymentId: deployment.id, step: null, stream: 'system' as const, message: queuedMessage(deployment) }
     logStore
       .append(deployment.projectId, 'deployments', [line])
       .catch((error: unknown) => log.warn({ err: error, deploymentId: deployment.id }, 'deployments: log line not saved'))
   }
 }
 
-function queuedWords({ number, trigger, commitSha, branch, artifacts }: DeploymentRow): string {
+function queuedMessage({ number, trigger, commitSha, branch, artifacts }: DeploymentRow): string {
   const kind = trigger === 'redeploy' && artifacts !== null ? 'restart' : trigger.replace('_', ' ')
   const what = commitSha ? ` of ${commitSha.slice(0, 12)}${branch ? ` on ${branch}` : ''}` : ''
   return `Queued as deployment ${number}: ${kind}${what}`
@@ -163,7 +163,7 @@ function refuseAbsent({ presence }: ProjectRow, { trigger }: DeploymentOptions):
   const isImporting = presence === 'arriving' || presence === 'landing'
   const isHere = presence === 'here' || presence === 'departing'
   if (!isHere && !(isImporting && trigger === 'transfer'))
-    fail('conflict', { words: 'The project was transferred to another instance' })
+    fail('conflict', { message: 'The project was transferred to another instance' })
 }
 
 /** Continues a deployment that was built and then held; does nothing when its job is already queued or running. */
@@ -191,7 +191,7 @@ async function replace(
 
 async function environmentOf({ db }: TransactionContext, project: ProjectRow, slug = 'production') {
   const found = await findEnvironment(db, project.id, slug)
-  if (found?.deletingSince != null) fail('conflict', { words: `The environment ${slug} is being deleted` })
+  if (found?.deletingSince != null) fail('conflict', { message: `The environment ${slug} is being deleted` })
   return found ?? refuse('environment', `environment ${slug} does not exist`)
 }
 
@@ -199,9 +199,9 @@ async function environmentOf({ db }: TransactionContext, project: ProjectRow, sl
 async function restartable({ db }: TransactionContext, projectId: string, environment: string) {
   const [deployment] = await listLiveDeployments(db, projectId, environment)
   if (!deployment?.artifacts || !deployment.plan)
-    fail('nothing_to_restart', { words: `No deployment of ${environment} is live. Deploy the project first.` })
+    fail('nothing_to_restart', { message: `No deployment of ${environment} is live. Deploy the project first.` })
   if (planOf(deployment).type === 'static')
-    fail('nothing_to_restart', { words: 'A static site has no process to restart. Deploy it to apply the changes.' })
+    fail('nothing_to_restart', { message: 'A static site has no process to restart. Deploy it to apply the changes.' })
   return { deployment, keepArtifacts: true }
 }
 
@@ -304,7 +304,7 @@ async function takeSource(
   const production = await findEnvironment(bound.db, project.id, 'production')
   const source = isOfGit ? projectSource(project, environment, hostUrls) : nextSource(project, environment, production, hostUrls)
   if (!source)
-    fail('nothing_to_deploy', { words: 'The project has no source yet. Link a repository, upload a folder, or set an image.' })
+    fail('nothing_to_deploy', { message: 'The project has no source yet. Link a repository, upload a folder, or set an image.' })
   if (isOfGit) await deps.projects.leaveUpload(bound, environment)
   if (source.kind !== 'git') return source
   return {
@@ -330,7 +330,7 @@ async function takeAgain(
     if (!(error instanceof Failure)) throw error
     if (!keepArtifacts)
       fail('nothing_to_deploy', {
-        words: `The files of deployment ${deployment.number} were deleted. Upload the folder again.`,
+        message: `The files of deployment ${deployment.number} were deleted. Upload the folder again.`,
         cause: error,
       })
   })

@@ -1,6 +1,6 @@
 import { Failure } from '../../../platform/failure.ts'
 import type { DeploymentsDeps } from '../deps.ts'
-import { type DeploymentOptions, type Requested, requestDeployment, requestWithin, sayQueued } from './request-deployment.ts'
+import { type DeploymentOptions, type Requested, reportQueued, requestDeployment, requestWithin } from './request-deployment.ts'
 
 export interface DeploymentRequest {
   projectId: string
@@ -40,7 +40,7 @@ async function requestTogether(requests: readonly DeploymentRequest[], deps: Dep
     }
     return { refused, queued }
   })
-  sayQueued(queued, deps)
+  reportQueued(queued, deps)
   return refused
 }
 

@@ -4,31 +4,31 @@ import type { Unit } from '../plan/deployed.ts'
 import { listLiveDeployments, listUnderWay } from '../store.ts'
 import type { RunParts } from './run-parts.ts'
 
-type Place = Pick<DeploymentRow, 'projectId' | 'environment'>
+type DeploymentTarget = Pick<DeploymentRow, 'projectId' | 'environment'>
 
 /** Serializes stops and starts of old containers: one must not run beside its replacement on the same data. */
 const inTurn = <T>(
-  { projectId }: Pick<Place, 'projectId'>,
-  { turns }: DeploymentsDeps,
+  { projectId }: Pick<DeploymentTarget, 'projectId'>,
+  { locks: turns }: DeploymentsDeps,
   work: () => Promise<T>,
   abort: AbortSignal,
 ) => turns.run(`predecessors ${projectId}`, work, abort)
 
-export const makeWay = async ({ service }: Unit, { deployment, deps, say, abort }: RunParts): Promise<void> => {
+export const makeWay = async ({ service }: Unit, { deployment, deps, report, abort }: RunParts): Promise<void> => {
   const { containers } = deps.predecessors
-  if (containers) await inTurn(deployment, deps, () => containers.makeWay(deployment, service, say, abort), abort)
+  if (containers) await inTurn(deployment, deps, () => containers.makeWay(deployment, service, report, abort), abort)
 }
 
 /** Starts the old containers again, unless a deployment of the project is live: both must not run on the same data. */
-export async function giveBackToPredecessors(place: Place, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+export async function rollbackTakeover(target: DeploymentTarget, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { containers } = deps.predecessors
   if (!containers) return
   await inTurn(
-    place,
+    target,
     deps,
     async () => {
-      const live = await listLiveDeployments(deps.database.db, place.projectId, place.environment)
-      if (live.length === 0) await containers.giveBack(place, abort)
+      const live = await listLiveDeployments(deps.database.db, target.projectId, target.environment)
+      if (live.length === 0) await containers.rollbackTakeover(target, abort)
     },
     abort,
   )
@@ -43,15 +43,15 @@ export async function settlePredecessors(serverId: string, deps: DeploymentsDeps
   const here = ((await containers?.unsettled()) ?? []).filter((one) => one.serverId === serverId)
   const { db } = deps.database
   for (const { projectId } of here) {
-    const place = { projectId, environment: 'production' }
+    const target = { projectId, environment: 'production' }
     await inTurn(
-      place,
+      target,
       deps,
       async () => {
-        if ((await listUnderWay(db, projectId, place.environment)).length > 0) return
-        const [live] = await listLiveDeployments(db, projectId, place.environment)
+        if ((await listUnderWay(db, projectId, target.environment)).length > 0) return
+        const [live] = await listLiveDeployments(db, projectId, target.environment)
         if (live) await containers?.retire(live, () => undefined, abort)
-        else await containers?.giveBack(place, abort)
+        else await containers?.rollbackTakeover(target, abort)
       },
       abort,
     )

@@ -6,7 +6,7 @@ import type { DeploymentsDeps } from '../deps.ts'
 export interface RunParts {
   deployment: Readonly<DeploymentRow>
   env: Record<string, string>
-  say: (message: string) => void
+  report: (message: string) => void
   abort: AbortSignal
   deps: DeploymentsDeps
 }

@@ -9,7 +9,7 @@ import {
 import { newId } from '../../../platform/db/ids.ts'
 import type { DeploymentRow, InstanceRow } from '../../../platform/db/tables/deployments.ts'
 import { findAnyProject } from '../../projects/index.ts'
-import { placeOf } from '../addresses.ts'
+import { addressOf } from '../addresses.ts'
 import { DeployFailed } from '../deploy-failed.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { hasDoneItsWork, waitUntilHealthy } from '../health/health.ts'
@@ -73,7 +73,7 @@ export function healthOf(deployment: DeploymentRow, unit: Unit) {
 }
 
 async function startUnit(unit: Unit, replica: number, parts: StartingParts): Promise<InstanceRow> {
-  const { deployment, deps, say, abort } = parts
+  const { deployment, deps, report: say, abort } = parts
   const { db } = deps.database
   const volumes = await volumesFor(unit, parts)
   await makeWay(unit, parts)
@@ -93,7 +93,7 @@ async function startUnit(unit: Unit, replica: number, parts: StartingParts): Pro
     if (row.logPosition !== null && !known) await updateInstance(db, row.id, { logPosition: null })
     const request = await withLogins(requestFor(row, unit, volumes, parts, room.usedBy), unit, deps)
     const instance = await runtime.start(request, abort)
-    const found = { state: 'running' as const, ...placeOf(instance) }
+    const found = { state: 'running' as const, ...addressOf(instance) }
     if (!(await noteStarted(db, row.id, found))) {
       // The instance was stopped, or its project deleted, while it was starting.
       await runtime.stop(row.id, { graceSeconds: stopGraceSeconds }, AbortSignal.timeout(stopMs))

@@ -26,7 +26,7 @@ export async function volumesFor(unit: Unit, { deployment, deps }: RunParts): Pr
     if (volume.serverId !== serverId)
       throw new DeployFailed(
         'volume_elsewhere',
-        `The data of volume ${name} is on ${placeName(volume.serverId)}, but the deployment would run on ${placeName(serverId)}. Set the server back, or back up the volume and delete it first.`,
+        `The data of volume ${name} is on ${locationName(volume.serverId)}, but the deployment would run on ${locationName(serverId)}. Set the server back, or back up the volume and delete it first.`,
       )
     await runtime.createVolume({ id: volume.id, projectId, name, adopted: adoptedBytes(volume) })
     volumes.push({ id: volume.id, name, mountPath, readOnly })
@@ -34,4 +34,4 @@ export async function volumesFor(unit: Unit, { deployment, deps }: RunParts): Pr
   return volumes
 }
 
-const placeName = (serverId: string | null) => (serverId === null ? 'this machine' : `the server ${serverId}`)
+const locationName = (serverId: string | null) => (serverId === null ? 'this machine' : `the server ${serverId}`)

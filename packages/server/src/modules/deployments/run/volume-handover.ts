@@ -32,7 +32,7 @@ export async function handOverVolumes(
     const shared = new Set(await sharedOf(unit, replica, all, other, parts))
     const holders = all.filter((row) => !shared.has(row))
     if (holders.length === 0) continue
-    parts.say(`Handing over the data of ${unit.service}: stopping ${holders.map(({ service }) => service).join(', ')} first`)
+    parts.report(`Handing over the data of ${unit.service}: stopping ${holders.map(({ service }) => service).join(', ')} first`)
     await stop(holders)
     room.usedBy.push(other)
   }
@@ -75,14 +75,18 @@ async function mayShare(row: InstanceRow, other: DeploymentRow, { deployment, en
 }
 
 /** Records the artifact of the shared instance, so that the image that really runs is kept. */
-async function keep(service: string, other: DeploymentRow, { deployment, artifacts, deps, say }: StartingParts): Promise<void> {
+async function keep(
+  service: string,
+  other: DeploymentRow,
+  { deployment, artifacts, deps, report: say }: StartingParts,
+): Promise<void> {
   say(`${service} is unchanged and keeps running`)
   if (deployment.status === 'live') return
   const theirs = artifactsOf(other)[service]
   if (!theirs || artifacts[service]?.reference === theirs.reference) return
   artifacts[service] = theirs
   // Services start concurrently: write the latest value, which includes all of them.
-  await deps.turns.run(`artifacts:${deployment.id}`, () =>
+  await deps.locks.run(`artifacts:${deployment.id}`, () =>
     updateDeployment(deps.database.db, deployment.id, { artifacts: JSON.stringify(artifacts) }),
   )
 }

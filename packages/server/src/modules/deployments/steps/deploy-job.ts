@@ -13,9 +13,9 @@ import { DeployFailed } from '../deploy-failed.ts'
 import { type DeploymentLog, deploymentTopic, openDeploymentLog } from '../deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { takeEnv } from '../plan/snapshot.ts'
-import { bringBackWhatItTook } from '../power/power.ts'
+import { restoreTakenOver } from '../power/power.ts'
 import { type DeployPayload, deployKind } from '../request/request-deployment.ts'
-import { giveBackToPredecessors } from '../run/predecessor-turns.ts'
+import { rollbackTakeover } from '../run/predecessor-turns.ts'
 import { stopInstances } from '../run/run-units.ts'
 import type { Deploying, DeployStep } from '../step.ts'
 import { findDeployment, listInstances, transitionDeployment } from '../store.ts'
@@ -192,13 +192,13 @@ export async function discard(deployment: DeploymentRow, deps: DeploymentsDeps):
   const rest = AbortSignal.timeout(60_000)
   await pointBack({ deployment, deps })
   await stopInstances(await listInstances(deps.database.db, { deploymentId: deployment.id }), deps, rest)
-  await bringBackWhatItTook(deployment, deps).catch((error: unknown) =>
+  await restoreTakenOver(deployment, deps).catch((error: unknown) =>
     deps.log.warn(
       { err: error, projectId: deployment.projectId },
       'deployments: replaced instances not restored yet, will retry',
     ),
   )
-  await giveBackToPredecessors(deployment, deps, rest)
+  await rollbackTakeover(deployment, deps, rest)
   await rm(folderOf(deployment, deps), { recursive: true, force: true })
   await deps.database.transaction(async (bound) => {
     await endOperation(deployment.id, bound)

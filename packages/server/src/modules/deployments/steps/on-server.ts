@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { EngineAway } from '../../../drivers/runtime/engine-away.ts'
-import { ServerAway } from '../../../drivers/shell/ssh/server-away.ts'
+import { EngineUnreachable } from '../../../drivers/runtime/engine-away.ts'
+import { ServerUnreachable } from '../../../drivers/shell/ssh/server-away.ts'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
 import { DeployFailed } from '../deploy-failed.ts'
 import type { Deploying, DeployStep } from '../step.ts'
 
-const lookMs = 1_000
+const pollIntervalMs = 1_000
 /** An engine that answers between its failures is not waited for without end. */
 const maxCutsLength = 5
 
@@ -28,7 +28,7 @@ export async function runStep(step: DeployStep, deploying: Deploying): Promise<D
     } catch (error) {
       abort.throwIfAborted()
       if (!(await wasCutShort(error, before, deploying))) throw error
-      if (cuts >= maxCutsLength) throw new DeployFailed(awayCode(serverId), errorMessage(error), [], { cause: error })
+      if (cuts >= maxCutsLength) throw new DeployFailed(unreachableCode(serverId), errorMessage(error), [], { cause: error })
       const what = serverId === null ? 'Docker engine' : 'server'
       log.line(`The connection to the ${what} was lost. This step is repeated when the connection is back.`)
     }
@@ -37,28 +37,28 @@ export async function runStep(step: DeployStep, deploying: Deploying): Promise<D
 
 async function wasCutShort(error: unknown, lossesBefore: number, { deployment, deps, abort }: Deploying): Promise<boolean> {
   const { serverId } = deployment
-  if (error instanceof ServerAway || error instanceof EngineAway) return true
-  return deps.runtimes.losses(serverId) !== lossesBefore || (await whyAway(serverId, deps, abort)) !== null
+  if (error instanceof ServerUnreachable || error instanceof EngineUnreachable) return true
+  return deps.runtimes.losses(serverId) !== lossesBefore || (await unreachableReason(serverId, deps, abort)) !== null
 }
 
-const awayCode = (serverId: string | null) => (serverId === null ? 'engine_unreachable' : 'server_unreachable')
+const unreachableCode = (serverId: string | null) => (serverId === null ? 'engine_unreachable' : 'server_unreachable')
 
 async function untilReached(serverId: string | null, { deps, abort, log }: Deploying): Promise<void> {
   const until = performance.now() + deps.settings.serverWaitSeconds * 1000
-  let said = ''
+  let reported = ''
   for (;;) {
-    const away = await whyAway(serverId, deps, abort)
+    const away = await unreachableReason(serverId, deps, abort)
     if (away === null) return
     abort.throwIfAborted()
-    if (performance.now() >= until) throw new DeployFailed(awayCode(serverId), away)
-    if (away !== said) log.line(`Waiting for the ${serverId === null ? 'Docker engine' : 'server'}: ${away}`)
-    said = away
-    await pause(lookMs, undefined, { signal: abort })
+    if (performance.now() >= until) throw new DeployFailed(unreachableCode(serverId), away)
+    if (away !== reported) log.line(`Waiting for the ${serverId === null ? 'Docker engine' : 'server'}: ${away}`)
+    reported = away
+    await pause(pollIntervalMs, undefined, { signal: abort })
   }
 }
 
 /** Null when the engine, of a server or of this machine, answers. */
-export async function whyAway(
+export async function unreachableReason(
   serverId: string | null,
   { runtimes }: Deploying['deps'],
   abort: AbortSignal,

@@ -1,6 +1,6 @@
 import type { DeploymentRow, InstanceRow } from '../../../platform/db/tables/deployments.ts'
 import { startOrRebuild } from '../build/rebuild.ts'
-import { turnOf } from '../power/power.ts'
+import { lockOf } from '../power/power.ts'
 import { startUnits } from '../run/run-units.ts'
 import type { Deploying, DeployStep } from '../step.ts'
 import { findDeployment, updateDeployment } from '../store.ts'
@@ -17,8 +17,9 @@ export const start: DeployStep = {
     await saveData(deploying)
     const { deployment, env, log, deps } = deploying
     const abort = AbortSignal.any([deploying.abort, AbortSignal.timeout(startDeadlineMs)])
-    const start = (row: DeploymentRow) => startUnits({ deployment: row, env, abort, deps, say: (message) => log.line(message) })
-    const rows = await deps.turns.run(turnOf(deployment), () => startOrRebuild(deployment, start, { deps, abort, log }), abort)
+    const start = (row: DeploymentRow) =>
+      startUnits({ deployment: row, env, abort, deps, report: (message) => log.line(message) })
+    const rows = await deps.locks.run(lockOf(deployment), () => startOrRebuild(deployment, start, { deps, abort, log }), abort)
     await warnAbout(rows, deploying)
     return findDeployment(deps.database.db, deployment.id)
   },

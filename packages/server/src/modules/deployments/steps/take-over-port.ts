@@ -2,7 +2,7 @@ import type { InstanceRow } from '../../../platform/db/tables/deployments.ts'
 import type { PortTaken } from '../deploy-failed.ts'
 import { nowOf } from '../deps.ts'
 import { findLive, transitionLive } from '../live-environments.ts'
-import { turnOf } from '../power/power.ts'
+import { lockOf } from '../power/power.ts'
 import { startUnits, stopInstances } from '../run/run-units.ts'
 import type { Deploying } from '../step.ts'
 import { listInstances } from '../store.ts'
@@ -35,15 +35,15 @@ export async function takeOverPort(
   )
   log.line('Requests wait until the new version is up. Let it listen on the port in the variable PORT to deploy without a pause.')
   // Holding the lock: a wake of the previous version for a waiting request runs after this, and finds the new version.
-  await deps.turns.run(
-    turnOf(deployment),
+  await deps.locks.run(
+    lockOf(deployment),
     async () => {
       const live = await findLive(db, projectId, environment)
       if (live) await transitionLive(db, live, { to: 'waking', from: ['live'], changes: { changedAt: nowOf(deps) } })
       await deps.edge.sync()
       await Promise.all(holders.map(({ id }) => deps.edge.drain(id, drainMs, abort).catch(() => undefined)))
       await stopInstances([...holders, row], deps, abort)
-      const parts = { deployment, env, deps, abort, say: (message: string) => log.line(message) }
+      const parts = { deployment, env, deps, abort, report: (message: string) => log.line(message) }
       for (const again of await startUnits(parts, new Set([row.service]))) await healthy(again)
       await point(deployment, deploying)
     },

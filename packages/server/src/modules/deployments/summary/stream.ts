@@ -27,8 +27,8 @@ export async function streamDeployment(
         await stream.send('snapshot', showDeployment(row))
         lines.start()
       },
-      async relay(news) {
-        const steps = news.signals.flatMap(({ step }) => step ?? [])
+      async relay(changes) {
+        const steps = changes.signals.flatMap(({ step }) => step ?? [])
         // The client must receive a step's last line before the end of the step.
         if (steps.length > 0) await lines.caughtUp()
         for (const step of steps) await stream.send('step', step)

@@ -5,7 +5,7 @@ const rounds = () => new HealthRounds({ firstMs: 5_000, maxMs: 30_000 }, () => 0
 const all = (...names: string[]) => new Map(names.map((name) => [name, 'dep_1']))
 
 /** When each look of one that is always as `isWell` says takes place, in seconds. */
-function looks(one: HealthRounds, isWell: boolean, seconds: number): number[] {
+function checks(one: HealthRounds, isWell: boolean, seconds: number): number[] {
   const found: number[] = []
   for (let at = 0; at <= seconds; at++)
     for (const key of one.due(at * 1000)) {
@@ -18,7 +18,7 @@ function looks(one: HealthRounds, isWell: boolean, seconds: number): number[] {
 test('while all is well the pauses grow up to a bound', () => {
   const one = rounds()
   one.keep(all('a'), 0)
-  const at = looks(one, true, 300)
+  const at = checks(one, true, 300)
   const pauses = at.slice(1).map((time, index) => time - at[index]!)
   expect(pauses.slice(0, 4)).toEqual([8, 12, 17, 26])
   expect(new Set(pauses.slice(5))).toEqual(new Set([30]))
@@ -27,13 +27,13 @@ test('while all is well the pauses grow up to a bound', () => {
 test('what is not well is looked at every time', () => {
   const one = rounds()
   one.keep(all('a'), 0)
-  expect(looks(one, false, 30).slice(0, 4)).toEqual([4, 9, 14, 19])
+  expect(checks(one, false, 30).slice(0, 4)).toEqual([4, 9, 14, 19])
 })
 
 test('news of one make its next look due at once, also when one is under way', () => {
   const one = rounds()
   one.keep(all('a', 'b'), 0)
-  looks(one, true, 200)
+  checks(one, true, 200)
   one.hurry('a', 201_000)
   expect(one.due(201_000)).toContain('a')
   const end = one.begin('a')
@@ -55,7 +55,7 @@ test('one whose look does not end keeps no other from its own', () => {
 test('another version begins anew; what is gone is not looked at', () => {
   const one = rounds()
   one.keep(all('a', 'b'), 0)
-  looks(one, true, 200)
+  checks(one, true, 200)
   one.keep(new Map([['a', 'dep_2']]), 200_000)
   expect(one.due(205_000)).toEqual(['a'])
 })

@@ -10,9 +10,9 @@ interface Round {
   subject: string
   pauseMs: number
   dueAt: number
-  isLooking: boolean
+  isChecking: boolean
   /** A check was requested while one was running, which may have seen the older state. */
-  isAskedFor: boolean
+  isRequested: boolean
 }
 
 /**
@@ -36,26 +36,26 @@ export class HealthRounds {
       if (this.#rounds.get(key)?.subject === subject) continue
       const pauseMs = this.#pauses.firstMs
       const dueAt = now + pauseMs * (0.5 + this.#chance() / 2)
-      this.#rounds.set(key, { subject, pauseMs, dueAt, isLooking: false, isAskedFor: false })
+      this.#rounds.set(key, { subject, pauseMs, dueAt, isChecking: false, isRequested: false })
     }
   }
 
   due(now: number): string[] {
-    return [...this.#rounds].filter(([, { dueAt, isLooking }]) => !isLooking && dueAt <= now).map(([key]) => key)
+    return [...this.#rounds].filter(([, { dueAt, isChecking: isLooking }]) => !isLooking && dueAt <= now).map(([key]) => key)
   }
 
   /** Starts a check; returns the function that ends it with the result. `maxMs` overrides the longest interval. */
   begin(key: string): (isWell: boolean, now: number, maxMs?: number) => void {
     const round = this.#rounds.get(key)
     if (!round) return () => undefined
-    round.isLooking = true
+    round.isChecking = true
     return (isWell, now, maxMs = this.#pauses.maxMs) => {
-      round.isLooking = false
+      round.isChecking = false
       const { firstMs } = this.#pauses
       const next = isWell ? Math.min(maxMs, round.pauseMs * 1.5) : firstMs
       round.pauseMs = Math.min(maxMs, Math.max(firstMs, next))
-      round.dueAt = round.isAskedFor ? now : now + round.pauseMs * (0.9 + this.#chance() / 5)
-      round.isAskedFor = false
+      round.dueAt = round.isRequested ? now : now + round.pauseMs * (0.9 + this.#chance() / 5)
+      round.isRequested = false
     }
   }
 
@@ -64,7 +64,7 @@ export class HealthRounds {
     const round = this.#rounds.get(key)
     if (!round) return
     round.pauseMs = this.#pauses.firstMs
-    if (round.isLooking) round.isAskedFor = true
+    if (round.isChecking) round.isRequested = true
     else round.dueAt = now
   }
 }

@@ -14,7 +14,7 @@ export function followEnds(deps: DeploymentsDeps): () => void {
   return deps.runtimes.onChange(({ instance, kind }) => {
     if (kind !== 'exited' && kind !== 'restarted' && kind !== 'crash_loop') return
     const { instanceId } = instance
-    deps.turns
+    deps.locks
       .run(`ends:${instanceId}`, () => noteEnd(instance, deps))
       .catch((error: unknown) => deps.log.warn({ err: error, instanceId }, 'deployments: exit of an instance not recorded yet'))
   })

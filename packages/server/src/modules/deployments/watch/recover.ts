@@ -10,7 +10,7 @@ import { startByItself } from '../power/power.ts'
 import { settlePredecessors } from '../run/predecessor-turns.ts'
 import { isUp, runningUnits, stopInstances, wantedRows } from '../run/run-units.ts'
 import { discard } from '../steps/deploy-job.ts'
-import { whyAway } from '../steps/on-server.ts'
+import { unreachableReason } from '../steps/on-server.ts'
 import { findDeployment, listInstances } from '../store.ts'
 
 const drainMs = 30_000
@@ -142,7 +142,7 @@ async function restart(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: A
   if (!deployment || deployment.serverId === null) return void (await startByItself('recover', live, ['waking'], deps, abort))
   const back = (changes: Pick<LiveEnvironmentRow, 'health' | 'healthReason'>) =>
     transitionLive(db, live, { to: 'live', from: ['waking'], deploymentId: deployment.id, changes })
-  const away = await whyAway(deployment.serverId, deps, abort)
+  const away = await unreachableReason(deployment.serverId, deps, abort)
   const rows = await listInstances(db, { deploymentId: deployment.id, state: 'running' })
   if (away !== null) await back({ health: 'unhealthy', healthReason: away })
   else if (await allUp(deployment, rows, deps)) await back({ health: 'healthy', healthReason: null })
@@ -151,7 +151,7 @@ async function restart(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: A
 }
 
 /** Stops instances that cannot outlive the control plane, at a shutdown; the next start starts them again. */
-export async function stopWhatEndsWithUs(deps: DeploymentsDeps): Promise<void> {
+export async function stopOwnProcesses(deps: DeploymentsDeps): Promise<void> {
   // One limit for all instances: the operator waits for the shutdown.
   const rest = AbortSignal.timeout(8_000)
   for (const { runtime } of await deps.runtimes.all()) {

@@ -1,5 +1,5 @@
 import type { Instance } from '../../../drivers/runtime/runtime.ts'
-import { ServerAway } from '../../../drivers/shell/ssh/server-away.ts'
+import { ServerUnreachable } from '../../../drivers/shell/ssh/server-away.ts'
 import type { DeploymentRow, InstanceRow, LiveEnvironmentRow, ServiceState } from '../../../platform/db/tables/deployments.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
 import { noteAddress } from '../addresses.ts'
@@ -24,7 +24,7 @@ const unseenEndMs = 5_000
 const listMs = 5_000
 const pauses = { firstMs: 5_000, maxMs: 30_000 }
 /** Time between two checks of healthy environments: with many of them, each is checked less often (100: once a minute each). */
-const lookApartMs = 600
+const checkSpacingMs = 600
 const maxIntervalMs = 120_000
 
 /** Results of earlier checks. */
@@ -45,7 +45,7 @@ export class Watch {
   readonly #deps: DeploymentsDeps
   readonly #rounds = new HealthRounds(pauses)
   readonly #memory: Memory = { failures: new Map(), restarts: new Map(), diskRestarts: new Map() }
-  readonly #looks = new Set<Promise<void>>()
+  readonly #checks = new Set<Promise<void>>()
   #live = new Map<string, LiveEnvironmentRow>()
   #listedAt = Number.NEGATIVE_INFINITY
   #unlisten: (() => void) | undefined
@@ -62,15 +62,15 @@ export class Watch {
     })
     if (now - this.#listedAt >= listMs) await this.#list(now)
     for (const key of this.#rounds.due(now)) {
-      const look = this.#look(key, abort).finally(() => this.#looks.delete(look))
-      this.#looks.add(look)
+      const check = this.#check(key, abort).finally(() => this.#checks.delete(check))
+      this.#checks.add(check)
     }
   }
 
   /** Call after the last tick. */
   async end(): Promise<void> {
     this.#unlisten?.()
-    await Promise.all(this.#looks)
+    await Promise.all(this.#checks)
   }
 
   async #list(now: number): Promise<void> {
@@ -84,9 +84,9 @@ export class Watch {
     this.#listedAt = now
   }
 
-  async #look(key: string, abort: AbortSignal): Promise<void> {
+  async #check(key: string, abort: AbortSignal): Promise<void> {
     const end = this.#rounds.begin(key)
-    const found = await this.#lookAt(key, abort).catch((error: unknown): Found => {
+    const found = await this.#checkOne(key, abort).catch((error: unknown): Found => {
       if (!abort.aborted) this.#deps.log.warn({ err: error, environment: key }, 'deployments: health check of a project failed')
       return { isWell: false }
     })
@@ -94,10 +94,10 @@ export class Watch {
   }
 
   /** Reads the current row first: the environment may be asleep or have another deployment by now. */
-  async #lookAt(key: string, abort: AbortSignal): Promise<Found> {
+  async #checkOne(key: string, abort: AbortSignal): Promise<Found> {
     const listed = this.#live.get(key)
     const live = listed && (await findLive(this.#deps.database.db, listed.projectId, listed.environment))
-    return live?.state === 'live' ? await look(live, this.#memory, this.#deps, abort) : { isWell: true }
+    return live?.state === 'live' ? await poll(live, this.#memory, this.#deps, abort) : { isWell: true }
   }
 }
 
@@ -107,16 +107,16 @@ interface Found {
   everyMs?: number
 }
 
-export const pauseAmong = (count: number) => Math.min(maxIntervalMs, Math.max(pauses.maxMs, count * lookApartMs))
+export const pauseAmong = (count: number) => Math.min(maxIntervalMs, Math.max(pauses.maxMs, count * checkSpacingMs))
 
 const keyOf = ({ projectId, environment }: { projectId: string; environment: string }) => `${projectId}:${environment}`
 
-async function look(live: LiveEnvironmentRow, memory: Memory, deps: DeploymentsDeps, abort: AbortSignal): Promise<Found> {
+async function poll(live: LiveEnvironmentRow, memory: Memory, deps: DeploymentsDeps, abort: AbortSignal): Promise<Found> {
   const key = keyOf(live)
   const deployment = live.deploymentId ? await findDeployment(deps.database.db, live.deploymentId) : undefined
   if (!deployment?.artifacts) return { isWell: true }
   const problem = await problemOf(live, deployment, memory, deps, abort).catch((error: unknown): Problem => {
-    if (error instanceof ServerAway) return { reason: error.message }
+    if (error instanceof ServerUnreachable) return { reason: error.message }
     throw error
   })
   const count = problem ? countFailure(key, memory) : 0
@@ -173,7 +173,7 @@ async function bringBack(
     throw error
   }
   const now = await findLive(deps.database.db, live.projectId, live.environment)
-  if (live.health === 'unhealthy' && now?.health === 'healthy') await tellRecovered(live, deps)
+  if (live.health === 'unhealthy' && now?.health === 'healthy') await notifyRecovered(live, deps)
 }
 
 /** Counts consecutive failures. Checks in quick succession, triggered by events, count once: a restarting instance needs time. */
@@ -239,7 +239,7 @@ async function problemOf(
       .for(serverId)
       .glance(id)
       .catch((error: unknown) => {
-        if (error instanceof ServerAway) throw error
+        if (error instanceof ServerUnreachable) throw error
         return new Error(errorMessage(error))
       })
   }
@@ -273,5 +273,5 @@ async function record(live: LiveEnvironmentRow, health: 'healthy' | 'unhealthy',
 
 const recoveredText = 'Its health check passes again.'
 
-const tellRecovered = ({ projectId }: LiveEnvironmentRow, { database }: DeploymentsDeps) =>
+const notifyRecovered = ({ projectId }: LiveEnvironmentRow, { database }: DeploymentsDeps) =>
   database.transaction((bound) => announceHealth(bound, 'project.recovered', projectId, recoveredText))

@@ -5,12 +5,12 @@ import { GitHostError } from '../../../drivers/git-host/git-host-error.ts'
 import { Secret } from '../../../platform/secrets/secret.ts'
 import type { GitHostDeps } from '../deps.ts'
 
-export const handoffPlace = 'git-host-handoff'
+export const handoffLocation = 'git-host-handoff'
 
 /** Sign-in through a cloud, on the side of the instance. Nothing is stored: the browser knows the nonce but cannot sign it. */
 export const newNonce = (): string => randomBytes(16).toString('base64url')
 export const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url')
-export const verifierOf = (nonce: string, { secretBox }: GitHostDeps): string => secretBox.sign(nonce, handoffPlace)
+export const verifierOf = (nonce: string, { secretBox }: GitHostDeps): string => secretBox.sign(nonce, handoffLocation)
 
 /** Tokens as the cloud gives them; it is another machine, and may say anything. */
 export function tokensFrom({ accessToken, refreshToken, lifetimeSeconds }: HandedTokens): AccountTokens {

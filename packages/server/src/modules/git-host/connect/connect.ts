@@ -12,27 +12,27 @@ import { redirectUri } from './redirect-uri.ts'
 import { type Browser, newState } from './state.ts'
 import { accountColumns } from './store-account.ts'
 
-export interface Asking {
+export interface RequestOptions {
   caller: Caller
   browser: Browser
   provider: GitHostProvider
 }
 
 /** The next step toward a connection. If the caller names no source, the instance's configuration decides. */
-export async function connect(asking: Asking, { source }: ConnectBody, deps: GitHostDeps): Promise<ConnectReply> {
-  const { caller, provider } = asking
+export async function connect(request: RequestOptions, { source }: ConnectBody, deps: GitHostDeps): Promise<ConnectReply> {
+  const { caller, provider } = request
   const rows = await listConnections(deps.database.db, caller.organizationId)
   const working = rows.filter((row) => row.provider === provider && row.trouble === null)
   if (working.some((row) => source === undefined || row.source === source)) return { connected: true }
-  if (source === 'cli') return connectLocalLogin(asking, deps)
+  if (source === 'cli') return connectLocalLogin(request, deps)
   const host = deps.hosts[provider]
-  if (source === undefined && host.app) return explaining(installFlow(asking, deps))
-  if (host.signIn.code) return redirectFlow(asking, deps)
-  if (host.signIn.device && deps.mode === 'self-hosted') return explaining(startDeviceLogin(asking, deps))
+  if (source === undefined && host.app) return explaining(installFlow(request, deps))
+  if (host.signIn.code) return redirectFlow(request, deps)
+  if (host.signIn.device && deps.mode === 'self-hosted') return explaining(startDeviceLogin(request, deps))
   if (await deps.cloudLinks?.isLinked(caller.organizationId))
-    return cloudFlow(asking, source === undefined ? 'app' : 'oauth', deps)
-  if (source === undefined && (await mayUseLocalLogin(asking, deps))) return connectLocalLogin(asking, deps)
-  return fail('no_source', { words: notSetUp(provider) })
+    return cloudFlow(request, source === undefined ? 'app' : 'oauth', deps)
+  if (source === undefined && (await mayUseLocalLogin(request, deps))) return connectLocalLogin(request, deps)
+  return fail('no_source', { message: notSetUp(provider) })
 }
 
 /** The git host to use when the caller names none: the first one that is configured. */
@@ -45,21 +45,21 @@ export function defaultProvider({ hosts }: GitHostDeps): GitHostProvider {
 const notSetUp = (provider: GitHostProvider): string =>
   `${hostTitles[provider]} is not configured on this instance. Ask its operator to set BERTH_${provider.toUpperCase()}_CLIENT_ID and the related settings.`
 
-async function installFlow(asking: Asking, deps: GitHostDeps): Promise<ConnectReply> {
-  const url = new URL(await deps.hosts[asking.provider].app!.installUrl())
-  url.searchParams.set('state', newState({ ...asking, source: 'app' }, deps))
+async function installFlow(request: RequestOptions, deps: GitHostDeps): Promise<ConnectReply> {
+  const url = new URL(await deps.hosts[request.provider].app!.installUrl())
+  url.searchParams.set('state', newState({ ...request, source: 'app' }, deps))
   return { connected: false, flow: 'redirect', url: url.href }
 }
 
-function redirectFlow(asking: Asking, deps: GitHostDeps): ConnectReply {
-  const state = newState({ ...asking, source: 'oauth' }, deps)
-  return { connected: false, flow: 'redirect', url: deps.hosts[asking.provider].signIn.code!.url(state, redirectUri(deps)) }
+function redirectFlow(request: RequestOptions, deps: GitHostDeps): ConnectReply {
+  const state = newState({ ...request, source: 'oauth' }, deps)
+  return { connected: false, flow: 'redirect', url: deps.hosts[request.provider].signIn.code!.url(state, redirectUri(deps)) }
 }
 
-async function cloudFlow(asking: Asking, source: 'app' | 'oauth', deps: GitHostDeps): Promise<ConnectReply> {
-  const { provider, caller } = asking
+async function cloudFlow(request: RequestOptions, source: 'app' | 'oauth', deps: GitHostDeps): Promise<ConnectReply> {
+  const { provider, caller } = request
   const { organizationId } = caller
-  const url = await handoffUrl(asking, deps)
+  const url = await handoffUrl(request, deps)
     .then((found) => found ?? deps.cloudLinks!.connectUrl({ organizationId, provider, source }))
     .catch((cause: unknown) => {
       throw cause instanceof Failure ? cause : new Failure('cloud_unreachable', { cause })
@@ -71,29 +71,29 @@ async function cloudFlow(asking: Asking, source: 'app' | 'oauth', deps: GitHostD
  * The sign-in URL of the cloud's OAuth client; the resulting login is handed to this instance. Null: the cloud has no client for
  * this host.
  */
-async function handoffUrl(asking: Asking, deps: GitHostDeps): Promise<string | null> {
-  const { organizationId } = asking.caller
+async function handoffUrl(request: RequestOptions, deps: GitHostDeps): Promise<string | null> {
+  const { organizationId } = request.caller
   const link = await deps.cloudLinks!.linkOf(organizationId)
   if (link === null) return null
   const nonce = newNonce()
-  const state = newState({ ...asking, source: 'oauth', byCloud: { link, nonce } }, deps)
+  const state = newState({ ...request, source: 'oauth', byCloud: { link, nonce } }, deps)
   const challenge = challengeOf(verifierOf(nonce, deps))
   const returnTo = new URL(deps.publicUrl()).origin
-  return deps.cloudLinks!.startHandoff({ organizationId, provider: asking.provider, returnTo, state, challenge })
+  return deps.cloudLinks!.startHandoff({ organizationId, provider: request.provider, returnTo, state, challenge })
 }
 
-async function mayUseLocalLogin({ caller, provider }: Asking, { people, localLogin }: GitHostDeps): Promise<boolean> {
+async function mayUseLocalLogin({ caller, provider }: RequestOptions, { people, localLogin }: GitHostDeps): Promise<boolean> {
   if (provider !== 'github' || !localLogin) return false
   return (await people.isOperator(caller)) && (await people.isOperatorsOrganization(caller.organizationId))
 }
 
 /** Connects with this machine's `gh` login. It belongs to the operators, so only the set-up organisation may use it. */
-async function connectLocalLogin({ caller, provider }: Asking, deps: GitHostDeps): Promise<ConnectReply> {
+async function connectLocalLogin({ caller, provider }: RequestOptions, deps: GitHostDeps): Promise<ConnectReply> {
   const { localLogin, people } = deps
   if (!localLogin || provider !== 'github')
-    return fail('no_source', { words: 'This instance cannot use a command-line login', field: 'source' })
+    return fail('no_source', { message: 'This instance cannot use a command-line login', field: 'source' })
   if (!(await people.isOperatorsOrganization(caller.organizationId)))
-    fail('forbidden', { words: 'Only the organisation created at set-up can use the login of this machine', field: 'source' })
+    fail('forbidden', { message: 'Only the organisation created at set-up can use the login of this machine', field: 'source' })
   const token = await localLogin.token().catch(() => null)
   if (!token) {
     const message = 'Run this on the machine of the instance, as the user that runs Berth, then connect again'

@@ -13,10 +13,10 @@ export interface PendingAnswer {
 }
 
 const name = 'berth_git_connect'
-const placeOf = (state: string) => `git-connect:${hashToken(state)}`
+const locationOf = (state: string) => `git-connect:${hashToken(state)}`
 
 export function consentCookie(answer: PendingAnswer, state: string, isSecure: boolean, { secretBox }: GitHostDeps): string {
-  const value = secretBox.seal(JSON.stringify(answer), placeOf(state))
+  const value = secretBox.seal(JSON.stringify(answer), locationOf(state))
   const attributes = `Path=/api/gitprovider/connect; HttpOnly; SameSite=Lax; Max-Age=${limits.oauthStateSeconds}`
   return `${name}=${value}; ${attributes}${isSecure ? '; Secure' : ''}`
 }
@@ -29,7 +29,7 @@ export function readConsentCookie(cookies: string | undefined, state: string, { 
     .find((part) => part.startsWith(`${name}=`))
   if (!found) return null
   try {
-    return JSON.parse(secretBox.open(found.slice(name.length + 1), placeOf(state)).reveal()) as PendingAnswer
+    return JSON.parse(secretBox.open(found.slice(name.length + 1), locationOf(state)).reveal()) as PendingAnswer
   } catch (error) {
     if (error instanceof SecretBoxError) return null
     throw error

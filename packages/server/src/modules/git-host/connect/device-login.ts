@@ -58,10 +58,10 @@ export async function pollDeviceLogin(caller: Caller, provider: GitHostProvider,
   const deviceCode = deps.secretBox.open(row.deviceCode, sealedFor.gitDeviceCode(row.id))
   deps.scrubber.register(deviceCode)
   const answer = await device.poll(deviceCode, { timeoutMs: 10_000 })
-  return judged(row, answer, deps)
+  return validated(row, answer, deps)
 }
 
-async function judged(row: GitDeviceLoginRow, answer: DevicePoll, deps: GitHostDeps): Promise<ConnectPoll> {
+async function validated(row: GitDeviceLoginRow, answer: DevicePoll, deps: GitHostDeps): Promise<ConnectPoll> {
   const { db } = deps.database
   if (answer.status === 'pending') {
     const intervalSeconds = Math.max(answer.intervalSeconds ?? 0, row.intervalSeconds)

@@ -8,7 +8,7 @@ import { SecretBoxError } from '../../../platform/secrets/secret-box.ts'
 import { hostTitles } from '../connections/host-titles.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
 import { explaining } from '../explain.ts'
-import { challengeOf, handoffPlace } from './by-cloud.ts'
+import { challengeOf, handoffLocation } from './by-cloud.ts'
 import { redirectUri } from './redirect-uri.ts'
 import { type ConnectFlow, consume, newState } from './state.ts'
 
@@ -29,12 +29,12 @@ interface Waiting {
 const collectMs = 5 * 60_000
 
 export const refuseOutsideCloud = ({ mode }: GitHostDeps): void => {
-  if (mode !== 'cloud') fail('not_found', { words: 'Only a cloud can sign in for other instances' })
+  if (mode !== 'cloud') fail('not_found', { message: 'Only a cloud can sign in for other instances' })
 }
 
 export function startHandoff({ provider, ...handoff }: HandoffBody, caller: Caller, deps: GitHostDeps): { url: string } {
   const { code } = deps.hosts[provider].signIn
-  if (!code) fail('no_source', { words: `This cloud has no OAuth app at ${hostTitles[provider]}` })
+  if (!code) fail('no_source', { message: `This cloud has no OAuth app at ${hostTitles[provider]}` })
   if (URL.parse(handoff.returnTo)?.origin !== handoff.returnTo.toLowerCase()) refuse('returnTo', 'is not a valid origin')
   // The instance sends this request, not a browser on this machine.
   const state = newState({ caller, browser: { isThisMachine: false }, provider, source: 'oauth', handoff }, deps)
@@ -48,7 +48,7 @@ export function handOver(flow: ConnectFlow, code: string, deps: GitHostDeps): st
   const waiting: Waiting = { code, provider, organizationId, userId, challenge, expiresAt: nowOf(deps) + collectMs }
   const url = new URL('/api/gitprovider/connect/redirect', returnTo)
   url.searchParams.set('state', state)
-  url.searchParams.set('code', deps.secretBox.seal(JSON.stringify(waiting), handoffPlace))
+  url.searchParams.set('code', deps.secretBox.seal(JSON.stringify(waiting), handoffLocation))
   return url.href
 }
 
@@ -78,7 +78,7 @@ function handed({ accessToken, refreshToken, lifetimeSeconds }: AccountTokens, {
 
 function opened(code: string, { secretBox }: GitHostDeps): Waiting | null {
   try {
-    return JSON.parse(secretBox.open(code, handoffPlace).reveal()) as Waiting
+    return JSON.parse(secretBox.open(code, handoffLocation).reveal()) as Waiting
   } catch (error) {
     if (error instanceof SecretBoxError) return null
     throw error

@@ -15,8 +15,8 @@ const page = (title: string, body: string) =>
 export class ConnectFailed extends Failure {
   readonly title: string
 
-  constructor(title: string, words: string, field = 'state') {
-    super('validation_failed', { words, field, details: [{ field, message: words }] })
+  constructor(title: string, text: string, field = 'state') {
+    super('validation_failed', { message: text, field, details: [{ field, message: text }] })
     this.title = title
   }
 
@@ -37,12 +37,12 @@ export interface Consent {
 export const consentPage = ({ host, organization, instance, state }: Consent): string =>
   page(
     `Connect ${host}?`,
-    `<p>${whoAsks(organization, instance)} asks to use your account at ${escapeHtml(host)}: to read and
+    `<p>${requester(organization, instance)} asks to use your account at ${escapeHtml(host)}: to read and
 write its repositories. Go on only if you have started this yourself a moment ago. If you followed a link from another person, close this page.</p>
 <a class="go" rel="nofollow noreferrer" href="/api/gitprovider/connect/redirect?state=${encodeURIComponent(state)}">Connect it to ${escapeHtml(instance ?? organization)}</a>`,
   )
 
-const whoAsks = (organization: string, instance: string | null): string =>
+const requester = (organization: string, instance: string | null): string =>
   instance === null
     ? `The organisation <b>${escapeHtml(organization)}</b> on this Berth`
     : `The Berth at <b>${escapeHtml(instance)}</b>, which the organisation <b>${escapeHtml(organization)}</b> has linked to this cloud,`

@@ -37,7 +37,7 @@ async function finish(query: RedirectQuery, context: Context, deps: GitHostDeps)
   if (query.error)
     throw new ConnectFailed('Not connected', `The git host says: ${query.error_description ?? query.error}`, 'error')
   const answer = answerOf(query, flow, context, deps)
-  if (!isStarter(flow, context, deps) && !flow.isConfirmed) return askFirst(flow, answer, context, deps)
+  if (!isStarter(flow, context, deps) && !flow.isConfirmed) return confirm(flow, answer, context, deps)
   if (!(await deps.people.holdsNow('gitprovider:write', flow)))
     throw new ConnectFailed(
       'Not connected',
@@ -78,7 +78,7 @@ function isStarter(flow: ConnectFlow, context: Context, deps: GitHostDeps): bool
   return caller !== null || (fromThisMachine && isThisMachine(context, deps.publicUrl()))
 }
 
-async function askFirst(flow: ConnectFlow, answer: PendingAnswer, context: Context, deps: GitHostDeps): Promise<void> {
+async function confirm(flow: ConnectFlow, answer: PendingAnswer, context: Context, deps: GitHostDeps): Promise<void> {
   const state = stateOf({ ...flow, isConfirmed: true }, deps)
   context.setHeader('set-cookie', consentCookie(answer, state, context.secure, deps))
   const organization = (await deps.people.nameOf(flow.organizationId)) ?? ''

@@ -66,20 +66,20 @@ export const deleteInstallation = (db: Db, provider: GitHostProvider, installati
     .returningAll()
     .execute()
 
-export const setInstallationTrouble = (
+export const setInstallationError = (
   db: Db,
   provider: GitHostProvider,
   installationId: number,
-  trouble: string | null,
+  errorKind: string | null,
   now: number,
 ): Promise<GitConnectionRow[]> =>
   db
     .updateTable('gitConnections')
-    .set({ trouble, updatedAt: now })
+    .set({ trouble: errorKind, updatedAt: now })
     .where('provider', '=', provider)
     .where('source', '=', 'app')
     .where('externalId', '=', String(installationId))
-    .where('trouble', trouble === null ? 'is not' : 'is', null)
+    .where('trouble', errorKind === null ? 'is not' : 'is', null)
     .returningAll()
     .execute()
 
@@ -112,10 +112,10 @@ export async function putRefreshed(db: Db, row: GitConnectionRow, changes: Updat
 }
 
 /** Returns false when the connection already had an error. */
-export async function setTrouble(db: Db, row: GitConnectionRow, trouble: string, now: number): Promise<boolean> {
+export async function setConnectionError(db: Db, row: GitConnectionRow, errorKind: string, now: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('gitConnections')
-    .set({ trouble, updatedAt: now })
+    .set({ trouble: errorKind, updatedAt: now })
     .where('id', '=', row.id)
     // A reconnected row has another login: leave it.
     .where('updatedAt', '=', row.updatedAt)

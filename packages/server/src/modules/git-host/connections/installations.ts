@@ -2,7 +2,7 @@ import type { GitHostProvider } from '@berth/contract'
 import type { GitConnectionRow } from '../../../platform/db/tables/git-host.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
-import { deleteInstallation, setInstallationTrouble } from './connection-store.ts'
+import { deleteInstallation, setInstallationError } from './connection-store.ts'
 import { hostTitles } from './host-titles.ts'
 
 export interface DroppedInstallation {
@@ -31,10 +31,10 @@ export function markInstallation(
   deps: GitHostDeps,
 ): Promise<void> {
   return deps.database.transaction(async (bound) => {
-    const trouble = state === 'suspended' ? 'The app is suspended at the git host. Resume it there.' : null
-    const rows = await setInstallationTrouble(bound.db, provider, installationId, trouble, nowOf(deps))
+    const errorKind = state === 'suspended' ? 'The app is suspended at the git host. Resume it there.' : null
+    const rows = await setInstallationError(bound.db, provider, installationId, errorKind, nowOf(deps))
     for (const row of rows) {
-      if (trouble) await announceDisconnected(bound, row, 'its app was suspended there')
+      if (errorKind) await announceDisconnected(bound, row, 'its app was suspended there')
       else await deps.onConnected?.(row.organizationId, provider, bound)
     }
   })

@@ -1,11 +1,11 @@
 import type { GitHostProvider } from '@berth/contract'
 import type { Access, GitHost } from '../../../drivers/git-host/git-host.ts'
-import { GitHostError, type GitHostTrouble } from '../../../drivers/git-host/git-host-error.ts'
+import { GitHostError, type GitHostErrorKind } from '../../../drivers/git-host/git-host-error.ts'
 import type { GitConnectionRow } from '../../../platform/db/tables/git-host.ts'
 import { fail } from '../../../platform/failure.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
 import { accessOf } from './access.ts'
-import { listConnections, setTrouble } from './connection-store.ts'
+import { listConnections, setConnectionError } from './connection-store.ts'
 import { hostTitles } from './host-titles.ts'
 import { announceDisconnected, dropInstallation } from './installations.ts'
 
@@ -21,7 +21,7 @@ export async function usableSources(
   deps: GitHostDeps,
 ): Promise<GitConnectionRow[]> {
   const rows = await listConnections(deps.database.db, organizationId)
-  const chosen = provider ?? rows.find(({ trouble }) => trouble === null)?.provider
+  const chosen = provider ?? rows.find(({ trouble: errorKind }) => errorKind === null)?.provider
   const usable = rows.filter((row) => row.provider === chosen && row.trouble === null)
   return usable.sort((one, other) => rank(one) - rank(other))
 }
@@ -37,16 +37,16 @@ export async function throughSources<Result>(
   work: ThroughSource<Result>,
 ): Promise<Result> {
   if (rows.length === 0) fail('no_source')
-  const troubles: GitHostError[] = []
+  const errorKinds: GitHostError[] = []
   for (const row of rows) {
     try {
       return await throughSource(row, deps, work)
     } catch (error) {
-      if (!(error instanceof GitHostError) || !givesWay.has(error.trouble)) throw error
-      troubles.push(error)
+      if (!(error instanceof GitHostError) || !givesWay.has(error.errorKind)) throw error
+      errorKinds.push(error)
     }
   }
-  throw bestError(troubles)
+  throw bestError(errorKinds)
 }
 
 /** Runs the work with one connection. A login that the host has revoked is marked and not used again. */
@@ -58,28 +58,28 @@ export async function throughSource<Result>(
   try {
     return await work(await accessOf(row, deps), deps.hosts[row.provider], row)
   } catch (error) {
-    if (error instanceof GitHostError && error.trouble === 'unauthorized') await noteRevoked(row, error, deps)
+    if (error instanceof GitHostError && error.errorKind === 'unauthorized') await noteRevoked(row, error, deps)
     throw error
   }
 }
 
-const givesWay: ReadonlySet<GitHostTrouble> = new Set(['unauthorized', 'forbidden', 'not_found', 'limited'])
+const givesWay: ReadonlySet<GitHostErrorKind> = new Set(['unauthorized', 'forbidden', 'not_found', 'limited'])
 
-const telling: readonly GitHostTrouble[] = ['limited', 'forbidden', 'not_found', 'unauthorized']
-const bestError = (troubles: readonly GitHostError[]): GitHostError =>
-  troubles.toSorted((one, other) => telling.indexOf(one.trouble) - telling.indexOf(other.trouble))[0]!
+const notifying: readonly GitHostErrorKind[] = ['limited', 'forbidden', 'not_found', 'unauthorized']
+const bestError = (errorKinds: readonly GitHostError[]): GitHostError =>
+  errorKinds.toSorted((one, other) => notifying.indexOf(one.errorKind) - notifying.indexOf(other.errorKind))[0]!
 
 /** Picks the error to report when several sources failed: errors that the host did not cause come first. */
 export const bestErrorOf = (errors: readonly unknown[]): unknown => {
-  const troubles = errors.filter((error) => error instanceof GitHostError)
-  return errors.find((error) => !(error instanceof GitHostError) || !givesWay.has(error.trouble)) ?? bestError(troubles)
+  const errorKinds = errors.filter((error) => error instanceof GitHostError)
+  return errors.find((error) => !(error instanceof GitHostError) || !givesWay.has(error.errorKind)) ?? bestError(errorKinds)
 }
 
 async function noteRevoked(row: GitConnectionRow, { message }: GitHostError, deps: GitHostDeps): Promise<void> {
   // An app's tokens are created for each use: if one is rejected, the instance's own key is wrong, not this installation.
   if (row.source === 'app') return
   await deps.database.transaction(async (bound) => {
-    if (await setTrouble(bound.db, row, message, nowOf(deps)))
+    if (await setConnectionError(bound.db, row, message, nowOf(deps)))
       await announceDisconnected(bound, row, `${hostTitles[row.provider]} no longer accepts its login`)
   })
   deps.log.warn({ organizationId: row.organizationId, provider: row.provider, source: row.source }, 'git-host: login revoked')
@@ -87,7 +87,7 @@ async function noteRevoked(row: GitConnectionRow, { message }: GitHostError, dep
 
 /** Drops the connection if its installation no longer exists. A failed listing alone is not proof, so the app itself is queried. */
 export async function dropIfGone(row: GitConnectionRow, error: unknown, deps: GitHostDeps): Promise<boolean> {
-  if (row.source !== 'app' || !(error instanceof GitHostError) || error.trouble !== 'not_found') return false
+  if (row.source !== 'app' || !(error instanceof GitHostError) || error.errorKind !== 'not_found') return false
   const id = Number(row.externalId)
   if ((await deps.hosts[row.provider].app?.hasInstallation(id)) !== false) return false
   await dropInstallation(row.provider, id, deps)

@@ -19,12 +19,12 @@ export async function cloneToken(wanted: Wanted, caller: Caller, deps: GitHostDe
   await refuseHidden(name, caller, deps)
   const all = await usableSources(caller.organizationId, wanted.provider, deps)
   const apps = sourcesFor(all, name.owner).filter(({ source }) => source === 'app')
-  if (apps.length === 0) fail('no_app_installation', { words: `The git host app is not installed for ${name.owner}` })
+  if (apps.length === 0) fail('no_app_installation', { message: `The git host app is not installed for ${name.owner}` })
   return throughSources(apps, deps, async (access, host) => {
     const { token, username, expiresAt } = await host.repositoryToken(access, name)
     deps.scrubber.register(token)
     if (expiresAt === null || expiresAt.getTime() - nowOf(deps) >= maxLifetimeMs)
-      fail('conflict', { words: 'The git host returned a token that is valid longer than an hour, which is not allowed' })
+      fail('conflict', { message: 'The git host returned a token that is valid longer than an hour, which is not allowed' })
     const value = token.reveal()
     if (!/^[\w.~+/=-]+$/.test(value)) throw new GitHostError('invalidResponse', 'The git host returned an invalid token')
     const cloneUrl = `${host.webUrl}/${name.owner}/${name.repo}.git`

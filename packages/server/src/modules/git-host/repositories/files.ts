@@ -2,7 +2,7 @@ import type { FileEntry, FileQuery, FilesQuery, RepositoryFile } from '@berth/co
 import type { Caller } from '../../../http/handler.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import type { GitHostDeps } from '../deps.ts'
-import { askAbout, type Wanted } from './repositories.ts'
+import { fetchAbout, type Wanted } from './repositories.ts'
 
 /** Removes leading and trailing slashes; hosts use '' for the root. */
 const trimmed = (path: string) => path.replace(/^\/+|\/+$/g, '')
@@ -14,13 +14,13 @@ export const listFiles = (
   caller: Caller,
   deps: GitHostDeps,
 ): Promise<FileEntry[]> =>
-  askAbout(wanted, caller, deps, (name, access, host) => host.files(access, name, { path: trimmed(path), ...onBranch(branch) }))
+  fetchAbout(wanted, caller, deps, (name, access, host) => host.files(access, name, { path: trimmed(path), ...onBranch(branch) }))
 
 export async function getFile(wanted: Wanted, query: FileQuery, caller: Caller, deps: GitHostDeps): Promise<RepositoryFile> {
   const { file = 'package.json', branch } = query
   const path = trimmed(file)
   if (path === '') refuse('file', 'must name a file')
-  const read = await askAbout(wanted, caller, deps, (name, access, host) =>
+  const read = await fetchAbout(wanted, caller, deps, (name, access, host) =>
     host.file(access, name, { path, ...onBranch(branch) }),
   )
   if (read.text.includes('\0')) refuse('file', 'is not a text file')
@@ -32,6 +32,6 @@ function parsed(text: string, path: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch {
-    return fail('invalid_json', { words: `${path} is not valid JSON`, field: 'file' })
+    return fail('invalid_json', { message: `${path} is not valid JSON`, field: 'file' })
   }
 }

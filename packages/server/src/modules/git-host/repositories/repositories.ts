@@ -2,7 +2,7 @@ import type { GitBranch, GitHostProvider, Repository, RepositoryBody } from '@be
 import type { RepositoryName } from '../../../drivers/git-host/repository-name.ts'
 import type { Caller } from '../../../http/handler.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
-import { putOnRecord } from '../../../platform/write-record.ts'
+import { writeAuditRecord } from '../../../platform/write-record.ts'
 import { sourcesFor, type ThroughSource, throughSources, usableSources } from '../connections/through-sources.ts'
 import type { GitHostDeps } from '../deps.ts'
 import { checkedName } from '../names.ts'
@@ -15,7 +15,7 @@ export interface Wanted {
 }
 
 /** Queries the host about a repository that the caller may see, through the first connection that reaches it. */
-export async function askAbout<Result>(
+export async function fetchAbout<Result>(
   { params, provider }: Wanted,
   caller: Caller,
   deps: GitHostDeps,
@@ -26,17 +26,17 @@ export async function askAbout<Result>(
   if (all.length === 0) fail('no_source')
   await refuseHidden(name, caller, deps)
   const rows = sourcesFor(all, name.owner)
-  if (rows.length === 0) fail('not_found', { words: `No connected git account has access to ${name.owner}/${name.repo}` })
+  if (rows.length === 0) fail('not_found', { message: `No connected git account has access to ${name.owner}/${name.repo}` })
   return throughSources(rows, deps, (access, host, row) => work(name, access, host, row))
 }
 
 export async function refuseHidden({ owner, repo }: RepositoryName, caller: Caller, deps: GitHostDeps): Promise<void> {
   const isVisible = await visibilityFor(caller, deps)
-  if (!isVisible(owner, repo)) fail('not_found', { words: `No connected git account has access to ${owner}/${repo}` })
+  if (!isVisible(owner, repo)) fail('not_found', { message: `No connected git account has access to ${owner}/${repo}` })
 }
 
 export const getRepository = (wanted: Wanted, withBranches: boolean, caller: Caller, deps: GitHostDeps): Promise<Repository> =>
-  askAbout(wanted, caller, deps, async (name, access, host, row) => {
+  fetchAbout(wanted, caller, deps, async (name, access, host, row) => {
     const [repository, branches] = await Promise.all([
       host.repository(access, name),
       withBranches ? host.branches(access, name) : undefined,
@@ -45,11 +45,11 @@ export const getRepository = (wanted: Wanted, withBranches: boolean, caller: Cal
   })
 
 export const listBranches = (wanted: Wanted, caller: Caller, deps: GitHostDeps): Promise<GitBranch[]> =>
-  askAbout(wanted, caller, deps, (name, access, host) => host.branches(access, name))
+  fetchAbout(wanted, caller, deps, (name, access, host) => host.branches(access, name))
 
 export const deleteRepository = (wanted: Wanted, caller: Caller, deps: GitHostDeps): Promise<void> =>
-  askAbout(wanted, caller, deps, async (name, access, host) => {
-    await putOnRecord()
+  fetchAbout(wanted, caller, deps, async (name, access, host) => {
+    await writeAuditRecord()
     await host.deleteRepository(access, name)
   })
 
@@ -77,9 +77,9 @@ export async function createRepository(
     const isOwn = !owner || owner.toLowerCase() === row.accountLogin.toLowerCase()
     const account = owner ?? row.accountLogin
     if (!isVisible(account, name))
-      fail('forbidden', { words: `Members cannot use ${account}/${name}. Ask an admin of the organisation.`, field: 'owner' })
+      fail('forbidden', { message: `Members cannot use ${account}/${name}. Ask an admin of the organisation.`, field: 'owner' })
     const forUser = isOwn && row.accountType === 'user'
-    await putOnRecord()
+    await writeAuditRecord()
     const made = await host.createRepository(access, { name, private: body.private ?? true, owner: forUser ? null : account })
     return showRepository(made, row)
   })

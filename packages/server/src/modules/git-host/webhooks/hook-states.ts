@@ -3,8 +3,8 @@ import type { GitWebhookRow } from '../../../platform/db/tables/git-host.ts'
 import { Failure } from '../../../platform/failure.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
 
-interface AskedState {
-  askedAt: number
+interface RequestedState {
+  requestedAt: number
   isActive: Promise<boolean>
 }
 
@@ -14,19 +14,19 @@ const maxStates = 1_000
 
 /** Whether the host reports our webhook as active. Concurrent and repeated queries within a short time share one call. */
 export function createHookStates(deps: GitHostDeps) {
-  const states = new Map<string, AskedState>()
-  return (row: GitWebhookRow, ask: () => Promise<boolean>): Promise<boolean> => {
+  const states = new Map<string, RequestedState>()
+  return (row: GitWebhookRow, request: () => Promise<boolean>): Promise<boolean> => {
     const key = `${row.id} ${row.hookId} ${row.updatedAt}`
     const known = states.get(key)
-    if (known && nowOf(deps) - known.askedAt < freshMs) return known.isActive
+    if (known && nowOf(deps) - known.requestedAt < freshMs) return known.isActive
     // A webhook of an unreachable host counts as inactive.
-    const isActive = ask().catch((error: unknown) => {
+    const isActive = request().catch((error: unknown) => {
       if (!(error instanceof GitHostError || error instanceof Failure)) throw error
       deps.log.info({ err: error, webhookId: row.id }, 'git host: webhook state unknown')
       return false
     })
     states.delete(key)
-    states.set(key, { askedAt: nowOf(deps), isActive })
+    states.set(key, { requestedAt: nowOf(deps), isActive })
     for (const oldest of states.keys()) {
       if (states.size <= maxStates) break
       states.delete(oldest)

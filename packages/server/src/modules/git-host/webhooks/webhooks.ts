@@ -8,12 +8,12 @@ import { sealedFor } from '../../../platform/db/sealed-columns.ts'
 import type { GitWebhookRow } from '../../../platform/db/tables/git-host.ts'
 import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import { Secret } from '../../../platform/secrets/secret.ts'
-import { putOnRecord } from '../../../platform/write-record.ts'
+import { writeAuditRecord } from '../../../platform/write-record.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
 import { secretOf } from './verify-delivery.ts'
 import { deleteWebhookRow, findWebhook, findWebhookOf, putWebhook, repositoryKey } from './webhook-store.ts'
 
-export interface HookPlace {
+export interface WebhookTarget {
   organizationId: string
   provider: GitHostProvider
   name: RepositoryName
@@ -30,37 +30,37 @@ export interface RegisteredWebhook {
  * Creates or repairs the organisation's webhook on a repository. Each has its own URL and secret: hosts reject two with one URL,
  * and no organisation can sign for another.
  */
-export const registerWebhook = (place: HookPlace, deps: GitHostDeps): Promise<RegisteredWebhook> =>
-  registering.run(`${place.organizationId} ${place.provider} ${keyOf(place)}`, () => register(place, deps))
+export const registerWebhook = (location: WebhookTarget, deps: GitHostDeps): Promise<RegisteredWebhook> =>
+  registering.run(`${location.organizationId} ${location.provider} ${keyOf(location)}`, () => register(location, deps))
 
 /** Two concurrent registrations would create two webhooks, one of them unknown to the database. */
 const registering = new KeyedMutex()
 
-const keyOf = ({ name }: HookPlace) => repositoryKey(name.owner, name.repo)
+const keyOf = ({ name }: WebhookTarget) => repositoryKey(name.owner, name.repo)
 
-async function register(place: HookPlace, deps: GitHostDeps): Promise<RegisteredWebhook> {
-  const { organizationId, provider, name, access, host } = place
+async function register(location: WebhookTarget, deps: GitHostDeps): Promise<RegisteredWebhook> {
+  const { organizationId, provider, name, access, host } = location
   const base = (await deps.hookAddress?.(organizationId, { provider, ...name })) ?? deps.publicUrl()
-  const known = await findWebhookOf(deps.database.db, organizationId, provider, keyOf(place))
+  const known = await findWebhookOf(deps.database.db, organizationId, provider, keyOf(location))
   const hooks = await host.hooks(access, name)
   const there = known && hooks.find(({ id }) => id === known.hookId)
   if (known && there && isWorking(there, addressOf(known.id, base, provider)))
     return { webhook: showWebhook(there), isNew: false }
-  const reusable = there ?? (await ofNobody(hooks, place, base, deps))
+  const reusable = there ?? (await findOrphanedHook(hooks, location, base, deps))
   const id = known?.id ?? newId('gwh')
   // A moved webhook keeps its secret: deliveries in flight are signed with it.
   const secret = known ? secretOf(known, deps) : new Secret(randomBytes(32).toString('base64url'))
   deps.scrubber.register(secret)
   const settings = { url: addressOf(id, base, provider), secret }
-  await putOnRecord()
+  await writeAuditRecord()
   const hook = reusable
     ? await host.changeHook(access, name, reusable.id, settings)
-    : await host.createHook(access, name, settings).catch((error: unknown) => unreachableForThem(error, settings.url))
-  if (await keep({ id, hook, ...settings }, known, place, deps))
+    : await host.createHook(access, name, settings).catch((error: unknown) => rethrowWithPublicUrlHint(error, settings.url))
+  if (await keep({ id, hook, ...settings }, known, location, deps))
     return { webhook: showWebhook({ ...hook, url: settings.url }), isNew: !reusable }
   // Another control plane was faster: keep its webhook and delete ours.
   if (!reusable) await host.deleteHook(access, name, hook.id)
-  return register(place, deps)
+  return register(location, deps)
 }
 
 /** Whether the webhook is active, has this URL and reports pushes. */
@@ -71,18 +71,18 @@ export const isWorking = ({ active, url, events }: HostHook, address: string): b
 function keep(
   { id, hook, url, secret }: { id: string; hook: HostHook; url: string; secret: Secret },
   known: GitWebhookRow | undefined,
-  place: HookPlace,
+  location: WebhookTarget,
   { database, secretBox, ...deps }: GitHostDeps,
 ): Promise<boolean> {
-  const { organizationId, provider } = place
+  const { organizationId, provider } = location
   const now = nowOf(deps)
   return database.transaction(async ({ db, lock }) => {
-    await lock(`git-webhook:${organizationId}:${provider}:${keyOf(place)}`)
-    const current = await findWebhookOf(db, organizationId, provider, keyOf(place))
+    await lock(`git-webhook:${organizationId}:${provider}:${keyOf(location)}`)
+    const current = await findWebhookOf(db, organizationId, provider, keyOf(location))
     if (current?.secret !== known?.secret) return false
     await putWebhook(db, {
       ...{ id, organizationId, provider, hookId: hook.id, url, createdAt: now, updatedAt: now },
-      repository: keyOf(place),
+      repository: keyOf(location),
       events: JSON.stringify(hook.events),
       secret: secretBox.seal(secret, sealedFor.gitWebhookSecret(id)),
       lastDeliveryAt: null,
@@ -96,9 +96,9 @@ const pathOf = (provider: GitHostProvider) => `/api/webhooks/git/${provider}`
 const addressOf = (id: string, base: string, provider: GitHostProvider): string => `${base}${pathOf(provider)}?hook=${id}`
 
 /** A webhook of this instance without a row: an earlier registration was interrupted before it was stored. */
-async function ofNobody(
+async function findOrphanedHook(
   hooks: readonly HostHook[],
-  { provider }: HookPlace,
+  { provider }: WebhookTarget,
   base: string,
   deps: GitHostDeps,
 ): Promise<HostHook | undefined> {
@@ -117,8 +117,8 @@ function ourId(address: string, provider: GitHostProvider, { publicUrl }: Pick<G
     : null
 }
 
-function unreachableForThem(error: unknown, url: string): never {
-  if (error instanceof GitHostError && error.trouble === 'refused')
+function rethrowWithPublicUrlHint(error: unknown, url: string): never {
+  if (error instanceof GitHostError && error.errorKind === 'refused')
     throw new GitHostError(
       'refused',
       `${error.message}. The git host must be able to reach ${new URL(url).origin}. Set BERTH_PUBLIC_URL to a public URL.`,
@@ -126,8 +126,8 @@ function unreachableForThem(error: unknown, url: string): never {
   throw error
 }
 
-export async function listWebhooks(place: HookPlace, isAdmin: boolean, deps: GitHostDeps): Promise<RepositoryWebhook[]> {
-  const { organizationId, provider, name, access, host } = place
+export async function listWebhooks(location: WebhookTarget, isAdmin: boolean, deps: GitHostDeps): Promise<RepositoryWebhook[]> {
+  const { organizationId, provider, name, access, host } = location
   const own = await findWebhookOf(deps.database.db, organizationId, provider, repositoryKey(name.owner, name.repo))
   const hooks = await host.hooks(access, name)
   return hooks.map((hook) => {
@@ -140,7 +140,7 @@ export async function listWebhooks(place: HookPlace, isAdmin: boolean, deps: Git
 const originOf = (address: string): string => `${URL.parse(address)?.origin ?? ''}/…`
 
 export async function deleteWebhook(
-  { organizationId, provider, name, access, host }: HookPlace,
+  { organizationId, provider, name, access, host }: WebhookTarget,
   hookId: number,
   deps: GitHostDeps,
 ) {
@@ -149,11 +149,11 @@ export async function deleteWebhook(
   const forget = async () => {
     if (own?.hookId === hookId) await deleteWebhookRow(db, own.id)
   }
-  await putOnRecord()
+  await writeAuditRecord()
   try {
     await host.deleteHook(access, name, hookId)
   } catch (error) {
-    if (error instanceof GitHostError && error.trouble === 'not_found') await forget()
+    if (error instanceof GitHostError && error.errorKind === 'not_found') await forget()
     throw error
   }
   await forget()

@@ -24,7 +24,7 @@ export async function createChannel(body: ChannelBody, owner: store.Owner, deps:
   const row = await deps.database.transaction(async ({ db, lock }) => {
     await lock(store.channelsLock(owner))
     if ((await store.countChannels(db, owner)) >= maxChannels)
-      fail('conflict', { words: `You already have ${maxChannels} channels, the maximum. Delete one first.` })
+      fail('conflict', { message: `You already have ${maxChannels} channels, the maximum. Delete one first.` })
     if (body.kind === 'in_app') await store.optIntoFeed(db, owner)
     return store.insertChannel(db, {
       id,
@@ -137,5 +137,5 @@ function sealed(id: string, { config, secrets }: AnyStored, { secretBox }: Notif
 
 function refuseConfig(details: FieldProblem[]): never {
   const [first = { field: 'config', message: 'is not valid' }] = details
-  return fail('validation_failed', { words: `${first.field}: ${first.message}`, field: first.field, details })
+  return fail('validation_failed', { message: `${first.field}: ${first.message}`, field: first.field, details })
 }

@@ -21,7 +21,7 @@ export function createTestSend(deps: NotificationsDeps) {
     pace.take(channel.userId, now)
     await send(await testMessage(organizationId, deps), channel, deps)
     const verified = await store.markVerified(deps.database.db, channel, now)
-    if (!verified) fail('delivery_failed', { words: 'The channel was changed or deleted during the test. Test it again.' })
+    if (!verified) fail('delivery_failed', { message: 'The channel was changed or deleted during the test. Test it again.' })
     return show(verified, deps)
   }
 }
@@ -33,8 +33,8 @@ async function send(message: Message, channel: ChannelRow, deps: NotificationsDe
   await kindOf(channel.kind)
     .deliver(message, config, secrets, drivers, abort)
     .catch((error: unknown) => {
-      if (error instanceof DeliveryFailed) fail('delivery_failed', { words: error.reason, cause: error })
-      if (abort.aborted) fail('delivery_failed', { words: `No response within ${limitMs / 1000} s` })
+      if (error instanceof DeliveryFailed) fail('delivery_failed', { message: error.reason, cause: error })
+      if (abort.aborted) fail('delivery_failed', { message: `No response within ${limitMs / 1000} s` })
       throw error
     })
 }
@@ -74,6 +74,6 @@ class Pace {
     this.#counts.set(userId, count)
     if (count <= maxTests) return
     const retryAfterSeconds = Math.max(1, Math.ceil((this.#startedAt + windowMs - now) / 1000))
-    fail('rate_limited', { retryAfterSeconds, words: `Too many test notifications. Try again in ${retryAfterSeconds} s.` })
+    fail('rate_limited', { retryAfterSeconds, message: `Too many test notifications. Try again in ${retryAfterSeconds} s.` })
   }
 }

@@ -18,19 +18,19 @@ export const groupOf = (channelId: string) => `notifications:channel:${channelId
  * process died is run again. So a delivery has exactly one job until it ends, and two jobs never attempt it at once.
  */
 export function deliverJob(deps: NotificationsDeps): Job<{ deliveryId: string }, undefined> {
-  const turns = new KeyedMutex()
+  const locks = new KeyedMutex()
   return job<{ deliveryId: string }, undefined>(deliverKind, {
     // Longer than the drivers' own limits, to stop a driver that ignores them.
     deadlineMs: 60_000,
     concurrency: 16,
     // Covers failures on our side only, such as an unreachable database; attempts at the receiver are counted in the row.
     maxAttempts: 30,
-    run: ({ deliveryId }, _deps, abort, { jobId }) => deliver(deliveryId, jobId, abort, { ...deps, turns }),
+    run: ({ deliveryId }, _deps, abort, { jobId }) => deliver(deliveryId, jobId, abort, { ...deps, locks }),
     onFailed: async ({ deliveryId }) => store.abandon(deps.database.db, deliveryId, 'Not sent: internal error in Berth'),
   })
 }
 
-type DeliverDeps = NotificationsDeps & { turns: KeyedMutex }
+type DeliverDeps = NotificationsDeps & { locks: KeyedMutex }
 
 async function deliver(id: string, jobId: string, abort: AbortSignal, deps: DeliverDeps): Promise<void> {
   const { db } = deps.database
@@ -62,7 +62,7 @@ function obstacleOf(row: store.SendingRow): string | undefined {
 async function send(row: store.SendingRow, abort: AbortSignal, deps: DeliverDeps): Promise<DeliveryFailed | null> {
   const own = abortUnlessShutdown(abort)
   try {
-    const message = await messageOf(row, deps.turns, deps)
+    const message = await messageOf(row, deps.locks, deps)
     const channel = { id: row.channelId, config: row.channelConfig as string, secrets: row.channelSecrets }
     const { config, secrets } = openConfig(channel, deps)
     const drivers = { ...deps.drivers, now: () => deps.clock.now() }

@@ -5,14 +5,14 @@ import type { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import { clamp } from '../channels/kinds/clamp.ts'
 import { joinMessages, type Message } from '../channels/kinds/message.ts'
 import type { NotificationsDeps } from '../deps.ts'
-import { findJoined, keepJoinedWords, type SendingRow } from './delivery-store.ts'
+import { findJoined, keepJoinedMessages, type SendingRow } from './delivery-store.ts'
 
 /** The message of a delivery, the same at every attempt: the joined deliveries are fixed when the first attempt begins. */
-export function messageOf(row: SendingRow, turns: KeyedMutex, deps: NotificationsDeps): Promise<Message> {
+export function messageOf(row: SendingRow, locks: KeyedMutex, deps: NotificationsDeps): Promise<Message> {
   // A burst ends with many digests at once, each with hundreds of rows: render one at a time.
   return row.joinedCount === 0
     ? Promise.resolve(asMessage(row, row, deps))
-    : turns.run('joined', () => joinedMessageOf(row, deps))
+    : locks.run('joined', () => joinedMessageOf(row, deps))
 }
 
 async function joinedMessageOf(row: SendingRow, deps: NotificationsDeps): Promise<Message> {
@@ -21,26 +21,26 @@ async function joinedMessageOf(row: SendingRow, deps: NotificationsDeps): Promis
   const all = (await findJoined(db, row.id)).map((one) => asMessage(one, row, deps))
   const joined = { ...joinMessages(all), id: row.id }
   if (row.joinedSubject === null && all.length > 1)
-    await keepJoinedWords(db, row.id, clamp(joined.subject, 300), clamp(joined.text, 8_000))
+    await keepJoinedMessages(db, row.id, clamp(joined.subject, 300), clamp(joined.text, 8_000))
   return joined
 }
 
-type Told = Pick<SendingRow, 'id' | 'subject' | 'text' | 'data' | 'projectId' | 'projectName' | 'happenedAt'>
+type Reported = Pick<SendingRow, 'id' | 'subject' | 'text' | 'data' | 'projectId' | 'projectName' | 'happenedAt'>
 
-function asMessage(told: Told, row: SendingRow, { publicUrl }: NotificationsDeps): Message {
-  const { projectId, projectName } = told
+function asMessage(reported: Reported, row: SendingRow, { publicUrl }: NotificationsDeps): Message {
+  const { projectId, projectName } = reported
   const home = publicUrl()
   return {
-    id: told.id,
+    id: reported.id,
     category: row.category,
     organizationId: row.organizationId,
     organizationName: row.organizationName,
     ...(projectId === null ? {} : { projectId }),
     ...(projectName === null ? {} : { projectName }),
-    subject: told.subject,
-    text: told.text,
-    data: announcementJson.data(told),
-    createdAt: iso(told.happenedAt),
+    subject: reported.subject,
+    text: reported.text,
+    data: announcementJson.data(reported),
+    createdAt: iso(reported.happenedAt),
     // A deleted project has no page.
     url: projectId !== null && projectName !== null ? `${home}/projects/${projectId}` : `${home}/notifications`,
     settingsUrl: `${home}/notifications`,

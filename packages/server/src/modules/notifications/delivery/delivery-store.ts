@@ -235,7 +235,7 @@ export function findJoined(db: Db, deliveryId: string) {
     .execute()
 }
 
-export async function keepJoinedWords(db: Db, id: string, subject: string, text: string): Promise<void> {
+export async function keepJoinedMessages(db: Db, id: string, subject: string, text: string): Promise<void> {
   await db.updateTable('deliveries').set({ joinedSubject: subject, joinedText: text }).where('id', '=', id).execute()
 }
 

@@ -15,7 +15,7 @@ export function announceJob(deps: NotificationsDeps): Job<Announcement, undefine
     deadlineMs: 120_000,
     maxAttempts: 20,
     // Alone after a failure: an announcement that cannot be delivered must not block the others for more than one attempt.
-    run: (payload, _deps, _abort, { jobId, attempt }) => tell({ id: jobId, payload }, { alone: attempt > 1 }, deps),
+    run: (payload, _deps, _abort, { jobId, attempt }) => notify({ id: jobId, payload }, { alone: attempt > 1 }, deps),
   })
 }
 
@@ -23,7 +23,7 @@ export function announceJob(deps: NotificationsDeps): Job<Announcement, undefine
  * Writes the deliveries of an announcement. Its id is the job's id, so a repeated job finds its rows and does nothing. In a burst,
  * waiting announcements for the same recipients are included, so that a digest is written once for all of them.
  */
-function tell(first: WaitingJob<Announcement>, { alone }: { alone: boolean }, deps: NotificationsDeps): Promise<void> {
+function notify(first: WaitingJob<Announcement>, { alone }: { alone: boolean }, deps: NotificationsDeps): Promise<void> {
   const { organizationId, category } = first.payload
   const { transaction, kind } = deps.database
   return transaction(async (bound) => {
@@ -32,12 +32,12 @@ function tell(first: WaitingJob<Announcement>, { alone }: { alone: boolean }, de
     if (await store.isAnnounced(bound.db, first.id)) return
     const targets = await findTargets(bound, first.payload, deps)
     if (targets.length === 0) return
-    const told = alone ? [first] : [first, ...(await coalesce(bound, first.payload, targets.length, deps))]
+    const reported = alone ? [first] : [first, ...(await coalesce(bound, first.payload, targets.length, deps))]
     await store.insertAnnouncements(
       bound.db,
-      told.map(({ id, payload }) => ({ id, organizationId, category, ...contentOf(payload) })),
+      reported.map(({ id, payload }) => ({ id, organizationId, category, ...contentOf(payload) })),
     )
-    const announced = { organizationId, category, ids: told.map(({ id }) => id) }
+    const announced = { organizationId, category, ids: reported.map(({ id }) => id) }
     for (let at = 0; at < targets.length; at += chunk) {
       const inFeed = await makeDeliveries(targets.slice(at, at + chunk), { bound, kind, announced, now: nowOf(deps) })
       for (const id of inFeed) bound.signal(feedTopic(organizationId), { announced: id } satisfies FeedSignal)

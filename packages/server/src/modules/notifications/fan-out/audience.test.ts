@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Candidate, channelsToTell, isOnByDefault, lacksFeed } from './audience.ts'
+import { type Candidate, channelsToNotify, isOnByDefault, lacksFeed } from './audience.ts'
 
 const channel = (id: string, changes: Partial<Candidate> = {}): Candidate => ({
   id,
@@ -9,7 +9,7 @@ const channel = (id: string, changes: Partial<Candidate> = {}): Candidate => ({
   subscribed: null,
   ...changes,
 })
-const ids = (channels: readonly Candidate[], onByDefault: boolean) => channelsToTell(channels, onByDefault).map(({ id }) => id)
+const ids = (channels: readonly Candidate[], onByDefault: boolean) => channelsToNotify(channels, onByDefault).map(({ id }) => id)
 
 describe('the organisation’s default goes before the category’s own', () => {
   test.each([

@@ -18,7 +18,7 @@ export const isOnByDefault = (category: CategoryId, ofOrganization: boolean | un
  * The channels of a user to notify; `channels` oldest first. A subscription decides for its channel. Without one, the default
  * covers the e-mail channels and the oldest usable in-app channel: a second entry in the same feed would be redundant.
  */
-export function channelsToTell<C extends Candidate>(channels: readonly C[], onByDefault: boolean): C[] {
+export function channelsToNotify<C extends Candidate>(channels: readonly C[], onByDefault: boolean): C[] {
   const usable = channels.filter(({ enabled, verified }) => enabled && verified)
   const feed = usable.find(({ kind }) => kind === 'in_app')
   return usable.filter((channel) => channel.subscribed ?? (onByDefault && (channel.kind === 'email' || channel === feed)))

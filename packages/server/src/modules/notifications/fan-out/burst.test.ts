@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { burst, placeOf, type Recent } from './burst.ts'
+import { burst, locationOf, type Recent } from './burst.ts'
 
 const now = 1_000_000
-const told = (secondsAgo: number, changes: Partial<Recent> = {}): Recent => ({
+const reported = (secondsAgo: number, changes: Partial<Recent> = {}): Recent => ({
   id: `told-${secondsAgo}`,
   status: 'sent',
   attempts: 1,
@@ -12,46 +12,50 @@ const told = (secondsAgo: number, changes: Partial<Recent> = {}): Recent => ({
   ...changes,
 })
 const waiting = (secondsAgo: number, changes: Partial<Recent> = {}) =>
-  told(secondsAgo, { id: `waiting-${secondsAgo}`, status: 'queued', attempts: 0, sentAt: null, ...changes })
+  reported(secondsAgo, { id: `waiting-${secondsAgo}`, status: 'queued', attempts: 0, sentAt: null, ...changes })
 const many = (count: number, make: (secondsAgo: number) => Recent) => Array.from({ length: count }, (_, at) => make(at + 1))
 
 describe('where a new delivery goes', () => {
   test('up to ten a minute go alone', () => {
-    expect(placeOf([], now)).toEqual({ as: 'alone' })
-    expect(placeOf(many(9, told), now)).toEqual({ as: 'alone' })
-    expect(placeOf([...many(9, told), told(61), told(70)], now)).toEqual({ as: 'alone' })
+    expect(locationOf([], now)).toEqual({ as: 'alone' })
+    expect(locationOf(many(9, reported), now)).toEqual({ as: 'alone' })
+    expect(locationOf([...many(9, reported), reported(61), reported(70)], now)).toEqual({ as: 'alone' })
   })
   test('the eleventh gathers the rest of the minute that began with the first', () => {
-    expect(placeOf(many(10, told), now)).toEqual({ as: 'head', dueAt: now - 10_000 + 60_000, merges: [] })
+    expect(locationOf(many(10, reported), now)).toEqual({ as: 'head', dueAt: now - 10_000 + 60_000, merges: [] })
   })
   test('while none is sent yet, all queued deliveries become one digest at once', () => {
-    const place = placeOf(many(10, waiting), now)
-    expect(place).toEqual({ as: 'head', dueAt: now + burst.gatherMs, merges: many(10, waiting).map(({ id }) => id) })
+    const location = locationOf(many(10, waiting), now)
+    expect(location).toEqual({ as: 'head', dueAt: now + burst.gatherMs, merges: many(10, waiting).map(({ id }) => id) })
   })
   test('once some are sent, the queued deliveries become a digest at the end of the minute', () => {
-    expect(placeOf([...many(5, told), ...many(5, waiting)], now)).toMatchObject({
+    expect(locationOf([...many(5, reported), ...many(5, waiting)], now)).toMatchObject({
       dueAt: now - 5_000 + 60_000,
       merges: { length: 5 },
     })
   })
   test('while one gathers, all are joined into it', () => {
     const head = waiting(30, { id: 'head', joinedCount: 7 })
-    expect(placeOf([...many(10, told), head], now)).toEqual({ as: 'joined', into: 'head' })
-    expect(placeOf([{ ...head, createdAt: now - 90_000 }], now)).toEqual({ as: 'joined', into: 'head' })
+    expect(locationOf([...many(10, reported), head], now)).toEqual({ as: 'joined', into: 'head' })
+    expect(locationOf([{ ...head, createdAt: now - 90_000 }], now)).toEqual({ as: 'joined', into: 'head' })
   })
   test('one whose first try has begun takes no more', () => {
     for (const begun of [
       { status: 'sending', attempts: 1 },
       { status: 'queued', attempts: 1 },
     ] as const)
-      expect(placeOf([waiting(30, { id: 'head', joinedCount: 7, ...begun })], now).as).toBe('head')
+      expect(locationOf([waiting(30, { id: 'head', joinedCount: 7, ...begun })], now).as).toBe('head')
   })
   test('one that is full takes no more', () => {
-    expect(placeOf([waiting(30, { joinedCount: burst.largest })], now)).toEqual({ as: 'head', dueAt: now + 30_000, merges: [] })
+    expect(locationOf([waiting(30, { joinedCount: burst.largest })], now)).toEqual({
+      as: 'head',
+      dueAt: now + 30_000,
+      merges: [],
+    })
   })
   test('within a minute of a joined one the next is gathered too, and comes a minute after it', () => {
-    const head = told(20, { joinedCount: 12, createdAt: now - 80_000 })
-    expect(placeOf([head], now)).toEqual({ as: 'head', dueAt: now + 40_000, merges: [] })
-    expect(placeOf([{ ...head, sentAt: now - 60_000 }], now)).toEqual({ as: 'alone' })
+    const head = reported(20, { joinedCount: 12, createdAt: now - 80_000 })
+    expect(locationOf([head], now)).toEqual({ as: 'head', dueAt: now + 40_000, merges: [] })
+    expect(locationOf([{ ...head, sentAt: now - 60_000 }], now)).toEqual({ as: 'alone' })
   })
 })

@@ -16,14 +16,14 @@ export const burst = {
 /** An earlier delivery of the same category to the same channel; `joinedCount` above 0 makes it a digest. */
 export type Recent = Pick<DeliveryRow, 'id' | 'status' | 'attempts' | 'joinedCount' | 'createdAt' | 'sentAt'>
 
-export type Place =
+export type Location =
   | { as: 'alone' }
   | { as: 'joined'; into: string }
   /** A new digest, sent at `dueAt`; others join it until then. `merges` are queued deliveries that it absorbs. */
   | { as: 'head'; dueAt: Millis; merges: string[] }
 
 /** Where a new delivery goes. `recent` are the single deliveries of the last minute and the digests of the last `memoryMs`. */
-export function placeOf(recent: readonly Recent[], now: Millis): Place {
+export function locationOf(recent: readonly Recent[], now: Millis): Location {
   const windowStart = now - burst.windowMs
   const inWindow = recent.filter(({ createdAt }) => createdAt > windowStart)
   const heads = recent.filter((one) => one.joinedCount > 0 && (isWaiting(one) || (one.sentAt ?? one.createdAt) > windowStart))

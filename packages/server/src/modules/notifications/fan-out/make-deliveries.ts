@@ -34,7 +34,7 @@ export async function makeDeliveries(targets: readonly Target[], making: Making)
     // Hundreds of plans take milliseconds: yield to requests.
     if (planned.length % 25 === 0) await otherWorkFirst()
   }
-  const plans = await joinOrPlanAnew(planned, inTurn, making)
+  const plans = await joinOrPlanNew(planned, inTurn, making)
   const absorbed = await takeIn(plans, making)
   await insertFresh(plans, absorbed, making)
   await store.insertJoined({ db, kind: making.kind }, [...plans.flatMap(({ joined }) => joined), ...absorbed])
@@ -52,7 +52,7 @@ let lastMade = 0
 const momentAfterLast = (now: number) => (lastMade >= now && lastMade < now + 1_000 ? lastMade + 1 : now)
 
 /** Adds to open digests. A digest whose first attempt has just begun takes no more: the channel is then planned again. */
-async function joinOrPlanAnew(
+async function joinOrPlanNew(
   plans: readonly ChannelPlan[],
   inTurn: readonly Announced[],
   { bound, now }: Making,

@@ -1,6 +1,6 @@
 import { newId } from '../../../platform/db/ids.ts'
 import type { Candidate } from './audience.ts'
-import { burst, placeOf, type Recent } from './burst.ts'
+import { burst, locationOf, type Recent } from './burst.ts'
 
 export interface Target extends Candidate {
   userId: string
@@ -38,30 +38,30 @@ export interface Announced {
   at: number
 }
 
-/** Places the announcements one after the other with `placeOf`, without further queries. */
+/** Places the announcements one after the other with `locationOf`, without further queries. */
 export function planFor(target: Target, recent: readonly Recent[], announced: readonly Announced[]): ChannelPlan {
   const states = new Map(recent.map((one) => [one.id, { ...one }]))
   const fresh = new Map<string, Fresh>()
   const joined: Joined[] = []
   const joins = new Map<string, number>()
   for (const { id: announcementId, at } of announced) {
-    const place = placeOf([...states.values()], at)
-    if (place.as === 'joined') {
-      const { into } = place
+    const location = locationOf([...states.values()], at)
+    if (location.as === 'joined') {
+      const { into } = location
       joined.push({ id: newId('ndl'), deliveryId: into, announcementId })
       states.get(into)!.joinedCount++
       if (!fresh.has(into)) joins.set(into, (joins.get(into) ?? 0) + 1)
       continue
     }
-    const made = newState(target, place.as === 'head', at)
-    const merges = place.as === 'head' ? place.merges : []
+    const made = newState(target, location.as === 'head', at)
+    const merges = location.as === 'head' ? location.merges : []
     for (const id of merges) {
       states.delete(id)
       made.joinedCount++
       const unwritten = fresh.get(id)
       if (unwritten) joined.push({ id, deliveryId: made.id, announcementId: unwritten.announcementId })
     }
-    const sendAt = place.as === 'head' ? place.dueAt : made.status === 'sent' ? null : at + burst.gatherMs
+    const sendAt = location.as === 'head' ? location.dueAt : made.status === 'sent' ? null : at + burst.gatherMs
     const written = merges.filter((id) => !fresh.delete(id))
     states.set(made.id, made)
     fresh.set(made.id, { announcementId, state: made, sendAt, merges: written })

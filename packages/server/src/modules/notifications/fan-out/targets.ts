@@ -5,7 +5,7 @@ import type { TransactionContext } from '../../../platform/transaction.ts'
 import * as store from '../delivery/delivery-store.ts'
 import { type NotificationsDeps, nowOf } from '../deps.ts'
 import { channelsLock, findInAppChannel, insertChannel, isOptedOutOfFeed } from '../store.ts'
-import { channelsToTell, isOnByDefault, lacksFeed } from './audience.ts'
+import { channelsToNotify, isOnByDefault, lacksFeed } from './audience.ts'
 import type { Target } from './plan-deliveries.ts'
 
 /** The channels that get an announcement; two that agree in these three have the same. */
@@ -22,7 +22,7 @@ export async function findTargets(
     const channels = theirs.flatMap(asTarget)
     const isOptedOut = theirs.some(({ feedOptOutAt }) => feedOptOutAt !== null)
     if (!isOptedOut && lacksFeed(channels, onByDefault)) channels.push(...(await makeFeed(bound, person, deps)))
-    targets.push(...channelsToTell(channels, onByDefault))
+    targets.push(...channelsToNotify(channels, onByDefault))
   }
   return targets
 }

@@ -1,5 +1,5 @@
 import type { contract, EventsOf } from '@berth/contract'
-import { type News, streamEntity } from '../../../http/entity-stream.ts'
+import { type Change, streamEntity } from '../../../http/entity-stream.ts'
 import type { EventStream } from '../../../http/handler.ts'
 import { type NotificationsDeps, nowOf } from '../deps.ts'
 import * as feed from './feed-store.ts'
@@ -23,7 +23,7 @@ export async function streamFeed(stream: FeedStream, reader: feed.Reader, deps: 
       await stream.send('snapshot', { count })
       await relay.resume(stream.lastEventId)
     },
-    relay: (news) => relay.pass(news),
+    relay: (changes) => relay.pass(changes),
   })
 }
 
@@ -56,7 +56,7 @@ class Relay {
     await this.#sendMissed()
   }
 
-  async pass({ signals, missed }: News<FeedSignal>): Promise<void> {
+  async pass({ signals, missed }: Change<FeedSignal>): Promise<void> {
     const { db } = this.#deps.database
     const announced = signals.flatMap((signal) => ('announced' in signal ? signal.announced : []))
     const delivered = signals.flatMap((signal) => ('delivered' in signal ? signal.delivered : []))

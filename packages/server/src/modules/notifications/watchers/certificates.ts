@@ -16,11 +16,11 @@ function noticeOf({ hostname, organizationId, projectId, issuedAt, expiresAt }: 
     (days) => `certificate:${hostname}:${expiresAt.getTime()}:${days}`,
   )
   if (!first) return []
-  const words = expiresAt <= now ? 'has expired' : `expires ${timeLeft(expiresAt, now)}`
+  const message = expiresAt <= now ? 'has expired' : `expires ${timeLeft(expiresAt, now)}`
   const event = {
     organizationId,
     projectId,
-    subject: `The certificate of ${hostname} ${words}`,
+    subject: `The certificate of ${hostname} ${message}`,
     text: `The certificate of ${hostname} expires on ${expiresAt.toISOString()} and was not renewed. Browsers will reject the site after that.`,
     data: { hostname, expiresAt: expiresAt.toISOString() },
   }

@@ -16,12 +16,12 @@ export interface Notice {
 
 /** Announces those that were not announced before. */
 export async function announceNew({ db, transaction }: Database, notices: readonly Notice[]): Promise<void> {
-  const told = await findTold(
+  const reported = await findNotified(
     db,
     notices.map(({ keys }) => keys[0]),
   )
   for (const notice of notices) {
-    if (!told.has(notice.keys[0])) await transaction((bound) => announceOnce(bound, notice))
+    if (!reported.has(notice.keys[0])) await transaction((bound) => announceOnce(bound, notice))
   }
 }
 
@@ -38,15 +38,15 @@ async function announceOnce({ db, announce }: TransactionContext, { keys, forget
 
 const chunk = 500
 
-async function findTold(db: Db, keys: readonly string[]): Promise<Set<string>> {
-  const told = new Set<string>()
+async function findNotified(db: Db, keys: readonly string[]): Promise<Set<string>> {
+  const reported = new Set<string>()
   for (let at = 0; at < keys.length; at += chunk) {
     const rows = await db
       .selectFrom('announcedOnce')
       .select('key')
       .where('key', 'in', keys.slice(at, at + chunk))
       .execute()
-    for (const { key } of rows) told.add(key)
+    for (const { key } of rows) reported.add(key)
   }
-  return told
+  return reported
 }

@@ -13,19 +13,19 @@ export async function watchServers(servers: WatchedServers, database: Database, 
   const listed = await servers.list()
   await forgetOthers(database, listed)
   const waiting = inTurns(listed, ({ organizationId }) => organizationId)
-  const lookAtOne = async () => {
-    for (let server = waiting.shift(); server; server = waiting.shift()) await look(server, servers, { database, now, abort })
+  const checkOne = async () => {
+    for (let server = waiting.shift(); server; server = waiting.shift()) await poll(server, servers, { database, now, abort })
   }
-  await Promise.all(Array.from({ length: atOnce }, lookAtOne))
+  await Promise.all(Array.from({ length: atOnce }, checkOne))
 }
 
-interface Look {
+interface Check {
   database: Database
   now: Date
   abort: AbortSignal
 }
 
-async function look(server: WatchedServer, servers: WatchedServers, { database, now, abort }: Look): Promise<void> {
+async function poll(server: WatchedServer, servers: WatchedServers, { database, now, abort }: Check): Promise<void> {
   const silence = await servers.check(server.id, abort).then(() => null, messageOf)
   // A check that we aborted says nothing about the server.
   abort.throwIfAborted()

@@ -27,11 +27,11 @@ export function watchers({ watched, database, clock }: NotificationsDeps): Watch
 }
 
 /** A watcher job with few attempts: the next run checks again anyway. */
-function watcher(what: string, everySeconds: number, look: (abort: AbortSignal) => Promise<void>): Watcher {
+function watcher(what: string, everySeconds: number, check: (abort: AbortSignal) => Promise<void>): Watcher {
   const watching = job<Record<string, never>, undefined>(`notifications.watch-${what}`, {
     deadlineMs: 10 * 60_000,
     maxAttempts: 2,
-    run: (_payload, _deps, abort) => look(abort),
+    run: (_payload, _deps, abort) => check(abort),
   })
   return { job: watching, everySeconds }
 }

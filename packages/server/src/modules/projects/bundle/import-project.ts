@@ -112,7 +112,7 @@ async function refuseTaken(
   if (!row) return undefined
   const isOurs = row.organizationId === organizationId && (row.presence === 'departed' || row.presence === 'arriving')
   if (!isOurs) fail('already_there')
-  if (row.deletingSince !== null) fail('conflict', { words: 'An earlier import is still being removed. Try again.' })
+  if (row.deletingSince !== null) fail('conflict', { message: 'An earlier import is still being removed. Try again.' })
   return row
 }
 
@@ -236,7 +236,7 @@ async function putEnvironments(
   const sorted = bundle.environments.toSorted(
     (left, right) => Number(right.slug === 'production') - Number(left.slug === 'production'),
   )
-  if (sorted[0]?.slug !== 'production') fail('validation_failed', { words: 'The bundle has no production environment' })
+  if (sorted[0]?.slug !== 'production') fail('validation_failed', { message: 'The bundle has no production environment' })
   for (const [at, { name, slug, type = 'preview', branch = null, variables }] of sorted.entries()) {
     const common = { uploadSessionId: null, pullRequest: null, fromFork: 0 as const, deletingSince: null, createdAt: now + at }
     const isNew = await insertEnvironment(db, { id: newId('env'), projectId: id, name, slug, type, branch, ...common })

@@ -18,7 +18,7 @@ import { showDomains } from './project-domains.ts'
  */
 export async function removeDomain({ project, hostname, row }: NamedDomain, deps: ProjectsDeps): Promise<void> {
   if (!row)
-    fail('conflict', { words: `${hostname} is the free address of the project and cannot be removed. It follows the slug.` })
+    fail('conflict', { message: `${hostname} is the free address of the project and cannot be removed. It follows the slug.` })
   await changeProject(project, deps, async (current, bound) => {
     await lockName(bound, hostname)
     if (!(await deleteDomain(bound.db, row.id))) fail('not_found')

@@ -149,7 +149,7 @@ async function handOver(
       holder.provenAt === null
         ? 'Another organisation has verified this domain with its TXT record'
         : `Its TXT record ${proofRecord(holder).name} was removed, and another organisation has verified the domain with its own`
-    await tellLost(holder, `${holder.hostname} is no longer served`, text, bound)
+    await notifyLost(holder, `${holder.hostname} is no longer served`, text, bound)
     signal(projectsTopic, { projectId: holder.projectId } satisfies ProjectSignal)
   }
   await db.updateTable('domains').set({ provenAt: now, nextCheckAt: null }).where('id', '=', next.id).execute()
@@ -157,11 +157,11 @@ async function handOver(
   signal(projectsTopic, { projectId: next.projectId } satisfies ProjectSignal)
 }
 
-async function tellLost(claim: DomainRow, subject: string, words: string, bound: TransactionContext): Promise<void> {
+async function notifyLost(claim: DomainRow, subject: string, message: string, bound: TransactionContext): Promise<void> {
   const { db, announce } = bound
   const { organizationId, projectId, hostname } = claim
   const project = await db.selectFrom('projects').select('name').where('id', '=', projectId).executeTakeFirst()
-  const text = `${project?.name ?? projectId}: ${words}`
+  const text = `${project?.name ?? projectId}: ${message}`
   await announce('domain.failed', { organizationId, projectId, subject, text, data: { hostname } })
   await moveHookAt(claim, bound)
 }

@@ -7,7 +7,7 @@ import { fail, refuse } from '../../../platform/failure.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { domainStatus, freeHostname, notTaken } from '../hostnames/hostnames.ts'
-import { judgeName } from '../hostnames/served-domains.ts'
+import { validateName } from '../hostnames/served-domains.ts'
 import { changeProject } from '../operations/change-project.ts'
 import { countDomains, findDomain, insertDomain, makePrimary } from '../store.ts'
 import { recordsOf } from './dns-records.ts'
@@ -62,7 +62,7 @@ async function addDomain(
     if ((await countDomains(db, project.id)) > maxDomains) refuse('domain', `a project has at most ${maxDomains} domains`)
     await enqueue(checkKind, {}, { uniqueKey: checkKind.kind })
   }
-  const { waiting } = await judgeName(db, hostname, deps.settings)
+  const { waiting } = await validateName(db, hostname, deps.settings)
   return { row: known, isNew, missing: waiting.get(known.id) ?? null }
 }
 

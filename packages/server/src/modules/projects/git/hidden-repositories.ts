@@ -28,7 +28,7 @@ export async function hiddenFrom(
     const names = [url ? repositoryOf(url) : null, owner && repo ? { owner, repo } : null]
     for (const one of names)
       if (one && !isVisible(one.owner, one.repo))
-        fail('not_found', { words: `No connected git account has access to ${one.owner}/${one.repo}`, field: 'gitRepo' })
+        fail('not_found', { message: `No connected git account has access to ${one.owner}/${one.repo}`, field: 'gitRepo' })
   }
 }
 

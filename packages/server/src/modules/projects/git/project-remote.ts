@@ -40,15 +40,15 @@ export async function remoteOf(
  * Calls git at the remote. A connection credential that git is refused with may have been revoked since it was issued: the
  * connection is notified, and asked for another one, once.
  */
-export async function askRemote<Result>(
+export async function readRemote<Result>(
   project: ProjectRow,
   deps: ProjectsDeps,
-  ask: (remote: GitRemote) => Promise<Result>,
+  request: (remote: GitRemote) => Promise<Result>,
   { url, abort }: { url?: string; abort?: AbortSignal } = {},
 ): Promise<Result> {
   const remote = await remoteOf(project, deps, url, abort)
   try {
-    return await ask(remote)
+    return await request(remote)
   } catch (error) {
     const { gitHost } = deps.projectPorts
     const refused = project.cloneToken === null ? remote.credential?.token : undefined
@@ -57,7 +57,7 @@ export async function askRemote<Result>(
     await gitHost.credentialRefused(project.organizationId, { ...repositoryAt(project, deps), ...named }, refused)
     const again = await remoteOf(project, deps, url, abort)
     if (!again.credential || again.credential.token.reveal() === refused.reveal()) throw error
-    return ask(again)
+    return request(again)
   }
 }
 

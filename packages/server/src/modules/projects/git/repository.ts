@@ -12,7 +12,7 @@ import { changeProject } from '../operations/change-project.ts'
 import { leavesHost, remoteUrl, sourceColumns, sourceKind } from '../source.ts'
 import { forgottenToken } from './clone-token.ts'
 import { hiddenFrom } from './hidden-repositories.ts'
-import { askRemote, repositoryAt } from './project-remote.ts'
+import { readRemote, repositoryAt } from './project-remote.ts'
 
 type Rows = Handlers<typeof contract.projects>
 type Answer<Row extends keyof Rows> = Awaited<ReturnType<Rows[Row]>> extends { data: infer Data } ? Data : never
@@ -31,7 +31,7 @@ export async function showRepository(project: ProjectRow, deps: ProjectsDeps): P
   const noWebhook = { active: false, url: null, lastDeliveryAt: null }
   const [webhook, recentCommits] = await Promise.all([
     deps.projectPorts.gitHost?.webhookOf(project.organizationId, repositoryAt(project, deps)) ?? noWebhook,
-    askRemote(project, deps, (remote) => deps.git.recentCommits(remote, gitBranch ?? undefined, shownCommits, limits)).catch(
+    readRemote(project, deps, (remote) => deps.git.recentCommits(remote, gitBranch ?? undefined, shownCommits, limits)).catch(
       withoutAnswer(project, deps, []),
     ),
   ])
@@ -64,7 +64,7 @@ export async function commitStatus(project: ProjectRow, deps: ProjectsDeps): Pro
 async function headOf(project: ProjectRow, deps: ProjectsDeps): Promise<{ commit: string; reason?: undefined } | Unknown> {
   const branch = project.gitBranch ?? undefined
   try {
-    const commit = await askRemote(project, deps, (remote) => deps.git.remoteHead(remote, branch, limits))
+    const commit = await readRemote(project, deps, (remote) => deps.git.remoteHead(remote, branch, limits))
     return commit === null
       ? { commit, reason: branch ? `The remote has no branch ${branch}` : 'The remote has no commits' }
       : { commit }
@@ -80,7 +80,7 @@ interface Unknown {
 
 async function countBehind(project: ProjectRow, deployed: string | null, remote: string | null, deps: ProjectsDeps) {
   if (!deployed || !remote) return null
-  return askRemote(project, deps, (at) => deps.git.commitsBetween(at, deployed, remote, limits)).catch(
+  return readRemote(project, deps, (at) => deps.git.commitsBetween(at, deployed, remote, limits)).catch(
     withoutAnswer(project, deps, null),
   )
 }
@@ -89,7 +89,7 @@ export async function listBranches(project: ProjectRow, deps: ProjectsDeps): Pro
   refuseUnlinked(project)
   const { gitHost } = deps.projectPorts
   const [{ heads, defaultBranch }, isProtected] = await Promise.all([
-    askRemote(project, deps, (remote) => deps.git.listRefs(remote, limits)).catch(unreachable),
+    readRemote(project, deps, (remote) => deps.git.listRefs(remote, limits)).catch(unreachable),
     gitHost?.protectedBranches(project.organizationId, repositoryAt(project, deps)),
   ])
   return heads.map(({ name, commit }) => ({
@@ -132,7 +132,7 @@ export async function linkRepository(
 }
 
 async function branchAt(linked: ProjectRow, { owner, repo, branch }: GitLink, deps: ProjectsDeps): Promise<string | null> {
-  const { heads, defaultBranch } = await askRemote(linked, deps, (remote) => deps.git.listRefs(remote, limits)).catch(
+  const { heads, defaultBranch } = await readRemote(linked, deps, (remote) => deps.git.listRefs(remote, limits)).catch(
     (error: unknown) => {
       if (isAbsent(error)) refuse('repo', error.message)
       return unreachable(error)
@@ -158,13 +158,13 @@ function linkColumns(current: ProjectRow, { owner, repo }: GitLink, { settings }
 }
 
 export function refuseUnlinked(project: ProjectRow): void {
-  if (sourceKind(project) !== 'git') fail('not_found', { words: 'No repository is linked to this project' })
+  if (sourceKind(project) !== 'git') fail('not_found', { message: 'No repository is linked to this project' })
 }
 
 const isAway = (error: unknown): error is Error => error instanceof GitError || error instanceof ProgramMissing
 
 function unreachable(error: unknown): never {
-  if (isAway(error)) fail('remote_unreachable', { words: error.message, cause: error })
+  if (isAway(error)) fail('remote_unreachable', { message: error.message, cause: error })
   throw error
 }
 

@@ -15,24 +15,24 @@ export interface ProofRules {
   mode: 'self-hosted' | 'cloud'
 }
 
-export interface JudgedDomains {
+export interface VerifiedDomains {
   serving: DomainRow[]
   /** Claim id to the reason why it is not served and what to do about it. */
   waiting: Map<string, string>
 }
 
 /** `claims` are all claims of each host name in question, and the proven claims of its parent names. */
-export function judgeDomains(claims: readonly DomainRow[], rules: ProofRules): JudgedDomains {
-  const judged: JudgedDomains = { serving: [], waiting: new Map() }
+export function verifyDomains(claims: readonly DomainRow[], rules: ProofRules): VerifiedDomains {
+  const verdict: VerifiedDomains = { serving: [], waiting: new Map() }
   const owners = new Map(claims.filter(isProven).map(({ hostname, organizationId }) => [hostname, organizationId]))
   for (const rivals of Map.groupBy(claims, ({ hostname }) => hostname).values()) {
     const first = servingClaim(rivals, owners, rules)
     for (const claim of rivals) {
-      if (claim === first) judged.serving.push(claim)
-      else judged.waiting.set(claim.id, missingFor(claim, rivals, owners))
+      if (claim === first) verdict.serving.push(claim)
+      else verdict.waiting.set(claim.id, missingFor(claim, rivals, owners))
     }
   }
-  return judged
+  return verdict
 }
 
 const isProven = ({ provenAt }: DomainRow) => provenAt !== null

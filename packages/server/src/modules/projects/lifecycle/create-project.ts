@@ -144,5 +144,5 @@ async function freeSlugs(name: string, db: Db, deps: ProjectsDeps): Promise<{ ba
 }
 
 export function refuseInstanceSlug(slug: string, deps: ProjectsDeps): void {
-  if (isInstanceSlug(slug, deps)) fail('slug_taken', { field: 'slug', words: 'This slug is the host name of the instance' })
+  if (isInstanceSlug(slug, deps)) fail('slug_taken', { field: 'slug', message: 'This slug is the host name of the instance' })
 }

@@ -53,7 +53,7 @@ export function createDeletion(deps: ProjectsDeps): Deletion {
         await removeOnce(project, options)
         return items
       } catch (error) {
-        return fail('unavailable', { words: 'Not everything could be removed yet. Berth keeps retrying.', cause: error })
+        return fail('unavailable', { message: 'Not everything could be removed yet. Berth keeps retrying.', cause: error })
       }
     },
     removeKept: (project) => removeOnce(project, { deleteVolumes: true }),

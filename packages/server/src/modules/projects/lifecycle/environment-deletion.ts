@@ -66,7 +66,7 @@ export function createEnvironmentDeletion(deps: ProjectsDeps): EnvironmentDeleti
         await removeOnce(project, environment, options)
         return items
       } catch (error) {
-        return fail('unavailable', { words: 'Not everything could be removed yet. Berth keeps retrying.', cause: error })
+        return fail('unavailable', { message: 'Not everything could be removed yet. Berth keeps retrying.', cause: error })
       }
     },
     job: removalJob(deps, removeOnce),
@@ -75,7 +75,7 @@ export function createEnvironmentDeletion(deps: ProjectsDeps): EnvironmentDeleti
 
 function refuseProduction({ slug }: EnvironmentRow): void {
   if (slug === 'production')
-    fail('conflict', { words: 'The production environment cannot be deleted. Delete the project instead.' })
+    fail('conflict', { message: 'The production environment cannot be deleted. Delete the project instead.' })
 }
 
 async function mark(
@@ -90,7 +90,7 @@ async function mark(
     if (!(await findProject(bound.db, project.organizationId, project.id))) fail('not_found')
     const current = (await findEnvironment(bound.db, project.id, environment.slug)) ?? fail('not_found')
     if (current.id !== environment.id) fail('not_found')
-    if (current.deletingSince !== null) fail('conflict', { words: 'The environment is already being deleted' })
+    if (current.deletingSince !== null) fail('conflict', { message: 'The environment is already being deleted' })
     // With `force`, deployments of the environment are cancelled; other operations still refuse the deletion.
     const kind = force ? 'change' : 'delete'
     await refuseOperation({ projectId: project.id, environment: environment.slug, kind, isAutomatic }, bound, deps)

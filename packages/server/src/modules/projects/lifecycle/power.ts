@@ -1,5 +1,5 @@
-import { EngineAway } from '../../../drivers/runtime/engine-away.ts'
-import { ServerAway } from '../../../drivers/shell/ssh/server-away.ts'
+import { EngineUnreachable } from '../../../drivers/runtime/engine-away.ts'
+import { ServerUnreachable } from '../../../drivers/shell/ssh/server-away.ts'
 import type { ProjectOperationRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'
@@ -29,9 +29,9 @@ export async function disableProject(project: ProjectRow, deps: ProjectsDeps): P
       deps.log.error({ err: error, projectId: project.id }, 'projects: stopping a project failed')
       // The reconcile job stays queued: part of the project may have stopped, and must match the recorded state again.
       if (wasEnabled) await changeProject(project, deps, () => ({ enabled: true }), { kind: 'enable' })
-      const why = error instanceof EngineAway || error instanceof ServerAway ? `. ${error.message}` : ''
+      const why = error instanceof EngineUnreachable || error instanceof ServerUnreachable ? `. ${error.message}` : ''
       fail('unavailable', {
-        words: `The project could not be stopped${wasEnabled ? ' and stays enabled' : ''}. Try again${why}`,
+        message: `The project could not be stopped${wasEnabled ? ' and stays enabled' : ''}. Try again${why}`,
       })
     }
     await settled(project.id, false, deps)

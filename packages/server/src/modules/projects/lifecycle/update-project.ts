@@ -83,9 +83,9 @@ const changedNames = ({ framework, packageManager }: UpdateProject, project: Pro
 /** Updates the webhooks of the previous and the new repository. */
 async function followHook(current: ProjectRow, changes: ProjectChanges, bound: TransactionContext): Promise<void> {
   const next = { ...current, ...(changes as Partial<ProjectRow>) }
-  const said = ({ gitProvider, gitOwner, gitRepo, webhookDomain }: ProjectRow) =>
+  const reported = ({ gitProvider, gitOwner, gitRepo, webhookDomain }: ProjectRow) =>
     [gitProvider, gitOwner, gitRepo, webhookDomain].join(' ')
-  if (said(next) === said(current)) return
+  if (reported(next) === reported(current)) return
   await moveHookOf(current, bound)
   await moveHookOf(next, bound)
 }

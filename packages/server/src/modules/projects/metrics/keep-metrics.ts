@@ -15,7 +15,7 @@ export interface UsageMinute {
   memoryKb: number
 }
 
-const nothingAsked = { requests: 0, errors4xx: 0, errors5xx: 0, bytesOut: 0, latency: null }
+const noRequests = { requests: 0, errors4xx: 0, errors5xx: 0, bytesOut: 0, latency: null }
 const nothingRan = { cpuMs: 0, observedMs: 0, memoryKb: 0, restarts: 0 }
 
 export const keepTraffic = (minutes: readonly TrafficMinute[], database: Database): Promise<void> =>
@@ -29,7 +29,7 @@ export const keepTraffic = (minutes: readonly TrafficMinute[], database: Databas
   )
 
 export const keepUsage = (minutes: readonly UsageMinute[], database: Database): Promise<void> =>
-  keep(minutes, ({ cpuMs, observedMs, memoryKb }) => ({ ...nothingAsked, ...nothingRan, cpuMs, observedMs, memoryKb }), database)
+  keep(minutes, ({ cpuMs, observedMs, memoryKb }) => ({ ...noRequests, ...nothingRan, cpuMs, observedMs, memoryKb }), database)
 
 const minuteMs = minuteSeconds * 1000
 
@@ -42,7 +42,7 @@ export async function keepRestarts(
   if (!environmentId) return
   const minute = Math.floor(at / minuteMs) * minuteMs
   const key = { environmentId, spanSeconds: minuteSeconds, at: minute, counter: 'restarts' }
-  await addRestarts(db, { ...key, ...nothingAsked, ...nothingRan, restarts: count })
+  await addRestarts(db, { ...key, ...noRequests, ...nothingRan, restarts: count })
 }
 
 type Key = Pick<UsageMinute, 'counter' | 'projectId' | 'environment' | 'at'>

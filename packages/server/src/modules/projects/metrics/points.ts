@@ -19,9 +19,9 @@ const usualSteps = [60, 300, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_4
 /** The requested span, in whole steps, limited to the retention period and to the present. */
 export function spanOf(query: { from?: string; to?: string; stepSeconds?: number }, now: number): Span {
   const to = Math.min(now, query.to === undefined ? now : timeOf('to', query.to))
-  const asked = query.from === undefined ? to - hourMs : timeOf('from', query.from)
-  if (asked >= to) refuse('from', query.to === undefined ? 'must be in the past' : 'must be before "to", and in the past')
-  const from = Math.max(asked, now - keptMs)
+  const requested = query.from === undefined ? to - hourMs : timeOf('from', query.from)
+  if (requested >= to) refuse('from', query.to === undefined ? 'must be in the past' : 'must be before "to", and in the past')
+  const from = Math.max(requested, now - keptMs)
   if (from >= to) return { from: to, to, stepSeconds: query.stepSeconds ?? minuteSeconds }
   const finest = from < now - minutesKeptMs ? coarseSeconds : minuteSeconds
   const wanted = query.stepSeconds ?? usualSteps.find((step) => (to - from) / 1000 / step <= usualPoints) ?? 86_400

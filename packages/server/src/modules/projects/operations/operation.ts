@@ -33,7 +33,7 @@ export async function refuseOperation(
 ): Promise<ProjectOperationRow[]> {
   const underWay = await listOperations(db, requested.projectId, nowOf(deps))
   const refusing = thatMeet(requested, underWay, 'refuse')
-  if (refusing.length > 0) fail('work_in_progress', { words: operationsText(refusing) })
+  if (refusing.length > 0) fail('work_in_progress', { message: operationsText(refusing) })
   return underWay
 }
 

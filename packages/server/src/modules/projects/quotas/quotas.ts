@@ -57,7 +57,7 @@ export async function refuseOverQuota(
   const [first] = details
   if (first)
     throw new Failure('quota_exceeded', {
-      words: `Quota ${first.field}: ${first.message}, or ask the operator of this instance for more`,
+      message: `Quota ${first.field}: ${first.message}, or ask the operator of this instance for more`,
       field: first.field,
       details,
     })
@@ -76,7 +76,7 @@ export async function showQuotas(db: Db, organizationId: string, deps: QuotaDeps
   const limits = await limitsOf(db, organizationId, deps)
   if (!hasLimit(limits, ['projects', 'cpuCores', 'memoryMb', 'builds'])) return null
   const usage = await usageOf(db, organizationId, deps.projectPorts)
-  const building = (await deps.projectPorts.allotted?.building(db, organizationId)) ?? 0
+  const building = (await deps.projectPorts.reserved?.building(db, organizationId)) ?? 0
   return {
     projects: { limit: limits.projects, used: usage.projects },
     cpuCores: { limit: limits.cpuCores, used: usage.cpuCores },

@@ -7,7 +7,7 @@ export interface Usage extends Claim {
 }
 
 /** Usage of an organisation: its projects, and the most that each of their environments may use at once. */
-export async function usageOf(db: Db, organizationId: string, { allotted }: ProjectPorts): Promise<Usage> {
+export async function usageOf(db: Db, organizationId: string, { reserved: allotted }: ProjectPorts): Promise<Usage> {
   const projects = await db
     .selectFrom('projects')
     .select(['id', 'type', 'resources', 'services', 'enabled'])

@@ -19,8 +19,8 @@ export async function detectLocal(folder: string, organizationId: string, chosen
     })
   } catch (error) {
     if (error instanceof RootDirectoryError) refuse('rootDirectory', error.message)
-    if (error instanceof FolderTooMuch) fail('source_unreadable', { words: error.message, cause: error })
-    if (error instanceof TooManyWaiting) fail('rate_limited', { words: error.message, cause: error })
+    if (error instanceof FolderTooMuch) fail('source_unreadable', { message: error.message, cause: error })
+    if (error instanceof TooManyWaiting) fail('rate_limited', { message: error.message, cause: error })
     throw error
   }
 }

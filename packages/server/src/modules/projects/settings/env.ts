@@ -31,7 +31,7 @@ export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: 
   let written: EnvVariableRow[] = []
   await changeProject(project, deps, async ({ id, envVersion }, { db }) => {
     const { slug: environment, deletingSince } = await namedEnvironment(db, id, name)
-    if (deletingSince !== null) fail('conflict', { words: `The environment ${environment} is being deleted` })
+    if (deletingSince !== null) fail('conflict', { message: `The environment ${environment} is being deleted` })
     const stored = new Map((await listVariables(db, id, environment)).map((row) => [row.key, row]))
     const rows = upserts.map((upsert, at) => merged(upsert, stored.get(upsert.key), at, { projectId: id, environment }, deps))
     written = rows.filter((row) => row !== null)

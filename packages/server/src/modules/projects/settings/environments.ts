@@ -55,7 +55,7 @@ const refuseTakenSlug = ({ slug }: EnvironmentRow, options: EnvironmentOptions):
   options.slug === undefined
     ? fail('slug_taken', {
         field: 'name',
-        words: `An environment with the slug ${slug} exists. Choose another name, or send a slug.`,
+        message: `An environment with the slug ${slug} exists. Choose another name, or send a slug.`,
       })
     : fail('slug_taken', { field: 'slug' })
 

@@ -21,7 +21,7 @@ export const storeAddress = ({ id, declaredBytes }: UploadSessionRow, store: Upl
   })
 
 /** Fetches one upload per organisation at a time: many requests of one organisation delay only that organisation. */
-const turns = new KeyedMutex()
+const locks = new KeyedMutex()
 
 /**
  * Fetches an upload from the object store, checks it like any upload, and deletes it from the store. Callers that scan or use
@@ -31,11 +31,11 @@ export async function fetchStored(session: UploadSessionRow, deps: ProjectsDeps)
   if (session.status === 'received' || session.inStore === 0) return session
   const { organizationId, id } = session
   const current = () => findUploadSession(deps.database.db, organizationId, id, nowOf(deps))
-  return turns.run(organizationId, async () => {
+  return locks.run(organizationId, async () => {
     const now = (await current()) ?? fail('not_found')
     // Another request has fetched it meanwhile, or the client uploaded it to the instance directly.
     if (now.status === 'received') return now
-    await fetchOnce(now, deps.uploadStore ?? fail('conflict', { words: noStore }), deps)
+    await fetchOnce(now, deps.uploadStore ?? fail('conflict', { message: noStore }), deps)
     return (await current()) ?? fail('not_found')
   })
 }
@@ -66,7 +66,7 @@ async function fetchOnce(session: UploadSessionRow, store: UploadStore, deps: Pr
 }
 
 const away = (cause: StoreFailure) =>
-  new Failure('unavailable', { words: 'The object store for uploads is unreachable. Try again in a minute.', cause })
+  new Failure('unavailable', { message: 'The object store for uploads is unreachable. Try again in a minute.', cause })
 
 /** An object that cannot be removed now is removed by the hourly job. */
 const forgetStored = (name: string, store: UploadStore, { log }: ProjectsDeps): Promise<void> =>

@@ -45,7 +45,7 @@ async function admit(sessionId: string, terms: QueryOf<typeof rows.storeUpload>,
   const session = await findSession(deps.database.db, sessionId, now).executeTakeFirst()
   const isOurs = session && deps.secretBox.isSigned(signature, messageOf(session, { expires, maxBytes }), purpose)
   const isGood = isOurs && Number(expires) > now && (await mayStillUpload(session, deps))
-  if (!isGood) fail('not_found', { words: notGood })
+  if (!isGood) fail('not_found', { message: notGood })
   return { session, maxBytes: Number(maxBytes) }
 }
 
@@ -53,9 +53,9 @@ async function admit(sessionId: string, terms: QueryOf<typeof rows.storeUpload>,
 async function admitCaller(sessionId: string, caller: Caller, deps: ProjectsDeps) {
   const { organizationId, projectIds } = caller
   const session = await findUploadSession(deps.database.db, organizationId, sessionId, nowOf(deps))
-  if (!session || (projectIds && !projectIds.has(session.projectId ?? ''))) fail('not_found', { words: notGood })
+  if (!session || (projectIds && !projectIds.has(session.projectId ?? ''))) fail('not_found', { message: notGood })
   const tag = 'project:write'
-  if (!holds(caller, tag)) fail('forbidden', { permission: tag, words: `Permission ${tag} is required` })
+  if (!holds(caller, tag)) fail('forbidden', { permission: tag, message: `Permission ${tag} is required` })
   return { session, maxBytes: limits.tarballBytes }
 }
 

@@ -40,10 +40,10 @@ export async function claimUpload(
   if (!session)
     fail('not_found', {
       field: 'uploadSessionId',
-      words: 'The upload session does not exist or has expired. Upload the folder again.',
+      message: 'The upload session does not exist or has expired. Upload the folder again.',
     })
   if (session.status !== 'received')
-    fail('conflict', { field: 'uploadSessionId', words: 'This session has no upload yet. Upload the tarball first.' })
+    fail('conflict', { field: 'uploadSessionId', message: 'This session has no upload yet. Upload the tarball first.' })
   await bound.db.updateTable('uploadSessions').set({ expiresAt: never }).where('id', '=', sessionId).execute()
 }
 

@@ -24,6 +24,6 @@ export async function refuseTooManyUploads(
   if (Number(count) >= most)
     fail('quota_exceeded', {
       field: 'uploads',
-      words: `Quota uploads: the organisation has ${count} uploads without a project, and the limit is ${most}. Use an open session, or wait: each expires after an hour.`,
+      message: `Quota uploads: the organisation has ${count} uploads without a project, and the limit is ${most}. Use an open session, or wait: each expires after an hour.`,
     })
 }

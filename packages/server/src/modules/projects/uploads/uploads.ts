@@ -53,7 +53,7 @@ export async function openUpload(
 ): Promise<UploadSessionRow> {
   refuseUnstorable(hints)
   if (sizeBytes !== undefined && sizeBytes > limits.tarballBytes)
-    fail('payload_too_large', { words: new TooLarge(limits.tarballBytes).message, field: 'sizeBytes' })
+    fail('payload_too_large', { message: new TooLarge(limits.tarballBytes).message, field: 'sizeBytes' })
   const now = nowOf(deps)
   const row: UploadSessionRow = {
     id: newId('upl'),
@@ -133,7 +133,7 @@ async function record(
 }
 
 function refuseReceived({ status }: Pick<UploadSessionRow, 'status'>): void {
-  if (status === 'received') fail('conflict', { words: 'This session already has its upload. Open a new session.' })
+  if (status === 'received') fail('conflict', { message: 'This session already has its upload. Open a new session.' })
 }
 
 const storedScan = jsonColumn(
@@ -154,7 +154,7 @@ export const newestScan = async (session: UploadSessionRow, deps: ProjectsDeps):
 
 /** Detects the framework from the archive's files; hints apply where the files give no answer. */
 export async function scanUpload(session: UploadSessionRow, deps: ProjectsDeps): Promise<Detection> {
-  if (session.status !== 'received') fail('conflict', { words: 'This session has no upload yet. Upload the tarball first.' })
+  if (session.status !== 'received') fail('conflict', { message: 'This session has no upload yet. Upload the tarball first.' })
   const files = new UploadFiles(deps)
   const folder = files.scanFolder()
   try {
@@ -195,10 +195,10 @@ const known = (hint: string | undefined, names: readonly string[]): string | nul
 /** Maps errors to API failures: the client learns what is wrong with its upload. */
 function explain(error: unknown): unknown {
   try {
-    if (error instanceof TooLarge) fail('payload_too_large', { words: error.message, field: 'upload' })
+    if (error instanceof TooLarge) fail('payload_too_large', { message: error.message, field: 'upload' })
     if (error instanceof BadEntry || error instanceof BadArchive) refuse('upload', error.message)
-    if (error instanceof FolderTooMuch) fail('source_unreadable', { words: error.message, cause: error })
-    if (error instanceof TooManyWaiting) fail('rate_limited', { words: error.message, cause: error })
+    if (error instanceof FolderTooMuch) fail('source_unreadable', { message: error.message, cause: error })
+    if (error instanceof TooManyWaiting) fail('rate_limited', { message: error.message, cause: error })
     if (isDiskFull(error)) fail('storage_full', { cause: error })
     if (isCut(error)) refuse('upload', 'is incomplete: the connection was lost')
     return error

@@ -27,7 +27,7 @@ export async function refuseFullDisk(bytes: number, deps: TransfersDeps): Promis
   const { bavail, bsize, blocks } = await statfs(root)
   const kept = Math.min(keptFreeBytes, (blocks * bsize) / 20)
   if (bavail * bsize - bytes < kept)
-    fail('unavailable', { words: 'Not enough disk space for this project. Free some space, then try again.' })
+    fail('unavailable', { message: 'Not enough disk space for this project. Free some space, then try again.' })
 }
 
 const checkEveryBytes = 64 * 1024 ** 2

@@ -7,9 +7,9 @@ export async function cancelTransfer(id: string, organizationId: string, { datab
   const transfer = id.includes('\0') ? undefined : await findTransfer(database.db, id)
   if (transfer?.organizationId !== organizationId || hasEnded(transfer)) return false
   if (transfer.phase === 'undoing') return true
-  const words = 'The transfer is switching traffic and can no longer be cancelled. Wait for it, then transfer the project back.'
+  const message = 'The transfer is switching traffic and can no longer be cancelled. Wait for it, then transfer the project back.'
   const marked = await markUndoing(database.db, id, { errorCode: 'cancelled', errorMessage: 'The transfer was cancelled' })
-  return marked !== undefined || fail('conflict', { words })
+  return marked !== undefined || fail('conflict', { message })
 }
 
 const pollMs = 500

@@ -12,10 +12,10 @@ test('a file that the other side refuses ends the whole copy at once, also files
     begun += 1
     if (begun === files.length) runningTransfer.resolve()
     await runningTransfer.promise
-    if (name === 'refused') throw new Failure('conflict', { words: 'The import is aborted' })
+    if (name === 'refused') throw new Failure('conflict', { message: 'The import is aborted' })
     // As the client of the cloud does with a connection that was ended.
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve))
-    throw new Failure('cloud_unreachable', { words: 'The connection was ended' })
+    throw new Failure('cloud_unreachable', { message: 'The connection was ended' })
   }
   const sides = { source: { read: async () => [] }, target: { write } } as unknown as Sides
   const copied = copyFiles(files, [], sides, retryLimits, new AbortController().signal, () => undefined)

@@ -73,7 +73,7 @@ export async function prepare(context: TransferContext): Promise<void> {
 export async function enter(phase: TransferPhase, { transfer, deps }: Pick<TransferContext, 'transfer' | 'deps'>): Promise<void> {
   if (transfer.phase === phase) return
   if (!(await enterPhase(deps.database.db, transfer.id, phase)))
-    throw new Failure('conflict', { words: 'The transfer was cancelled' })
+    throw new Failure('conflict', { message: 'The transfer was cancelled' })
   transfer.phase = phase
 }
 
@@ -110,7 +110,7 @@ async function until<Side extends TransferExport | TransferImport>(
     const side = await retryWhileUnreachable(get, retryLimits, abort)
     if (wanted.includes(side.state)) return side
     if (side.state === 'failed') throw new SideFailed(side.error?.code ?? 'conflict', side.error?.message ?? 'It failed')
-    if (side.state === 'aborted') throw new Failure('conflict', { words: 'The transfer was cancelled' })
+    if (side.state === 'aborted') throw new Failure('conflict', { message: 'The transfer was cancelled' })
     await pause(retryLimits.pollMs, undefined, { signal: abort })
   }
 }

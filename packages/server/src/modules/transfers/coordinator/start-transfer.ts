@@ -39,7 +39,7 @@ export async function startTransfer(request: TransferRequest, deps: CoordinatorD
   if (known?.direction === direction) return ended(known.id, deps)
   if (known)
     fail('work_in_progress', {
-      words: `The project is being transferred in the other direction (${known.id}). Wait until that transfer has ended.`,
+      message: `The project is being transferred in the other direction (${known.id}). Wait until that transfer has ended.`,
     })
   const name = await nameOf(request, link, deps)
   return ended(await recordTransfer(request, name, link, deps), deps)
@@ -50,7 +50,7 @@ async function nameOf(
   { address }: Link,
   { cloud: { api } }: CoordinatorDeps,
 ): Promise<string> {
-  if (project && direction === 'to_self_hosted') fail('already_there', { words: 'The project is already on this instance' })
+  if (project && direction === 'to_self_hosted') fail('already_there', { message: 'The project is already on this instance' })
   if (project) {
     // Detects an unreachable cloud before anything begins; otherwise the started transfer would have to be rolled back.
     await ask(api, address, { method: 'GET', path: '/api/auth/session' })
@@ -59,7 +59,7 @@ async function nameOf(
   const there = await ask(api, address, { method: 'GET', path: `/api/projects/${encodeURIComponent(projectId)}` })
   if (there.status === 404) fail('not_found')
   const { name } = answered(there) as Project
-  if (direction === 'to_cloud') fail('already_there', { words: 'The project is already in the cloud' })
+  if (direction === 'to_cloud') fail('already_there', { message: 'The project is already in the cloud' })
   return String(name)
 }
 
@@ -101,7 +101,7 @@ async function ended(id: string, { database, retryLimits }: CoordinatorDeps): Pr
 
 function failureOf({ errorCode, errorMessage }: CloudTransferRow): Failure {
   const code: ErrorCode = errorCode !== null && errorCode in errors ? (errorCode as ErrorCode) : 'transfer_failed'
-  return new Failure(code === 'internal' ? 'transfer_failed' : code, { words: `${errorMessage} (nothing was changed)` })
+  return new Failure(code === 'internal' ? 'transfer_failed' : code, { message: `${errorMessage} (nothing was changed)` })
 }
 
 export const showTransfer = (row: CloudTransferRow): Transfer => ({

@@ -132,7 +132,7 @@ async function complete(transfer: CloudTransferRow, { database, clock }: Coordin
   const { id, organizationId, projectId, projectName, direction } = transfer
   const row = await findTransfer(database.db, id)
   const warnings = row ? cloudTransferJson.warnings(row) : []
-  const place = direction === 'to_cloud' ? 'the cloud' : 'this instance'
+  const location = direction === 'to_cloud' ? 'the cloud' : 'this instance'
   await database.transaction(async ({ db, announce }) => {
     await updateTransfer(db, id, { phase: 'done', finishedAt: clock.now().getTime() })
     await noteMoved(transfer, db, clock.now().getTime())
@@ -140,7 +140,7 @@ async function complete(transfer: CloudTransferRow, { database, clock }: Coordin
       organizationId,
       projectId,
       subject: `${projectName} was transferred to ${direction === 'to_cloud' ? 'the cloud' : 'its own instance'}`,
-      text: [`${projectName} now runs in ${place}. The source copy is stopped and kept for 7 days.`, ...warnings].join('\n'),
+      text: [`${projectName} now runs in ${location}. The source copy is stopped and kept for 7 days.`, ...warnings].join('\n'),
       data: { transfer: id, direction, warnings },
     })
   })

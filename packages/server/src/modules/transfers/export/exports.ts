@@ -41,7 +41,7 @@ export async function startExport(
 async function refuseAbsent(projectId: string, { db }: TransactionContext): Promise<void> {
   const row = await findAnyProject(db, projectId)
   if (row?.presence !== 'here' && row?.presence !== 'departing')
-    fail('conflict', { words: 'The project was transferred to another instance' })
+    fail('conflict', { message: 'The project was transferred to another instance' })
 }
 
 export async function changeExport(
@@ -60,9 +60,9 @@ async function requestRelease(row: TransferSideRow, deps: TransfersDeps): Promis
   if (row.state === 'releasing' || row.state === 'ready') return
   await deps.database.transaction(async (bound) => {
     await lockProject(bound, row.projectId)
-    if (!(await changeSideState(row, 'releasing', bound, deps))) fail('conflict', { words: `The export is ${row.state}` })
+    if (!(await changeSideState(row, 'releasing', bound, deps))) fail('conflict', { message: `The export is ${row.state}` })
     if (!(await deps.projects.changePresence(row.projectId, 'departing', bound)))
-      fail('conflict', { words: 'The project was deleted or transferred during the operation' })
+      fail('conflict', { message: 'The project was deleted or transferred during the operation' })
     await enterStopped(row.id, bound)
     await bound.enqueue(exportKind.of(row), { id: row.id }, { uniqueKey: exportKey(row.id, 'releasing') })
   })
@@ -74,7 +74,7 @@ async function finishExport(row: TransferSideRow, deps: TransfersDeps): Promise<
   await deps.database.transaction(async (bound) => {
     await lockProject(bound, row.projectId)
     if (!(await changeSideState(row, 'departed', bound, deps, { secrets: null, files: '[]' })))
-      fail('conflict', { words: `The export is ${row.state}` })
+      fail('conflict', { message: `The export is ${row.state}` })
     await deps.projects.changePresence(row.projectId, 'departed', bound)
     await endOperation(row.id, bound)
     const runAt = new Date(nowOf(deps) + keptDays * 86_400_000)
@@ -89,7 +89,7 @@ export async function cancelExport(row: TransferSideRow, deps: TransfersDeps): P
   await deps.database.transaction(async (bound) => {
     await lockProject(bound, row.projectId)
     if (!(await changeSideState(row, 'aborted', bound, deps, { secrets: null, files: '[]' })))
-      fail('conflict', { words: `The export is ${row.state}` })
+      fail('conflict', { message: `The export is ${row.state}` })
     await bound.cancelJob({ uniqueKey: exportKey(row.id, 'packing') })
     await bound.cancelJob({ uniqueKey: exportKey(row.id, 'releasing') })
     await deps.projects.changePresence(row.projectId, 'here', bound)

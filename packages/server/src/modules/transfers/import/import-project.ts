@@ -22,7 +22,7 @@ export async function importProject(
     await writeVolumes(row, bundle, deps, abort)
     await deps.database.transaction(async (bound) => {
       if (!(await deps.projects.changePresence(row.projectId, 'landing', bound)))
-        fail('conflict', { words: 'The project was deleted during the transfer' })
+        fail('conflict', { message: 'The project was deleted during the transfer' })
     })
   }
   if (row.deploymentId) await startHeldDeployment(row.deploymentId, deps, abort)
@@ -37,8 +37,8 @@ async function writeVolumes(row: TransferSideRow, bundle: OpenedBundle, deps: Tr
     } catch (cause) {
       abort.throwIfAborted()
       if (failureOf(cause)) throw cause
-      const words = cause instanceof Error ? cause.message : 'rejected by the runtime'
-      throw new TransferFailed('volume_refused', `The volume ${name} could not be written: ${words}`, { cause })
+      const text = cause instanceof Error ? cause.message : 'rejected by the runtime'
+      throw new TransferFailed('volume_refused', `The volume ${name} could not be written: ${text}`, { cause })
     }
   }
 }

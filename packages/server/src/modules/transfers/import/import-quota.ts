@@ -24,10 +24,10 @@ export async function refuseOverQuota({ organizationId }: TransferSideRow, deps:
   let bytes = 0
   for (const id of await openImports(db, organizationId)) bytes += receivedBytes.get(id) ?? (await count(id, deps))
   if (bytes < maxMb * megabyte) return
-  const words = `running imports can use ${maxMb} MB of disk together`
+  const message = `running imports can use ${maxMb} MB of disk together`
   fail('quota_exceeded', {
     field: 'arrivingMb',
-    words: `Quota arrivingMb: ${words}. Wait for another transfer, cancel one (${howToCancel}), or ask the operator of this instance for more.`,
+    message: `Quota arrivingMb: ${message}. Wait for another transfer, cancel one (${howToCancel}), or ask the operator of this instance for more.`,
   })
 }
 

@@ -36,7 +36,7 @@ export async function openImport(
     refuseOtherTransfer(await openSidesOfProject(bound.db, project), organizationId)
     if ((await openImports(bound.db, organizationId)).length >= maxOpen)
       fail('work_in_progress', {
-        words: `An organisation can run at most ${maxOpen} imports at the same time. Wait for one of them, or cancel one (${howToCancel}).`,
+        message: `An organisation can run at most ${maxOpen} imports at the same time. Wait for one of them, or cancel one (${howToCancel}).`,
       })
     await insertSide(bound.db, {
       ...{ id, side: 'arrival', organizationId, projectId: project, state: 'open', withData: 1, recipient, signer: '' },
@@ -74,7 +74,7 @@ async function requestStep(
 ): Promise<void> {
   if (row.state === doing || row.state === done) return
   await deps.database.transaction(async (bound) => {
-    if (!(await changeSideState(row, doing, bound, deps, changes))) fail('conflict', { words: `The import is ${row.state}` })
+    if (!(await changeSideState(row, doing, bound, deps, changes))) fail('conflict', { message: `The import is ${row.state}` })
     await bound.enqueue(importKind.of(row), { id: row.id }, { uniqueKey: importKey(row.id, doing) })
   })
 }
@@ -85,9 +85,9 @@ async function activate(row: TransferSideRow, deps: TransfersDeps): Promise<void
     await deps.database.transaction(async (bound) => {
       await lockProject(bound, row.projectId)
       if (!(await changeSideState(row, 'active', bound, deps, { secrets: null })))
-        fail('conflict', { words: `The import is ${row.state}` })
+        fail('conflict', { message: `The import is ${row.state}` })
       if (!(await deps.projects.changePresence(row.projectId, 'here', bound)))
-        fail('conflict', { words: 'The project was deleted during the transfer' })
+        fail('conflict', { message: 'The project was deleted during the transfer' })
       await deleteExports(bound.db, row.projectId)
     })
   await deps
@@ -105,7 +105,7 @@ export async function cancelImport(row: TransferSideRow, deps: TransfersDeps): P
       await bound.cancelJob({ uniqueKey: importKey(row.id, 'landing') })
       return changeSideState(row, 'aborted', bound, deps, { secrets: null })
     })
-    if (!aborted) fail('conflict', { words: `The import is ${row.state}` })
+    if (!aborted) fail('conflict', { message: `The import is ${row.state}` })
   }
   await cleanUp(row, deps)
 }

@@ -15,7 +15,7 @@ export async function storeFile(
   deps: TransfersDeps,
 ): Promise<void> {
   if (row.state !== 'open' && row.state !== 'staged')
-    fail('conflict', { words: `The import is ${row.state} and accepts no files` })
+    fail('conflict', { message: `The import is ${row.state} and accepts no files` })
   await refuseFullDisk(bundleFileBytes, deps)
   await refuseOverQuota(row, deps)
   const store = await openFiles(row.id, deps)

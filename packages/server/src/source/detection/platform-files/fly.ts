@@ -1,5 +1,5 @@
 import { dig, recordOf, textOf } from '../manifests/values.ts'
-import { type HintReader, leftOut } from './hints.ts'
+import { excluded, type HintReader } from './hints.ts'
 
 const file = 'fly.toml'
 
@@ -17,7 +17,7 @@ export const readFly: HintReader = async (folder) => {
     port: typeof port === 'number' && Number.isInteger(port) && port >= 1 && port <= 65_535 ? port : null,
     healthPath: textOf(check.path),
     warnings: [
-      ...(dig(toml, 'deploy', 'release_command') === undefined ? [] : [leftOut(file, 'the release command is')]),
+      ...(dig(toml, 'deploy', 'release_command') === undefined ? [] : [excluded(file, 'the release command is')]),
       ...(dig(toml, 'mounts') === undefined ? [] : [`${file}: mounts are left out; add a volume in the project's settings`]),
       ...(processes.some((name) => name !== 'app' && name !== 'web') ? [`${file}: only app is started of its processes`] : []),
     ],

@@ -1,5 +1,5 @@
 import { dig, recordOf } from '../manifests/values.ts'
-import { type HintReader, leftOut } from './hints.ts'
+import { excluded, type HintReader } from './hints.ts'
 
 const file = 'app.json'
 
@@ -11,8 +11,8 @@ export const readHeroku: HintReader = async (folder) => {
   return {
     file,
     warnings: [
-      ...(Array.isArray(json.addons) && json.addons.length > 0 ? [leftOut(file, 'add-ons are')] : []),
-      ...(dig(json, 'scripts', 'postdeploy') === undefined ? [] : [leftOut(file, 'the script postdeploy is')]),
+      ...(Array.isArray(json.addons) && json.addons.length > 0 ? [excluded(file, 'add-ons are')] : []),
+      ...(dig(json, 'scripts', 'postdeploy') === undefined ? [] : [excluded(file, 'the script postdeploy is')]),
     ],
   }
 }

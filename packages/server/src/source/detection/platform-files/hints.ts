@@ -13,7 +13,7 @@ export interface Hints {
   port?: number | null
   healthPath?: string | null
   /** `static` may also mean a framework that renders on a server: its files are published, and a program answers the rest. */
-  isSaidOfPrograms?: boolean
+  appliesToPrograms?: boolean
   /** Settings of the file that are not applied. */
   warnings?: string[]
   evidence?: Evidence[]
@@ -24,4 +24,4 @@ export interface Hints {
 /** Reads one host's file; `null` when it is missing or not meant for that host. */
 export type HintReader = (folder: Folder) => Promise<Hints | null>
 
-export const leftOut = (file: string, what: string) => `${file}: ${what} left out; Berth does not follow it`
+export const excluded = (file: string, what: string) => `${file}: ${what} left out; Berth does not follow it`

@@ -58,13 +58,13 @@ const makesFiles = /\b(?:next export|(?:nuxt|nuxi|run|yarn|pnpm) generate)\b/
 
 /** Ignores `static` for such a framework: its published folder has assets, not pages. */
 function ofPrograms(hints: Hints, framework: string): Hints {
-  if (!hints.isSaidOfPrograms || !renderers.has(framework) || makesFiles.test(hints.buildCommand ?? '')) return hints
+  if (!hints.appliesToPrograms || !renderers.has(framework) || makesFiles.test(hints.buildCommand ?? '')) return hints
   return { ...hints, type: undefined }
 }
 
 function follow(plan: Plan, hints: Hints, file: string): Plan {
   const next = { ...plan, evidence: [...(plan.evidence ?? [])], warnings: [...(plan.warnings ?? []), ...(hints.warnings ?? [])] }
-  const take = (field: 'installCommand' | 'buildCommand' | 'startCommand' | 'outputDirectory', words: string) => {
+  const take = (field: 'installCommand' | 'buildCommand' | 'startCommand' | 'outputDirectory', message: string) => {
     const value = hints[field]
     if (!value) return
     if (field !== 'outputDirectory' && !isOneLine(value)) {
@@ -72,7 +72,7 @@ function follow(plan: Plan, hints: Hints, file: string): Plan {
       return
     }
     next[field] = value
-    next.evidence.push({ file, says: `${words} ${clip(value)}` })
+    next.evidence.push({ file, says: `${message} ${clip(value)}` })
   }
   take('installCommand', 'it is installed by')
   take('buildCommand', 'it is built by')

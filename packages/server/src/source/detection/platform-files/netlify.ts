@@ -1,6 +1,6 @@
 import { netlifyRules } from '../../site-rules/netlify-rules.ts'
 import { dig, textOf } from '../manifests/values.ts'
-import { type HintReader, leftOut } from './hints.ts'
+import { excluded, type HintReader } from './hints.ts'
 
 const file = 'netlify.toml'
 
@@ -13,11 +13,11 @@ export const readNetlify: HintReader = async (folder) => {
   const ignored = (['functions', 'edge_functions'] as const).filter((key) => dig(toml, key) !== undefined)
   return {
     file,
-    ...(publish ? { type: 'static' as const, isSaidOfPrograms: true } : {}),
+    ...(publish ? { type: 'static' as const, appliesToPrograms: true } : {}),
     buildCommand: isFunction ? null : textOf(dig(toml, 'build', 'command')),
     outputDirectory: publish,
     site: netlifyRules(toml),
-    warnings: ignored.map((key) => leftOut(file, `${key.replace('_', ' ')} are`)),
+    warnings: ignored.map((key) => excluded(file, `${key.replace('_', ' ')} are`)),
   }
 }
 

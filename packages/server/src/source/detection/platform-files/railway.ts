@@ -1,6 +1,6 @@
 import type { Folder } from '../folder.ts'
 import { dig, textOf } from '../manifests/values.ts'
-import { type HintReader, leftOut } from './hints.ts'
+import { excluded, type HintReader } from './hints.ts'
 
 export const readRailway: HintReader = async (folder) => {
   const found = await settings(folder)
@@ -11,7 +11,7 @@ export const readRailway: HintReader = async (folder) => {
     buildCommand: textOf(dig(values, 'build', 'buildCommand')),
     startCommand: textOf(dig(values, 'deploy', 'startCommand')),
     healthPath: textOf(dig(values, 'deploy', 'healthcheckPath')),
-    warnings: dig(values, 'deploy', 'cronSchedule') === undefined ? [] : [leftOut(file, 'the cron schedule is')],
+    warnings: dig(values, 'deploy', 'cronSchedule') === undefined ? [] : [excluded(file, 'the cron schedule is')],
   }
 }
 

@@ -1,5 +1,5 @@
 import { recordOf, textOf } from '../manifests/values.ts'
-import { type HintReader, type Hints, leftOut } from './hints.ts'
+import { excluded, type HintReader, type Hints } from './hints.ts'
 
 const file = 'render.yaml'
 
@@ -31,14 +31,14 @@ function warningsOf(
   const crons = others.filter(({ type }) => type === 'cron')
   const rest = others.filter(({ type }) => type !== 'cron').map(({ name, type }) => textOf(name) ?? textOf(type) ?? '?')
   return [
-    ...(crons.length > 0 ? [leftOut(file, 'cron jobs are')] : []),
+    ...(crons.length > 0 ? [excluded(file, 'cron jobs are')] : []),
     ...(rest.length > 0
       ? [
           `${file}: only ${textOf(web.name) ?? 'the first web service'} is run; make a project of each of ${rest.slice(0, 10).join(', ')}`,
         ]
       : []),
-    ...(Array.isArray(blueprint.databases) ? [leftOut(file, 'databases are')] : []),
-    ...(web.routes ? [leftOut(file, 'routes are')] : []),
-    ...(web.headers ? [leftOut(file, 'headers are')] : []),
+    ...(Array.isArray(blueprint.databases) ? [excluded(file, 'databases are')] : []),
+    ...(web.routes ? [excluded(file, 'routes are')] : []),
+    ...(web.headers ? [excluded(file, 'headers are')] : []),
   ]
 }

@@ -1,6 +1,6 @@
 import { vercelRules } from '../../site-rules/vercel-rules.ts'
 import { dig, recordOf, textOf } from '../manifests/values.ts'
-import { type HintReader, leftOut } from './hints.ts'
+import { excluded, type HintReader } from './hints.ts'
 
 const file = 'vercel.json'
 const ignored: readonly [string, string][] = [
@@ -19,6 +19,6 @@ export const readVercel: HintReader = async (folder) => {
     buildCommand: textOf(fields.buildCommand),
     outputDirectory: textOf(fields.outputDirectory),
     site: vercelRules(json),
-    warnings: ignored.filter(([key]) => dig(fields, key) !== undefined).map(([, what]) => leftOut(file, what)),
+    warnings: ignored.filter(([key]) => dig(fields, key) !== undefined).map(([, what]) => excluded(file, what)),
   }
 }

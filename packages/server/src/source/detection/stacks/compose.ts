@@ -141,8 +141,8 @@ async function fillFromEnvFiles({ folder, variables }: App, file: ComposeFile): 
       left -= Object.keys(inFile ?? {}).length
       if (left < 0) return [...missing, { path: at, message: `the files hold more than ${maxVariables} variables together` }]
       Object.assign(found, inFile)
-      const words = `the file "${path}" is not there; set its variables on the project`
-      if (inFile === null && required) missing.push({ path: at, message: words })
+      const text = `the file "${path}" is not there; set its variables on the project`
+      if (inFile === null && required) missing.push({ path: at, message: text })
     }
     service.environment = { ...found, ...service.environment }
   }
@@ -193,7 +193,7 @@ async function composePlan(app: App): Promise<Plan> {
   // A copy, as env file variables are added to its services and the file is cached.
   const file = { ...found.file, services: found.file.services.map((service) => ({ ...service })) }
   const withoutFile = await fillFromEnvFiles(app, file)
-  const { services, files, leftOut, warnings, refused: beyond } = toProjectServices(file, app.composeProfiles)
+  const { services, files, leftOut: excluded, warnings, refused: beyond } = toProjectServices(file, app.composeProfiles)
   const kept = keptFolders(app, services)
   const { byService, unused } = variablesByService(app, file, withoutFile)
   const links = await findLinksOutside(file.services, app.folder.absolutePath)
@@ -201,16 +201,17 @@ async function composePlan(app: App): Promise<Plan> {
   const port = exposed?.ports?.[0] ?? null
   // Problems of services that are not started do not count.
   const serviceAt = serviceFinder(file.services)
-  const runs = ({ path }: Problem) => !leftOut.includes(serviceAt(path) ?? '')
-  const said = (problem: Problem) => [placeIn(found, problem.path), problem.path, problem.message].filter(Boolean).join(': ')
+  const runs = ({ path }: Problem) => !excluded.includes(serviceAt(path) ?? '')
+  const reported = (problem: Problem) =>
+    [locationIn(found, problem.path), problem.path, problem.message].filter(Boolean).join(': ')
   const refused = [...file.refused, ...beyond, ...links, ...withoutDockerfile(app, file.services), ...kept.refused]
     .filter(runs)
-    .map(said)
+    .map(reported)
   const missing = file.missing.filter(runs).map(({ path, variable, message }) => ({
     path,
     message: `the variable ${variable} has to be set${message ? ` (${message})` : ''}`,
   }))
-  const unset = firstOfEach(missing).map(said)
+  const unset = firstOfEach(missing).map(reported)
   return {
     type: 'services',
     language: languageOf(app),
@@ -225,9 +226,9 @@ async function composePlan(app: App): Promise<Plan> {
     ],
     refused: [...refused, ...unset],
     warnings: [
-      ...refused.map((words) => `refused: ${words}`),
+      ...refused.map((message) => `refused: ${message}`),
       ...unset,
-      ...[...firstOfEach(file.warnings), ...warnings, ...kept.warnings, ...withoutFile].map(said),
+      ...[...firstOfEach(file.warnings), ...warnings, ...kept.warnings, ...withoutFile].map(reported),
       ...unused.map((one) => `${name}: the variable ${one} reaches no service: name it under environment of those that need it`),
       ...[...names, ...overrides]
         .filter((other) => !app.composePath && other !== name && other !== found.override && app.folder.has(other))
@@ -243,7 +244,7 @@ function serviceFinder(services: ComposeFile['services']): (path: string) => str
 }
 
 /** The file and line of a field. */
-function placeIn({ name, lines }: Found, path: string): string {
+function locationIn({ name, lines }: Found, path: string): string {
   const at = lineOf(path, lines)
   return at ? `${at.file}, line ${at.line}` : name
 }
@@ -291,10 +292,10 @@ function volumeNameOf(source: string, services: NonNullable<Plan['services']>): 
 
 /** Keeps only the first warning about an unset variable. */
 function firstOfEach(problems: readonly Problem[]): Problem[] {
-  const told = new Set<string>()
+  const reported = new Set<string>()
   return problems.filter(({ message }) => {
-    const isRepeated = message.startsWith('the variable ') && told.has(message)
-    told.add(message)
+    const isRepeated = message.startsWith('the variable ') && reported.has(message)
+    reported.add(message)
     return !isRepeated
   })
 }

@@ -83,9 +83,9 @@ async function findPrograms({ folder }: App): Promise<string[]> {
 async function startedByProcfile({ folder, manifests }: App): Promise<string | null> {
   const lines = await readProcfile(folder)
   const line = lines?.get('web') ?? lines?.get('worker') ?? ''
-  const [, place, program] = /^(?:\.\/)?(bin\/)?([A-Za-z0-9_][\w.-]{0,99})(?:\s|$)/.exec(line) ?? []
-  if (program === undefined || folder.has(`${place ?? ''}${program}`)) return null
-  return place || program === manifests.go?.name || folder.hasFolder(`cmd/${program}`) ? program : null
+  const [, location, program] = /^(?:\.\/)?(bin\/)?([A-Za-z0-9_][\w.-]{0,99})(?:\s|$)/.exec(line) ?? []
+  if (program === undefined || folder.has(`${location ?? ''}${program}`)) return null
+  return location || program === manifests.go?.name || folder.hasFolder(`cmd/${program}`) ? program : null
 }
 
 const lastOf = (path: string) => path.split('/').at(-1)!

@@ -8,12 +8,12 @@ export const pagePrograms: readonly Stack[] = [
   {
     framework: 'hugo',
     when: anyOf(
-      ...['', 'config/_default/'].flatMap((place) =>
-        ['toml', 'yaml', 'yml', 'json'].map((ending) => file(`${place}hugo.${ending}`, 'the settings of Hugo')),
+      ...['', 'config/_default/'].flatMap((path) =>
+        ['toml', 'yaml', 'yml', 'json'].map((ending) => file(`${path}hugo.${ending}`, 'the settings of Hugo')),
       ),
-      ...['', 'config/_default/'].map((place) =>
+      ...['', 'config/_default/'].map((path) =>
         allOf(
-          setting(`${place}config.*`, /^\s*["']?(?:baseURL|baseurl)\b/m, 'the settings of Hugo'),
+          setting(`${path}config.*`, /^\s*["']?(?:baseURL|baseurl)\b/m, 'the settings of Hugo'),
           folder('content', 'archetypes', 'layouts', 'themes'),
         ),
       ),

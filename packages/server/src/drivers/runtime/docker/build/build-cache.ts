@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { ask, type Engine, isElsewhere } from '../engine.ts'
+import { callEngine, type Engine, isRemote } from '../engine.ts'
 import { callBuildKit } from './grpc.ts'
 import { bytesField, bytesIn, fieldsOf, numberField, numberIn, textIn } from './protobuf.ts'
 
@@ -159,8 +159,8 @@ export class BuildCache {
 
   async #bound(): Promise<number> {
     if (this.#maxBytes !== null) return this.#maxBytes
-    if (isElsewhere(this.#engine)) return usualBytes
-    const { DockerRootDir = '/' } = (await ask(() => this.#engine.info())) as { DockerRootDir?: string }
+    if (isRemote(this.#engine)) return usualBytes
+    const { DockerRootDir = '/' } = (await callEngine(() => this.#engine.info())) as { DockerRootDir?: string }
     const disk = await statfs(DockerRootDir).catch(() => null)
     return disk ? Math.min(usualBytes, Math.floor(disk.blocks * disk.bsize * usualShare)) : usualBytes
   }

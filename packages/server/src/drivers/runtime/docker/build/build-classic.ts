@@ -16,7 +16,7 @@ export interface BuildSource extends SentFolder {
 interface Building {
   request: BuildRequest
   parts: BuildParts
-  say: (line: string) => void
+  report: (line: string) => void
   abort: AbortSignal
 }
 
@@ -36,7 +36,7 @@ export async function buildClassic(
   builder: DockerfileBuild,
   { folder, entries, files, dockerfile }: BuildSource,
   options: Record<string, unknown> & { labels: LabelMap },
-  { request, parts, say, abort }: Building,
+  { request, parts, report: say, abort }: Building,
 ): Promise<void> {
   say('Building the Dockerfile')
   const { projectId } = request.owner

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Container } from 'dockerode'
-import { failedWords, outdatedLockfile } from '../../outdated-lockfile.ts'
+import { commandFailedMessage, outdatedLockfile } from '../../outdated-lockfile.ts'
 import { lineSplitter } from '../../process/build/build.ts'
 import { messageOf } from '../../process/build/command-words.ts'
-import { type Allotment, BuildFailed, type OutputLine } from '../../runtime.ts'
-import { ask, askFor, type Engine, eventsOf, isElsewhere, statusOf, wordsOfEngine } from '../engine.ts'
+import { BuildFailed, type OutputLine, type ResourceLimits } from '../../runtime.ts'
+import { callEngine, callEngineOrMissing, type Engine, engineMessage, eventsOf, isRemote, statusOf } from '../engine.ts'
 import type { LabelMap } from '../labels.ts'
 import { limitsOf, safety, wayGiving } from '../run/container-settings.ts'
 import { runIn } from '../run/run-in.ts'
@@ -14,7 +14,7 @@ import { makeIdle } from './idle-group.ts'
 export const buildProcesses = 512
 const tailLines = 30
 /** Interval of the checks of the number of processes. */
-export const lookMs = 150
+export const pollIntervalMs = 150
 const settleMs = 300
 /** Wait for the engine's out-of-memory event after SIGKILL, which most likely was for the memory. */
 export const killedSettleMs = 5_000
@@ -26,7 +26,7 @@ export interface BuildSetting {
   image: string
   labels: LabelMap
   network: string
-  allotment: Allotment
+  allotment: ResourceLimits
   deadline: number
   timeoutMs: number
 }
@@ -51,7 +51,7 @@ export class BuildContainer {
   /** Subject of the error message when a limit is reached: the running command. */
   #running = 'The build'
   readonly #disk: BuildDisk
-  #look: NodeJS.Timeout | undefined
+  #check: NodeJS.Timeout | undefined
   #clock: NodeJS.Timeout | undefined
 
   static async start(
@@ -62,7 +62,7 @@ export class BuildContainer {
   ): Promise<BuildContainer> {
     await removeByName(setting.name, engine)
     const seconds = Math.ceil(Math.max(1, setting.deadline - performance.now()) / 1000) + sweepSeconds
-    const container = await ask(
+    const container = await callEngine(
       (abortSignal) =>
         engine.createContainer({
           name: setting.name,
@@ -84,9 +84,9 @@ export class BuildContainer {
         }),
       { abort },
     )
-    await ask((abortSignal) => container.start({ abortSignal }), { abort })
-    const { State } = await ask((abortSignal) => container.inspect({ abortSignal }), { abort })
-    if (!isElsewhere(engine)) makeIdle(container.id, State.Pid)
+    await callEngine((abortSignal) => container.start({ abortSignal }), { abort })
+    const { State } = await callEngine((abortSignal) => container.inspect({ abortSignal }), { abort })
+    if (!isRemote(engine)) makeIdle(container.id, State.Pid)
     return new BuildContainer(container, { setting, engine, onLine, abort })
   }
 
@@ -102,17 +102,17 @@ export class BuildContainer {
     const { diskMb } = parts.setting.allotment
     const onOver = () => this.#stopFor('disk_full', diskFullText(this.#running, diskMb))
     this.#disk = new BuildDisk(diskMb, () => this.sizeBytes(), onOver)
-    this.#look = setInterval(() => {
-      void this.#lookAtLimits()
-      void this.#disk.look()
-    }, lookMs)
+    this.#check = setInterval(() => {
+      void this.#checkLimits()
+      void this.#disk.check()
+    }, pollIntervalMs)
     const minutes = Math.max(1, Math.round(parts.setting.timeoutMs / 60_000))
     const left = Math.max(0, parts.setting.deadline - performance.now())
     this.#clock = setTimeout(() => this.#stopFor('timed_out', `The build took longer than ${minutes} min`), left)
     void this.#watchMemory()
   }
 
-  say(stream: OutputLine['stream'], message: string): void {
+  report(stream: OutputLine['stream'], message: string): void {
     this.tail.push(message)
     this.#reason ??= outdatedLockfile(message)
     if (this.tail.length > tailLines) this.tail.shift()
@@ -120,11 +120,11 @@ export class BuildContainer {
   }
 
   async run(command: string, options: { env: Record<string, string>; user: string; folder: string }): Promise<void> {
-    this.say('stdout', `$ ${command}`)
+    this.report('stdout', `$ ${command}`)
     this.#running = `\`${command}\``
     const splitters = {
-      stdout: lineSplitter((line) => this.say('stdout', line)),
-      stderr: lineSplitter((line) => this.say('stderr', line)),
+      stdout: lineSplitter((line) => this.report('stdout', line)),
+      stderr: lineSplitter((line) => this.report('stderr', line)),
     }
     const exitCode = await this.guarded(() =>
       runIn(
@@ -141,13 +141,13 @@ export class BuildContainer {
     // The engine reports an out-of-memory kill shortly after the program has ended.
     const waitMs = exitCode === killedExitCode ? killedSettleMs : settleMs
     await pause(waitMs, undefined, { signal: this.#abort }).catch(() => undefined)
-    await this.#lookAtLimits()
+    await this.#checkLimits()
     if (this.#ending) throw this.#ending
     if (exitCode === 126 || exitCode === 127)
       throw new BuildFailed('missing_tool', `\`${command}\` could not be run: ${this.tail.at(-1) ?? 'no such program'}`, [
         ...this.tail,
       ])
-    throw new BuildFailed('command_failed', failedWords(command, exitCode, this.#reason), [...this.tail])
+    throw new BuildFailed('command_failed', commandFailedMessage(command, exitCode, this.#reason), [...this.tail])
   }
 
   /** Runs work in the container. After a limit was reached, every error is reported as that limit. */
@@ -162,7 +162,7 @@ export class BuildContainer {
   }
 
   async end(): Promise<void> {
-    clearInterval(this.#look)
+    clearInterval(this.#check)
     clearTimeout(this.#clock)
     this.#end.abort()
     await removeByName(this.#setting.name, this.#engine)
@@ -170,7 +170,7 @@ export class BuildContainer {
 
   /** Bytes that the build has written to its layer. */
   async sizeBytes(): Promise<number> {
-    const found = await ask((abortSignal) => this.container.inspect({ size: true, abortSignal } as object), {
+    const found = await callEngine((abortSignal) => this.container.inspect({ size: true, abortSignal } as object), {
       abort: this.#abort,
     })
     return (found as { SizeRw?: number }).SizeRw ?? 0
@@ -184,7 +184,7 @@ export class BuildContainer {
     this.#end.abort()
   }
 
-  async #lookAtLimits(): Promise<void> {
+  async #checkLimits(): Promise<void> {
     if (this.#end.signal.aborted) return
     if ((await processesIn(this.container)) >= buildProcesses)
       this.#stopFor('too_many_processes', `${this.#running} started more than ${buildProcesses} processes`)
@@ -206,17 +206,17 @@ export class BuildContainer {
 /** Number of processes in a container. 0 if the engine does not report it. */
 export async function processesIn(container: Container): Promise<number> {
   const options = { stream: false, 'one-shot': true } as const
-  const stats = await askFor(() => container.stats(options), { timeoutMs: 5_000 }).catch(() => undefined)
+  const stats = await callEngineOrMissing(() => container.stats(options), { timeoutMs: 5_000 }).catch(() => undefined)
   return stats?.pids_stats?.current ?? 0
 }
 
 export async function removeByName(name: string, engine: Engine): Promise<void> {
   for (let tries = 0; tries < 5; tries++)
     try {
-      await ask((abortSignal) => engine.getContainer(name).remove({ force: true, v: true, abortSignal }))
+      await callEngine((abortSignal) => engine.getContainer(name).remove({ force: true, v: true, abortSignal }))
       return
     } catch (error) {
       if (statusOf(error) === 404) return
-      if (statusOf(error) !== 409) throw new Error(`A container of a build could not be removed: ${wordsOfEngine(error)}`)
+      if (statusOf(error) !== 409) throw new Error(`A container of a build could not be removed: ${engineMessage(error)}`)
     }
 }

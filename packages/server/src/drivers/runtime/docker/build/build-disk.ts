@@ -20,7 +20,7 @@ export class BuildDisk {
   }
 
   /** Called often. Measures when a measurement is due. A failed measurement is repeated. */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const began = performance.now()
     if (this.#isMeasuring || began < this.#restsUntil) return
     this.#isMeasuring = true

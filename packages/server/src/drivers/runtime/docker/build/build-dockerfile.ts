@@ -5,7 +5,7 @@ import { errorMessage } from '../../../../platform/error-message.ts'
 import { instructionsOf, messageOf } from '../../../../source/dockerfile/instructions.ts'
 import { readInside } from '../../../../source/read-inside.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
-import { ask } from '../engine.ts'
+import { callEngine } from '../engine.ts'
 import { ensureImage } from '../fetch-image.ts'
 import { asBuildFailure, contentOf, refuseId, removeQuietly } from '../images.ts'
 import { type BuildSource, buildClassic } from './build-classic.ts'
@@ -36,16 +36,16 @@ export async function buildDockerfile(
   const { plan, owner, service } = request
   const context = await contextFolder(request)
   const file = posix.normalize(plan.dockerfilePath ?? 'Dockerfile')
-  const say = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
+  const report = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
   const root = await realpath(request.sourceFolder)
   const written = plan.dockerfileText ?? (await readDockerfile(context, file, root))
-  const guarded = await judged(written, request, parts, say, abort)
+  const guarded = await validated(written, request, parts, report, abort)
   const { text, added, limitedByTime } = guarded
   const reference = `berth-${parts.labels.instance}/${owner.projectId}:${[owner.deploymentId, service].filter(Boolean).join('.')}`
   const builder = new DockerfileBuild(request, onLine, abort, parts)
   const ignore = plan.dockerfileText === undefined ? await readIgnore(context, file, root) : ''
   const entries = await listSource(context, { kind: 'dockerignore', text: ignore }, readFor(request, abort))
-  const fetched = await fetchAdded(added, request, parts, say, abort)
+  const fetched = await fetchAdded(added, request, parts, report, abort)
   const source: BuildSource = {
     folder: context,
     entries: entries.filter(({ path }) => path.split('/', 1)[0] !== addedFolder),
@@ -59,12 +59,12 @@ export async function buildDockerfile(
   }
   try {
     if (guarded.builder === 'buildkit')
-      await buildInBuildKit(builder, source, options, { request, parts, say, abort, limitedByTime })
-    else await buildClassic(builder, source, options, { request, parts, say, abort })
+      await buildInBuildKit(builder, source, options, { request, parts, report, abort, limitedByTime })
+    else await buildClassic(builder, source, options, { request, parts, report, abort })
   } finally {
     await fetched.remove()
   }
-  const image = await ask(() => parts.engine.getImage(reference).inspect(), { abort })
+  const image = await callEngine(() => parts.engine.getImage(reference).inspect(), { abort })
   if (image.Size - sizeOfBase(image, guarded.bases) > request.allotment.diskMb * 1024 * 1024) {
     await removeQuietly(reference, parts.engine)
     throw new BuildFailed('disk_full', diskFullText('The build', request.allotment.diskMb))
@@ -79,7 +79,7 @@ function sizeOfBase({ RootFS }: ImageInspectInfo, bases: readonly ImageInspectIn
   return Math.max(0, ...below.map(({ Size }) => Size))
 }
 
-interface Judged extends GuardedDockerfile {
+interface Validated extends GuardedDockerfile {
   builder: 'buildkit' | 'classic'
   /** Why BuildKit is limited by time alone here. Null if all limits apply. */
   limitedByTime: string | null
@@ -88,26 +88,26 @@ interface Judged extends GuardedDockerfile {
 }
 
 /** The Dockerfile after validation: without unneeded stages, and with base images under their local names. */
-async function judged(
+async function validated(
   written: string,
   request: BuildRequest,
   parts: BuildParts,
-  say: (line: string) => void,
+  report: (line: string) => void,
   abort: AbortSignal,
-): Promise<Judged> {
+): Promise<Validated> {
   const { projectId, environment } = request.owner
   const user = { projectId, logins: request.registryLogins ?? [] }
   const bases: ImageInspectInfo[] = []
   const findImage = async (image: string) => {
     refuseId(image)
-    const name = await ensureImage(image, parts, user, say, abort)
-    const base = await ask(() => parts.engine.getImage(name).inspect(), { abort })
+    const name = await ensureImage(image, parts, user, report, abort)
+    const base = await callEngine(() => parts.engine.getImage(name).inspect(), { abort })
     bases.push(base)
     for (const trigger of (base.Config as { OnBuild?: string[] | null })?.OnBuild ?? []) refuseTrigger(trigger)
     return name
   }
   try {
-    const { Version, Os, Arch } = await ask(() => parts.engine.version(), { abort })
+    const { Version, Os, Arch } = await callEngine(() => parts.engine.version(), { abort })
     const knowsHeredocs = Number.parseInt(Version, 10) >= 23
     // Caches are separate per environment: a preview, perhaps of a fork, must not fill the cache that production reads.
     const caches = environment === 'production' ? projectId : `${projectId}@${environment}`
@@ -117,7 +117,7 @@ async function judged(
     const needed = withoutUnneededStages(written, { target, buildArguments: all.values, platform })
     const { values: buildArguments, secret } = argumentsFor(needed, request)
     for (const name of secret)
-      say(
+      report(
         `ARG ${name} is left empty: the variable is secret, and a build argument stays readable in the image. Read it with RUN --mount=type=secret,id=${name}`,
       )
     const guarded = await guardedDockerfile(needed, { caches, buildArguments, knowsHeredocs, platform, findImage })
@@ -127,7 +127,7 @@ async function judged(
     const usesBuildKit = isNeeded || (parts.prefersBuildKit && limitedByTime === null && hasBuildKit(Os))
     if (!usesBuildKit) return { ...guarded, text, buildArguments, bases, limitedByTime, builder: 'classic' }
     const hasToRead = guarded.hasHeredocs && !knowsHeredocs
-    const readHere = await withSyntaxHere(text, { findImage, isNeeded: hasToRead, say })
+    const readHere = await withSyntaxHere(text, { findImage, isNeeded: hasToRead, report })
     return { ...guarded, text: readHere, buildArguments, bases, limitedByTime, builder: 'buildkit' }
   } catch (error) {
     if (error instanceof DockerfileRefused) throw new BuildFailed('bad_plan', `The Dockerfile is not supported: ${error.message}`)
@@ -160,9 +160,9 @@ const addMs = 10 * 60_000
 /** Fetches the URLs of ADD. The engine would fetch them from the machine's own network, and reach services on loopback. */
 async function fetchAdded(
   added: readonly AddedFile[],
-  { allotment }: BuildRequest,
+  { allotment: resources }: BuildRequest,
   parts: BuildParts,
-  say: (line: string) => void,
+  report: (line: string) => void,
   abort: AbortSignal,
 ): Promise<{ files: Map<string, string>; remove(): Promise<void> }> {
   const files = new Map<string, string>()
@@ -172,13 +172,13 @@ async function fetchAdded(
   try {
     let at = 0
     for (const { url, path, sha256 } of added) {
-      say(`Fetching ${url}`)
+      report(`Fetching ${url}`)
       const file = join(folder, String(at++))
-      const limits = { maxBytes: allotment.diskMb * 1024 * 1024, timeoutMs: addMs, abort }
+      const limits = { maxBytes: resources.diskMb * 1024 * 1024, timeoutMs: addMs, abort }
       const got = await parts.download(url, file, limits).catch((error: unknown) => {
         abort.throwIfAborted()
-        const words = errorMessage(error)
-        throw new BuildFailed('command_failed', `ADD ${url}: ${words}. Use RUN to fetch files from a private network`)
+        const message = errorMessage(error)
+        throw new BuildFailed('command_failed', `ADD ${url}: ${message}. Use RUN to fetch files from a private network`)
       })
       if (sha256 !== null && got.sha256 !== sha256)
         throw new BuildFailed('command_failed', `ADD ${url}: its checksum is ${got.sha256}`)

@@ -12,7 +12,7 @@ import type { DockerfileBuild } from './dockerfile-build.ts'
 interface Building {
   request: BuildRequest
   parts: BuildParts
-  say: (line: string) => void
+  report: (line: string) => void
   abort: AbortSignal
   /** Why its steps are limited by time alone. Null if all limits apply. */
   limitedByTime: string | null
@@ -26,7 +26,7 @@ export async function buildInBuildKit(
   builder: DockerfileBuild,
   { dockerfile, ...context }: BuildSource,
   options: Record<string, unknown>,
-  { request, parts, say, abort, limitedByTime }: Building,
+  { request, parts, report: say, abort, limitedByTime }: Building,
 ): Promise<void> {
   const { engine } = parts
   if (limitedByTime !== null && parts.isStrict)
@@ -34,8 +34,8 @@ export async function buildInBuildKit(
       'bad_plan',
       `This Dockerfile needs BuildKit, whose resources cannot be limited here (${limitedByTime}). Write it without RUN --mount, COPY --link and here-documents`,
     )
-  const words = 'Building with BuildKit'
-  say(limitedByTime === null ? words : `${words}, which has only a time limit here: ${limitedByTime}`)
+  const message = 'Building with BuildKit'
+  say(limitedByTime === null ? message : `${message}, which has only a time limit here: ${limitedByTime}`)
   const { cpuCores, memoryMb } = request.allotment
   const limits = { cpuCores, memoryMb, processes: buildProcesses, cores: buildCores() }
   const mark = markOf(request, parts)
@@ -70,10 +70,10 @@ function markOf({ owner: { projectId, environment }, service }: BuildRequest, { 
 }
 
 /** Finds a secret: the project's variable of that name, or of that name in upper case with underscores. */
-function secretsOf({ secrets }: BuildRequest, say: (line: string) => void): (id: string) => string | undefined {
+function secretsOf({ secrets }: BuildRequest, report: (line: string) => void): (id: string) => string | undefined {
   return (id) => {
     const name = [id, id.toUpperCase().replace(/[^A-Z0-9]/g, '_')].find((one) => Object.hasOwn(secrets, one))
-    if (name === undefined) say(`The build secret ${id.slice(0, 100)} is not set. Add a variable of that name to the project`)
+    if (name === undefined) report(`The build secret ${id.slice(0, 100)} is not set. Add a variable of that name to the project`)
     return name === undefined ? undefined : secrets[name]
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingHttpHeaders, performServerHandshake, type ServerHttp2Stream } from 'node:http2'
-import { ask, type Engine } from '../engine.ts'
+import { callEngine, type Engine } from '../engine.ts'
 import { beginReply, framed, messagesOf, refuse, upgraded } from './grpc.ts'
 import { bytesField, textIn } from './protobuf.ts'
 import { type SentFolder, sendFolder } from './send-folder.ts'
@@ -40,7 +40,7 @@ export async function openBuildSession(engine: Engine, parts: SessionParts, abor
     'X-Docker-Expose-Session-Sharedkey': id,
     'X-Docker-Expose-Session-Grpc-Method': [secretMethod, folderMethod, signInMethod, healthMethod],
   }
-  const socket = await ask(() => upgraded(engine, '/session', headers), { abort })
+  const socket = await callEngine(() => upgraded(engine, '/session', headers), { abort })
   const session = performServerHandshake(socket as never, { settings: { maxConcurrentStreams: callsAtOnce } })
   session.on('error', () => socket.destroy())
   socket.on('error', () => session.destroy())

@@ -4,7 +4,7 @@ import { posix } from 'node:path'
 import { Readable } from 'node:stream'
 import { readInside } from '../../../../source/read-inside.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
-import { ask, askFor } from '../engine.ts'
+import { callEngine, callEngineOrMissing } from '../engine.ts'
 import { ensureImage } from '../fetch-image.ts'
 import { asBuildFailure, refuseId, removeDependencies } from '../images.ts'
 import type { LabelMap } from '../labels.ts'
@@ -72,9 +72,9 @@ const userOf = ({ owner, registryLogins = [] }: BuildRequest) => ({ projectId: o
 /** Returns the running container with the project built in it. */
 export async function runCommands(build: Build): Promise<BuildContainer> {
   const { request, recipe, parts, onLine, abort } = build
-  const say = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
+  const report = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
   refuseId(recipe.buildImage)
-  const base = await ensureImage(recipe.buildImage, parts, userOf(request), say, abort).catch((error) => {
+  const base = await ensureImage(recipe.buildImage, parts, userOf(request), report, abort).catch((error) => {
     throw asBuildFailure(error)
   })
   const manifests = await dependencyFiles(recipe.stack, request.plan, {
@@ -86,7 +86,7 @@ export async function runCommands(build: Build): Promise<BuildContainer> {
   const box = await BuildContainer.start(await settingFor(image, build), parts.engine, onLine, abort)
   try {
     const env = await environmentFor(base, build)
-    if (cached?.isThere) box.say('stdout', 'The dependencies have not changed: using the cached installation')
+    if (cached?.isThere) box.report('stdout', 'The dependencies have not changed: using the cached installation')
     else await install(box, manifests, cached, env, build)
     if (manifests) await put(box, build.entries, build)
     if (recipe.build) await box.run(recipe.build, { env, user, folder: workFolder(request) })
@@ -99,13 +99,13 @@ export async function runCommands(build: Build): Promise<BuildContainer> {
 }
 
 async function settingFor(image: string, { request, parts, deadline }: Build) {
-  const { owner, service, allotment, timeoutMs } = request
+  const { owner, service, allotment: resources, timeoutMs } = request
   return {
     name: `berth-build-${[owner.deploymentId, service].filter(Boolean).join('-')}`,
     image,
     labels: parts.labels.ofOwner('build', owner, service),
     network: await parts.networks.use(null, [], async ([shared]) => shared?.network ?? ''),
-    allotment,
+    allotment: resources,
     timeoutMs,
     deadline,
   }
@@ -126,7 +126,7 @@ async function install(
   if (!cached) return
   const [repo, tag] = cached.tag.split(':')
   await box.guarded((abort) =>
-    ask(
+    callEngine(
       (abortSignal) => box.container.commit(commitOf(box.container.id, { repo, tag }, { Labels: cached.labels }, abortSignal)),
       {
         abort,
@@ -148,7 +148,7 @@ async function cachedInstall(base: string, manifests: string[], { request, recip
   const key = (await hashFiles(request.sourceFolder, manifests, hash)).digest('hex').slice(0, 32)
   const tag = `berth-${parts.labels.instance}/${request.owner.projectId}:install-${key}`
   const labels = parts.labels.of('dependencies', { project: request.owner.projectId, key })
-  const found = await askFor(() => parts.engine.getImage(tag).inspect())
+  const found = await callEngineOrMissing(() => parts.engine.getImage(tag).inspect())
   return { tag, labels, isThere: found !== undefined && parts.labels.isOurs(found.Config?.Labels) }
 }
 
@@ -160,7 +160,7 @@ async function put(box: BuildContainer, entries: Build['entries'], { request }: 
       { folder: request.sourceFolder, entries, prefix: `${top}/`, makeFirst: makeFirst.slice(1), uid: appUser },
       abort,
     )
-    return ask((abortSignal) => box.container.putArchive(tar, { path: '/', abortSignal }), { abort, timeoutMs: longMs })
+    return callEngine((abortSignal) => box.container.putArchive(tar, { path: '/', abortSignal }), { abort, timeoutMs: longMs })
   })
 }
 
@@ -190,17 +190,17 @@ function searchPath({ path }: { path: string }, request: BuildRequest): string {
 const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 async function inspectImage(image: string, { engine }: BuildParts): Promise<{ id: string; path: string }> {
-  const { Id, Config } = await ask(() => engine.getImage(image).inspect())
+  const { Id, Config } = await callEngine(() => engine.getImage(image).inspect())
   const path = (Config?.Env ?? []).find((line) => line.startsWith('PATH='))?.slice('PATH='.length)
   return { id: Id, path: path || usualPath }
 }
 
 export const workFolder = ({ plan }: BuildRequest) => posix.join(appFolder, plan.rootDirectory)
 
-async function refuseTooLarge(box: BuildContainer, { allotment }: BuildRequest): Promise<void> {
+async function refuseTooLarge(box: BuildContainer, { allotment: resources }: BuildRequest): Promise<void> {
   const sizeBytes = await box.guarded(() => box.sizeBytes())
-  if (sizeBytes > allotment.diskMb * 1024 * 1024)
-    throw new BuildFailed('disk_full', diskFullText('The build', allotment.diskMb), [...box.tail])
+  if (sizeBytes > resources.diskMb * 1024 * 1024)
+    throw new BuildFailed('disk_full', diskFullText('The build', resources.diskMb), [...box.tail])
 }
 
 async function makeImage(box: BuildContainer, build: Build, abort: AbortSignal): Promise<Artifact> {
@@ -210,11 +210,11 @@ async function makeImage(box: BuildContainer, build: Build, abort: AbortSignal):
     repo: `berth-${parts.labels.instance}/${owner.projectId}`,
     tag: [owner.deploymentId, service].filter(Boolean).join('.'),
   }
-  box.say('stdout', 'Making the image')
+  box.report('stdout', 'Making the image')
   if (recipe.carry.length === 0) await commit(box.container.id, recipe.buildImage, target, build, abort)
   else await carryOver(box, target, build, abort)
   const reference = `${target.repo}:${target.tag}`
-  const { Size } = await ask(() => parts.engine.getImage(reference).inspect(), { abort })
+  const { Size } = await callEngine(() => parts.engine.getImage(reference).inspect(), { abort })
   return { kind: 'image', reference, sizeBytes: Size, startCommand: plan.startCommand }
 }
 
@@ -226,9 +226,9 @@ async function carryOver(
   abort: AbortSignal,
 ): Promise<void> {
   const { recipe, parts, request } = build
-  const image = await ensureImage(recipe.runImage, parts, userOf(request), (line) => box.say('stdout', line), abort)
+  const image = await ensureImage(recipe.runImage, parts, userOf(request), (line) => box.report('stdout', line), abort)
   const labels = parts.labels.ofOwner('build', request.owner, request.service)
-  const fresh = await ask(
+  const fresh = await callEngine(
     (abortSignal) => parts.engine.createContainer({ Image: image, Cmd: ['never'], Labels: labels, abortSignal }),
     { abort },
   )
@@ -239,18 +239,21 @@ async function carryOver(
       const kept = renamed(archive as unknown as AsyncIterable<Uint8Array>, (name) => (recipe.leaveBehind(name) ? null : name))
       const into = posix.dirname(path)
       await makeFolder(fresh, into, abort)
-      await ask((abortSignal) => fresh.putArchive(Readable.from(kept), { path: into, abortSignal }), { abort, timeoutMs: longMs })
+      await callEngine((abortSignal) => fresh.putArchive(Readable.from(kept), { path: into, abortSignal }), {
+        abort,
+        timeoutMs: longMs,
+      })
     }
     await commit(fresh.id, image, target, build, abort)
   } finally {
-    await ask((abortSignal) => fresh.remove({ force: true, abortSignal })).catch(() => undefined)
+    await callEngine((abortSignal) => fresh.remove({ force: true, abortSignal })).catch(() => undefined)
   }
 }
 
 async function makeFolder(container: BuildContainer['container'], path: string, abort: AbortSignal): Promise<void> {
   if (path === '/') return
   const tar = packSource({ folder: '/', entries: [], prefix: '', makeFirst: foldersTo(path), uid: 0 }, abort)
-  await ask((abortSignal) => container.putArchive(tar, { path: '/', abortSignal }), { abort })
+  await callEngine((abortSignal) => container.putArchive(tar, { path: '/', abortSignal }), { abort })
 }
 
 async function commit(container: string, base: string, target: { repo: string; tag: string }, build: Build, abort: AbortSignal) {
@@ -266,10 +269,13 @@ async function commit(container: string, base: string, target: { repo: string; t
     ExposedPorts: { [`${plan.port}/tcp`]: {} },
     Labels: parts.labels.ofOwner('artifact', owner, service),
   }
-  await ask((abortSignal) => parts.engine.getContainer(container).commit(commitOf(container, target, config, abortSignal)), {
-    abort,
-    timeoutMs: longMs,
-  })
+  await callEngine(
+    (abortSignal) => parts.engine.getContainer(container).commit(commitOf(container, target, config, abortSignal)),
+    {
+      abort,
+      timeoutMs: longMs,
+    },
+  )
 }
 
 /** Splits the request into query and body, which dockerode would mix. */

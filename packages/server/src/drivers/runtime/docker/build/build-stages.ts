@@ -1,4 +1,4 @@
-import { ask, type Engine } from '../engine.ts'
+import { callEngine, type Engine } from '../engine.ts'
 import { namesOf, removeQuietly } from '../images.ts'
 import type { Labels } from '../labels.ts'
 
@@ -37,7 +37,7 @@ export class BuildStages {
 
   async remove(projectId: string, isKept: (id: string) => boolean = () => false): Promise<void> {
     const filters = this.#labels.filter('stage', { project: projectId })
-    const images = await ask((abortSignal) => this.#engine.listImages({ filters, abortSignal }))
+    const images = await callEngine((abortSignal) => this.#engine.listImages({ filters, abortSignal }))
     for (const { Id, RepoTags } of images)
       if (!isKept(Id)) for (const name of namesOf(Id, RepoTags)) await removeQuietly(name, this.#engine)
   }

@@ -4,7 +4,7 @@ import { dirname, join, posix, relative, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { extract } from 'tar-stream'
-import { isMadeAnew } from '../../../../source/list-source.ts'
+import { isGenerated } from '../../../../source/list-source.ts'
 import { measureFolder } from '../../../folder/measure-folder.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
 import type { BuildParts } from './build-parts.ts'
@@ -17,7 +17,7 @@ export async function buildStatic(
   abort: AbortSignal,
   parts: BuildParts,
 ): Promise<Artifact> {
-  const { owner, service, plan, allotment } = request
+  const { owner, service, plan, allotment: resources } = request
   const target = join(parts.artifactsFolder, [owner.deploymentId, service].filter(Boolean).join('.'))
   const draft = `${target}.draft`
   for (const folder of [draft, target]) await rm(folder, { recursive: true, force: true })
@@ -26,10 +26,10 @@ export async function buildStatic(
     if (plan.installCommand || plan.buildCommand) await fromContainer(request, join(draft, 'static'), onLine, abort, parts)
     else await fromSource(request, join(draft, 'static'))
     const { bytes: sizeBytes } = await measureFolder(draft)
-    if (sizeBytes > allotment.diskMb * 1024 * 1024)
+    if (sizeBytes > resources.diskMb * 1024 * 1024)
       throw new BuildFailed(
         'disk_full',
-        `The pages are ${Math.ceil(sizeBytes / 1024 / 1024)} MB, more than the ${allotment.diskMb} MB allowed`,
+        `The pages are ${Math.ceil(sizeBytes / 1024 / 1024)} MB, more than the ${resources.diskMb} MB allowed`,
       )
     const artifact: Artifact = { kind: 'static', reference: join(target, 'static'), sizeBytes, startCommand: null }
     const note = { ...artifact, deploymentId: owner.deploymentId, projectId: owner.projectId }
@@ -70,7 +70,7 @@ async function fromSource({ sourceFolder, plan }: BuildRequest, target: string):
   await cp(real, target, {
     recursive: true,
     verbatimSymlinks: true,
-    filter: async (from) => !isMadeAnew(relative(real, from)) && !(await lstat(from)).isSymbolicLink(),
+    filter: async (from) => !isGenerated(relative(real, from)) && !(await lstat(from)).isSymbolicLink(),
   })
 }
 

@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { measureFolders } from '../../../folder/measure-folder.ts'
-import { ask, type Engine, isElsewhere } from '../engine.ts'
+import { callEngine, type Engine, isRemote } from '../engine.ts'
 import { StepGroup, type StepLimits } from './step-group.ts'
 
 /** Polling interval. A new step runs without limits for at most this long. */
-const lookMs = 100
+const pollIntervalMs = 100
 /** Number of checks after which a process is known to belong to another program. */
-const youngLooks = 50
+const earlyChecks = 50
 
 export type Breach = 'out_of_memory' | 'too_many_processes'
 
@@ -35,7 +35,7 @@ export class BuildKitSteps {
 
   /** Null if steps can be limited here, else the reason why not. */
   static async whyNot(engine: Engine): Promise<string | null> {
-    if (isElsewhere(engine)) return 'the engine is on another machine'
+    if (isRemote(engine)) return 'the engine is on another machine'
     if (process.getuid?.() !== 0) return 'Berth is not root here'
     return existsSync(await folderOf(engine)) ? null : "the engine's folder is not on this machine"
   }
@@ -55,7 +55,7 @@ export class BuildKitSteps {
     this.#limits = limits
     this.#onBreach = onBreach
     this.#old = new Set(processes())
-    this.#timer = setInterval(() => this.#look(), lookMs)
+    this.#timer = setInterval(() => this.#check(), pollIntervalMs)
   }
 
   /** Kills steps that the engine has not ended yet. */
@@ -69,11 +69,11 @@ export class BuildKitSteps {
     return [...this.#groups.values()].some((group) => group.hasSeenKills)
   }
 
-  #look(): void {
+  #check(): void {
     const now = new Set(processes())
     for (const pid of this.#old) if (!now.has(pid)) this.#old.delete(pid)
     for (const pid of this.#young.keys()) if (!now.has(pid)) this.#young.delete(pid)
-    for (const pid of now) if (!this.#old.has(pid)) this.#judge(pid)
+    for (const pid of now) if (!this.#old.has(pid)) this.#validate(pid)
     for (const group of this.#groups.values()) {
       if (!group.isThere) continue
       if (!this.#noted.has(group.key)) this.#noteLayers(group)
@@ -88,15 +88,15 @@ export class BuildKitSteps {
   }
 
   /** Checks a new process. It gets its group and its files one after the other, so an unknown process is checked again later. */
-  #judge(pid: string): void {
-    const looks = (this.#young.get(pid) ?? 0) + 1
-    this.#young.set(pid, looks)
+  #validate(pid: string): void {
+    const checks = (this.#young.get(pid) ?? 0) + 1
+    this.#young.set(pid, checks)
     const group = StepGroup.of(Number(pid))
     const isKnown = group !== undefined && this.#groups.has(group.key)
     if (group && !isKnown && this.#isMarked(pid)) {
       group.limit(this.#limits)
       this.#groups.set(group.key, group)
-    } else if (!isKnown && looks < youngLooks) return
+    } else if (!isKnown && checks < earlyChecks) return
     this.#young.delete(pid)
     this.#old.add(pid)
   }
@@ -143,7 +143,7 @@ export class BuildKitSteps {
 }
 
 const folderOf = async (engine: Engine) => {
-  const { DockerRootDir } = (await ask(() => engine.info())) as { DockerRootDir?: string }
+  const { DockerRootDir } = (await callEngine(() => engine.info())) as { DockerRootDir?: string }
   return join(DockerRootDir ?? '/nowhere', 'buildkit')
 }
 

@@ -100,11 +100,14 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'A Dockerfile on Docker
       'too_many_processes',
       '512 processes',
     ],
-  ])('whose step in BuildKit %s without end is stopped and says so; nothing of it goes on', async (_, code, failure, words) => {
-    const text = `FROM ${partOf('nodeImage')}\nRUN --mount=type=cache,target=/kept ${program(code)}\n`
-    await expect(build(text)).rejects.toMatchObject({ code: failure, message: expect.stringContaining(words) })
-    await expect.poll(running).toEqual([])
-  })
+  ])(
+    'whose step in BuildKit %s without end is stopped and says so; nothing of it goes on',
+    async (_, code, failure, errorText) => {
+      const text = `FROM ${partOf('nodeImage')}\nRUN --mount=type=cache,target=/kept ${program(code)}\n`
+      await expect(build(text)).rejects.toMatchObject({ code: failure, message: expect.stringContaining(errorText) })
+      await expect.poll(running).toEqual([])
+    },
+  )
 
   test('that is cancelled in BuildKit ends at once, with everything of it', async () => {
     const cancel = new AbortController()

@@ -1,4 +1,4 @@
-import { askFor, type Engine } from '../engine.ts'
+import { callEngineOrMissing, type Engine } from '../engine.ts'
 
 /** Bytes written by a build of the classic builder: its new layers and the running step. Parsed from the builder's output. */
 export class ClassicLayers {
@@ -36,7 +36,7 @@ export class ClassicLayers {
   async #stepBytes(): Promise<number> {
     const container = this.#running
     if (!container) return 0
-    const found = await askFor((abortSignal) =>
+    const found = await callEngineOrMissing((abortSignal) =>
       this.#engine.getContainer(container).inspect({ size: true, abortSignal } as object),
     )
     return (found as { SizeRw?: number } | undefined)?.SizeRw ?? 0
@@ -45,7 +45,7 @@ export class ClassicLayers {
   async #sizeOf(image: string): Promise<number> {
     const known = this.#sizes.get(image)
     if (known !== undefined) return known
-    const size = (await askFor(() => this.#engine.getImage(image).inspect()))?.Size ?? 0
+    const size = (await callEngineOrMissing(() => this.#engine.getImage(image).inspect()))?.Size ?? 0
     this.#sizes.set(image, size)
     return size
   }

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
-import { type Engine, eventsOf, wordsOfEngine } from '../engine.ts'
+import { type Engine, engineMessage, eventsOf } from '../engine.ts'
 import { limitsOf, wayGiving } from '../run/container-settings.ts'
-import { buildProcesses, killedSettleMs, lookMs, processesIn } from './build-container.ts'
+import { buildProcesses, killedSettleMs, pollIntervalMs, processesIn } from './build-container.ts'
 import { BuildDisk, diskFullText } from './build-disk.ts'
 import type { BuildParts } from './build-parts.ts'
 import { type BuildEvent, followBuild } from './build-progress.ts'
@@ -49,10 +49,10 @@ export class DockerfileBuild {
 
   /** Runs the build. `wasKilledForMemory` is called when a step was killed and no event has told the reason. */
   async run(tar: NodeJS.ReadableStream, options: Record<string, unknown>, wasKilledForMemory = () => false): Promise<void> {
-    const { timeoutMs, allotment } = this.#request
+    const { timeoutMs, allotment: resources } = this.#request
     const minutes = Math.max(1, Math.round(timeoutMs / 60_000))
     const clock = setTimeout(() => this.#stopFor('timed_out', `The build took longer than ${minutes} min`), timeoutMs)
-    const { Memory, MemorySwap, NanoCpus } = limitsOf(allotment, buildProcesses)
+    const { Memory, MemorySwap, NanoCpus } = limitsOf(resources, buildProcesses)
     const cpuquota = Math.round((NanoCpus / 1e9) * period)
     const { CpuShares: cpushares, CpusetCpus: cpusetcpus } = wayGiving(this.#engine)
     const limits = {
@@ -64,33 +64,33 @@ export class DockerfileBuild {
       ...(cpusetcpus ? { cpusetcpus } : {}),
     }
     void this.#watchMemory()
-    const looking = setInterval(() => {
-      void this.#lookAtProcesses()
-      void this.#disk.look()
-    }, lookMs)
+    const checking = setInterval(() => {
+      void this.#checkProcesses()
+      void this.#disk.check()
+    }, pollIntervalMs)
     try {
       const abortSignal = AbortSignal.any([this.#abort, this.#end.signal])
       const stream = await this.#engine.buildImage(tar, { ...limits, rm: true, forcerm: true, ...options, abortSignal } as object)
       // Closing the connection also ends the build in the engine.
       abortSignal.addEventListener('abort', () => (stream as unknown as { destroy(): void }).destroy(), { once: true })
-      await followBuild(stream as unknown as AsyncIterable<Uint8Array>, (event) => this.#say(event))
+      await followBuild(stream as unknown as AsyncIterable<Uint8Array>, (event) => this.#report(event))
       abortSignal.throwIfAborted()
     } catch (error) {
       this.#abort.throwIfAborted()
-      const words = wordsOfEngine(error)
-      if (/(non-zero|exit) code: 137\b/.test(words)) {
+      const message = engineMessage(error)
+      if (/(non-zero|exit) code: 137\b/.test(message)) {
         await pause(killedSettleMs, undefined, { signal: this.#end.signal }).catch(() => undefined)
         if (wasKilledForMemory()) this.breach('out_of_memory')
       }
-      throw this.#failure ?? new BuildFailed('command_failed', words, [...this.#tail])
+      throw this.#failure ?? new BuildFailed('command_failed', message, [...this.#tail])
     } finally {
       clearTimeout(clock)
-      clearInterval(looking)
+      clearInterval(checking)
       this.#end.abort()
     }
   }
 
-  #say({ stream, text }: BuildEvent): void {
+  #report({ stream, text }: BuildEvent): void {
     for (const line of text.split('\n')) {
       const message = line.trimEnd()
       if (message === '') continue
@@ -116,7 +116,7 @@ export class DockerfileBuild {
       .catch(() => undefined)
   }
 
-  async #lookAtProcesses(): Promise<void> {
+  async #checkProcesses(): Promise<void> {
     const running = [...this.#containers].at(-1)
     if (!running || (await processesIn(this.#engine.getContainer(running))) < buildProcesses) return
     this.breach('too_many_processes')

@@ -1,6 +1,6 @@
 import { connect, type ServerHttp2Stream } from 'node:http2'
 import type { Duplex } from 'node:stream'
-import { ask, type Engine } from '../engine.ts'
+import { callEngine, type Engine } from '../engine.ts'
 
 const maxAnswer = 64 * 1024 * 1024
 
@@ -42,7 +42,7 @@ export async function* messagesOf(stream: Duplex, atMost: number): AsyncGenerato
 
 /** Calls a method of BuildKit's own API, which the engine offers at `/grpc`. Returns all messages of the response. */
 export function callBuildKit(engine: Engine, method: string, message: Uint8Array, abort?: AbortSignal): Promise<Buffer[]> {
-  return ask(
+  return callEngine(
     async (signal) => {
       const socket = await upgraded(engine, '/grpc', {})
       const session = connect('http://buildkit', { createConnection: () => socket })
@@ -56,16 +56,16 @@ export function callBuildKit(engine: Engine, method: string, message: Uint8Array
         const headers = { ':method': 'POST', ':path': method, 'content-type': 'application/grpc', te: 'trailers' }
         const stream = session.request(headers)
         let status = ''
-        let words = ''
+        let text = ''
         const note = (found: Record<string, unknown>) => {
           status = String(found['grpc-status'] ?? status)
-          words = String(found['grpc-message'] ?? words)
+          text = String(found['grpc-message'] ?? text)
         }
         stream.on('response', note).on('trailers', note)
         stream.end(framed(message))
         const answers: Buffer[] = []
         for await (const answer of messagesOf(stream, maxAnswer)) answers.push(answer)
-        if (status !== '0') throw new Error(`BuildKit: ${words || `status ${status}`}`)
+        if (status !== '0') throw new Error(`BuildKit: ${text || `status ${status}`}`)
         return answers
       } finally {
         signal.removeEventListener('abort', close)

@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { type DockerfileGuard, guardedDockerfile, refuseTrigger } from './guarded-dockerfile.ts'
 
-const asked: string[] = []
+const requested: string[] = []
 const guard: DockerfileGuard = {
   buildArguments: {},
   caches: 'prj_own',
   knowsHeredocs: true,
   platform: 'linux/amd64',
   findImage: async (image) => {
-    asked.push(image)
+    requested.push(image)
     if (image.startsWith('berth-')) throw new Error(`${image} is not for this project`)
     return `here/${image}`
   },
 }
-const judge = async (text: string, changes: Partial<DockerfileGuard> = {}) => {
-  asked.length = 0
+const validate = async (text: string, changes: Partial<DockerfileGuard> = {}) => {
+  requested.length = 0
   return guardedDockerfile(text, { ...guard, ...changes })
 }
 
@@ -35,33 +35,35 @@ test('an honest Dockerfile stays as it is, but for its image filled in', async (
     'COPY --from=0 /app/x /x',
     'CMD ["nginx", "-g", "daemon off;"]',
   ].join('\n')
-  expect(await judge(text)).toEqual({ text, added: [], hasHeredocs: false, platformArguments: {} })
-  expect((await judge(`ARG V=24\nFROM "node:\${V}"-slim as Build\n`)).text).toBe('ARG V=24\nFROM node:24-slim AS Build\n')
-  expect((await judge('ARG V=24\nFROM node:$V', { buildArguments: { V: '22' } })).text).toBe('ARG V=24\nFROM node:22')
+  expect(await validate(text)).toEqual({ text, added: [], hasHeredocs: false, platformArguments: {} })
+  expect((await validate(`ARG V=24\nFROM "node:\${V}"-slim as Build\n`)).text).toBe('ARG V=24\nFROM node:24-slim AS Build\n')
+  expect((await validate('ARG V=24\nFROM node:$V', { buildArguments: { V: '22' } })).text).toBe('ARG V=24\nFROM node:22')
 })
 
 describe('platforms', () => {
   test('the one that is built on need not be said, and its parts are there for who asks', async () => {
     const text = 'FROM --platform=$BUILDPLATFORM a AS b\nARG TARGETARCH\nARG TARGETOS=other\nFROM --platform=linux/amd64 c\n'
-    const judged = await judge(text)
-    expect(judged.text).toBe('FROM a AS b\nARG TARGETARCH\nARG TARGETOS=other\nFROM c\n')
-    expect(judged.platformArguments).toEqual({ TARGETARCH: 'amd64' })
-    expect((await judge(`FROM --platform=\${TARGETPLATFORM} a`, { platform: 'linux/arm64' })).text).toBe('FROM a')
-    expect((await judge('FROM --platform=linux/arm64/v8 a', { platform: 'linux/arm64' })).text).toBe('FROM a')
+    const verdict = await validate(text)
+    expect(verdict.text).toBe('FROM a AS b\nARG TARGETARCH\nARG TARGETOS=other\nFROM c\n')
+    expect(verdict.platformArguments).toEqual({ TARGETARCH: 'amd64' })
+    expect((await validate(`FROM --platform=\${TARGETPLATFORM} a`, { platform: 'linux/arm64' })).text).toBe('FROM a')
+    expect((await validate('FROM --platform=linux/arm64/v8 a', { platform: 'linux/arm64' })).text).toBe('FROM a')
   })
 
   test('another one is said as it is, and one that is not known is refused', async () => {
-    expect((await judge('ARG P=linux/s390x\nFROM --platform=$P a')).text).toBe('ARG P=linux/s390x\nFROM --platform=linux/s390x a')
-    await expect(judge('FROM --platform=$NOTHING a')).rejects.toThrow('is not known before the build')
+    expect((await validate('ARG P=linux/s390x\nFROM --platform=$P a')).text).toBe(
+      'ARG P=linux/s390x\nFROM --platform=linux/s390x a',
+    )
+    await expect(validate('FROM --platform=$NOTHING a')).rejects.toThrow('is not known before the build')
   })
 })
 
 test('a step that asks for an SSH agent is told what to do', async () => {
-  await expect(judge('FROM a\nRUN --mount=type=ssh x')).rejects.toThrow('--mount=type=secret')
+  await expect(validate('FROM a\nRUN --mount=type=ssh x')).rejects.toThrow('--mount=type=secret')
 })
 
 test('no build argument names another program to read the file with', async () => {
-  await expect(judge('FROM a', { buildArguments: { BUILDKIT_SYNTAX: 'evil/reader' } })).rejects.toThrow('BUILDKIT_SYNTAX')
+  await expect(validate('FROM a', { buildArguments: { BUILDKIT_SYNTAX: 'evil/reader' } })).rejects.toThrow('BUILDKIT_SYNTAX')
 })
 
 describe('images', () => {
@@ -74,16 +76,16 @@ describe('images', () => {
     '# escape=`\nFROM a\nCOPY `\n --from=berth-x/prj_other:dep /app /app',
     'FROM a AS b\nCOPY --from=berth-x/prj_other:dep /app /app\nFROM c AS berth-x/prj_other:dep',
   ])('another place to name an image than FROM is asked about: %j', async (text) => {
-    await expect(judge(text)).rejects.toThrow(/is not for this project|is not a FROM/)
+    await expect(validate(text)).rejects.toThrow(/is not for this project|is not a FROM/)
   })
 
   test('it goes by the name that it has here; stages are no images', async () => {
-    expect((await judge('FROM a AS x\nCOPY --from=nginx:1 /x /\nCOPY --from=X / /')).text).toBe(
+    expect((await validate('FROM a AS x\nCOPY --from=nginx:1 /x /\nCOPY --from=X / /')).text).toBe(
       'FROM a AS x\nCOPY --from=here/nginx:1 /x /\nCOPY --from=X / /',
     )
-    expect(asked).toEqual(['nginx:1'])
-    await judge('FROM a\nCOPY --from=7 / /')
-    expect(asked).toEqual(['7'])
+    expect(requested).toEqual(['nginx:1'])
+    await validate('FROM a\nCOPY --from=7 / /')
+    expect(requested).toEqual(['7'])
   })
 
   test.each([
@@ -105,15 +107,15 @@ describe('images', () => {
     'FROM a\nONBUILD COPY --from=b / /\nFROM 0',
     'FROM a\nONBUILD ADD http://127.0.0.1/ /x',
   ])('what cannot be judged beforehand is refused: %j', async (text) => {
-    await expect(judge(text)).rejects.toThrow(/^(?!.*not for this project)/)
-    await expect(judge(text)).rejects.toHaveProperty('name', 'DockerfileRefused')
+    await expect(validate(text)).rejects.toThrow(/^(?!.*not for this project)/)
+    await expect(validate(text)).rejects.toHaveProperty('name', 'DockerfileRefused')
   })
 
   test('a cache that is kept between builds is the project’s own', async () => {
-    expect((await judge('FROM a\nRUN --mount=type=cache,target=/root/.npm npm ci')).text).toBe(
+    expect((await validate('FROM a\nRUN --mount=type=cache,target=/root/.npm npm ci')).text).toBe(
       'FROM a\nRUN --mount=type=cache,target=/root/.npm,id=prj_own//root/.npm npm ci',
     )
-    expect((await judge('FROM a\nRUN --mount=id=prj_other/x,type=cache,dst=/c,sharing=locked y')).text).toBe(
+    expect((await validate('FROM a\nRUN --mount=id=prj_other/x,type=cache,dst=/c,sharing=locked y')).text).toBe(
       'FROM a\nRUN --mount=type=cache,dst=/c,sharing=locked,id=prj_own/prj_other/x y',
     )
   })
@@ -128,7 +130,7 @@ describe('addresses', () => {
     [`ARG H=example.com\nENV U=https://$H\nADD \${U}/a.tgz /opt/`, 'ARG H=example.com\nENV U=https://$H\n'],
     [`ADD --checksum=sha256:${'0'.repeat(64)} https://example.com/a.tgz /opt/`, ''],
   ])('%j is fetched by us and copied', async (line, before) => {
-    const { text, added } = await judge(`FROM a\n${line}`)
+    const { text, added } = await validate(`FROM a\n${line}`)
     expect(text).toBe(`FROM a\n${before}COPY [".berth-added/0/a.tgz","/opt/"]`)
     expect(added).toMatchObject([{ url: 'https://example.com/a.tgz', path: '.berth-added/0/a.tgz' }])
   })
@@ -142,20 +144,20 @@ describe('addresses', () => {
     'ADD https://example.com/ /x',
     'ADD https://example.com/.. /x',
   ])('%s is refused', async (line) => {
-    await expect(judge(`FROM a\n${line}`)).rejects.toHaveProperty('name', 'DockerfileRefused')
+    await expect(validate(`FROM a\n${line}`)).rejects.toHaveProperty('name', 'DockerfileRefused')
   })
 
   test('what is filled in is written down, so that an image’s own variable changes nothing', async () => {
-    expect((await judge('FROM a\nARG X=app.jar\nADD $X /app/')).text).toBe('FROM a\nARG X=app.jar\nADD ["app.jar","/app/"]')
+    expect((await validate('FROM a\nARG X=app.jar\nADD $X /app/')).text).toBe('FROM a\nARG X=app.jar\nADD ["app.jar","/app/"]')
   })
 })
 
 test('here-documents are left alone where the builder surely knows them, and read as instructions where it may not', async () => {
   const text = 'FROM a\nRUN <<EOF\nADD http://127.0.0.1/x /\nEOF\nCOPY <<"A" <<-B /x/\nFROM q\nA\n\tB\nUSER 1'
-  expect(await judge(text)).toMatchObject({ text, added: [], hasHeredocs: true })
-  await expect(judge(text, { knowsHeredocs: false })).rejects.toThrow(/syntax=docker\/dockerfile/)
+  expect(await validate(text)).toMatchObject({ text, added: [], hasHeredocs: true })
+  await expect(validate(text, { knowsHeredocs: false })).rejects.toThrow(/syntax=docker\/dockerfile/)
   const hidden = 'FROM a\nRUN echo "x <<EOF"\nADD http://127.0.0.1/x /\nEOF'
-  await expect(judge(hidden)).rejects.toThrow(/not an instruction/)
+  await expect(validate(hidden)).rejects.toThrow(/not an instruction/)
 })
 
 test('what an image has its users’ builds do may not reach outside', () => {
@@ -180,18 +182,20 @@ describe('a Dockerfile that is made to take long', () => {
     ['blanks in the name of a mount', `FROM a\nRUN --mount=target=/x,a${'\u00a0'.repeat(size)}b y\n`],
     ['a value without end', `FROM a\nARG A=xx\n${'ENV A=$A$A\n'.repeat(60)}RUN x\n`],
   ])('is read in no time: %s', async (_, text) => {
-    expect((await judge(text)).text.length).toBeGreaterThan(0)
+    expect((await validate(text)).text.length).toBeGreaterThan(0)
   })
 
   test('with a value without end does not take it for anything', async () => {
-    await expect(judge(`FROM a\nARG A=xx\n${'ENV A=$A$A\n'.repeat(60)}ADD $A /x\n`)).rejects.toThrow(
+    await expect(validate(`FROM a\nARG A=xx\n${'ENV A=$A$A\n'.repeat(60)}ADD $A /x\n`)).rejects.toThrow(
       'cannot be resolved before the build',
     )
-    await expect(judge(`ARG A=xx\n${'ARG A=$A$A\n'.repeat(60)}FROM $A\n`)).rejects.toThrow('cannot be resolved before the build')
+    await expect(validate(`ARG A=xx\n${'ARG A=$A$A\n'.repeat(60)}FROM $A\n`)).rejects.toThrow(
+      'cannot be resolved before the build',
+    )
   })
 
   test('is refused when it is larger, or has more instructions, than any', async () => {
-    await expect(judge(`FROM a\n#${'x'.repeat(256 * 1024)}`)).rejects.toThrow('larger than 256 KiB')
-    await expect(judge(`FROM a\n${'RUN x\n'.repeat(2_000)}`)).rejects.toThrow('more than 2000 instructions')
+    await expect(validate(`FROM a\n#${'x'.repeat(256 * 1024)}`)).rejects.toThrow('larger than 256 KiB')
+    await expect(validate(`FROM a\n${'RUN x\n'.repeat(2_000)}`)).rejects.toThrow('more than 2000 instructions')
   })
 })

@@ -58,7 +58,7 @@ export async function guardedDockerfile(text: string, guard: DockerfileGuard): P
   for (const [at, instruction] of instructions.entries()) {
     // Lets other requests run in between.
     if (at % 200 === 199) await letOthers()
-    const written = await reading.judge(instruction)
+    const written = await reading.validate(instruction)
     if (written === null) continue
     out[instruction.first] = written
     for (let at = instruction.first + 1; at <= instruction.last; at += 1) out[at] = ''
@@ -87,7 +87,7 @@ class Reading {
   }
 
   /** Returns the rewritten instruction, or null if it stays as it is. */
-  async judge(instruction: StrictInstruction): Promise<string | null> {
+  async validate(instruction: StrictInstruction): Promise<string | null> {
     const { keyword, rest } = instruction
     if (keyword === 'ARG') this.#setArguments(rest)
     if (keyword === 'ENV') this.#setVariables(rest)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Pack, pack } from 'tar-stream'
-import type { LeftOut, SourceEntry } from '../../../../source/list-source.ts'
+import type { Excluded, SourceEntry } from '../../../../source/list-source.ts'
 import { FolderTooMuch, folderReader, type ReadFor } from '../../../reader/folder-reader.ts'
 import { TooManyWaiting } from '../../../reader/reader-turns.ts'
 import { BuildFailed, type BuildRequest } from '../../runtime.ts'
@@ -14,9 +14,9 @@ import { BuildFailed, type BuildRequest } from '../../runtime.ts'
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 /** Lists the source in a process with limits, because a folder and its `.dockerignore` rules can be of any size. */
-export async function listSource(folder: string, leftOut: LeftOut, readFor: ReadFor): Promise<SourceEntry[]> {
+export async function listSource(folder: string, excluded: Excluded, readFor: ReadFor): Promise<SourceEntry[]> {
   try {
-    return await folderReader.list(folder, leftOut, readFor)
+    return await folderReader.list(folder, excluded, readFor)
   } catch (error) {
     if (error instanceof FolderTooMuch || error instanceof TooManyWaiting) throw new BuildFailed('bad_plan', error.message)
     throw error

@@ -93,9 +93,9 @@ export class StepGroup {
 
   isOutOfMemory({ memoryMb }: Pick<StepLimits, 'memoryMb'>): boolean {
     if (this.#isUnified) return (fieldIn(textIn(this.key, 'memory.events'), 'oom_kill') ?? 0) > 0
-    const told = textIn(this.key, 'memory.oom_control')
+    const reported = textIn(this.key, 'memory.oom_control')
     const used = Number(textIn(this.key, 'memory.usage_in_bytes') ?? 0)
-    return (fieldIn(told, 'under_oom') ?? 0) > 0 || (fieldIn(told, 'oom_kill') ?? 0) > 0 || used > memoryMb * 1024 * 1024
+    return (fieldIn(reported, 'under_oom') ?? 0) > 0 || (fieldIn(reported, 'oom_kill') ?? 0) > 0 || used > memoryMb * 1024 * 1024
   }
 
   /** Whether the kernel killed a process of the parent group for its memory since the limit was set, also after the step's end. */

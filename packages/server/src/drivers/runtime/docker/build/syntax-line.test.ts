@@ -7,21 +7,21 @@ const missing = async (): Promise<string> => {
 }
 
 test('what reads the Dockerfile comes from where images come from here', async () => {
-  const asked: string[] = []
-  const findImage = async (image: string) => `mirror.local/${asked.push(image) && image}`
-  const here = await withSyntaxHere(text, { findImage, isNeeded: false, say: () => undefined })
+  const requested: string[] = []
+  const findImage = async (image: string) => `mirror.local/${requested.push(image) && image}`
+  const here = await withSyntaxHere(text, { findImage, isNeeded: false, report: () => undefined })
   expect(here).toBe(text.replace('docker/dockerfile:1.7', 'mirror.local/docker/dockerfile:1.7'))
-  expect(asked).toEqual(['docker/dockerfile:1.7'])
+  expect(requested).toEqual(['docker/dockerfile:1.7'])
 })
 
 test('where it cannot be had the engine reads the file itself and says so, unless it cannot', async () => {
-  const said: string[] = []
-  const own = await withSyntaxHere(text, { findImage: missing, isNeeded: false, say: (line) => said.push(line) })
+  const output: string[] = []
+  const own = await withSyntaxHere(text, { findImage: missing, isNeeded: false, report: (line) => output.push(line) })
   expect(own).toBe(text.replace(/^.*$/m, '#'))
-  expect(said).toEqual([expect.stringContaining('none of: ghcr.io')])
-  await expect(withSyntaxHere(text, { findImage: missing, isNeeded: true, say: () => undefined })).rejects.toThrow('docker.io')
+  expect(output).toEqual([expect.stringContaining('none of: ghcr.io')])
+  await expect(withSyntaxHere(text, { findImage: missing, isNeeded: true, report: () => undefined })).rejects.toThrow('docker.io')
 })
 
 test.each(['FROM a\n# syntax=docker/dockerfile:1\n', 'FROM a\n'])('a comment further down is none: %j', async (other) => {
-  expect(await withSyntaxHere(other, { findImage: missing, isNeeded: true, say: () => undefined })).toBe(other)
+  expect(await withSyntaxHere(other, { findImage: missing, isNeeded: true, report: () => undefined })).toBe(other)
 })

@@ -8,7 +8,11 @@ const directive = /^(\s*#\s*syntax\s*=\s*)(\S+)\s*$/i
  */
 export async function withSyntaxHere(
   text: string,
-  { findImage, isNeeded, say }: { findImage: (image: string) => Promise<string>; isNeeded: boolean; say: (line: string) => void },
+  {
+    findImage,
+    isNeeded,
+    report,
+  }: { findImage: (image: string) => Promise<string>; isNeeded: boolean; report: (line: string) => void },
 ): Promise<string> {
   const lines = text.split('\n')
   const at = lines.findIndex((line) => directive.test(line))
@@ -19,7 +23,7 @@ export async function withSyntaxHere(
     lines[at] = before + (await findImage(image))
   } catch (error) {
     if (isNeeded) throw error
-    say(`The engine reads the Dockerfile itself, without "# syntax=${image}": ${errorMessage(error)}`)
+    report(`The engine reads the Dockerfile itself, without "# syntax=${image}": ${errorMessage(error)}`)
     lines[at] = '#'
   }
   return lines.join('\n')

@@ -1,5 +1,5 @@
-import { ask, askFor, type Engine, eventsOf } from '../engine.ts'
-import type { Fence } from './fence.ts'
+import { callEngine, callEngineOrMissing, type Engine, eventsOf } from '../engine.ts'
+import type { EgressFilter } from './fence.ts'
 
 const bridgeName = 'com.docker.network.bridge.name'
 
@@ -9,19 +9,19 @@ const bridgeName = 'com.docker.network.bridge.name'
  */
 export class ClosedMetadata {
   readonly #engine: Engine
-  readonly #fence: Fence | null
+  readonly #egressFilter: EgressFilter | null
   #builds = 0
   #watch: AbortController | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(engine: Engine, fence: Fence | null) {
+  constructor(engine: Engine, egressFilter: EgressFilter | null) {
     this.#engine = engine
-    this.#fence = fence
+    this.#egressFilter = egressFilter
   }
 
   async during<T>(build: () => Promise<T>): Promise<T> {
     // Without the firewall, projects themselves can reach these addresses, and the API reports that.
-    if (!this.#fence?.state.inForce) return build()
+    if (!this.#egressFilter?.state.inForce) return build()
     this.#builds += 1
     try {
       await this.#inTurn(() => this.#close())
@@ -33,10 +33,10 @@ export class ClosedMetadata {
   }
 
   async #close(): Promise<void> {
-    const network = await askFor(() => this.#engine.getNetwork('bridge').inspect())
+    const network = await callEngineOrMissing(() => this.#engine.getNetwork('bridge').inspect())
     const bridge = network?.Options?.[bridgeName]
     if (!bridge) return
-    await this.#fence?.closeMetadata(bridge, await this.#others())
+    await this.#egressFilter?.closeMetadata(bridge, await this.#others())
     if (this.#watch) return
     this.#watch = new AbortController()
     void this.#follow(bridge, this.#watch.signal)
@@ -48,7 +48,7 @@ export class ClosedMetadata {
       const filters = { type: ['network'], event: ['connect', 'disconnect'] }
       for await (const _event of eventsOf(filters, this.#engine, { abort }))
         await this.#inTurn(async () => {
-          if (this.#builds > 0) await this.#fence?.closeMetadata(bridge, await this.#others())
+          if (this.#builds > 0) await this.#egressFilter?.closeMetadata(bridge, await this.#others())
         })
     } catch {
       // The build has ended, or the engine is unreachable.
@@ -58,7 +58,7 @@ export class ClosedMetadata {
   /** Addresses of containers on the bridge. Build steps have addresses too, but the engine does not list them. */
   async #others(): Promise<string[]> {
     const filters = { network: ['bridge'] }
-    const rows = await ask((abortSignal) => this.#engine.listContainers({ filters, abortSignal }))
+    const rows = await callEngine((abortSignal) => this.#engine.listContainers({ filters, abortSignal }))
     return rows.flatMap(({ NetworkSettings }) => NetworkSettings?.Networks?.bridge?.IPAddress || [])
   }
 
@@ -66,7 +66,7 @@ export class ClosedMetadata {
     if (this.#builds > 0) return
     this.#watch?.abort()
     this.#watch = undefined
-    await this.#fence?.openMetadata()
+    await this.#egressFilter?.openMetadata()
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

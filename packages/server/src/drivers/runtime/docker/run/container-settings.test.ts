@@ -26,8 +26,8 @@ test('a plan from before turns IPv6 off and never on: the egress filter is for I
       allotment: { cpuCores: 1, memoryMb: 64, diskMb: 100 },
       container: { sysctls: { 'net.ipv6.conf.all.disable_ipv6': value, 'net.core.somaxconn': '77' } },
     } as unknown as StartRequest
-    const place = { image: 'a', labels: {}, networks: [], hostPort: null, volumeNames: new Map(), isUnprivileged: true }
-    return containerSettings(request, place).HostConfig?.Sysctls
+    const location = { image: 'a', labels: {}, networks: [], hostPort: null, volumeNames: new Map(), isUnprivileged: true }
+    return containerSettings(request, location).HostConfig?.Sysctls
   }
   expect(sysctlsOf('0')).toEqual({ 'net.core.somaxconn': '77' })
   expect(sysctlsOf('1')).toEqual({ 'net.core.somaxconn': '77', 'net.ipv6.conf.all.disable_ipv6': '1' })

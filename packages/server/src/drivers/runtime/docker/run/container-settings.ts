@@ -3,8 +3,8 @@ import type { ContainerCreateOptions } from 'dockerode'
 import { buildCores } from '../../build-cores.ts'
 import { messageOf } from '../../process/build/command-words.ts'
 import { volumeVariable } from '../../process/run/project-environment.ts'
-import type { Allotment, StartRequest } from '../../runtime.ts'
-import { type Engine, isElsewhere } from '../engine.ts'
+import type { ResourceLimits, StartRequest } from '../../runtime.ts'
+import { type Engine, isRemote } from '../engine.ts'
 import type { LabelMap } from '../labels.ts'
 import { healthcheckFor } from './engine-health.ts'
 import type { JoinedNetwork } from './networks.ts'
@@ -12,7 +12,7 @@ import { mountOf } from './volume-helper.ts'
 
 const mb = 1024 * 1024
 
-export interface Place {
+export interface Location {
   image: string
   labels: LabelMap
   /** Networks in the order of joining. Empty: no network. */
@@ -25,15 +25,15 @@ export interface Place {
 }
 
 /** Settings with which the container of an instance is created. */
-export function containerSettings(request: StartRequest, place: Place): ContainerCreateOptions {
-  const { hostPort } = place
-  const [first] = place.networks
+export function containerSettings(request: StartRequest, location: Location): ContainerCreateOptions {
+  const { hostPort } = location
+  const [first] = location.networks
   const port = request.port === null ? null : `${request.port}/tcp`
   const command = request.command ?? (request.artifact.startCommand ? startWords(request.artifact.startCommand) : null)
   return {
     name: containerName(request.instanceId),
-    Image: place.image,
-    Labels: { ...ownLabels(request.labels), ...place.labels },
+    Image: location.image,
+    Labels: { ...ownLabels(request.labels), ...location.labels },
     Env: environmentOf(request),
     ...(command ? { Cmd: command } : {}),
     // A single empty string makes the engine drop the image's entrypoint.
@@ -44,7 +44,7 @@ export function containerSettings(request: StartRequest, place: Place): Containe
     ...(first ? { NetworkingConfig: { EndpointsConfig: { [first.network]: { Aliases: [...first.aliases] } } } } : {}),
     HostConfig: {
       ...limitsOf(request.allotment, Math.min(request.container?.pidsLimit ?? maxProcesses, maxProcesses)),
-      ...safety(place.isUnprivileged, request.container?.capDrop ?? [], request.container?.capAdd ?? []),
+      ...safety(location.isUnprivileged, request.container?.capDrop ?? [], request.container?.capAdd ?? []),
       ...hostSideOf(request),
       NetworkMode: first?.network ?? 'none',
       RestartPolicy: { Name: request.restart ? 'unless-stopped' : 'no' },
@@ -52,7 +52,7 @@ export function containerSettings(request: StartRequest, place: Place): Containe
       ...(port && hostPort !== null ? { PortBindings: { [port]: [{ HostIp: '127.0.0.1', HostPort: String(hostPort) }] } } : {}),
       Mounts: [
         ...request.volumes.map(({ id, mountPath, readOnly }) => ({
-          ...mountOf(place.volumeNames.get(id) ?? id),
+          ...mountOf(location.volumeNames.get(id) ?? id),
           Target: mountPath,
           ReadOnly: readOnly,
         })),
@@ -86,7 +86,7 @@ const insideOf = ({
 })
 
 /** Settings of HostConfig. Data in tmpfs and shared memory counts towards the container's memory limit. */
-function hostSideOf({ container = {}, allotment, network }: StartRequest) {
+function hostSideOf({ container = {}, allotment: resources, network }: StartRequest) {
   const { readOnly, shmMb, tmpfs, extraHosts, ulimits, sysctls, groups, dns, dnsSearch, dnsOptions, init } = container
   const reserved = container.memoryReservationMb
   return {
@@ -97,7 +97,7 @@ function hostSideOf({ container = {}, allotment, network }: StartRequest) {
           Tmpfs: Object.fromEntries(
             tmpfs.map(({ target, sizeMb, options = [] }) => [
               target,
-              [...options, `size=${Math.max(1, Math.ceil(sizeMb ?? allotment.memoryMb))}m`].join(','),
+              [...options, `size=${Math.max(1, Math.ceil(sizeMb ?? resources.memoryMb))}m`].join(','),
             ]),
           ),
         }
@@ -112,7 +112,7 @@ function hostSideOf({ container = {}, allotment, network }: StartRequest) {
     // A Compose service gets an init process only if its file asks for one: some programs must be process 1.
     ...(network || init != null ? { Init: init ?? false } : {}),
     // The engine refuses a reservation above the limit.
-    ...(reserved ? { MemoryReservation: Math.min(reserved, allotment.memoryMb) * mb } : {}),
+    ...(reserved ? { MemoryReservation: Math.min(reserved, resources.memoryMb) * mb } : {}),
   }
 }
 
@@ -123,7 +123,7 @@ const harmless = (sysctls: Readonly<Record<string, string>>): Record<string, str
 export const containerName = (instanceId: string) => `berth-${instanceId}`
 
 /** Resource limits. Swap is disabled. */
-export const limitsOf = ({ cpuCores, memoryMb }: Allotment, processLimit: number) => ({
+export const limitsOf = ({ cpuCores, memoryMb }: ResourceLimits, processLimit: number) => ({
   NanoCpus: Math.round(cpuCores * 1e9),
   Memory: memoryMb * mb,
   MemorySwap: memoryMb * mb,
@@ -135,7 +135,7 @@ const buildShares = 102
 
 /** CPU settings of builds: lower priority than running projects, and not all CPUs. */
 export const wayGiving = (engine: Engine) => {
-  const CpusetCpus = isElsewhere(engine) ? null : buildCores()
+  const CpusetCpus = isRemote(engine) ? null : buildCores()
   return { CpuShares: buildShares, ...(CpusetCpus ? { CpusetCpus } : {}) }
 }
 

@@ -3,7 +3,7 @@ import type { ContainerInfo } from 'dockerode'
 import { bytesOfAName } from '../../../folder/folder-size.ts'
 import { measureFolders } from '../../../folder/measure-folder.ts'
 import { type Room, roomAt } from '../../process/disk/disk-room.ts'
-import { ask, askFor, type Engine, isElsewhere, statusOf } from '../engine.ts'
+import { callEngine, callEngineOrMissing, type Engine, isRemote, statusOf } from '../engine.ts'
 import { type Labels, labelIn } from '../labels.ts'
 import type { DiskMarks } from './disk-marks.ts'
 import { namelessBytesIn } from './nameless-files.ts'
@@ -90,8 +90,8 @@ export class DiskLimits {
   /** Free space of the engine's disk. Null if the engine's folder is not on this machine. */
   async #currentRoom(): Promise<Room | null> {
     const { engine } = this.#parts
-    if (isElsewhere(engine)) return null
-    this.#rootFolder ??= ask(() => engine.info()).then(
+    if (isRemote(engine)) return null
+    this.#rootFolder ??= callEngine(() => engine.info()).then(
       ({ DockerRootDir }: { DockerRootDir?: string }) => DockerRootDir ?? null,
       () => {
         this.#rootFolder = undefined
@@ -113,14 +113,16 @@ export class DiskLimits {
     const { engine, labels } = this.#parts
     // Includes restarting instances: the engine restarts a crashed one with its old layer.
     const filters = { ...labels.filter('instance'), status: ['running', 'restarting'] }
-    const rows = await ask((abortSignal) => engine.listContainers({ size: true, filters, abortSignal }), { timeoutMs: measureMs })
+    const rows = await callEngine((abortSignal) => engine.listContainers({ size: true, filters, abortSignal }), {
+      timeoutMs: measureMs,
+    })
     const limits = rows.map(({ Labels: marks }) => Number(labelIn(marks, 'disk')) || Number.POSITIVE_INFINITY)
     this.#hasInstances = rows.length > 0
     this.#smallestMb = Math.min(...limits)
     const volumes = await this.#volumeBytes(rows)
     for (const [at, row] of rows.entries()) {
       const kept = volumesOf(row).map(({ Name = '' }) => volumes.get(Name) ?? 0)
-      const nameless = isElsewhere(engine) ? 0 : await namelessBytesIn(row)
+      const nameless = isRemote(engine) ? 0 : await namelessBytesIn(row)
       const bytes = kept.reduce((sum, size) => sum + size, ((row as { SizeRw?: number }).SizeRw ?? 0) + nameless)
       if (bytes > (limits[at] ?? 0) * megabyte) await this.#end(row)
     }
@@ -135,7 +137,7 @@ export class DiskLimits {
       if (!this.#ownVolumes.has(name)) this.#ownVolumes.set(name, isUnnamed(name) || (await this.#isOwn(name)))
     const counted = [...mounts].filter(([name]) => this.#ownVolumes.get(name))
     const folders = counted.map(([, folder]) => folder)
-    if (isElsewhere(engine) || !(await canRead(folders))) {
+    if (isRemote(engine) || !(await canRead(folders))) {
       const all = await volumeSizes(engine)
       return new Map(counted.map(([name]) => [name, all.get(name) ?? 0]))
     }
@@ -145,7 +147,7 @@ export class DiskLimits {
 
   async #isOwn(name: string): Promise<boolean> {
     const { engine, labels } = this.#parts
-    const found = await askFor((abortSignal) => engine.getVolume(name).inspect({ abortSignal }))
+    const found = await callEngineOrMissing((abortSignal) => engine.getVolume(name).inspect({ abortSignal }))
     return labels.isOurs(found?.Labels)
   }
 
@@ -154,7 +156,7 @@ export class DiskLimits {
     const instanceId = labelIn(row.Labels, 'id')
     marks.add(instanceId)
     try {
-      await ask((abortSignal) => engine.getContainer(row.Id).kill({ signal: 'SIGKILL', abortSignal }))
+      await callEngine((abortSignal) => engine.getContainer(row.Id).kill({ signal: 'SIGKILL', abortSignal }))
     } catch (error) {
       // After a timeout, the kill may still have worked.
       if (statusOf(error) !== undefined) marks.delete(instanceId)

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { ask, type Engine, isElsewhere } from '../engine.ts'
+import { callEngine, type Engine, isRemote } from '../engine.ts'
 import { markVariable, variablesOf } from './marked-programs.ts'
 import { runIn } from './run-in.ts'
 
@@ -9,7 +9,7 @@ export interface Marked {
 }
 
 const graceMs = 3_000
-const lookMs = 100
+const pollIntervalMs = 100
 const scriptMs = 10_000
 
 /**
@@ -18,10 +18,10 @@ const scriptMs = 10_000
  * a shell the command runs until it ends or the container stops.
  */
 export async function endMarked(container: string, marked: Marked, engine: Engine): Promise<void> {
-  const signal = isElsewhere(engine) ? viaShell : viaNumbers
+  const signal = isRemote(engine) ? viaShell : viaNumbers
   let left = await signal(container, marked, 'TERM', engine)
   for (const until = performance.now() + graceMs; left > 0 && performance.now() < until; ) {
-    await pause(lookMs)
+    await pause(pollIntervalMs)
     left = await signal(container, marked, '0', engine)
   }
   if (left > 0) await signal(container, marked, 'KILL', engine)
@@ -54,7 +54,7 @@ function send(pid: number, signal: Signal): boolean {
 /** Pids of a container's processes on the engine's machine. Empty if it has stopped. */
 async function pidsOf(container: string, engine: Engine): Promise<number[]> {
   try {
-    const { Titles, Processes } = (await ask(() => engine.getContainer(container).top({ ps_args: '-eo pid' }))) as Listing
+    const { Titles, Processes } = (await callEngine(() => engine.getContainer(container).top({ ps_args: '-eo pid' }))) as Listing
     const at = Titles.indexOf('PID')
     return Processes.map((row) => Number(row[at])).filter((pid) => Number.isInteger(pid) && pid > 1)
   } catch {
@@ -83,11 +83,11 @@ const script = `for place in /proc/[0-9]*; do
 done`
 
 async function viaShell(container: string, { mark, user }: Marked, signal: Signal, engine: Engine): Promise<number> {
-  let said = ''
+  let reported = ''
   const run = { argv: ['sh', '-c', script, 'sh', mark, signal], ...(user ? { user } : {}) }
   const keep = ({ content }: { content: Buffer }) => {
-    if (said.length < 64 * 1024) said += content.toString('latin1')
+    if (reported.length < 64 * 1024) reported += content.toString('latin1')
   }
   await runIn(container, run, keep, engine, AbortSignal.timeout(scriptMs)).catch(() => undefined)
-  return said.split('reached').length - 1
+  return reported.split('reached').length - 1
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type ExecCommand, StartFailed } from '../../runtime.ts'
-import { type Engine, statusOf, wordsOfEngine } from '../engine.ts'
+import { type Engine, engineMessage, statusOf } from '../engine.ts'
 import type { Labels } from '../labels.ts'
 import { containerName } from './container-settings.ts'
 import { endMarked } from './end-marked.ts'
@@ -37,7 +37,7 @@ export async function execIn(
     await endMarked(container, { mark, user: command.user }, engine)
     abort.throwIfAborted()
     if (statusOf(error) === 404 || statusOf(error) === 409)
-      throw new StartFailed(`The instance ${instanceId} does not run: ${wordsOfEngine(error)}`)
+      throw new StartFailed(`The instance ${instanceId} does not run: ${engineMessage(error)}`)
     throw error
   }
 }

@@ -1,13 +1,13 @@
 import { errorMessage } from '../../../../platform/error-message.ts'
 import type { RunCommand } from '../../../shell/command.ts'
 
-export interface FenceState {
+export interface EgressFilterState {
   inForce: boolean
   /** Description of the blocked addresses, or of the failure. For the log and the operator. */
-  words: string
+  message: string
 }
 
-export interface FenceSettings {
+export interface EgressFilterSettings {
   instance: string
   shell: RunCommand
   /** Mode for untrusted projects: blocks the machine's own services and private networks. */
@@ -15,7 +15,7 @@ export interface FenceSettings {
   /** Ports of this machine that serve projects. They stay open, so that a project can call another by its public name. */
   openPorts: readonly number[]
   /** Called when the state changes, and the first time. */
-  onChange?: (state: FenceState) => void
+  onChange?: (state: EgressFilterState) => void
 }
 
 /** Cloud metadata addresses. Azure's and Alibaba's are in otherwise public or private ranges. */
@@ -39,19 +39,19 @@ export const internalMark = 'i'
  * iptables rules for the bridges of this Berth only. They are replaced atomically, can be applied again at any time, and stay
  * while projects run, even if Berth does not.
  */
-export class Fence {
-  readonly #settings: FenceSettings
+export class EgressFilter {
+  readonly #settings: EgressFilterSettings
   #isDenied = false
   /** Whether rules for builds that a killed control plane left were removed. Done once. */
   #isTidied = false
-  state: FenceState = { inForce: false, words: 'The egress filter of projects is not active yet' }
+  state: EgressFilterState = { inForce: false, message: 'The egress filter of projects is not active yet' }
 
-  constructor(settings: FenceSettings) {
+  constructor(settings: EgressFilterSettings) {
     this.#settings = settings
   }
 
   /** Applies the rules. `bridges` are those from before the name prefix. */
-  async raise(bridges: readonly string[] = []): Promise<FenceState> {
+  async raise(bridges: readonly string[] = []): Promise<EgressFilterState> {
     if (this.#isDenied) return this.state
     try {
       if (process.getuid?.() !== 0) throw new Error('Berth is not root on this machine')
@@ -69,21 +69,21 @@ export class Fence {
         await this.#jump(variant.program, 'filter', 'INPUT', bridge, `${this.#chain}-IN`)
       }
       const more = this.#settings.isStrict ? ', nor this machine and its private networks' : ''
-      this.#say({ inForce: true, words: `Projects in Docker do not reach metadata addresses${more}${without}` })
+      this.#report({ inForce: true, message: `Projects in Docker do not reach metadata addresses${more}${without}` })
     } catch (error) {
-      const words = errorMessage(error)
-      this.#say({
+      const message = errorMessage(error)
+      this.#report({
         inForce: false,
-        words: `The egress filter is not active: ${words}. Containers can reach every network of this machine, including cloud metadata addresses.`,
+        message: `The egress filter is not active: ${message}. Containers can reach every network of this machine, including cloud metadata addresses.`,
       })
     }
     return this.state
   }
 
   /** Gives up: the rules would apply to this machine's bridges, but the engine is on another machine. */
-  deny(words: string): void {
+  deny(message: string): void {
     this.#isDenied = true
-    this.#say({ inForce: false, words })
+    this.#report({ inForce: false, message })
   }
 
   /**
@@ -152,8 +152,8 @@ export class Fence {
     return `${this.#chain}-BK`
   }
 
-  #say(state: FenceState): void {
-    const isNew = state.words !== this.state.words
+  #report(state: EgressFilterState): void {
+    const isNew = state.message !== this.state.message
     this.state = state
     if (isNew) this.#settings.onChange?.(state)
   }

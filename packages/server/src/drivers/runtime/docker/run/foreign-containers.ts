@@ -1,5 +1,5 @@
 import type { ForeignState, Runtime } from '../../runtime.ts'
-import { ask, askFor, type Engine, statusOf } from '../engine.ts'
+import { callEngine, callEngineOrMissing, type Engine, statusOf } from '../engine.ts'
 
 const stopMs = 30_000
 
@@ -7,11 +7,15 @@ const stopMs = 30_000
 export function foreignContainers(engine: Engine): NonNullable<Runtime['foreign']> {
   const restarts = ({ name, retries }: ForeignState['restart'], containerId: string, abort: AbortSignal) => {
     const RestartPolicy = { Name: name, MaximumRetryCount: retries }
-    return askFor((abortSignal) => engine.getContainer(containerId).update({ RestartPolicy, abortSignal }), { abort })
+    return callEngineOrMissing((abortSignal) => engine.getContainer(containerId).update({ RestartPolicy, abortSignal }), {
+      abort,
+    })
   }
   return {
-    async look(containerId, abort) {
-      const found = await askFor((abortSignal) => engine.getContainer(containerId).inspect({ abortSignal }), { abort })
+    async inspect(containerId, abort) {
+      const found = await callEngineOrMissing((abortSignal) => engine.getContainer(containerId).inspect({ abortSignal }), {
+        abort,
+      })
       if (!found) return null
       const { Name, MaximumRetryCount } = found.HostConfig.RestartPolicy ?? {}
       const isRunning = found.State.Running || found.State.Restarting
@@ -22,12 +26,15 @@ export function foreignContainers(engine: Engine): NonNullable<Runtime['foreign'
       if ((await restarts({ name: 'no', retries: 0 }, containerId, abort)) === undefined) return
       const timeoutMs = graceSeconds * 1000 + stopMs
       await unlessDone(() =>
-        ask((abortSignal) => engine.getContainer(containerId).stop({ t: graceSeconds, abortSignal }), { abort, timeoutMs }),
+        callEngine((abortSignal) => engine.getContainer(containerId).stop({ t: graceSeconds, abortSignal }), {
+          abort,
+          timeoutMs,
+        }),
       )
     },
-    async giveBack(containerId, { isRunning, restart }, abort) {
+    async rollbackTakeover(containerId, { isRunning, restart }, abort) {
       if ((await restarts(restart, containerId, abort)) === undefined || !isRunning) return
-      await unlessDone(() => ask((abortSignal) => engine.getContainer(containerId).start({ abortSignal }), { abort }))
+      await unlessDone(() => callEngine((abortSignal) => engine.getContainer(containerId).start({ abortSignal }), { abort }))
     },
   }
 }

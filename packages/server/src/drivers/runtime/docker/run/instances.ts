@@ -2,7 +2,7 @@ import type { Container, ContainerInspectInfo } from 'dockerode'
 import { endReason, type InstanceEnd } from '../../instance-end.ts'
 import type { RestartPolicy } from '../../restart-policy.ts'
 import { ArtifactGone, type Instance, StartFailed, type StartRequest } from '../../runtime.ts'
-import { ask, askFor, type Engine, isElsewhere, listenerOf, statusOf, wordsOfEngine } from '../engine.ts'
+import { callEngine, callEngineOrMissing, type Engine, engineMessage, isRemote, listenerOf, statusOf } from '../engine.ts'
 import { ensureImage } from '../fetch-image.ts'
 import { ImageMissing, type ImageParts, OwnImageGone } from '../images.ts'
 import { Labels, labelIn, ownerIn } from '../labels.ts'
@@ -54,7 +54,7 @@ export async function startInstance(request: StartRequest, parts: InstanceParts,
     abort.throwIfAborted()
     if (error instanceof OwnImageGone) throw new ArtifactGone(error.message)
     if (error instanceof ImageMissing || error instanceof NoAddresses) throw new StartFailed(error.message)
-    if (statusOf(error) !== undefined) throw new StartFailed(whyNotStarted(wordsOfEngine(error)))
+    if (statusOf(error) !== undefined) throw new StartFailed(whyNotStarted(engineMessage(error)))
     throw error
   }
 }
@@ -74,7 +74,7 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
     throw new StartFailed('The artifact is not an image and cannot run in Docker. Redeploy the project.')
   const imageUser = { projectId: owner.projectId, logins: request.registryLogins ?? [], isGranted: true }
   const image = await ensureImage(artifact.reference, parts, imageUser, () => undefined, abort)
-  const info = await ask(() => parts.engine.getImage(image).inspect(), { abort })
+  const info = await callEngine(() => parts.engine.getImage(image).inspect(), { abort })
   refuseOtherPlatform(request, info)
   const user = plainUserOf(info.Config?.User)
   const volumeNames = new Map<string, string>()
@@ -86,18 +86,16 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
   const inside = isInside && request.port !== null ? { inside: String(request.port) } : {}
   const disk = String(request.allotment.diskMb)
   const more = { id: instanceId, disk, ...(network ? { network: network.name } : {}), ...inside }
-  const place = { image, volumeNames, isUnprivileged: parts.labels.isOurs(info.Config?.Labels) && user !== null }
+  const location = { image, volumeNames, isUnprivileged: parts.labels.isOurs(info.Config?.Labels) && user !== null }
   for (let tries = 1; ; tries++) {
     try {
       // Created under the lock, so that no other start removes the network or takes the port. Started outside of it: that is slow.
       const container = await parts.networks.use(network && { ...owner, name: network.name }, joined, async (networks) => {
         const hostPort =
-          request.port === null || isInside
-            ? null
-            : await freeHostPort(await reservedPorts(parts, abort), isElsewhere(parts.engine))
+          request.port === null || isInside ? null : await freeHostPort(await reservedPorts(parts, abort), isRemote(parts.engine))
         const port = hostPort === null ? {} : { port: String(hostPort) }
         const labels = parts.labels.ofOwner('instance', owner, service, { ...more, ...port })
-        const made = await create(request, { ...place, labels, hostPort, networks }, parts, abort)
+        const made = await create(request, { ...location, labels, hostPort, networks }, parts, abort)
         await parts.networks.connectAll(made.id, networks.slice(1))
         return made
       })
@@ -119,18 +117,18 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
 /** Ports of all existing containers. A crashed container gets its port back on restart, so it is reserved until removal. */
 async function reservedPorts({ engine }: InstanceParts, abort: AbortSignal): Promise<ReadonlySet<number>> {
   const filters = Labels.anyWith('port')
-  const rows = await ask((abortSignal) => engine.listContainers({ all: true, filters, abortSignal }), { abort })
+  const rows = await callEngine((abortSignal) => engine.listContainers({ all: true, filters, abortSignal }), { abort })
   return new Set(rows.map(({ Labels: marks }) => Number(labelIn(marks, 'port'))))
 }
 
 function create(
   request: StartRequest,
-  place: Parameters<typeof containerSettings>[1],
+  location: Parameters<typeof containerSettings>[1],
   { engine }: InstanceParts,
   abort: AbortSignal,
 ): Promise<Container> {
-  const settings = containerSettings(request, place)
-  return ask((abortSignal) => engine.createContainer({ ...settings, abortSignal }), { abort })
+  const settings = containerSettings(request, location)
+  return callEngine((abortSignal) => engine.createContainer({ ...settings, abortSignal }), { abort })
 }
 
 async function startContainer(
@@ -144,9 +142,9 @@ async function startContainer(
   if (user !== null)
     // Adopted data keeps its owner.
     for (const { id, mountPath, readOnly } of request.volumes)
-      if (!readOnly && volumeNames.get(id)?.startsWith(id)) await volumes.giveTo(container, mountPath, user, abort)
+      if (!readOnly && volumeNames.get(id)?.startsWith(id)) await volumes.changeOwner(container, mountPath, user, abort)
   if (request.files?.length) await put(container, '/', archiveOf(request.files), abort)
-  await ask((abortSignal) => container.start({ abortSignal }), { abort, timeoutMs: startMs })
+  await callEngine((abortSignal) => container.start({ abortSignal }), { abort, timeoutMs: startMs })
 }
 
 /** Refuses an image of another architecture, which the engine would run slowly or not at all, without an error. */
@@ -166,12 +164,12 @@ function plainUserOf(user: string | undefined): number | null {
   return uid === undefined || Number(uid) === 0 ? null : Number(uid)
 }
 
-const isPortTaken = (error: unknown) => /port is already allocated|address already in use/i.test(wordsOfEngine(error))
+const isPortTaken = (error: unknown) => /port is already allocated|address already in use/i.test(engineMessage(error))
 
 async function startAgain(instanceId: string, { engine }: InstanceParts, abort: AbortSignal): Promise<boolean> {
   try {
     const container = engine.getContainer(containerName(instanceId))
-    await ask((abortSignal) => container.start({ abortSignal }), { abort, timeoutMs: startMs })
+    await callEngine((abortSignal) => container.start({ abortSignal }), { abort, timeoutMs: startMs })
     return true
   } catch (error) {
     if (statusOf(error) === undefined) throw error
@@ -191,7 +189,7 @@ export async function setRestart(
     ...(name === 'on-failure' && maxRetries != null ? { MaximumRetryCount: maxRetries } : {}),
   }
   const container = engine.getContainer(containerName(instanceId))
-  await askFor((abortSignal) => container.update({ RestartPolicy, abortSignal }), { abort })
+  await callEngineOrMissing((abortSignal) => container.update({ RestartPolicy, abortSignal }), { abort })
 }
 
 const killMs = 20_000
@@ -204,17 +202,21 @@ export async function endInstance(
   abort: AbortSignal,
 ): Promise<ContainerInspectInfo | undefined> {
   const container = engine.getContainer(containerName(instanceId))
-  const found = await askFor((abortSignal) => container.inspect({ abortSignal }), { abort })
+  const found = await callEngineOrMissing((abortSignal) => container.inspect({ abortSignal }), { abort })
   if (!found || !labels.isOurs(found.Config.Labels)) return undefined
   // A service's own grace period applies, unless it must end at once.
   const grace = graceSeconds === 0 ? 0 : ((found.Config as { StopTimeout?: number }).StopTimeout ?? graceSeconds)
   const timeoutMs = grace * 1000 + killMs
-  await askFor((abortSignal) => container.stop({ t: grace, abortSignal }), { abort, timeoutMs }).catch(async (error) => {
-    // It has already stopped.
-    if (statusOf(error) === 304) return
-    abort.throwIfAborted()
-    await askFor((abortSignal) => container.kill({ abortSignal }), { abort, timeoutMs: killMs }).catch(() => undefined)
-  })
+  await callEngineOrMissing((abortSignal) => container.stop({ t: grace, abortSignal }), { abort, timeoutMs }).catch(
+    async (error) => {
+      // It has already stopped.
+      if (statusOf(error) === 304) return
+      abort.throwIfAborted()
+      await callEngineOrMissing((abortSignal) => container.kill({ abortSignal }), { abort, timeoutMs: killMs }).catch(
+        () => undefined,
+      )
+    },
+  )
   return found
 }
 
@@ -222,7 +224,7 @@ export async function endInstance(
 export async function removeContainer(instanceId: string, engine: Engine, abort?: AbortSignal): Promise<void> {
   const container = engine.getContainer(containerName(instanceId))
   try {
-    await ask((abortSignal) => container.remove({ force: true, v: true, abortSignal }), abort ? { abort } : {})
+    await callEngine((abortSignal) => container.remove({ force: true, v: true, abortSignal }), abort ? { abort } : {})
   } catch (error) {
     // Already removed, or removal in progress.
     if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error
@@ -235,14 +237,14 @@ export const inspectInstance = (instanceId: string, parts: InspectParts): Promis
 /** Reads an instance by the name or id of its container. */
 export async function inspectContainer(nameOrId: string, { engine, labels, marks }: InspectParts): Promise<Instance | undefined> {
   const container = engine.getContainer(nameOrId)
-  const found = await askFor((abortSignal) => container.inspect({ abortSignal }))
+  const found = await callEngineOrMissing((abortSignal) => container.inspect({ abortSignal }))
   return found && labels.isOurs(found.Config.Labels) ? showInstance(found, engine, marks) : undefined
 }
 
 export async function listInstances(parts: InspectParts): Promise<Instance[]> {
   const { engine, labels } = parts
   const filters = labels.filter('instance')
-  const rows = await ask((abortSignal) => engine.listContainers({ all: true, filters, abortSignal }))
+  const rows = await callEngine((abortSignal) => engine.listContainers({ all: true, filters, abortSignal }))
   const all = await Promise.all(rows.map(({ Labels: marks }) => inspectInstance(labelIn(marks, 'id'), parts)))
   return all.filter((instance) => instance !== undefined)
 }

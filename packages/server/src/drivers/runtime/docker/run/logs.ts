@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { OutputLine } from '../../runtime.ts'
-import { ask, askFor, type Engine, statusOf } from '../engine.ts'
+import { callEngine, callEngineOrMissing, type Engine, statusOf } from '../engine.ts'
 import { containerName } from './container-settings.ts'
 import { framesOf, linesOf } from './frames.ts'
 
 type PlacedLine = OutputLine & { position: string }
 
-const lookMs = 250
+const pollIntervalMs = 250
 
 /**
  * Lines from a position on. The engine timestamps each line in nanoseconds and keeps the order. A position is the timestamp of
@@ -18,18 +18,18 @@ export async function* readLogs(
   { engine, isOver }: { engine: Engine; isOver(): Promise<boolean> },
   abort: AbortSignal,
 ): AsyncGenerator<PlacedLine> {
-  const place = parsePosition(after)
+  const location = parsePosition(after)
   while (!abort.aborted) {
     // Checked before reading: lines written before the end are then read in this round.
     const isLast = await isOver()
     try {
-      yield* readOnce(instanceId, place, !isLast, engine, abort)
+      yield* readOnce(instanceId, location, !isLast, engine, abort)
     } catch (error) {
       if (abort.aborted || statusOf(error) === 404) return
       throw error
     }
     if (isLast) return
-    await pause(lookMs, undefined, { signal: abort }).catch(() => undefined)
+    await pause(pollIntervalMs, undefined, { signal: abort }).catch(() => undefined)
   }
 }
 
@@ -45,14 +45,14 @@ function parsePosition(after: string | null): Position {
 
 async function* readOnce(
   instanceId: string,
-  place: Position,
+  location: Position,
   follow: boolean,
   engine: Engine,
   abort: AbortSignal,
 ): AsyncGenerator<PlacedLine> {
   const end = new AbortController()
   const signal = AbortSignal.any([abort, end.signal])
-  const from = { ...place }
+  const from = { ...location }
   let seenOfStamp = 0
   try {
     const stream = await open(instanceId, from.stamp, follow, engine, signal)
@@ -61,9 +61,9 @@ async function* readOnce(
       const { stamp, message } = parseFrame(frame.content)
       // The engine starts with all lines of the timestamp. Skips those that were handed out before.
       if (stamp === from.stamp && ++seenOfStamp <= from.count) continue
-      place.count = stamp === place.stamp ? place.count + 1 : 1
-      place.stamp = stamp
-      yield { time: stamp, stream: frame.stream, message, position: `${place.stamp}#${place.count}` }
+      location.count = stamp === location.stamp ? location.count + 1 : 1
+      location.stamp = stamp
+      yield { time: stamp, stream: frame.stream, message, position: `${location.stamp}#${location.count}` }
     }
   } finally {
     end.abort()
@@ -71,7 +71,7 @@ async function* readOnce(
 }
 
 const hasTerminal = async (instanceId: string, engine: Engine) =>
-  (await askFor(() => engine.getContainer(containerName(instanceId)).inspect()))?.Config.Tty === true
+  (await callEngineOrMissing(() => engine.getContainer(containerName(instanceId)).inspect()))?.Config.Tty === true
 
 async function open(instanceId: string, stamp: string, follow: boolean, engine: Engine, abortSignal: AbortSignal) {
   const options = {
@@ -111,7 +111,7 @@ function parseFrame(content: Buffer): { stamp: string; message: string } {
 export async function lastLines(instanceId: string, count: number, engine: Engine): Promise<string[]> {
   try {
     const container = engine.getContainer(containerName(instanceId))
-    const answer = await ask(
+    const answer = await callEngine(
       (abortSignal) => container.logs({ stdout: true, stderr: true, tail: count, follow: false, abortSignal }),
       { timeoutMs: 5_000 },
     )

@@ -7,8 +7,8 @@ export async function namelessBytesIn({ Id, Mounts }: ContainerInfo): Promise<nu
   const pids = groupMembers([`docker/${Id}`, `system.slice/docker-${Id}.scope`])
   const [first] = pids
   if (first === undefined) return 0
-  const places = [`/proc/${first}/root`, ...Mounts.filter(({ Type }) => Type === 'volume').map(({ Source }) => Source)]
-  const devices = new Set((await Promise.all(places.map(deviceOf))).filter((device) => device !== null))
+  const paths = [`/proc/${first}/root`, ...Mounts.filter(({ Type }) => Type === 'volume').map(({ Source }) => Source)]
+  const devices = new Set((await Promise.all(paths.map(deviceOf))).filter((device) => device !== null))
   const files = new Map<string, number>()
   for (const pid of pids)
     for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import type { NetworkRequest } from '../../runtime.ts'
-import { ask, askFor, type Engine, statusOf, wordsOfEngine } from '../engine.ts'
+import { callEngine, callEngineOrMissing, type Engine, engineMessage, statusOf } from '../engine.ts'
 import { type LabelMap, type Labels, labelIn } from '../labels.ts'
 import { ClosedMetadata } from './closed-metadata.ts'
-import { bridgePrefix, type Fence, internalMark } from './fence.ts'
+import { bridgePrefix, type EgressFilter, internalMark } from './fence.ts'
 import { type NetworkSize, SubnetAllocator, SubnetTaken } from './subnet-allocator.ts'
 import { bitsFor } from './subnets.ts'
 
@@ -63,25 +63,25 @@ export const isOwnNetwork = (name: string): boolean => name.startsWith(namePrefi
 export class Networks {
   readonly #engine: Engine
   readonly #labels: Labels
-  readonly #fence: Fence | null
+  readonly #egressFilter: EgressFilter | null
   readonly #room: SubnetAllocator
   readonly #building = new Set<number>()
   #metadata: ClosedMetadata | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(engine: Engine, labels: Labels, fence: Fence | null = null, room = new SubnetAllocator(engine)) {
+  constructor(engine: Engine, labels: Labels, egressFilter: EgressFilter | null = null, room = new SubnetAllocator(engine)) {
     this.#engine = engine
     this.#labels = labels
-    this.#fence = fence
+    this.#egressFilter = egressFilter
     this.#room = room
   }
 
   /** Bridges from before Berth named them, and on request the engine's own bridge, where BuildKit builds. */
   async unnamedBridges(withEngineOwn: boolean): Promise<string[]> {
     const filters = { label: this.#labels.filter('network').label }
-    const all = await ask((abortSignal) => this.#engine.listNetworks({ filters, abortSignal }))
+    const all = await callEngine((abortSignal) => this.#engine.listNetworks({ filters, abortSignal }))
     const old = all.flatMap(({ Id, Options }) => (Options?.[bridgeName] ? [] : [`br-${Id.slice(0, 12)}`]))
-    const own = withEngineOwn ? await askFor(() => this.#engine.getNetwork('bridge').inspect()) : undefined
+    const own = withEngineOwn ? await callEngineOrMissing(() => this.#engine.getNetwork('bridge').inspect()) : undefined
     return [...old, ...(own?.Options?.[bridgeName] ? [own.Options[bridgeName]] : [])]
   }
 
@@ -96,7 +96,7 @@ export class Networks {
     const network = this.#nameOf(`build/${slot}`)
     try {
       await this.#inTurn(async () => {
-        if (await askFor(() => this.#engine.getNetwork(network).inspect())) return
+        if (await callEngineOrMissing(() => this.#engine.getNetwork(network).inspect())) return
         await this.#create(network, {}, this.#labels.of('build', { network: `build/${slot}` }), small(1))
       })
       return await use(network)
@@ -111,14 +111,14 @@ export class Networks {
    * metadata addresses from it.
    */
   async forBuildKit<T>(build: () => Promise<T>): Promise<T> {
-    this.#metadata ??= new ClosedMetadata(this.#engine, this.#fence)
+    this.#metadata ??= new ClosedMetadata(this.#engine, this.#egressFilter)
     return this.#metadata.during(build)
   }
 
   /** Removes an unused build network. On failure the next build or start removes it. */
   async #removeIdle(slot: number, network: string): Promise<void> {
     await this.#inTurn(async () => {
-      if (!this.#building.has(slot)) await ask((abortSignal) => this.#engine.getNetwork(network).remove({ abortSignal }))
+      if (!this.#building.has(slot)) await callEngine((abortSignal) => this.#engine.getNetwork(network).remove({ abortSignal }))
     }).catch(() => undefined)
   }
 
@@ -168,10 +168,10 @@ export class Networks {
     return this.#inTurn(async () => {
       const whose = project === undefined ? {} : { project }
       const filters = this.#labels.filter('network', whose)
-      const networks = await ask((abortSignal) => this.#engine.listNetworks({ filters, abortSignal }))
+      const networks = await callEngine((abortSignal) => this.#engine.listNetworks({ filters, abortSignal }))
       if (networks.length === 0) return
       const instances = this.#labels.filter('instance', whose)
-      const users = await ask((abortSignal) => this.#engine.listContainers({ all: true, filters: instances, abortSignal }))
+      const users = await callEngine((abortSignal) => this.#engine.listContainers({ all: true, filters: instances, abortSignal }))
       const used = new Set(['', ...users.map(({ Labels: marks }) => labelIn(marks, 'network'))])
       for (const name of new Set(networks.map(({ Labels: marks }) => labelIn(marks, 'network'))))
         if (!used.has(name)) await this.#removeUnused(name)
@@ -180,20 +180,20 @@ export class Networks {
 
   async #removeUnused(name: string): Promise<void> {
     const filters = this.#labels.filter('instance', { network: name })
-    const users = await ask((abortSignal) => this.#engine.listContainers({ all: true, filters, abortSignal }))
+    const users = await callEngine((abortSignal) => this.#engine.listContainers({ all: true, filters, abortSignal }))
     if (users.length > 0) return
     const own = this.#labels.filter('network', { network: name })
-    const networks = await ask((abortSignal) => this.#engine.listNetworks({ filters: own, abortSignal }))
+    const networks = await callEngine((abortSignal) => this.#engine.listNetworks({ filters: own, abortSignal }))
     for (const { Id } of networks) await this.#remove(Id)
   }
 
   async #remove(id: string): Promise<void> {
     const network = this.#engine.getNetwork(id)
     const guests = { label: this.#labels.filter('instance').label, network: [id] }
-    const rows = await ask((abortSignal) => this.#engine.listContainers({ all: true, filters: guests, abortSignal }))
+    const rows = await callEngine((abortSignal) => this.#engine.listContainers({ all: true, filters: guests, abortSignal }))
     try {
-      for (const { Id } of rows) await askFor(() => network.disconnect({ Container: Id, Force: true }))
-      await ask((abortSignal) => network.remove({ abortSignal }))
+      for (const { Id } of rows) await callEngineOrMissing(() => network.disconnect({ Container: Id, Force: true }))
+      await callEngine((abortSignal) => network.remove({ abortSignal }))
     } catch (error) {
       // A foreign container joined it, or it is already removed.
       if (statusOf(error) !== 404 && statusOf(error) !== 403) throw error
@@ -203,23 +203,23 @@ export class Networks {
   async #connect(container: string, network: string, aliases: readonly string[]): Promise<void> {
     try {
       const endpoint = { Container: container, EndpointConfig: { Aliases: [...aliases] } }
-      await ask(() => this.#engine.getNetwork(network).connect(endpoint))
+      await callEngine(() => this.#engine.getNetwork(network).connect(endpoint))
     } catch (error) {
-      if (!/already exists in network/i.test(wordsOfEngine(error))) throw error
+      if (!/already exists in network/i.test(engineMessage(error))) throw error
     }
   }
 
   /** Removes unused networks of the environment. Only one deployment of an environment runs at a time, so none of them is needed. */
   async #tidy({ name: starting, projectId, environment }: NetworkOwner): Promise<void> {
     const filters = this.#labels.filter('network', { project: projectId, environment })
-    const all = await ask((abortSignal) => this.#engine.listNetworks({ filters, abortSignal }))
+    const all = await callEngine((abortSignal) => this.#engine.listNetworks({ filters, abortSignal }))
     // Other networks of the starting version have no containers yet.
     for (const name of new Set(all.map(({ Labels: marks }) => labelIn(marks, 'network'))))
       if (name !== starting) await this.#removeUnused(name)
   }
 
   async #make(network: string, owner: NetworkOwner | null, { name, internal, containers }: NamedPart): Promise<void> {
-    if (await askFor(() => this.#engine.getNetwork(network).inspect())) return
+    if (await callEngineOrMissing(() => this.#engine.getNetwork(network).inspect())) return
     if (owner) await this.#tidy(owner)
     // Projects on the shared bridge cannot reach each other.
     const options: Record<string, string> = owner ? {} : { 'com.docker.network.bridge.enable_icc': 'false' }
@@ -240,7 +240,7 @@ export class Networks {
     const bridge = `${bridgePrefix(this.#labels.instance)}${`${internal ? internalMark : ''}${digest}`.slice(0, 7)}`
     await this.#room.place(size, async (subnet) => {
       try {
-        await ask((abortSignal) =>
+        await callEngine((abortSignal) =>
           this.#engine.createNetwork({
             Name: network,
             Driver: 'bridge',
@@ -258,11 +258,13 @@ export class Networks {
         return
       }
       if (subnet === null || !(await this.#room.isDisputed(subnet, bridge))) return
-      await askFor(() => this.#engine.getNetwork(network).remove())
+      await callEngineOrMissing(() => this.#engine.getNetwork(network).remove())
       throw new SubnetTaken(`${subnet} was taken meanwhile`)
     })
-    if (this.#fence?.state.inForce && !existsSync(`/sys/class/net/${bridge}`))
-      this.#fence.deny('The Docker engine has its networks on another machine: projects can reach every network of that machine')
+    if (this.#egressFilter?.state.inForce && !existsSync(`/sys/class/net/${bridge}`))
+      this.#egressFilter.deny(
+        'The Docker engine has its networks on another machine: projects can reach every network of that machine',
+      )
   }
 
   #nameOf(name: string | null, part = ''): string {

@@ -1,7 +1,7 @@
 import type { Container } from 'dockerode'
 import { extract } from 'tar-stream'
 import { StartFailed } from '../../runtime.ts'
-import { ask, type Engine } from '../engine.ts'
+import { callEngine, type Engine } from '../engine.ts'
 
 const mapped = new WeakMap<Engine, boolean>()
 const maxPasswd = 1024 ** 2
@@ -10,7 +10,7 @@ const maxPasswd = 1024 ** 2
 export async function noteUserNamespaces(engine: Engine): Promise<boolean> {
   const known = mapped.get(engine)
   if (known !== undefined) return known
-  const { SecurityOptions } = (await ask(() => engine.info())) as { SecurityOptions?: string[] | null }
+  const { SecurityOptions } = (await callEngine(() => engine.info())) as { SecurityOptions?: string[] | null }
   const maps = (SecurityOptions ?? []).some((option) => /^name=(userns|rootless)\b/.test(option))
   mapped.set(engine, maps)
   return maps
@@ -24,7 +24,7 @@ export const isRoot = (user: string | undefined): boolean => /^(root|0+)?(:|$)/.
 /** Rejects a container that would run as root, before it starts. A user name is looked up in the container's /etc/passwd. */
 export async function refuseRoot(container: Container, engine: Engine, abort: AbortSignal): Promise<void> {
   if (mapsRoot(engine)) return
-  const { Config } = await ask((abortSignal) => container.inspect({ abortSignal }), { abort })
+  const { Config } = await callEngine((abortSignal) => container.inspect({ abortSignal }), { abort })
   const [name = ''] = (Config.User ?? '').trim().split(':', 1)
   const uid = isRoot(name) || /^\d+$/.test(name) ? name : await uidOf(name, container, abort)
   if (!isRoot(uid)) return

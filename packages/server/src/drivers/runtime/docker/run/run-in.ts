@@ -1,6 +1,6 @@
 import { untilAborted } from '../../../shell/until-aborted.ts'
 import type { ExecCommand } from '../../runtime.ts'
-import { ask, type Engine } from '../engine.ts'
+import { callEngine, type Engine } from '../engine.ts'
 import { type Frame, framesOf } from './frames.ts'
 
 export interface Run extends Pick<ExecCommand, 'argv' | 'env' | 'user' | 'stdin'> {
@@ -15,7 +15,7 @@ export async function runIn(
   engine: Engine,
   abort: AbortSignal,
 ): Promise<number> {
-  const exec = await ask(
+  const exec = await callEngine(
     (abortSignal) =>
       engine.getContainer(container).exec({
         Cmd: argv,
@@ -49,7 +49,7 @@ export async function runIn(
     stream.destroy()
   }
   abort.throwIfAborted()
-  const { ExitCode } = await ask((abortSignal) => exec.inspect({ abortSignal }), { abort })
+  const { ExitCode } = await callEngine((abortSignal) => exec.inspect({ abortSignal }), { abort })
   return ExitCode ?? -1
 }
 

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { NetworkInspectInfo } from 'dockerode'
-import { ask, type Engine, isElsewhere, wordsOfEngine } from '../engine.ts'
+import { callEngine, type Engine, engineMessage, isRemote } from '../engine.ts'
 import { freeSubnets, isOverlapping, readSubnet, routesIn, type Subnet, showSubnet } from './subnets.ts'
 
 export interface SubnetAllocatorSettings {
@@ -57,7 +57,7 @@ export class SubnetAllocator {
       try {
         return await create(showSubnet(subnet))
       } catch (error) {
-        if (!(error instanceof SubnetTaken) && !/overlap/i.test(wordsOfEngine(error))) throw error
+        if (!(error instanceof SubnetTaken) && !/overlap/i.test(engineMessage(error))) throw error
         refused.push(subnet)
       }
     }
@@ -65,8 +65,8 @@ export class SubnetAllocator {
     if (ranges)
       throw new NoAddresses(`All networks in ${ranges.join(', ')} are in use. Set BERTH_NETWORK_RANGE to a larger range.`)
     await create(null).catch((error: unknown) => {
-      if (!/address pool/i.test(wordsOfEngine(error))) throw error
-      throw new NoAddresses(`${wordsOfEngine(error)}: set BERTH_NETWORK_RANGE to addresses that are not in use`)
+      if (!/address pool/i.test(engineMessage(error))) throw error
+      throw new NoAddresses(`${engineMessage(error)}: set BERTH_NETWORK_RANGE to addresses that are not in use`)
     })
   }
 
@@ -100,12 +100,12 @@ export class SubnetAllocator {
 
   /** Address pools that the operator configured in the engine. */
   async #enginePools(): Promise<Subnet[]> {
-    const { DefaultAddressPools: pools } = (await ask(() => this.#engine.info())) as { DefaultAddressPools?: unknown }
+    const { DefaultAddressPools: pools } = (await callEngine(() => this.#engine.info())) as { DefaultAddressPools?: unknown }
     return listed(pools).flatMap((pool) => readSubnet(String((pool as { Base?: unknown })?.Base)) ?? [])
   }
 
   async #networks(): Promise<Subnet[]> {
-    const networks = await ask((abortSignal) => this.#engine.listNetworks({ abortSignal }))
+    const networks = await callEngine((abortSignal) => this.#engine.listNetworks({ abortSignal }))
     return listed(networks).flatMap((network) =>
       listed((network as Partial<NetworkInspectInfo>)?.IPAM?.Config).flatMap(
         (config) => readSubnet(String((config as { Subnet?: unknown })?.Subnet)) ?? [],
@@ -115,7 +115,7 @@ export class SubnetAllocator {
 
   /** Routes of the machine. Empty if they cannot be read: the engine still refuses its own subnets. */
   async #routes() {
-    const { readRoutes = isElsewhere(this.#engine) ? async () => '' : readOwnRoutes } = this.#settings
+    const { readRoutes = isRemote(this.#engine) ? async () => '' : readOwnRoutes } = this.#settings
     return routesIn(await readRoutes().catch(() => '')).slice(0, maxListed)
   }
 }

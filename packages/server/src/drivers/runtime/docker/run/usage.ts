@@ -1,10 +1,10 @@
 import type { ContainerInfo, ContainerStats } from 'dockerode'
 import { type GroupUse, groupUse } from '../../cgroup-use.ts'
 import type { InstanceUsage } from '../../runtime.ts'
-import { ask, type Engine, isElsewhere } from '../engine.ts'
+import { callEngine, type Engine, isRemote } from '../engine.ts'
 import { type Labels, labelIn, ownerIn } from '../labels.ts'
 
-const askedAtOnce = 4
+const maxConcurrent = 4
 const statsMs = 10_000
 
 /** Reads usage with one list call and the control group of each container, or from the engine where that is inaccessible. */
@@ -13,16 +13,16 @@ export async function readUsage(
   abort: AbortSignal,
 ): Promise<InstanceUsage[]> {
   const filters = { ...labels.filter('instance'), status: ['running'] }
-  const running = await ask((abortSignal) => engine.listContainers({ filters, abortSignal }), { abort })
+  const running = await callEngine((abortSignal) => engine.listContainers({ filters, abortSignal }), { abort })
   const usage: InstanceUsage[] = []
   const unseen: ContainerInfo[] = []
   for (const row of running) {
-    const used = isElsewhere(engine) ? null : groupUse([`docker/${row.Id}`, `system.slice/docker-${row.Id}.scope`])
+    const used = isRemote(engine) ? null : groupUse([`docker/${row.Id}`, `system.slice/docker-${row.Id}.scope`])
     if (used) usage.push(shown(row, used))
     else unseen.push(row)
   }
   const queue = unseen.values()
-  const work = Array.from({ length: Math.min(askedAtOnce, unseen.length) }, async () => {
+  const work = Array.from({ length: Math.min(maxConcurrent, unseen.length) }, async () => {
     for (const row of queue) {
       const used = await engineUse(row.Id, engine, abort).catch(() => null)
       if (used) usage.push(shown(row, used))
@@ -43,7 +43,7 @@ const shown = ({ Labels: marks, Created }: ContainerInfo, used: GroupUse): Insta
 /** Reads the engine's statistics once, without the second sample that the engine takes for a rate. */
 async function engineUse(id: string, engine: Engine, abort: AbortSignal): Promise<GroupUse | null> {
   const options = { stream: false, 'one-shot': true } as { stream: false; 'one-shot': true }
-  const stats: ContainerStats = await ask(() => engine.getContainer(id).stats(options), { abort, timeoutMs: statsMs })
+  const stats: ContainerStats = await callEngine(() => engine.getContainer(id).stats(options), { abort, timeoutMs: statsMs })
   const total = stats.cpu_stats?.cpu_usage?.total_usage
   const memory = stats.memory_stats?.usage
   if (total === undefined || memory === undefined) return null

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { Container } from 'dockerode'
 import { extract, type Header, pack } from 'tar-stream'
 import { encodeHeader } from '../../../tar/tar-header.ts'
-import { ask, askFor, type Engine } from '../engine.ts'
+import { callEngine, callEngineOrMissing, type Engine } from '../engine.ts'
 import type { Labels } from '../labels.ts'
 
 const emptyImage = 'berth/empty:1'
@@ -22,7 +22,7 @@ interface HelperParts {
 /** Creates a container that is never started, through which the engine reads and writes the volume. The caller removes it. */
 export async function makeHelper(volume: string, { engine, labels }: HelperParts, abort: AbortSignal): Promise<Container> {
   await ensureEmptyImage(engine, abort)
-  return ask(
+  return callEngine(
     (abortSignal) =>
       engine.createContainer({
         Image: emptyImage,
@@ -36,10 +36,10 @@ export async function makeHelper(volume: string, { engine, labels }: HelperParts
 }
 
 export const removeHelper = (helper: Container) =>
-  ask((abortSignal) => helper.remove({ force: true, abortSignal })).catch(() => undefined)
+  callEngine((abortSignal) => helper.remove({ force: true, abortSignal })).catch(() => undefined)
 
 async function ensureEmptyImage(engine: Engine, abort: AbortSignal): Promise<void> {
-  if (await askFor(() => engine.getImage(emptyImage).inspect(), { abort })) return
+  if (await callEngineOrMissing(() => engine.getImage(emptyImage).inspect(), { abort })) return
   const nothing = pack()
   nothing.finalize()
   const [repo, tag] = emptyImage.split(':')
@@ -69,7 +69,7 @@ export function folderEntry(path: string, { uid, gid, mode = 0o755 }: Pick<Parti
 }
 
 export async function put(container: Container, path: string, tar: Readable, abort: AbortSignal): Promise<void> {
-  await ask((abortSignal) => container.putArchive(tar, { path, abortSignal }), { abort, timeoutMs: longMs })
+  await callEngine((abortSignal) => container.putArchive(tar, { path, abortSignal }), { abort, timeoutMs: longMs })
 }
 
 /** Reads the first entries of an archive and stops. The first is the folder itself. */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { ask, type Engine, wordsOfEngine } from '../engine.ts'
+import { callEngine, type Engine, engineMessage } from '../engine.ts'
 
 /** Retries, because the engine runs only one measurement at a time. */
 const measureTries = 20
@@ -26,9 +26,9 @@ async function measureVolumes(engine: Engine): Promise<ReadonlyMap<string, numbe
 export async function measureAlone<T>(measure: () => Promise<T>, abort?: AbortSignal): Promise<T> {
   for (let tries = 1; ; tries += 1)
     try {
-      return await ask(measure, { ...(abort ? { abort } : {}), timeoutMs: measureMs })
+      return await callEngine(measure, { ...(abort ? { abort } : {}), timeoutMs: measureMs })
     } catch (error) {
-      if (tries >= measureTries || !/already running/i.test(wordsOfEngine(error))) throw error
+      if (tries >= measureTries || !/already running/i.test(engineMessage(error))) throw error
       await pause(measurePauseMs, undefined, abort ? { signal: abort } : {})
     }
 }

@@ -7,7 +7,7 @@ import type { Header } from 'tar-stream'
 import type { TarHeader } from '../../../tar/tar-header.ts'
 import { type AdoptedVolume, StartFailed, type VolumeRef } from '../../runtime.ts'
 import { harmless, withoutTop } from '../build/tar-names.ts'
-import { ask, askFor, type Engine, statusOf } from '../engine.ts'
+import { callEngine, callEngineOrMissing, type Engine, statusOf } from '../engine.ts'
 import { type Labels, labelIn } from '../labels.ts'
 import {
   firstEntries,
@@ -65,7 +65,7 @@ export class Volumes {
    * Finds existing data of the id under any name, and makes it the current volume. Without data, the next `create` makes a new
    * volume.
    */
-  async takeUp(id: string): Promise<boolean> {
+  async adoptExisting(id: string): Promise<boolean> {
     const current = this.nameOf(id)
     if (isPath(current) && existsSync(current)) return true
     const sizes = await this.#sizes()
@@ -118,7 +118,7 @@ export class Volumes {
   }
 
   /** Gives an empty volume to the user that will write to it. */
-  async giveTo(container: Container, path: string, user: number, abort: AbortSignal): Promise<void> {
+  async changeOwner(container: Container, path: string, user: number, abort: AbortSignal): Promise<void> {
     const entries = await firstEntries(container, `${path}/.`, 2, abort)
     const [top] = entries
     if (entries.length !== 1 || (top?.uid ?? 0) === user) return
@@ -157,7 +157,7 @@ export class Volumes {
 
   async #labelsOf(name: string, abort: AbortSignal): Promise<Record<string, string>> {
     if (isPath(name)) return {}
-    return (await ask((abortSignal) => this.#engine.getVolume(name).inspect({ abortSignal }), { abort })).Labels ?? {}
+    return (await callEngine((abortSignal) => this.#engine.getVolume(name).inspect({ abortSignal }), { abort })).Labels ?? {}
   }
 
   /** Headers of the volume's own folder and of the first entry in it. */
@@ -188,21 +188,23 @@ export class Volumes {
   }
 
   #make = (name: string, labels: Record<string, string>) =>
-    ask((abortSignal) => this.#engine.createVolume({ Name: checked(name), Labels: labels, abortSignal }))
+    callEngine((abortSignal) => this.#engine.createVolume({ Name: checked(name), Labels: labels, abortSignal }))
 
   async #exists(name: string): Promise<boolean> {
-    return (await askFor((abortSignal) => this.#engine.getVolume(checked(name)).inspect({ abortSignal }))) !== undefined
+    return (
+      (await callEngineOrMissing((abortSignal) => this.#engine.getVolume(checked(name)).inspect({ abortSignal }))) !== undefined
+    )
   }
 
   async #namesOf(id: string): Promise<string[]> {
     const filters = JSON.stringify(this.#labels.filter('volume', { id }))
-    const { Volumes: rows } = await ask((abortSignal) => this.#engine.listVolumes({ filters, abortSignal } as object))
+    const { Volumes: rows } = await callEngine((abortSignal) => this.#engine.listVolumes({ filters, abortSignal } as object))
     return (rows ?? []).map(({ Name }) => Name)
   }
 
   async #remove(name: string): Promise<void> {
     try {
-      await ask((abortSignal) => this.#engine.getVolume(name).remove({ abortSignal }))
+      await callEngine((abortSignal) => this.#engine.getVolume(name).remove({ abortSignal }))
     } catch (error) {
       // Still used by an instance that is about to end. A later call removes it.
       if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error

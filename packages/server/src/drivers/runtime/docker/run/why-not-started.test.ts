@@ -24,6 +24,6 @@ test.each([
     /^It could not be started: source \/etc\/passwd is not directory$/,
   ],
   ['port is already allocated', /^It could not be started: port is already allocated$/],
-])('%s', (words, text) => {
-  expect(whyNotStarted(words)).toMatch(text)
+])('%s', (message, text) => {
+  expect(whyNotStarted(message)).toMatch(text)
 })

@@ -4,11 +4,11 @@ const containerRoot = /\/[^\s":]*\/[0-9a-f]{64}\/merged(?=\/)/g
 const engineFolder = /\/[^\s":]*\/(?:[0-9a-f]{64}|_data)(?:\/[^\s":]*)?/g
 
 /** Shortens the engine's message about a command that could not be executed. */
-export function whyNotStarted(words: string): string {
+export function whyNotStarted(message: string): string {
   const [, program, why = ''] =
-    /exec: "([^"]{1,200})": (executable file not found|stat [^:]*: no such file|permission denied)/.exec(words) ?? []
+    /exec: "([^"]{1,200})": (executable file not found|stat [^:]*: no such file|permission denied)/.exec(message) ?? []
   if (!program)
-    return `It could not be started: ${words.replace(containerRoot, '').replace(engineFolder, "[the engine's folder]")}`
+    return `It could not be started: ${message.replace(containerRoot, '').replace(engineFolder, "[the engine's folder]")}`
   if (why.startsWith('permission')) return `The command \`${program}\` is not executable. Make it so in the image (chmod +x)`
   return `The command \`${program}\` does not exist in the image. Install it in the image, or correct the command`
 }

@@ -13,7 +13,7 @@ import { attackText, fakeText, keyCalls, readKeyText, sayUser } from './attack-p
  */
 const [dataDir, kind] = process.argv.slice(2) as [string, IsolationKind]
 const never = new AbortController().signal
-const allotment = { cpuCores: 1, memoryMb: 512, diskMb: 500 }
+const resources = { cpuCores: 1, memoryMb: 512, diskMb: 500 }
 const mark = `late-${process.pid}`
 const plan: BuildPlan = { ...emptyPlan, language: 'node', startCommand: 'sleep 600', port: 3000 }
 
@@ -21,12 +21,20 @@ const owner = (name: string) => ({ projectId: `prj_${name}`, deploymentId: `dep_
 const start = async (runtime: Runtime, name: string, env: Record<string, string>, change: Partial<BuildPlan>) => {
   const sourceFolder = join(dataDir, 'work', name)
   const whole = { ...plan, ...change }
-  const asked = { owner: owner(name), service: '', sourceFolder, plan: whole, secrets: env, allotment, timeoutMs: 60_000 }
-  const artifact = await runtime.build(asked, ({ message }) => console.error(`${name}: ${message}`), never)
+  const requested = {
+    owner: owner(name),
+    service: '',
+    sourceFolder,
+    plan: whole,
+    secrets: env,
+    allotment: resources,
+    timeoutMs: 60_000,
+  }
+  const artifact = await runtime.build(requested, ({ message }) => console.error(`${name}: ${message}`), never)
   const lateAfterBuild = commands().filter((line) => line.includes(mark)).length
   const volumes = [{ id: `vol_${name}`, name: 'data', mountPath: '/data', readOnly: false }]
   await runtime.createVolume({ id: `vol_${name}`, projectId: `prj_${name}`, name: 'data' })
-  const rest = { service: '', command: null, entrypoint: null, port: null, network: null, allotment, restart: false }
+  const rest = { service: '', command: null, entrypoint: null, port: null, network: null, allotment: resources, restart: false }
   await runtime.start({ ...rest, instanceId: `ins_${name}`, owner: owner(name), artifact, env, volumes }, never)
   return lateAfterBuild
 }

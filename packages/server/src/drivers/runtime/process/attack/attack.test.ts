@@ -24,11 +24,11 @@ const ways = [
 
 describe.each(ways)('an attacking project on plain processes: $name', ({ kind, uid, skip }) => {
   test.skipIf(skip)('gets nothing that is not its own', async () => {
-    const place = await mkdtemp(join(tmpdir(), 'berth-attack-'))
+    const location = await mkdtemp(join(tmpdir(), 'berth-attack-'))
     try {
       // Other users can enter this folder, so only the sandbox protects the data.
-      await chmod(place, 0o755)
-      const dataDir = join(place, 'data')
+      await chmod(location, 0o755)
+      const dataDir = join(location, 'data')
       await mkdir(dataDir, { mode: 0o700 })
       if (isRoot) await chown(dataDir, uid, uid)
       const { found, wanted, lateAfterBuild, victimLives, canary } = await attack(dataDir, kind, uid)
@@ -56,7 +56,7 @@ describe.each(ways)('an attacking project on plain processes: $name', ({ kind, u
       expect(lateAfterBuild).toBe(0)
       if (kind === 'bubblewrap') expect(found.commands).toEqual([])
     } finally {
-      await rm(place, { recursive: true, force: true })
+      await rm(location, { recursive: true, force: true })
     }
   })
 })

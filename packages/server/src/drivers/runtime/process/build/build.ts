@@ -3,13 +3,13 @@ import { cp, mkdir, rmdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { CommandFailed, CommandTimedOut, ProgramMissing } from '../../../shell/command-errors.ts'
 import { buildCores } from '../../build-cores.ts'
-import { failedWords, outdatedLockfile } from '../../outdated-lockfile.ts'
+import { commandFailedMessage, outdatedLockfile } from '../../outdated-lockfile.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
 import { roomAt } from '../disk/disk-room.ts'
-import { DiskLook } from '../disk/disk-use.ts'
+import { DiskMeasurement } from '../disk/disk-use.ts'
 import { finishArtifact } from '../files/artifact.ts'
-import { giveTo, type Places } from '../files/places.ts'
-import { removeTree, throwAway } from '../files/remove-tree.ts'
+import { changeOwner, type Paths } from '../files/places.ts'
+import { discardTree, removeTree } from '../files/remove-tree.ts'
 import { type ControlGroup, createControlGroup, endControlGroup } from '../processes/cgroup.ts'
 import { endAllWithGroup, endLeftInGroup, readIdentity } from '../processes/process-table.ts'
 import { runLaunched } from '../processes/run-launched.ts'
@@ -20,7 +20,7 @@ import { noTools, type Toolbox, type ToolSet } from '../tools/toolbox.ts'
 import { messageOf } from './command-words.ts'
 
 export interface BuildParts {
-  places: Places
+  paths: Paths
   sandbox: Sandbox
   /** Variables that every program needs, from the machine. */
   baseEnv: Record<string, string>
@@ -29,7 +29,7 @@ export interface BuildParts {
 
 const buildProcesses = 512
 const tailLines = 30
-const lookMs = 200
+const pollIntervalMs = 200
 
 /** Runs the install and build commands in a copy of the source. The copy then is the artifact. */
 export async function buildHere(
@@ -41,14 +41,14 @@ export async function buildHere(
   const { plan, owner, service } = request
   if (plan.kind === 'dockerfile')
     throw new BuildFailed('bad_plan', 'A Dockerfile needs the docker runtime; this instance runs projects as plain processes')
-  const { places } = parts
+  const { paths: places } = parts
   const target = places.artifact(owner.deploymentId, service)
   await removeTree(target, places.of('trash'))
   await mkdir(target, { recursive: true, mode: 0o700 })
   const app = join(target, 'app')
   await cp(request.sourceFolder, app, { recursive: true, verbatimSymlinks: true })
   const who = places.who(owner.projectId, taskOf(target), target)
-  if (who) await giveTo(app, who.uid)
+  if (who) await changeOwner(app, who.uid)
   places.own(join(target, 'tmp'), owner.projectId)
   places.closeArtifact(target)
   let tools = noTools
@@ -73,8 +73,8 @@ async function toolsFor(
   abort: AbortSignal,
   { toolbox }: BuildParts,
 ): Promise<ToolSet> {
-  const say = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
-  return toolbox.forPlan(plan, say, abort).catch((error: unknown) => {
+  const report = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
+  return toolbox.forPlan(plan, report, abort).catch((error: unknown) => {
     throw error instanceof ToolUnavailable ? new BuildFailed('missing_tool', error.message) : error
   })
 }
@@ -89,10 +89,10 @@ async function runCommands(
   parts: BuildParts,
   tools: ToolSet,
 ) {
-  const { plan, allotment } = request
+  const { plan, allotment: resources } = request
   const limits = {
-    cpuCores: allotment.cpuCores,
-    memoryMb: allotment.memoryMb,
+    cpuCores: resources.cpuCores,
+    memoryMb: resources.memoryMb,
     processes: buildProcesses,
     yields: true,
     cores: buildCores(),
@@ -101,40 +101,40 @@ async function runCommands(
   const deadline = performance.now() + request.timeoutMs
   const tail: string[] = []
   let reason: string | null = null
-  const say = (stream: OutputLine['stream'], message: string) => {
+  const report = (stream: OutputLine['stream'], message: string) => {
     tail.push(message)
     reason ??= outdatedLockfile(message)
     if (tail.length > tailLines) tail.shift()
     onLine({ time: new Date().toISOString(), stream, message })
   }
   const disk = new AbortController()
-  const home = parts.places.home(request.owner, target)
-  const watched: Watched = { group, disk, look: diskLookOf(request, target, home), home, isLooking: false }
-  const ending = setInterval(() => void endAtLimit(watched), lookMs)
+  const home = parts.paths.home(request.owner, target)
+  const watched: Watched = { group, disk, check: diskMeasurementOf(request, target, home), home, isChecking: false }
+  const ending = setInterval(() => void endAtLimit(watched), pollIntervalMs)
   const either = AbortSignal.any([abort, disk.signal])
   try {
     for (const command of [...toolsFirst(request), plan.installCommand, plan.buildCommand]) {
       if (!command) continue
-      say('stdout', `$ ${command}`)
+      report('stdout', `$ ${command}`)
       const launched = launchFor(command, request, target, group, parts, tools)
-      await runOne(launched, deadline - performance.now(), say, either).catch((error: unknown) => {
+      await runOne(launched, deadline - performance.now(), report, either).catch((error: unknown) => {
         throw explain(error, command, watched, request, { tail, reason })
       })
     }
   } finally {
     clearInterval(ending)
     group?.kill()
-    await endLeftOf(target, parts.places, parts.sandbox.hasOwnProcesses)
+    await endLeftOf(target, parts.paths, parts.sandbox.hasOwnProcesses)
     group?.remove()
   }
 }
 
 /** Ends all processes of a build, so that none of them changes the artifact later. */
-async function endLeftOf(target: string, places: Places, hadOwnProcesses = false): Promise<void> {
-  const identity = readIdentity(places.buildNote(target))
+async function endLeftOf(target: string, paths: Paths, hadOwnProcesses = false): Promise<void> {
+  const identity = readIdentity(paths.buildNote(target))
   if (identity) endLeftInGroup(identity)
   // A process namespace ends, with all its processes, when its first process does.
-  if (places.hasOwnUsers && !hadOwnProcesses) await endAllWithGroup(places.mark(taskOf(target)))
+  if (paths.hasOwnUsers && !hadOwnProcesses) await endAllWithGroup(paths.mark(taskOf(target)))
 }
 
 function launchFor(
@@ -142,7 +142,7 @@ function launchFor(
   request: BuildRequest,
   target: string,
   group: ControlGroup | null,
-  { places, sandbox, baseEnv }: BuildParts,
+  { paths: places, sandbox, baseEnv }: BuildParts,
   tools: ToolSet,
 ): Launched {
   const { owner, plan, secrets } = request
@@ -169,33 +169,33 @@ function launchFor(
       { path: join(target, 'tmp'), at: '/tmp' },
       ...tools.shown,
     ],
-    endsWithUs: true,
+    stopsWithControlPlane: true,
   })
 }
 
 interface Watched {
   group: ControlGroup | null
-  look: DiskLook
+  check: DiskMeasurement
   home: string
-  isLooking: boolean
+  isChecking: boolean
   /** Aborted when the build exceeds its disk limit. */
   disk: AbortController
 }
 
 /** Measures the disk usage of a build. Its home counts only with its growth: earlier builds may have filled it. */
-const diskLookOf = ({ allotment }: BuildRequest, target: string, home: string) =>
-  new DiskLook({
+const diskMeasurementOf = ({ allotment: resources }: BuildRequest, target: string, home: string) =>
+  new DiskMeasurement({
     grows: home,
     written: [join(target, 'app'), join(target, 'tmp')],
-    limitMb: allotment.diskMb,
+    limitMb: resources.diskMb,
   })
 
 /** Ends a build at its limits. Without this, a program that ignores a failed fork or a killed child could run forever. */
 async function endAtLimit(watched: Watched): Promise<void> {
-  const { group, look, home, disk } = watched
+  const { group, check: look, home, disk } = watched
   if (group?.outOfMemory || group?.hitProcessLimit) group.kill()
-  if (watched.isLooking) return
-  watched.isLooking = true
+  if (watched.isChecking) return
+  watched.isChecking = true
   try {
     if (!look.isDue(await roomAt(home)) || !(await look.isOver(group?.pids()))) return
     disk.abort()
@@ -203,21 +203,21 @@ async function endAtLimit(watched: Watched): Promise<void> {
   } catch {
     // Measured again at the next interval.
   } finally {
-    watched.isLooking = false
+    watched.isChecking = false
   }
 }
 
 /** Ends builds that a killed control plane left running, with all their processes, and removes what they produced. */
-export async function endUnfinishedBuilds(places: Places): Promise<void> {
-  const unfinished = places
+export async function endUnfinishedBuilds(paths: Paths): Promise<void> {
+  const unfinished = paths
     .list('artifacts')
-    .map((name) => join(places.of('artifacts'), name))
+    .map((name) => join(paths.of('artifacts'), name))
     .filter((folder) => !existsSync(join(folder, 'artifact.json')))
   // Moved to the trash at once: the same deployment may be built again before the last process has ended.
   const ended = unfinished.map((folder) => {
-    const left = endLeftOf(folder, places)
+    const left = endLeftOf(folder, paths)
     endControlGroup(taskOf(folder))
-    throwAway(folder, places.of('trash'))
+    discardTree(folder, paths.of('trash'))
     return left
   })
   await Promise.all(ended)
@@ -245,10 +245,10 @@ export const searchPath = (folder: string, sandbox: Sandbox, baseEnv: Record<str
 async function runOne(
   launched: Launched,
   timeoutMs: number,
-  say: (stream: OutputLine['stream'], message: string) => void,
+  report: (stream: OutputLine['stream'], message: string) => void,
   abort: AbortSignal,
 ): Promise<void> {
-  const lines = { stdout: lineSplitter((line) => say('stdout', line)), stderr: lineSplitter((line) => say('stderr', line)) }
+  const lines = { stdout: lineSplitter((line) => report('stdout', line)), stderr: lineSplitter((line) => report('stderr', line)) }
   await runLaunched(launched, {
     abort,
     timeoutMs,
@@ -287,13 +287,13 @@ function explain(
   error: unknown,
   command: string,
   { group, disk }: Watched,
-  { allotment, timeoutMs }: BuildRequest,
+  { allotment: resources, timeoutMs }: BuildRequest,
   { tail, reason }: { tail: string[]; reason: string | null },
 ): unknown {
   if (disk.signal.aborted)
-    return new BuildFailed('disk_full', `\`${command}\` exceeded the build disk limit of ${allotment.diskMb} MB`, [...tail])
+    return new BuildFailed('disk_full', `\`${command}\` exceeded the build disk limit of ${resources.diskMb} MB`, [...tail])
   if (group?.outOfMemory)
-    return new BuildFailed('out_of_memory', `\`${command}\` exceeded the build memory limit of ${allotment.memoryMb} MB`, [
+    return new BuildFailed('out_of_memory', `\`${command}\` exceeded the build memory limit of ${resources.memoryMb} MB`, [
       ...tail,
     ])
   if (group?.hitProcessLimit && !(error instanceof CommandTimedOut))
@@ -304,6 +304,6 @@ function explain(
   const missing = error instanceof CommandFailed ? missingTool(error.exitCode, tail) : null
   if (missing) return new BuildFailed('missing_tool', missing, [...tail])
   if (error instanceof CommandFailed)
-    return new BuildFailed('command_failed', failedWords(command, error.exitCode ?? 'unknown', reason), [...tail])
+    return new BuildFailed('command_failed', commandFailedMessage(command, error.exitCode ?? 'unknown', reason), [...tail])
   return error
 }

@@ -11,11 +11,11 @@ function programs(fills: readonly number[]) {
   const all = Array.from({ length: 100 }, (_, at) => ({
     diskLookedAt: 1_000 - at,
     isLooking: false,
-    hasCauseForDiskLook() {
+    needsDiskCheck() {
       return !this.isLooking && !looked.includes(at)
     },
     suspectOfFilling: async () => (fills.includes(at) ? ('writes' as const) : ('maybe' as const)),
-    lookAtDisk() {
+    checkDisk() {
       this.isLooking = true
       looked.push(at)
       return new Promise<void>((resolve) => ends.push(resolve))
@@ -52,12 +52,12 @@ test('after a look at one that only may have filled it there is a rest of nine t
   await first
   const lookedMs = performance.now() - began
   const rested = performance.now()
-  for (let asked = 0; looked.length < 2; asked++) {
+  for (let requested = 0; looked.length < 2; requested++) {
     const round = rounds.go(all, room)
     await new Promise((resolve) => setTimeout(resolve, 5))
     endAll()
     await round
-    expect(asked).toBeLessThan(100_000)
+    expect(requested).toBeLessThan(100_000)
   }
   expect(looked).toEqual([99, 98])
   expect(performance.now() - rested).toBeGreaterThan(50 * 8)

@@ -8,9 +8,9 @@ const shareOfTime = 1 / 10
 interface OnDisk {
   /** Wall clock time of the last measurement. 0: never. */
   readonly diskLookedAt: number
-  hasCauseForDiskLook(room: Room): boolean
+  needsDiskCheck(room: Room): boolean
   suspectOfFilling(room: Room): Promise<Suspicion>
-  lookAtDisk(): Promise<void>
+  checkDisk(): Promise<void>
 }
 
 /**
@@ -19,22 +19,22 @@ interface OnDisk {
  * measured one after the other, within a share of the time.
  */
 export class DiskRounds {
-  #isLooking = false
+  #isChecking = false
   #restsUntil = 0
 
   async go(all: readonly OnDisk[], room: Room): Promise<void> {
     let next: OnDisk | undefined
     for (const one of all) {
-      if (!one.hasCauseForDiskLook(room)) continue
+      if (!one.needsDiskCheck(room)) continue
       const suspicion = await one.suspectOfFilling(room)
-      if (suspicion === 'writes') void one.lookAtDisk()
+      if (suspicion === 'writes') void one.checkDisk()
       else if (suspicion === 'maybe' && (!next || one.diskLookedAt < next.diskLookedAt)) next = one
     }
-    if (!next || this.#isLooking || performance.now() < this.#restsUntil) return
+    if (!next || this.#isChecking || performance.now() < this.#restsUntil) return
     const began = performance.now()
-    this.#isLooking = true
-    await next.lookAtDisk().finally(() => {
-      this.#isLooking = false
+    this.#isChecking = true
+    await next.checkDisk().finally(() => {
+      this.#isChecking = false
       this.#restsUntil = restsUntil(began, shareOfTime)
     })
   }

@@ -3,38 +3,38 @@ import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { tempFolder } from '../../../../../../../tests/kit/temp-folder.ts'
 import { type Room, roomAt } from './disk-room.ts'
-import { DiskLook } from './disk-use.ts'
+import { DiskMeasurement } from './disk-use.ts'
 
 const megabyte = 1024 * 1024
 
 /** A measurement that was just taken, on a disk with so much free space that other programs do not matter. */
-async function justLooked(folder: string): Promise<{ look: DiskLook; room: Room }> {
-  const look = new DiskLook({ grows: folder, written: [], limitMb: 32 })
-  await look.isOver([process.pid])
+async function justLooked(folder: string): Promise<{ check: DiskMeasurement; room: Room }> {
+  const check = new DiskMeasurement({ grows: folder, written: [], limitMb: 32 })
+  await check.isOver([process.pid])
   const { bytes, names } = await roomAt(folder)
   const room = { bytes: bytes + 1_000_000 * megabyte, names: names + 1_000_000_000 }
   // The first measurement is followed by a rest.
-  await expect.poll(() => look.isDue({ bytes: 0, names: 0 })).toBe(true)
-  await look.isOver([process.pid])
-  expect(look.isDue(room)).toBe(false)
-  return { look, room }
+  await expect.poll(() => check.isDue({ bytes: 0, names: 0 })).toBe(true)
+  await check.isOver([process.pid])
+  expect(check.isDue(room)).toBe(false)
+  return { check, room }
 }
 
 test('a disk that fills up is a reason to look, also when others have made room on it since the last look', async () => {
   await using folder = await tempFolder('disk-use')
-  const { look, room } = await justLooked(folder.path)
+  const { check: look, room } = await justLooked(folder.path)
   await expect.poll(() => look.isDue({ ...room, bytes: room.bytes - 9 * megabyte })).toBe(true)
 })
 
 test('so is one on which the room for names becomes less, whatever their files hold', async () => {
   await using folder = await tempFolder('disk-use')
-  const { look, room } = await justLooked(folder.path)
+  const { check: look, room } = await justLooked(folder.path)
   await expect.poll(() => look.isDue({ ...room, names: room.names - 9 * 1024 })).toBe(true)
 })
 
 test('who wrote what the disk was filled with is told from who did not, once for each time that it fills up', async () => {
   await using folder = await tempFolder('disk-use')
-  const { look, room } = await justLooked(folder.path)
+  const { check: look, room } = await justLooked(folder.path)
   const fuller = { ...room, bytes: room.bytes - 9 * megabyte }
   expect(await look.suspect(fuller, [process.pid])).toBe('maybe')
   await writeFile(join(folder.path, 'big'), Buffer.alloc(9 * megabyte, 1))
@@ -43,7 +43,7 @@ test('who wrote what the disk was filled with is told from who did not, once for
 
 test('a program whose written bytes are unknown counts as one that writes', async () => {
   await using folder = await tempFolder('disk-use')
-  const { look, room } = await justLooked(folder.path)
+  const { check: look, room } = await justLooked(folder.path)
   expect(await look.suspect({ ...room, bytes: room.bytes - 9 * megabyte }, undefined)).toBe('writes')
 })
 
@@ -52,7 +52,7 @@ test('now and then there is a look by the clock, but none at a program that has 
   // The monotonic clock is faked as well: a measurement takes no time, so no rest follows it.
   vi.useFakeTimers({ toFake: ['Date', 'performance'] })
   try {
-    const { look, room } = await justLooked(folder.path)
+    const { check: look, room } = await justLooked(folder.path)
     const after = async (minutes: number) => {
       vi.advanceTimersByTime(minutes * 60_000)
       return look.isDue(room) ? await look.suspect(room, [process.pid]) : 'not due'

@@ -7,7 +7,7 @@ import { writtenBytes } from './written-bytes.ts'
 
 const megabyte = 1024 * 1024
 /** Drop of free space since the last measurement that triggers a check for the cause. */
-const worthALookBytes = 64 * megabyte
+const recheckBytes = 64 * megabyte
 /** Pause between two periodic measurements. It doubles after each one that finds nothing. */
 const firstPauseMs = 60_000
 /** Longest pause. Shorter where the kernel does not report the bytes that a program writes. */
@@ -32,7 +32,7 @@ export type Suspicion = 'writes' | 'maybe' | 'none'
  * Checks whether a program exceeds its disk limit. Measuring is expensive. It is done when the free space of the disk has
  * dropped noticeably, and periodically if the program has written something: a minute after the start, later less often.
  */
-export class DiskLook {
+export class DiskMeasurement {
   readonly #limit: DiskLimit
   #before: number | null = null
   /** Highest free space since the cause of a drop was last checked. */
@@ -56,7 +56,7 @@ export class DiskLook {
   }
 
   /** Makes the next measurement due. Called when a program was started. */
-  lookAgain(): void {
+  checkAgain(): void {
     this.#lookedAt = 0
     this.#writtenBytes = 0
     this.#pauseMs = firstPauseMs
@@ -103,7 +103,7 @@ export class DiskLook {
   }
 
   get #noticedBytes(): number {
-    return Math.min(worthALookBytes, (this.#limit.limitMb * megabyte) / 4)
+    return Math.min(recheckBytes, (this.#limit.limitMb * megabyte) / 4)
   }
 
   #isFilledBy({ bytes, names }: Room): boolean {

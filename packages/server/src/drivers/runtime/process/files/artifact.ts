@@ -3,7 +3,7 @@ import { join, sep } from 'node:path'
 import { measureFolders } from '../../../folder/measure-folder.ts'
 import { type Artifact, BuildFailed, type BuildRequest } from '../../runtime.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import type { Places } from './places.ts'
+import type { Paths } from './places.ts'
 import { removeTree } from './remove-tree.ts'
 
 /** Turns the result of a build into an artifact. Its record is written atomically. */
@@ -11,18 +11,18 @@ export async function finishArtifact(
   request: BuildRequest,
   target: string,
   app: string,
-  { places, sandbox }: { places: Places; sandbox: Sandbox },
+  { paths, sandbox }: { paths: Paths; sandbox: Sandbox },
   tools: readonly string[],
 ): Promise<Artifact> {
-  const { plan, owner, service, allotment } = request
-  const reference = plan.kind === 'static' ? await staticOutput(request, target, app, places) : target
+  const { plan, owner, service, allotment: resources } = request
+  const reference = plan.kind === 'static' ? await staticOutput(request, target, app, paths) : target
   const others = (await readdir(target)).map((name) => join(target, name)).filter((path) => path !== app)
   const sizes = await measureFolders([app, ...others])
   const sizeBytes = sizes.reduce((sum, { bytes }) => sum + bytes, 0)
-  if (sizeBytes > allotment.diskMb * 1024 * 1024)
+  if (sizeBytes > resources.diskMb * 1024 * 1024)
     throw new BuildFailed(
       'disk_full',
-      `The build output is ${Math.ceil(sizeBytes / 1024 / 1024)} MB; the limit is ${allotment.diskMb} MB`,
+      `The build output is ${Math.ceil(sizeBytes / 1024 / 1024)} MB; the limit is ${resources.diskMb} MB`,
     )
   const artifact: Artifact = {
     kind: plan.kind === 'static' ? 'static' : 'folder',
@@ -48,7 +48,7 @@ export async function finishArtifact(
 }
 
 /** Keeps only the output folder, which must lie inside the project. */
-async function staticOutput({ plan }: BuildRequest, target: string, app: string, places: Places): Promise<string> {
+async function staticOutput({ plan }: BuildRequest, target: string, app: string, paths: Paths): Promise<string> {
   const wanted = join(app, plan.rootDirectory, plan.outputDirectory ?? '.')
   const real = await realpath(wanted).catch(() => null)
   const root = await realpath(app)
@@ -59,7 +59,7 @@ async function staticOutput({ plan }: BuildRequest, target: string, app: string,
     )
   const output = join(target, 'static')
   await rename(real, output)
-  await removeTree(app, places.of('trash'))
+  await removeTree(app, paths.of('trash'))
   await chmod(output, 0o755)
   return output
 }

@@ -2,7 +2,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:f
 import { lchown, readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Owner } from '../../runtime.ts'
-import type { Who } from '../sandbox/sandbox.ts'
+import type { ProcessUser } from '../sandbox/sandbox.ts'
 import { hashOf, ProjectUsers } from './project-users.ts'
 
 const open = ['instances', 'artifacts', 'volumes', 'homes', 'bin', 'tools'] as const
@@ -11,7 +11,7 @@ const closed = ['staging', 'trash', 'users'] as const
 type Kind = (typeof open)[number] | (typeof closed)[number]
 
 /** Paths of the process runtime's files. Ids are checked, so none of them can lead out of the folder. */
-export class Places {
+export class Paths {
   readonly root: string
   /** Projects run as their own users. Only root can do that. */
   readonly hasOwnUsers: boolean
@@ -85,7 +85,7 @@ export class Places {
   }
 
   /** `task` is the build or instance that runs. */
-  who(projectId: string, task: string, artifact: string): Who | null {
+  who(projectId: string, task: string, artifact: string): ProcessUser | null {
     const uid = this.userOf(projectId)
     if (uid === null) return null
     return { uid, gid: this.mark(task), artifactGid: numberOf(0x30000000, basename(artifact)) }
@@ -114,10 +114,10 @@ function checked(name: string): string {
 }
 
 /** Changes the owner of a whole folder, contents first: until the last step no other user can write to any of it. */
-export async function giveTo(folder: string | Buffer, uid: number): Promise<void> {
+export async function changeOwner(folder: string | Buffer, uid: number): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true, encoding: 'buffer' })) {
     const path = Buffer.concat([Buffer.from(folder), Buffer.from('/'), entry.name])
-    if (entry.isDirectory()) await giveTo(path, uid)
+    if (entry.isDirectory()) await changeOwner(path, uid)
     else await lchown(path, uid, uid)
   }
   await lchown(folder, uid, uid)

@@ -6,21 +6,21 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DirectoryHandle } from '../../../folder/directory-handle.ts'
 import { measureFolder } from '../../../folder/measure-folder.ts'
-import { emptyTrash, removeTree, throwAway } from './remove-tree.ts'
+import { discardTree, emptyTrash, removeTree } from './remove-tree.ts'
 
-let place: string
+let path: string
 let tree: string
 let trash: string
 let canary: string
 beforeEach(async () => {
-  place = await mkdtemp(join(tmpdir(), 'berth-remove-'))
-  tree = join(place, 'tree')
-  trash = join(place, 'trash')
-  canary = join(place, 'canary')
+  path = await mkdtemp(join(tmpdir(), 'berth-remove-'))
+  tree = join(path, 'tree')
+  trash = join(path, 'trash')
+  canary = join(path, 'canary')
   mkdirSync(canary)
   writeFileSync(join(canary, 'file'), 'stays')
 })
-afterEach(() => rm(place, { recursive: true, force: true }))
+afterEach(() => rm(path, { recursive: true, force: true }))
 
 const fill = (folder: string) => {
   mkdirSync(join(folder, 'inner', 'deeper'), { recursive: true })
@@ -36,7 +36,7 @@ describe('a tree that a project changes while it is removed', () => {
       // The tree has been moved to the trash; the folder inside may have been moved as well.
       for (const top of await readdir(trash)) {
         const inner = existsSync(join(trash, top, 'inner')) ? join(trash, top, 'inner') : join(trash, top)
-        renameSync(inner, join(place, `aside-${steps}-${top}`))
+        renameSync(inner, join(path, `aside-${steps}-${top}`))
         symlinkSync(canary, inner)
       }
     }
@@ -95,8 +95,8 @@ test('no depth is too deep and no name is too strange', async () => {
 
 test('what was thrown away by one who was killed goes later; what is not there is gone already', async () => {
   fill(tree)
-  throwAway(tree, trash)
-  throwAway(tree, trash)
+  discardTree(tree, trash)
+  discardTree(tree, trash)
   expect(existsSync(tree)).toBe(false)
   await emptyTrash(trash)
   expect(await readdir(trash)).toEqual([])

@@ -11,7 +11,7 @@ const isRoot = process.getuid?.() === 0
 const freshName = () => randomBytes(12).toString('hex')
 
 /** Moves a tree to the trash atomically. `emptyTrash` removes it later. */
-export function throwAway(path: string, trash: string): void {
+export function discardTree(path: string, trash: string): void {
   mkdirSync(trash, { recursive: true, mode: 0o700 })
   try {
     renameSync(path, join(trash, freshName()))
@@ -67,9 +67,9 @@ async function emptied(top: DirectoryHandle, name: Buffer, pause?: Pause): Promi
   for (const child of await folder.names().catch(() => [])) {
     await pause?.(child)
     if (await removed(() => unlink(folder.at(child)))) continue
-    const place = Buffer.from(freshName())
+    const location = Buffer.from(freshName())
     if (!isRoot) await openUpNamed(folder, child)
-    if (await removed(() => rename(folder.at(child), top.at(place)))) moved.push(place)
+    if (await removed(() => rename(folder.at(child), top.at(location)))) moved.push(location)
   }
   return moved
 }

@@ -22,17 +22,17 @@ import { tarOf, untarInPlaceOf } from './volume-archive.ts'
 
 const never = new AbortController().signal
 const reading = { environment: process.env, abort: never }
-let place: string
-let places: { folder: string; staging: string; trash: string }
+let path: string
+let paths: { folder: string; staging: string; trash: string }
 beforeEach(async () => {
-  place = await mkdtemp(join(tmpdir(), 'berth-volume-'))
-  places = { folder: join(place, 'volume'), staging: join(place, 'staging'), trash: join(place, 'trash') }
-  mkdirSync(places.folder)
-  writeFileSync(join(places.folder, 'file'), 'old')
-  mkdirSync(join(place, 'canary'))
-  writeFileSync(join(place, 'canary', 'secret'), 'SECRET')
+  path = await mkdtemp(join(tmpdir(), 'berth-volume-'))
+  paths = { folder: join(path, 'volume'), staging: join(path, 'staging'), trash: join(path, 'trash') }
+  mkdirSync(paths.folder)
+  writeFileSync(join(paths.folder, 'file'), 'old')
+  mkdirSync(join(path, 'canary'))
+  writeFileSync(join(path, 'canary', 'secret'), 'SECRET')
 })
-afterEach(() => rm(place, { recursive: true, force: true }))
+afterEach(() => rm(path, { recursive: true, force: true }))
 
 const entries = (...list: (Parameters<ReturnType<typeof pack>['entry']>[0] & { text?: string })[]) => {
   const archive = pack()
@@ -42,42 +42,42 @@ const entries = (...list: (Parameters<ReturnType<typeof pack>['entry']>[0] & { t
 }
 
 test('folders without end are refused before they use up what may be open', async () => {
-  mkdirSync(join(places.folder, ...Array.from({ length: 401 }, () => 'a')), { recursive: true })
+  mkdirSync(join(paths.folder, ...Array.from({ length: 401 }, () => 'a')), { recursive: true })
   const read = async () => {
-    for await (const _ of tarOf(places.folder, reading)) void _
+    for await (const _ of tarOf(paths.folder, reading)) void _
   }
   await expect(read()).rejects.toMatchObject({ name: 'VolumeUnreadable' })
 })
 
 test('an archive whose link leads out and whose next file goes through it is refused, and the old volume stays', async () => {
-  const tar = entries({ name: 'way', type: 'symlink', linkname: join(place, 'canary') }, { name: 'way/planted', text: 'mine' })
-  await expect(untarInPlaceOf(places, tar, never)).rejects.toThrow()
-  expect(await readdir(join(place, 'canary'))).toEqual(['secret'])
-  expect(await readFile(join(places.folder, 'file'), 'utf8')).toBe('old')
+  const tar = entries({ name: 'way', type: 'symlink', linkname: join(path, 'canary') }, { name: 'way/planted', text: 'mine' })
+  await expect(untarInPlaceOf(paths, tar, never)).rejects.toThrow()
+  expect(await readdir(join(path, 'canary'))).toEqual(['secret'])
+  expect(await readFile(join(paths.folder, 'file'), 'utf8')).toBe('old')
 })
 
 test.each(['../planted', 'a/../../planted', '..'])('the name %s is refused', async (name) => {
-  await expect(untarInPlaceOf(places, entries({ name, text: 'mine' }), never)).rejects.toThrow('points outside')
+  await expect(untarInPlaceOf(paths, entries({ name, text: 'mine' }), never)).rejects.toThrow('points outside')
 })
 
 test("everything in it is the volume's owner's, and brings no rights along", async () => {
-  await untarInPlaceOf(places, entries({ name: 'deep/program', mode: 0o6755, uid: 4242, gid: 4242, text: 'x' }), never)
-  const [volume, program] = [statSync(places.folder), statSync(join(places.folder, 'deep', 'program'))]
+  await untarInPlaceOf(paths, entries({ name: 'deep/program', mode: 0o6755, uid: 4242, gid: 4242, text: 'x' }), never)
+  const [volume, program] = [statSync(paths.folder), statSync(join(paths.folder, 'deep', 'program'))]
   expect([program.uid, program.gid, program.mode & 0o7777]).toEqual([volume.uid, volume.gid, 0o755])
 })
 
 test('a folder that becomes a link while it is read is not followed', async () => {
   for (const name of ['a', 'b', 'c']) {
-    mkdirSync(join(places.folder, name))
-    writeFileSync(join(places.folder, name, 'large'), Buffer.alloc(300_000))
+    mkdirSync(join(paths.folder, name))
+    writeFileSync(join(paths.folder, name, 'large'), Buffer.alloc(300_000))
   }
   const chunks: Buffer[] = []
-  for await (const chunk of tarOf(places.folder, reading)) {
+  for await (const chunk of tarOf(paths.folder, reading)) {
     // The reader is within `a` when the first bytes come: what is still before it is swapped.
     if (chunks.length === 0)
       for (const name of ['b', 'c']) {
-        renameSync(join(places.folder, name), join(place, name))
-        symlinkSync(join(place, 'canary'), join(places.folder, name))
+        renameSync(join(paths.folder, name), join(path, name))
+        symlinkSync(join(path, 'canary'), join(paths.folder, name))
       }
     chunks.push(Buffer.from(chunk))
   }
@@ -87,39 +87,39 @@ test('a folder that becomes a link while it is read is not followed', async () =
 test('names that are not text come back byte for byte, of files, folders and what links lead to', async () => {
   const odd = Buffer.from([0x66, 0xff, 0xfe, 0x80])
   const at = (...names: Buffer[]) => Buffer.concat(names.flatMap((name, n) => (n === 0 ? [name] : [Buffer.from('/'), name])))
-  const folder = Buffer.from(places.folder)
+  const folder = Buffer.from(paths.folder)
   mkdirSync(at(folder, odd))
   writeFileSync(at(folder, odd, odd), 'inside')
   writeFileSync(at(folder, Buffer.from([0xe4])), 'latin1')
-  writeFileSync(join(places.folder, 'ä'), 'text')
+  writeFileSync(join(paths.folder, 'ä'), 'text')
   writeFileSync(at(folder, Buffer.concat([Buffer.alloc(180, 0x61), odd])), 'long')
   symlinkSync(at(odd, odd), at(folder, Buffer.from('way')))
   const before = await readdir(folder, { encoding: 'buffer' })
 
-  const tar = Buffer.concat(await Array.fromAsync(tarOf(places.folder, reading)))
-  await rm(places.folder, { recursive: true })
-  mkdirSync(places.folder)
-  await untarInPlaceOf(places, once(tar), never)
+  const tar = Buffer.concat(await Array.fromAsync(tarOf(paths.folder, reading)))
+  await rm(paths.folder, { recursive: true })
+  mkdirSync(paths.folder)
+  await untarInPlaceOf(paths, once(tar), never)
   const names = (list: Buffer[]) => list.map((name) => name.toString('hex')).sort()
   expect(names(await readdir(folder, { encoding: 'buffer' }))).toEqual(names(before))
   expect(await readFile(at(folder, odd, odd), 'utf8')).toBe('inside')
   expect(await readFile(at(folder, Buffer.from([0xe4])), 'utf8')).toBe('latin1')
   expect(await readFile(at(folder, Buffer.concat([Buffer.alloc(180, 0x61), odd])), 'utf8')).toBe('long')
-  expect(await readlink(join(places.folder, 'way'), { encoding: 'buffer' })).toEqual(at(odd, odd))
+  expect(await readlink(join(paths.folder, 'way'), { encoding: 'buffer' })).toEqual(at(odd, odd))
   expect(await readFile(at(folder, Buffer.from('way')), 'utf8')).toBe('inside')
 })
 
 test('GNU tar reads what is made, and what it makes is read, with names that are not text', async () => {
-  const odd = Buffer.concat([Buffer.from(`${places.folder}/`), Buffer.alloc(120, 0x62), Buffer.from([0xff])])
+  const odd = Buffer.concat([Buffer.from(`${paths.folder}/`), Buffer.alloc(120, 0x62), Buffer.from([0xff])])
   writeFileSync(odd, 'odd')
-  writeFileSync(join(place, 'ours.tar'), Buffer.concat(await Array.fromAsync(tarOf(places.folder, reading))))
-  mkdirSync(join(place, 'by-tar'))
-  execFileSync('tar', ['-xf', join(place, 'ours.tar'), '-C', join(place, 'by-tar')])
-  const here = await readdir(Buffer.from(places.folder), { encoding: 'buffer' })
-  expect(await readdir(Buffer.from(join(place, 'by-tar')), { encoding: 'buffer' })).toEqual(expect.arrayContaining(here))
+  writeFileSync(join(path, 'ours.tar'), Buffer.concat(await Array.fromAsync(tarOf(paths.folder, reading))))
+  mkdirSync(join(path, 'by-tar'))
+  execFileSync('tar', ['-xf', join(path, 'ours.tar'), '-C', join(path, 'by-tar')])
+  const here = await readdir(Buffer.from(paths.folder), { encoding: 'buffer' })
+  expect(await readdir(Buffer.from(join(path, 'by-tar')), { encoding: 'buffer' })).toEqual(expect.arrayContaining(here))
   for (const format of ['gnu', 'pax']) {
-    execFileSync('tar', [`--format=${format}`, '-cf', join(place, 'theirs.tar'), '-C', join(place, 'by-tar'), '.'])
-    await untarInPlaceOf(places, once(await readFile(join(place, 'theirs.tar'))), never)
+    execFileSync('tar', [`--format=${format}`, '-cf', join(path, 'theirs.tar'), '-C', join(path, 'by-tar'), '.'])
+    await untarInPlaceOf(paths, once(await readFile(join(path, 'theirs.tar'))), never)
     expect(await readFile(odd, 'utf8'), format).toBe('odd')
   }
 })
@@ -131,13 +131,13 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 test('a file with holes costs what is in it, and comes back with its holes: here, and by tar alone', async () => {
   const terabyte = 1024 ** 4
   const middle = 300 * 1024 ** 3 + 1
-  const file = join(places.folder, 'disk.img')
+  const file = join(paths.folder, 'disk.img')
   const handle = openSync(file, 'w', 0o640)
   for (const at of [0, middle]) writeSync(handle, `bytes at ${at}`, at)
   ftruncateSync(handle, terabyte)
   closeSync(handle)
-  writeFileSync(join(places.folder, 'z'), 'after it')
-  const tar = Buffer.concat(await Array.fromAsync(tarOf(places.folder, reading)))
+  writeFileSync(join(paths.folder, 'z'), 'after it')
+  const tar = Buffer.concat(await Array.fromAsync(tarOf(paths.folder, reading)))
   expect(tar.length).toBeLessThan(1024 ** 2)
   const isWhole = (folder: string) => {
     const { size, blocks } = statSync(join(folder, 'disk.img'))
@@ -149,13 +149,13 @@ test('a file with holes costs what is in it, and comes back with its holes: here
     closeSync(found)
     expect([size, blocks < 1024, read]).toEqual([terabyte, true, ['bytes at 0', `bytes at ${middle}`.slice(0, 16), '']])
   }
-  const byHand = join(place, 'by-hand')
+  const byHand = join(path, 'by-hand')
   mkdirSync(byHand)
   execFileSync('tar', ['--extract', `--directory=${byHand}`], { input: tar })
   isWhole(byHand)
-  await untarInPlaceOf(places, Readable.from([tar]), never)
-  isWhole(places.folder)
-  expect(await readFile(join(places.folder, 'z'), 'utf8')).toBe('after it')
+  await untarInPlaceOf(paths, Readable.from([tar]), never)
+  isWhole(paths.folder)
+  expect(await readFile(join(paths.folder, 'z'), 'utf8')).toBe('after it')
 })
 
 test.each([
@@ -169,6 +169,6 @@ test.each([
   content.write(map, 'latin1')
   const header = { name: 'f', type: 'file', size: 1024, mode: 0o600, uid: 0, gid: 0, mtime: new Date(0), linkname: '' } as const
   const tar = Readable.from([encodeHeader({ ...header, sparse: { realSize: 1000 } }), content, tarEnd])
-  await expect(untarInPlaceOf(places, tar, never)).rejects.toThrow('damaged map')
-  expect(await readFile(join(places.folder, 'file'), 'utf8')).toBe('old')
+  await expect(untarInPlaceOf(paths, tar, never)).rejects.toThrow('damaged map')
+  expect(await readFile(join(paths.folder, 'file'), 'utf8')).toBe('old')
 })

@@ -81,13 +81,13 @@ async function* bytesOf(file: FileHandle, size: number, path: string, abort: Abo
 }
 
 /** Null for an entry that was removed or replaced while the volume is read. Other errors are thrown. */
-const unlessGone = <Result>(asked: Promise<Result>): Promise<Result | null> =>
-  asked.catch((error: NodeJS.ErrnoException) => {
+const unlessGone = <Result>(requested: Promise<Result>): Promise<Result | null> =>
+  requested.catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'EINVAL') return null
     throw error
   })
 
-export interface VolumePlaces {
+export interface VolumePaths {
   /** Folder of the volume. */
   folder: string
   /** Folder in which the new content is unpacked. No project can access it. */
@@ -96,8 +96,8 @@ export interface VolumePlaces {
 }
 
 /** Replaces the content of a volume. Unpacks where no project has access, then swaps the folders: a failure leaves the old content. */
-export async function untarInPlaceOf(places: VolumePlaces, tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void> {
-  const { folder, staging, trash } = places
+export async function untarInPlaceOf(paths: VolumePaths, tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void> {
+  const { folder, staging, trash } = paths
   const old = `${folder}.old`
   await removeTree(staging, trash)
   const { mode, uid, gid } = await lstat(folder)

@@ -44,7 +44,7 @@ export class OwnPort {
     this.#since = null
   }
 
-  async look({ process, given, hinted }: PortQuestion, sockets: ListeningSockets): Promise<PortFinding> {
+  async check({ process, given, hinted }: PortQuestion, sockets: ListeningSockets): Promise<PortFinding> {
     const all = await sockets.all()
     const inodes = await socketsOf(process, new Set(all.map(({ inode }) => inode)))
     const own = all.filter(({ inode }) => inodes.has(inode)).slice(0, maxListeners)

@@ -8,7 +8,7 @@ import { takenPortIn, takenPorts } from './taken-port.ts'
 
 const streams = ['stdout', 'stderr'] as const
 /** Share of the time spent on searching the processes of one instance: the project determines how long a search takes. */
-const lookShare = 0.1
+const checkShare = 0.1
 
 /** Ports of one instance: the one it listens on, and the one it wanted but could not bind. */
 export class ProgramPorts {
@@ -19,7 +19,7 @@ export class ProgramPorts {
   readonly #before = { stdout: 0, stderr: 0 }
   /** Addresses that its processes listen on, as of the last search. */
   listensOn: readonly string[] = []
-  #looking: Promise<void> | null = null
+  #checking: Promise<void> | null = null
   #restsUntil = 0
 
   constructor(record: InstanceRecord, records: InstanceRecords, otherPortMs: number) {
@@ -37,21 +37,21 @@ export class ProgramPorts {
   }
 
   /** Finds the port that its processes listen on. Once that is PORT, there is no further search. */
-  look(sockets: ListeningSockets): Promise<void> {
+  check(sockets: ListeningSockets): Promise<void> {
     const { port, listensAt } = this.#record
-    if (port === null || listensAt === port || performance.now() < this.#restsUntil) return this.#looking ?? Promise.resolve()
-    this.#looking ??= this.#lookNow(sockets).finally(() => {
-      this.#looking = null
+    if (port === null || listensAt === port || performance.now() < this.#restsUntil) return this.#checking ?? Promise.resolve()
+    this.#checking ??= this.#checkNow(sockets).finally(() => {
+      this.#checking = null
     })
-    return this.#looking
+    return this.#checking
   }
 
-  async #lookNow(sockets: ListeningSockets): Promise<void> {
+  async #checkNow(sockets: ListeningSockets): Promise<void> {
     const { process: identity, port, hintedPort = null } = this.#record
     if (port === null || !identity) return
     const began = performance.now()
-    const { at, listensOn, shared } = await this.#own.look({ process: identity, given: port, hinted: hintedPort }, sockets)
-    this.#restsUntil = restsUntil(began, lookShare)
+    const { at, listensOn, shared } = await this.#own.check({ process: identity, given: port, hinted: hintedPort }, sockets)
+    this.#restsUntil = restsUntil(began, checkShare)
     // The program has ended meanwhile, or another run has begun.
     if (this.#record.process !== identity || !isAlive(identity)) return
     this.listensOn = listensOn
@@ -64,9 +64,9 @@ export class ProgramPorts {
   /** Port that an ended program could not bind. Null if it ended for another reason. */
   async taken(): Promise<number | null> {
     const { exitCode, hintedPort = null, listensAt } = this.#record
-    const said = streams.map((stream) => writtenSince(this.#file(stream), this.#before[stream])).join('\n')
+    const reported = streams.map((stream) => writtenSince(this.#file(stream), this.#before[stream])).join('\n')
     const isTaken = await takenPorts()
-    const port = takenPortIn(said, hintedPort, isTaken)
+    const port = takenPortIn(reported, hintedPort, isTaken)
     if (port !== null) return port
     // Some programs ignore the error and exit because they have nothing to do.
     const isSilent = exitCode === 0 && listensAt === undefined

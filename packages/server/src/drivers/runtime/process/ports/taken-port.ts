@@ -15,7 +15,7 @@ export function takenPortIn(output: string, hinted: number | null, isTaken: (por
   const lines = output.split('\n')
   const at = lines.findLastIndex((line) => words.test(line))
   if (at === -1) return null
-  const near = [at, at + 1, at + 2, at - 1, at - 2].flatMap((place) => portsIn(lines[place] ?? ''))
+  const near = [at, at + 1, at + 2, at - 1, at - 2].flatMap((position) => portsIn(lines[position] ?? ''))
   const before = lines
     .slice(-linesBack)
     .flatMap(portsIn)

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { hasMembers, isAlive, type ProcessIdentity, signalGroup, signalInside } from './process-table.ts'
 
-interface Asked {
+interface Requested {
   /** The program runs in its own process namespace, and the process is bubblewrap's monitor outside of it. */
   isInside: boolean
   /** Processes of its control group. Undefined if it has none. */
@@ -11,7 +11,7 @@ interface Asked {
 }
 
 /** Sends SIGTERM. Resolves when all processes have ended, or at the deadline. */
-export async function askToEnd(identity: ProcessIdentity, { isInside, members, deadline }: Asked): Promise<void> {
+export async function sendTerminate(identity: ProcessIdentity, { isInside, members, deadline }: Requested): Promise<void> {
   let isAsked = false
   for (; isAlive(identity); await pause(50)) {
     if (!isAsked && isInside) isAsked = signalInside(identity, 'SIGTERM', members())

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { join } from 'node:path'
 import type { InstanceEnd } from '../../instance-end.ts'
 import type { Owner } from '../../runtime.ts'
-import type { Places } from '../files/places.ts'
-import { throwAway } from '../files/remove-tree.ts'
+import type { Paths } from '../files/places.ts'
+import { discardTree } from '../files/remove-tree.ts'
 import type { Shown } from '../sandbox/bubblewrap.ts'
 import type { ProcessIdentity } from './process-table.ts'
 
@@ -43,19 +43,19 @@ export interface InstanceRecord {
 const retryMs = 1_000
 
 export class InstanceRecords {
-  readonly #places: Places
+  readonly #paths: Paths
   /** Records that are newer than their file, by instance. */
   readonly #unsaved = new Map<string, InstanceRecord>()
   #retrying: NodeJS.Timeout | null = null
 
-  constructor(places: Places) {
-    this.#places = places
+  constructor(paths: Paths) {
+    this.#paths = paths
   }
 
-  outputFile = (id: string, stream: 'stdout' | 'stderr') => join(this.#places.instance(id), `${stream}.log`)
+  outputFile = (id: string, stream: 'stdout' | 'stderr') => join(this.#paths.instance(id), `${stream}.log`)
 
   save(record: InstanceRecord): void {
-    const folder = this.#places.instance(record.instanceId)
+    const folder = this.#paths.instance(record.instanceId)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const draft = join(folder, `record.json.${process.pid}`)
     writeFileSync(draft, JSON.stringify(record))
@@ -82,17 +82,17 @@ export class InstanceRecords {
   }
 
   find(id: string): InstanceRecord | undefined {
-    const file = join(this.#places.instance(id), 'record.json')
+    const file = join(this.#paths.instance(id), 'record.json')
     return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as InstanceRecord) : undefined
   }
 
   list(): InstanceRecord[] {
-    return this.#places.list('instances').flatMap((id) => this.find(id) ?? [])
+    return this.#paths.list('instances').flatMap((id) => this.find(id) ?? [])
   }
 
   /** Removes a record at once. Its files are deleted with the trash. */
   remove(id: string): void {
     this.#unsaved.delete(id)
-    throwAway(this.#places.instance(id), this.#places.of('trash'))
+    discardTree(this.#paths.instance(id), this.#paths.of('trash'))
   }
 }

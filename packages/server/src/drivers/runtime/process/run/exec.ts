@@ -4,7 +4,7 @@ import { CommandFailed } from '../../../shell/command-errors.ts'
 import type { ExecCommand } from '../../runtime.ts'
 import { type BuildParts, searchPath } from '../build/build.ts'
 import { readArtifactNote } from '../files/artifact.ts'
-import type { Places } from '../files/places.ts'
+import type { Paths } from '../files/places.ts'
 import { foldersOfGroup } from '../processes/cgroup.ts'
 import type { InstanceRecord } from '../processes/instance-record.ts'
 import { endAllWithGroup } from '../processes/process-table.ts'
@@ -47,7 +47,7 @@ export class ProgramsBeside {
   }
 
   async #run(record: InstanceRecord, command: ExecCommand, abort: AbortSignal): Promise<Result> {
-    const { places, sandbox } = this.#parts
+    const { paths: places, sandbox } = this.#parts
     // Its own group id, so that it can be ended without the instance.
     const task = `exec-${randomUUID()}`
     try {
@@ -58,7 +58,7 @@ export class ProgramsBeside {
   }
 
   async #launch({ instanceId, owner, service, shown = [] }: InstanceRecord, command: ExecCommand, task: string) {
-    const { places, sandbox, baseEnv } = this.#parts
+    const { paths: places, sandbox, baseEnv } = this.#parts
     const artifact = shown[0] ? dirname(shown[0].path) : places.artifact(owner.deploymentId, service)
     const home = shown[1]?.at ?? sandbox.seen(places.home(owner, artifact))
     const note = await readArtifactNote(artifact)
@@ -79,14 +79,14 @@ export class ProgramsBeside {
       groupFolders: foldersOfGroup(instanceId),
       note: null,
       shown,
-      endsWithUs: true,
+      stopsWithControlPlane: true,
     })
   }
 }
 
 /** Folders of the toolbox programs that an instance can see. */
-const toolsIn = (shown: readonly Shown[], places: Places) =>
-  shown.flatMap(({ path, at }) => (dirname(path) === places.of('tools') ? [`${at}/bin`] : []))
+const toolsIn = (shown: readonly Shown[], paths: Paths) =>
+  shown.flatMap(({ path, at }) => (dirname(path) === paths.of('tools') ? [`${at}/bin`] : []))
 
 async function outcomeOf(launched: Launched, { stdin, onStdout, onStderr }: ExecCommand, abort: AbortSignal): Promise<Result> {
   try {

@@ -34,7 +34,7 @@ export async function* readOutput(
   const offsets = parsePosition(after)
   const lines = { stdout: new LinesByOffset(offsets.stdout), stderr: new LinesByOffset(offsets.stderr) }
   let burst = 0
-  using news = new FolderNews(dirname(parts.records.outputFile(id, 'stdout')))
+  using changes = new FolderWatcher(dirname(parts.records.outputFile(id, 'stdout')))
   while (!abort.aborted) {
     const ended = parts.hasEnded()
     let found = 0
@@ -50,35 +50,35 @@ export async function* readOutput(
     burst = found > 0 ? burst + found : 0
     if (found > 0 && burst < burstBytes) continue
     if (found === 0 && ended) return
-    if (found === 0 && !parts.ending?.aborted) await news.next(abort, parts.ending)
+    if (found === 0 && !parts.ending?.aborted) await changes.next(abort, parts.ending)
     else await pause(pollMs, undefined, { signal: abort }).catch(() => undefined)
     burst = 0
   }
 }
 
 /** Wakes a reader when a folder has changed. Polls at a short interval where the system does not report changes. */
-class FolderNews {
+class FolderWatcher {
   readonly #watcher: FSWatcher | null
-  #isNews = false
+  #hasChanges = false
   #wake: (() => void) | null = null
 
   constructor(folder: string) {
     this.#watcher = watched(folder, () => {
-      this.#isNews = true
+      this.#hasChanges = true
       this.#wake?.()
     })
   }
 
   /** Waits for a change. A change since the last call counts, so that none is missed between reading and waiting. */
   async next(...aborts: (AbortSignal | undefined)[]): Promise<void> {
-    if (!this.#isNews) {
+    if (!this.#hasChanges) {
       const woken = new AbortController()
       this.#wake = () => woken.abort()
       const signal = AbortSignal.any([woken.signal, ...aborts.filter((one) => one !== undefined)])
       await pause(this.#watcher ? fallbackPollMs : pollMs, undefined, { signal }).catch(() => undefined)
       this.#wake = null
     }
-    this.#isNews = false
+    this.#hasChanges = false
   }
 
   [Symbol.dispose](): void {
@@ -188,10 +188,10 @@ function readNext(
     return null
   }
   try {
-    const cutOff = record.cutOff[stream]
+    const truncatedBytes = record.cutOff[stream]
     const { size } = fstatSync(file)
     // The program can truncate its own output. All of it is new then.
-    const from = offsets[stream] - cutOff > size ? 0 : Math.max(0, offsets[stream] - cutOff)
+    const from = offsets[stream] - truncatedBytes > size ? 0 : Math.max(0, offsets[stream] - truncatedBytes)
     if (size - from > backlogBytes) {
       cut(file, size, stream, record, records)
       offsets[stream] = record.cutOff[stream]
@@ -203,7 +203,7 @@ function readNext(
     }
     const chunk = new Uint8Array(Math.min(chunkBytes, size - from))
     const length = readSync(file, chunk, 0, chunk.length, from)
-    offsets[stream] = cutOff + from + length
+    offsets[stream] = truncatedBytes + from + length
     return chunk.subarray(0, length)
   } finally {
     closeSync(file)

@@ -5,7 +5,7 @@ import { type BuildParts, searchPath } from '../build/build.ts'
 import { messageOf } from '../build/command-words.ts'
 import { type ArtifactNote, readArtifactNote } from '../files/artifact.ts'
 import { normalMountPath, refuseReserved } from '../files/mount-path.ts'
-import type { Places } from '../files/places.ts'
+import type { Paths } from '../files/places.ts'
 import { listenOnPortInstead } from '../ports/taken-port.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { ToolUnavailable } from '../tools/tool-unavailable.ts'
@@ -15,7 +15,7 @@ import type { Program } from './supervisor.ts'
 /** Command, environment and folders of an instance of an artifact. */
 export async function programFor(
   request: StartRequest,
-  { places, sandbox, baseEnv, toolbox }: BuildParts,
+  { paths: places, sandbox, baseEnv, toolbox }: BuildParts,
   abort: AbortSignal,
 ): Promise<Program> {
   const { artifact, owner, instanceId, port } = request
@@ -53,14 +53,14 @@ export async function programFor(
     ...tools.shown,
   ]
   const who = places.who(owner.projectId, instanceId, folder)
-  const onTakenPort = isNode(note) ? listensElsewhere(env, shown, places, sandbox) : null
+  const onTakenPort = isNode(note) ? listensOnOtherPort(env, shown, places, sandbox) : null
   return { argv: [...(request.entrypoint ?? []), ...argv], cwd, env, who, shown, builtBytes: note.builtBytes, onTakenPort }
 }
 
 /** Volumes at their mount paths, parents first. Where mounting is impossible, in the runtime's own folder. */
-function volumesOf({ volumes }: StartRequest, places: Places, sandbox: Sandbox, app: string) {
+function volumesOf({ volumes }: StartRequest, paths: Paths, sandbox: Sandbox, app: string) {
   const found = volumes.map(({ id, name, readOnly, mountPath: given }) => {
-    const [path, mountPath] = [places.volume(id), normalMountPath(given)]
+    const [path, mountPath] = [paths.volume(id), normalMountPath(given)]
     if (sandbox.reservedPaths) refuseReserved(mountPath, [...sandbox.reservedPaths, app])
     const at = sandbox.reservedPaths ? mountPath : sandbox.seen(path)
     return { path, at, readOnly, variable: volumeVariable(name), mountPath }
@@ -71,13 +71,13 @@ function volumesOf({ volumes }: StartRequest, places: Places, sandbox: Sandbox, 
 const isNode = ({ language }: ArtifactNote) => language === undefined || language === 'javascript' || language === 'typescript'
 
 /** Environment and folders with a script that Node loads first: a server whose port is in use then listens on PORT. */
-function listensElsewhere(
+function listensOnOtherPort(
   env: Record<string, string>,
   shown: Program['shown'],
-  places: Places,
+  paths: Paths,
   sandbox: Sandbox,
 ): NonNullable<Program['onTakenPort']> {
-  const path = join(places.of('bin'), 'listen-on-port-1.cjs')
+  const path = join(paths.of('bin'), 'listen-on-port-1.cjs')
   if (!existsSync(path)) {
     writeFileSync(`${path}.${process.pid}`, listenOnPortInstead, { mode: 0o644 })
     renameSync(`${path}.${process.pid}`, path)

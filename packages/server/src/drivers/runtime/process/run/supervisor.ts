@@ -7,10 +7,10 @@ import { isRestarted, type RestartPolicy } from '../../restart-policy.ts'
 import type { InstanceChange, StartRequest } from '../../runtime.ts'
 import { StartFailed } from '../../runtime.ts'
 import type { Room } from '../disk/disk-room.ts'
-import { DiskLook, type Suspicion } from '../disk/disk-use.ts'
+import { DiskMeasurement, type Suspicion } from '../disk/disk-use.ts'
 import type { Ports } from '../ports/ports.ts'
 import { ProgramPorts } from '../ports/program-ports.ts'
-import { askToEnd } from '../processes/ask-to-end.ts'
+import { sendTerminate } from '../processes/ask-to-end.ts'
 import { type ControlGroup, createControlGroup } from '../processes/cgroup.ts'
 import { exitCodeOf, startDetached } from '../processes/detached.ts'
 import type { InstanceRecord, InstanceRecords } from '../processes/instance-record.ts'
@@ -25,7 +25,7 @@ export type Program = Pick<Launch, 'argv' | 'cwd' | 'env' | 'who' | 'shown'> & {
 
 /** Delay after the start of the control plane before the end of an earlier process is reported, then the polling interval. */
 const takeUpMs = 500
-const lookMs = 1_000
+const pollIntervalMs = 1_000
 const exitMs = 1_000
 const maxPauseMs = 30_000
 /** Uptime after which earlier restarts no longer count. */
@@ -42,8 +42,8 @@ export class Supervised {
   readonly #records: InstanceRecords
   readonly #sandbox: Sandbox
   readonly #ports: Ports
-  readonly #endWhatItLeft: (instanceId: string) => Promise<void>
-  readonly #tell: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
+  readonly #killLeftovers: (instanceId: string) => Promise<void>
+  readonly #notify: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
   readonly #note: string
   /** Resolves when a child process of this control plane exits. */
   #exit: Promise<void> = Promise.resolve()
@@ -60,11 +60,11 @@ export class Supervised {
   /** A stop is under way, and some of its processes may still run. */
   #isEnding = false
   #watching: Promise<void> | null = null
-  #disk: DiskLook | null = null
-  #looking: Promise<void> | null = null
+  #disk: DiskMeasurement | null = null
+  #checking: Promise<void> | null = null
   readonly #programPorts: ProgramPorts
   /** Set while it is decided whether to restart the ended program at another port. */
-  #judged: Promise<void> | null = null
+  #validated: Promise<void> | null = null
   #hasTakenPort = false
   /** The pause before the next start is under way. */
   isRestarting = false
@@ -76,8 +76,8 @@ export class Supervised {
       sandbox: Sandbox
       ports: Ports
       /** Kills processes that have left the process group as well. */
-      endWhatItLeft: (instanceId: string) => Promise<void>
-      tell: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
+      killLeftovers: (instanceId: string) => Promise<void>
+      notify: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
       noteOf: (instanceId: string) => string
       /** How long a program must listen on another port before that counts as its port. */
       otherPortMs: number
@@ -87,8 +87,8 @@ export class Supervised {
     this.#records = parts.records
     this.#sandbox = parts.sandbox
     this.#ports = parts.ports
-    this.#endWhatItLeft = parts.endWhatItLeft
-    this.#tell = parts.tell
+    this.#killLeftovers = parts.killLeftovers
+    this.#notify = parts.notify
     this.#note = parts.noteOf(record.instanceId)
     this.#programPorts = new ProgramPorts(record, parts.records, parts.otherPortMs)
   }
@@ -100,23 +100,23 @@ export class Supervised {
   }
 
   get hasEnded(): boolean {
-    return !this.isAlive && !this.#isEnding && ((!this.isRestarting && !this.isJudged) || this.#stopping)
+    return !this.isAlive && !this.#isEnding && ((!this.isRestarting && !this.isValidated) || this.#stopping)
   }
 
   /** The program has ended and may be restarted at once, at another port. */
-  get isJudged(): boolean {
-    return this.#judged !== null
+  get isValidated(): boolean {
+    return this.#validated !== null
   }
 
   /** Waits until the exit code of a process that has just ended is known, and whether it is restarted at once. */
   async settled(): Promise<void> {
     if (this.isAlive) return
-    const judged = this.#exit.then(() => this.#judged)
-    await Promise.race([judged, pause(exitMs, undefined, { ref: false })])
+    const verdict = this.#exit.then(() => this.#validated)
+    await Promise.race([verdict, pause(exitMs, undefined, { ref: false })])
   }
 
-  async lookForPort(sockets: ListeningSockets): Promise<void> {
-    if (this.isAlive) await this.#programPorts.look(sockets)
+  async findPort(sockets: ListeningSockets): Promise<void> {
+    if (this.isAlive) await this.#programPorts.check(sockets)
   }
 
   /** Addresses as of the last search. */
@@ -125,7 +125,7 @@ export class Supervised {
   }
 
   /** Watches the process after a restart of the control plane. Cannot restart it: the caller has its variables and starts it again. */
-  takeUp(): void {
+  adoptExisting(): void {
     // The earlier control plane may have died after it started the process and before it saved the record.
     const launched = readIdentity(this.#note)
     if (launched && !this.isAlive && isAlive(launched)) {
@@ -143,7 +143,7 @@ export class Supervised {
     const { cpuCores, memoryMb } = request.allotment
     this.#group = createControlGroup(request.instanceId, { cpuCores, memoryMb, processes })
     this.#records.save(this.record)
-    this.#disk?.lookAgain()
+    this.#disk?.checkAgain()
     await this.#spawn()
     this.#watching ??= this.#watch()
   }
@@ -163,7 +163,7 @@ export class Supervised {
       env: { ...env, ...(port === null ? {} : { PORT: String(port) }) },
       groupFolders: this.#group?.folders ?? [],
       note: this.#note,
-      endsWithUs: false,
+      stopsWithControlPlane: false,
     })
     rmSync(this.#note, { force: true })
     this.#programPorts.begin()
@@ -183,7 +183,7 @@ export class Supervised {
       child.once('exit', (code, signal) => {
         this.record.exitCode = exitCodeOf(code, signal)
         this.#endedAt = new Date().toISOString()
-        if (port !== null && !this.#stopping) this.#judge()
+        if (port !== null && !this.#stopping) this.#validate()
         resolve()
       })
     })
@@ -207,17 +207,17 @@ export class Supervised {
   }
 
   /** Runs from the exit event on, so that the instance is not reported as ended before the decision. */
-  #judge(): void {
-    const judged = this.#restartElsewhere()
+  #validate(): void {
+    const verdict = this.#restartOnOtherPort()
       .catch(() => undefined)
       .finally(() => {
-        if (this.#judged === judged) this.#judged = null
+        if (this.#validated === verdict) this.#validated = null
       })
-    this.#judged = judged
+    this.#validated = verdict
   }
 
   /** Restarts a program once that ended because its port was in use, so that it listens on PORT if it can. */
-  async #restartElsewhere(): Promise<void> {
+  async #restartOnOtherPort(): Promise<void> {
     this.record.portTaken = await this.#programPorts.taken()
     if (this.record.portTaken === null || this.#hasTakenPort || !this.#program?.onTakenPort) return
     await this.#endLeft()
@@ -230,7 +230,7 @@ export class Supervised {
     if (!this.#child) await pause(takeUpMs, undefined, { ref: false })
     while (!this.#stopping) {
       await this.#untilEnded()
-      await this.#judged
+      await this.#validated
       if (this.#stopping) break
       if (this.isAlive) continue
       await this.#endLeft()
@@ -238,7 +238,7 @@ export class Supervised {
       const { exitCode, restarts, diskFull } = this.record
       const willRestart = isRestarted(this.#policy, exitCode, restarts) && this.#program !== null && !diskFull
       if (!willRestart) {
-        this.#tell('exited', this.#words(), this)
+        this.#notify('exited', this.#message(), this)
         break
       }
       await this.#restart()
@@ -257,7 +257,7 @@ export class Supervised {
   }
 
   async #untilEnded(): Promise<void> {
-    while (!this.#child && this.isAlive && !this.#stopping) await pause(lookMs, undefined, { ref: false })
+    while (!this.#child && this.isAlive && !this.#stopping) await pause(pollIntervalMs, undefined, { ref: false })
     await this.#exit
   }
 
@@ -266,9 +266,9 @@ export class Supervised {
   }
 
   /** Cheap check, with the disk's free space, whether a measurement is due. */
-  hasCauseForDiskLook(room: Room): boolean {
-    if (this.#looking || !this.isAlive) return false
-    this.#disk ??= this.#diskLook()
+  needsDiskCheck(room: Room): boolean {
+    if (this.#checking || !this.isAlive) return false
+    this.#disk ??= this.#measureDisk()
     return this.#disk?.isDue(room) ?? false
   }
 
@@ -276,21 +276,21 @@ export class Supervised {
     return (await this.#disk?.suspect(room, this.#group?.pids())) ?? 'none'
   }
 
-  lookAtDisk(): Promise<void> {
-    this.#looking ??= this.#lookAtDisk().finally(() => {
-      this.#looking = null
+  checkDisk(): Promise<void> {
+    this.#checking ??= this.#checkDisk().finally(() => {
+      this.#checking = null
     })
-    return this.#looking
+    return this.#checking
   }
 
-  #diskLook(): DiskLook | null {
+  #measureDisk(): DiskMeasurement | null {
     const { shown = [], diskMb, builtBytes } = this.record
     const [app, ...written] = shown.filter(({ readOnly }) => !readOnly).map(({ path }) => path)
-    return app && diskMb ? new DiskLook({ grows: app, before: builtBytes, written, limitMb: diskMb }) : null
+    return app && diskMb ? new DiskMeasurement({ grows: app, before: builtBytes, written, limitMb: diskMb }) : null
   }
 
   /** Measures the disk usage, which control groups do not limit. Kills an instance over its limit; it stays ended until it is started. */
-  async #lookAtDisk(): Promise<void> {
+  async #checkDisk(): Promise<void> {
     const { process: identity } = this.record
     if (!this.#disk || !identity) return
     const isOver = await this.#disk.isOver(this.#group?.pids()).catch(() => false)
@@ -305,24 +305,24 @@ export class Supervised {
     if (upFor > settledMs) this.record.restarts = 0
     this.record.restarts += 1
     this.isRestarting = true
-    this.#tell(this.record.restarts === restartsOfALoop ? 'crash_loop' : 'restarted', this.#words(), this)
+    this.#notify(this.record.restarts === restartsOfALoop ? 'crash_loop' : 'restarted', this.#message(), this)
     await pause(Math.min(maxPauseMs, 500 * 2 ** Math.min(this.record.restarts, 10)), undefined, { ref: false })
     this.isRestarting = false
     if (!this.#stopping) await this.#spawnAgain()
   }
 
   async #spawnAgain(): Promise<void> {
-    const words = await this.#spawn().then(
+    const text = await this.#spawn().then(
       () => null,
       (error: unknown) => (error as Error).message,
     )
     // A stop during the start has not seen this process.
     if (this.#stopping && this.record.process) signalGroup(this.record.process, 'SIGKILL')
-    else if (words === null) this.#tell('moved', 'it runs again, at another address', this)
-    else this.#tell('exited', words, this)
+    else if (text === null) this.#notify('moved', 'it runs again, at another address', this)
+    else this.#notify('exited', text, this)
   }
 
-  #words(): string {
+  #message(): string {
     if (this.record.diskFull) return `it was stopped because it exceeded its disk limit of ${this.record.diskMb} MB`
     if (this.record.outOfMemory) return 'it was stopped because it exceeded its memory limit'
     if (this.record.portTaken) return `it exited because its port ${this.record.portTaken} is used by another program`
@@ -331,12 +331,16 @@ export class Supervised {
 
   async stop(graceSeconds: number): Promise<void> {
     this.#stopping = true
-    await this.#judged
+    await this.#validated
     const { process: identity } = this.record
     if (identity) {
       this.#isEnding = true
       const members = () => this.#group?.pids()
-      await askToEnd(identity, { isInside: this.record.isInside === true, members, deadline: Date.now() + graceSeconds * 1000 })
+      await sendTerminate(identity, {
+        isInside: this.record.isInside === true,
+        members,
+        deadline: Date.now() + graceSeconds * 1000,
+      })
       signalGroup(identity, 'SIGKILL')
       for (let round = 0; round < 100 && isAlive(identity); round++) await pause(20)
     }
@@ -350,6 +354,6 @@ export class Supervised {
   /** Kills all processes that the ended program left. */
   async #endLeft(): Promise<void> {
     if (this.record.process) endLeftInGroup(this.record.process)
-    if (!this.record.isInside) await this.#endWhatItLeft(this.record.instanceId)
+    if (!this.record.isInside) await this.#killLeftovers(this.record.instanceId)
   }
 }

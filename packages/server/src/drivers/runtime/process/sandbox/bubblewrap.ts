@@ -101,8 +101,8 @@ const certificates = (environment: Readonly<Record<string, string | undefined>>)
     certificateVariables.test(name) && value?.startsWith('/') ? [value] : [],
   )
 
-export const isBelow = (places: readonly string[], folder: string) =>
-  places.some((place) => folder === place || folder.startsWith(`${place}/`))
+export const isBelow = (paths: readonly string[], folder: string) =>
+  paths.some((path) => folder === path || folder.startsWith(`${path}/`))
 
 /** Folders of a search path that exist inside the sandbox. */
 export function visibleIn(environment: Readonly<Record<string, string | undefined>>, path: string): string {

@@ -43,8 +43,8 @@ describe.each(stages)('the last stage in $name', ({ words, skip }) => {
           .map(([key, value]) => `${key}=${value}`)
           .sort(),
       )
-      const said = await become({ argv: ['printf', '%s\\0', ...given], cwd: '/', env: { PATH: '/usr/bin:/bin' } })
-      expect(said.stdout.toString()).toBe(given.length === 0 ? '\0' : given.map((one) => `${one}\0`).join(''))
+      const output = await become({ argv: ['printf', '%s\\0', ...given], cwd: '/', env: { PATH: '/usr/bin:/bin' } })
+      expect(output.stdout.toString()).toBe(given.length === 0 ? '\0' : given.map((one) => `${one}\0`).join(''))
     }
   })
 

@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path'
 export function copyOfNode(folder: string): string {
   const node = join(folder, 'bin', `node-${process.version}`, 'node')
   if (existsSync(node)) return dirname(node)
-  for (const place of [dirname(dirname(node)), dirname(node)]) {
-    mkdirSync(place, { recursive: true })
-    chmodSync(place, 0o711)
+  for (const path of [dirname(dirname(node)), dirname(node)]) {
+    mkdirSync(path, { recursive: true })
+    chmodSync(path, 0o711)
   }
   const draft = `${node}.${process.pid}`
   try {

@@ -35,9 +35,9 @@ export function openSandbox(settings: SandboxSettings): Sandbox {
     const found = candidates(kind, settings, isRoot)
     if (found.length === 0) reasons.push(missing(kind, isRoot))
     for (const sandbox of found) {
-      const trouble = tryOut(sandbox, settings)
-      if (trouble === null) return sandbox
-      reasons.push(`${sandbox.words}: ${trouble}`)
+      const errorKind = tryOut(sandbox, settings)
+      if (errorKind === null) return sandbox
+      reasons.push(`${sandbox.message}: ${errorKind}`)
     }
   }
   throw new NoSandbox(
@@ -76,7 +76,7 @@ function bubblewrap(bwrap: string, { folder, dataDir, environment }: SandboxSett
   const last = lastStage(`${insideNode}/node`)
   return {
     kind: 'bubblewrap',
-    words: tools
+    message: tools
       ? 'bubblewrap: each project sees its own files and processes only, and runs as its own user'
       : 'bubblewrap: each project sees its own files and processes only',
     hasOwnUsers: tools !== null,
@@ -86,7 +86,7 @@ function bubblewrap(bwrap: string, { folder, dataDir, environment }: SandboxSett
     nodeFolder: () => insideNode,
     searchPath: (path) => visibleIn(environment, path),
     launch(launch) {
-      const { who, note, groupFolders, shown, endsWithUs } = launch
+      const { who, note, groupFolders, shown, stopsWithControlPlane } = launch
       const apart = ['--unshare-pid', '--unshare-ipc', '--unshare-uts', ...(tools ? [] : ['--unshare-user'])]
       // The instance's own control groups, for programs that read their limits.
       const view = new View(machine)
@@ -94,7 +94,7 @@ function bubblewrap(bwrap: string, { folder, dataDir, environment }: SandboxSett
       for (const { path, at, readOnly } of shown) view.add(readOnly ? '--ro-bind' : '--bind', path, at)
       const files = [...view.args, '--remount-ro', '/', '--chdir', '/']
       const drop = tools && who ? dropRights(tools.setpriv, who, canDropBounds) : []
-      const words = [bwrap, ...apart, ...(endsWithUs ? ['--die-with-parent'] : []), ...files, '--', ...drop, ...last]
+      const words = [bwrap, ...apart, ...(stopsWithControlPlane ? ['--die-with-parent'] : []), ...files, '--', ...drop, ...last]
       return launched(firstStage({ note, groupFolders, mount: null }, words), launch)
     },
   }
@@ -122,7 +122,7 @@ function ownUsers({ folder, dataDir }: SandboxSettings): Sandbox[] {
       const nodeFolder = () => seen(copyOfNode(folder))
       return {
         kind: 'own-users',
-        words: 'own users: each project runs as its own user and can read all world-readable files',
+        message: 'own users: each project runs as its own user and can read all world-readable files',
         hasOwnUsers: true,
         hasOwnProcesses: false,
         seen,
@@ -145,7 +145,7 @@ function plain(): Sandbox {
   const last = lastStage(process.execPath)
   return {
     kind: 'none',
-    words: "none: every project can read what Berth's own user can, other projects' files and the instance's keys included",
+    message: "none: every project can read what Berth's own user can, other projects' files and the instance's keys included",
     hasOwnUsers: false,
     hasOwnProcesses: false,
     seen: (path) => path,
@@ -171,7 +171,7 @@ function tryOut(sandbox: Sandbox, { folder }: SandboxSettings): string | null {
     groupFolders: [],
     note: null,
     shown: [],
-    endsWithUs: true,
+    stopsWithControlPlane: true,
   })
   const file = join(folder, `trial-${process.pid}`)
   writeFileSync(file, handover, { mode: 0o600 })

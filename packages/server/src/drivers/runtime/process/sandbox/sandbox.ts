@@ -10,7 +10,7 @@ import { systemProgram } from './system-programs.ts'
 export type IsolationKind = 'bubblewrap' | 'own-users' | 'none'
 
 /** Numeric ids that a process runs under. They need no account on the machine. */
-export interface Who {
+export interface ProcessUser {
   uid: number
   /** Group of this build or instance alone, by which its remaining processes are found. */
   gid: number
@@ -19,14 +19,14 @@ export interface Who {
 }
 
 export interface Launch extends Handover {
-  who: Who | null
+  who: ProcessUser | null
   groupFolders: readonly string[]
   /** File in which the process records its identity first, because the control plane may die before it stores that. */
   note: string | null
   /** Folders of the project. Paths in the handover are those of `at`. */
   shown: readonly Shown[]
   /** Ends with the control plane, even if that is killed. */
-  endsWithUs: boolean
+  stopsWithControlPlane: boolean
 }
 
 /** A command line of Berth. The handover goes to its file descriptor 3. */
@@ -41,7 +41,7 @@ export interface Launched {
 export interface Sandbox {
   readonly kind: IsolationKind
   /** Description for the log and the API. */
-  readonly words: string
+  readonly message: string
   readonly hasOwnUsers: boolean
   /** Every launch has its own process namespace, so its processes end together. */
   readonly hasOwnProcesses: boolean
@@ -57,7 +57,7 @@ export interface Sandbox {
 }
 
 /** Command prefix that drops all privileges for good. */
-export function dropRights(setpriv: string, { uid, gid, artifactGid }: Who, canDropBounds: boolean): string[] {
+export function dropRights(setpriv: string, { uid, gid, artifactGid }: ProcessUser, canDropBounds: boolean): string[] {
   return [
     setpriv,
     ...[`--reuid=${uid}`, `--regid=${gid}`, `--groups=${artifactGid}`, '--no-new-privs', '--inh-caps=-all'],

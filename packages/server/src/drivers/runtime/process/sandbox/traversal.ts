@@ -3,10 +3,10 @@ import { dirname, join } from 'node:path'
 
 /** Whether every user of the machine can pass through a folder and its parents. */
 export function isOpenToAll(folder: string): boolean {
-  for (let place = folder; ; place = dirname(place)) {
-    const mode = statSync(place, { throwIfNoEntry: false })?.mode
+  for (let path = folder; ; path = dirname(path)) {
+    const mode = statSync(path, { throwIfNoEntry: false })?.mode
     if (mode === undefined || (mode & 0o001) === 0) return false
-    if (place === dirname(place)) return true
+    if (path === dirname(path)) return true
   }
 }
 

@@ -1,8 +1,8 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { CommandFailed } from '../../../shell/command-errors.ts'
-import { DiskLook } from '../disk/disk-use.ts'
-import type { Places } from '../files/places.ts'
+import { DiskMeasurement } from '../disk/disk-use.ts'
+import type { Paths } from '../files/places.ts'
 import { createControlGroup } from '../processes/cgroup.ts'
 import { endAllWithGroup } from '../processes/process-table.ts'
 import { runLaunched } from '../processes/run-launched.ts'
@@ -12,7 +12,7 @@ import { packageOf, type Tool } from './tool-packages.ts'
 import { ToolUnavailable } from './tool-unavailable.ts'
 
 export interface FetchParts {
-  places: Places
+  paths: Paths
   sandbox: Sandbox
   /** Variables that every program needs, from the machine. */
   baseEnv: Record<string, string>
@@ -25,7 +25,7 @@ const fetcher = 'tools'
 const limits = { cpuCores: 2, memoryMb: 1024, processes: 128 }
 const fetchMs = 5 * 60_000
 const checkMs = 60_000
-const lookMs = 500
+const pollIntervalMs = 500
 /** The largest tool is Node with its headers, which takes a quarter of this. */
 export const toolLimitMb = 800
 
@@ -43,14 +43,14 @@ export async function fetchTool(
 ): Promise<string> {
   const { name, programs } = packageOf(tool, range, process)
   const task = `fetch-${basename(folder)}`
-  for (const inner of ['', 'home', 'tmp']) parts.places.own(join(folder, inner), fetcher)
+  for (const inner of ['', 'home', 'tmp']) parts.paths.own(join(folder, inner), fetcher)
   await writeFile(join(folder, 'package.json'), '{"private":true}')
   await chmod(join(folder, 'package.json'), 0o644)
   await runAs(task, [...install, `${name}@${range}`], folder, fetchMs, parts, abort)
   const version = await arrangePrograms({ tool, name, programs: programs ?? {} }, folder)
   // Rejects a tool that does not run on this machine, for example because it needs another C library.
   await runAs(task, [`${parts.sandbox.seen(folder)}/bin/${tool}`, '--version'], folder, checkMs, parts, abort)
-  await closeTool(tool, version, folder, parts.places.hasOwnUsers)
+  await closeTool(tool, version, folder, parts.paths.hasOwnUsers)
   return `${tool}-${version}`
 }
 
@@ -69,16 +69,16 @@ const install = [
 ]
 
 async function runAs(task: string, argv: string[], folder: string, timeoutMs: number, parts: FetchParts, abort: AbortSignal) {
-  const { places, sandbox, baseEnv, npmEnv } = parts
+  const { paths: places, sandbox, baseEnv, npmEnv } = parts
   const group = createControlGroup(task, limits)
   const disk = new AbortController()
-  const look = new DiskLook({ grows: folder, before: 0, written: [], limitMb: toolLimitMb })
+  const check = new DiskMeasurement({ grows: folder, before: 0, written: [], limitMb: toolLimitMb })
   const watching = setInterval(() => {
-    void look.isOver(group?.pids()).then(
+    void check.isOver(group?.pids()).then(
       (isOver) => isOver && disk.abort(),
       () => undefined,
     )
-  }, lookMs)
+  }, pollIntervalMs)
   const seen = sandbox.seen(folder)
   try {
     const launched = sandbox.launch({
@@ -97,7 +97,7 @@ async function runAs(task: string, argv: string[], folder: string, timeoutMs: nu
         { path: folder, at: seen },
         { path: join(folder, 'tmp'), at: '/tmp' },
       ],
-      endsWithUs: true,
+      stopsWithControlPlane: true,
     })
     await runLaunched(launched, { abort: AbortSignal.any([abort, disk.signal]), timeoutMs, maxOutputBytes: 64 * 1024 })
   } catch (error) {

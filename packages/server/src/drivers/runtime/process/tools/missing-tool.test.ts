@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { missingProgramIn, missingWords } from './missing-tool.ts'
+import { missingMessage, missingProgramIn } from './missing-tool.ts'
 
 describe('a program that is not there', () => {
   test.each([
@@ -20,9 +20,9 @@ describe('a program that is not there', () => {
   })
 
   test('is told with what to do', () => {
-    expect(missingWords('go')).toBe(
+    expect(missingMessage('go')).toBe(
       'This project needs Go (`go`), which is not installed on this machine. Install it, or use Docker',
     )
-    expect(missingWords('vite')).toContain('dependencies')
+    expect(missingMessage('vite')).toContain('dependencies')
   })
 })

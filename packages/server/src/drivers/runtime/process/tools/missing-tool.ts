@@ -55,21 +55,21 @@ const notFound = 127
 /** Message about the tool whose absence ended a command, with advice. Null if it ended for another reason. */
 export function missingTool(exitCode: number | null, lastLines: readonly string[]): string | null {
   const program = exitCode === notFound ? missingProgramIn(lastLines) : null
-  return program === null ? null : missingWords(program)
+  return program === null ? null : missingMessage(program)
 }
 
 /** Name of the missing program in the last lines of output. */
 export function missingProgramIn(lines: readonly string[]): string | null {
   for (const line of lines.slice(-linesBack).reverse())
-    for (const saying of sayings) {
-      const found = saying.exec(line.trim().slice(-300))?.[1]
+    for (const reporting of sayings) {
+      const found = reporting.exec(line.trim().slice(-300))?.[1]
       if (found) return found
     }
   return null
 }
 
 /** Message about a missing program, with advice for the user. */
-export function missingWords(program: string): string {
+export function missingMessage(program: string): string {
   const tool = tools[program]
   if (tool)
     return `This project needs ${tool} (\`${program}\`), which is not installed on this machine. Install it, or use Docker`

@@ -8,7 +8,7 @@ import { openSandbox } from '../sandbox/open-sandbox.ts'
 import type { IsolationKind } from '../sandbox/sandbox.ts'
 import { systemProgram } from '../sandbox/system-programs.ts'
 
-const allotment = { cpuCores: 1, memoryMb: 512, diskMb: 512 }
+const resources = { cpuCores: 1, memoryMb: 512, diskMb: 512 }
 const never = new AbortController().signal
 const isRoot = process.getuid?.() === 0
 const ways: { kind: IsolationKind; skip: boolean }[] = [
@@ -32,14 +32,14 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
   let folder: string
   let registry: NpmRegistry
   let runtime: Runtime
-  let said: string[]
+  let output: string[]
   beforeEach(async (context) => {
     if (skip) context.skip()
     folder = await mkdtemp(join('/tmp', 'berth-tools-'))
     await mkdir(join(folder, 'source'))
     await writeFile(join(folder, 'source', 'package.json'), '{"private":true}')
     registry = await startNpmRegistry()
-    said = []
+    output = []
     runtime = open()
   })
   afterEach(async () => {
@@ -49,12 +49,12 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
     if (folder) await rm(folder, { recursive: true, force: true })
   })
 
-  const place = () => join(folder, 'processes')
-  const kept = async () => (await readdir(join(place(), 'tools')).catch(() => [])).sort()
+  const location = () => join(folder, 'processes')
+  const kept = async () => (await readdir(join(location(), 'tools')).catch(() => [])).sort()
   function open(toolsMb?: number): Runtime {
     const environment = { ...process.env, npm_config_registry: registry.url }
-    const sandbox = openSandbox({ folder: place(), dataDir: place(), environment, kinds: [kind] })
-    return createProcessRuntime({ folder: place(), environment, sandbox, ...(toolsMb === undefined ? {} : { toolsMb }) })
+    const sandbox = openSandbox({ folder: location(), dataDir: location(), environment, kinds: [kind] })
+    return createProcessRuntime({ folder: location(), environment, sandbox, ...(toolsMb === undefined ? {} : { toolsMb }) })
   }
   const owner = (name: string) => ({
     projectId: `prj_tools_${name}`,
@@ -64,11 +64,11 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
   const build = (name: string, plan: Partial<BuildPlan>, abort = never): Promise<Artifact> =>
     runtime.build(
       {
-        ...{ owner: owner(name), service: '', allotment, secrets: {}, timeoutMs: 60_000 },
+        ...{ owner: owner(name), service: '', allotment: resources, secrets: {}, timeoutMs: 60_000 },
         sourceFolder: join(folder, 'source'),
         plan: { ...emptyPlan, language: 'javascript', port: 3000, ...plan },
       },
-      ({ message }) => said.push(message),
+      ({ message }) => output.push(message),
       abort,
     )
   const node22 = { runtimeVersion: { node: '22' }, buildCommand: 'node --version' }
@@ -86,8 +86,8 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
       }),
       build('two', node22),
     ])
-    expect(said.filter((line) => line === 'v22.5.0')).toHaveLength(2)
-    expect(said).toContain('pnpm 9.1.0')
+    expect(output.filter((line) => line === 'v22.5.0')).toHaveLength(2)
+    expect(output).toContain('pnpm 9.1.0')
     expect(await kept()).toEqual(['node-22.5.0', 'pnpm-9.1.0'])
     expect(registry.asked.filter((path) => path.endsWith('.tgz')).sort()).toEqual([
       `/${nodePackage}/-/22.5.0.tgz`,
@@ -98,8 +98,16 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
     await runtime.close()
     runtime = open()
     await build('three', node22)
-    expect(said.filter((line) => line === 'v22.5.0')).toHaveLength(3)
-    const run = { instanceId: 'ins_tools_run', owner: owner('one'), service: '', artifact, allotment, entrypoint: null, env: {} }
+    expect(output.filter((line) => line === 'v22.5.0')).toHaveLength(3)
+    const run = {
+      instanceId: 'ins_tools_run',
+      owner: owner('one'),
+      service: '',
+      artifact,
+      allotment: resources,
+      entrypoint: null,
+      env: {},
+    }
     await runtime.start({ ...run, command: ['node', 'server.js'], port: null, volumes: [], network: null, restart: false }, never)
     const lines: string[] = []
     for await (const { message } of runtime.logs('ins_tools_run', null, AbortSignal.timeout(50_000))) lines.push(message)
@@ -130,8 +138,8 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
       expect(url).toContain('127.0.0.1')
       const near = process.version.replace(/\.\d+$/, '.999')
       await build('near', { runtimeVersion: { node: near }, buildCommand: 'node --version' })
-      expect(said).toContain(process.version)
-      expect(said.join('\n')).toContain(`Warning: Node ${near} could not be fetched`)
+      expect(output).toContain(process.version)
+      expect(output.join('\n')).toContain(`Warning: Node ${near} could not be fetched`)
       await expect(build('far', node22)).rejects.toMatchObject({
         code: 'missing_tool',
         message: expect.stringContaining('the npm registry is unreachable'),
@@ -180,9 +188,9 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
       const [program, name] = Object.entries({ dotnet: '.NET', zola: 'Zola', mix: 'Elixir' }).find(
         ([one]) => !systemProgram(one),
       )!
-      const words = `This project needs ${name} (\`${program}\`), which is not installed on this machine. Install it, or use Docker`
-      expect(await missing(`${program} build`)).toBe(words)
-      expect(await missing(`${program} build && true`)).toBe(words)
+      const text = `This project needs ${name} (\`${program}\`), which is not installed on this machine. Install it, or use Docker`
+      expect(await missing(`${program} build`)).toBe(text)
+      expect(await missing(`${program} build && true`)).toBe(text)
       expect(await missing('no-such-tool-of-mine --all')).toContain('`no-such-tool-of-mine` is not installed')
     },
     120_000,

@@ -52,13 +52,13 @@ export class Toolbox {
   }
 
   /** Tools that a build asks for and the machine lacks. They are held until `release`. */
-  async forPlan(plan: BuildPlan, say: (line: string) => void, abort: AbortSignal): Promise<ToolSet> {
+  async forPlan(plan: BuildPlan, report: (line: string) => void, abort: AbortSignal): Promise<ToolSet> {
     const { wanted, warnings } = wantedTools(plan, { node: process.version, has: (program) => this.#has(program) })
-    for (const warning of warnings) say(`Warning: ${warning}`)
+    for (const warning of warnings) report(`Warning: ${warning}`)
     const names: string[] = []
     try {
       for (const one of wanted) {
-        const name = await this.#get(one, say, abort)
+        const name = await this.#get(one, report, abort)
         if (name) names.push(name)
       }
     } catch (error) {
@@ -101,23 +101,25 @@ export class Toolbox {
     return { names, shown, path: shown.map(({ at }) => `${at}/bin`) }
   }
 
-  async #get({ tool, range, instead }: WantedTool, say: (line: string) => void, abort: AbortSignal): Promise<string | null> {
+  async #get({ tool, range, instead }: WantedTool, report: (line: string) => void, abort: AbortSignal): Promise<string | null> {
     const kept = (await this.#list()).filter((one) => one.tool === tool && allows(range, versionOf(one.version) as Version))
     const best = kept.sort((left, right) => compare(versionOf(right.version) as Version, versionOf(left.version) as Version))[0]
     if (best && (isExact(range) || Date.now() - Date.parse(best.fetchedAt) < freshMs)) return this.#hold(best.name)
-    say(`Fetching ${toolName[tool]} ${range}`)
+    report(`Fetching ${toolName[tool]} ${range}`)
     try {
       return this.#hold(await this.#fetchOnce(tool, range, abort))
     } catch (error) {
       abort.throwIfAborted()
       if (!(error instanceof ToolUnavailable)) throw error
-      if (!best && !instead) throw new ToolUnavailable(this.#words(tool, range, error.message))
-      say(`Warning: ${toolName[tool]} ${range} could not be fetched (${error.message}): ${best ? best.version : instead} is used`)
+      if (!best && !instead) throw new ToolUnavailable(this.#message(tool, range, error.message))
+      report(
+        `Warning: ${toolName[tool]} ${range} could not be fetched (${error.message}): ${best ? best.version : instead} is used`,
+      )
       return best ? this.#hold(best.name) : null
     }
   }
 
-  #words(tool: Tool, range: string, why: string): string {
+  #message(tool: Tool, range: string, why: string): string {
     const name = toolName[tool]
     const advice = tool === 'node' ? `ask for one that Node ${process.version} is` : `install ${name} on this machine`
     return `This project asks for ${name} ${range}, which this machine does not have and which could not be fetched: ${why}. Try again later, ${advice}, or use Docker`
@@ -147,7 +149,7 @@ export class Toolbox {
   }
 
   async #fetch(tool: Tool, range: string): Promise<string> {
-    const { places } = this.#parts
+    const { paths: places } = this.#parts
     places.make()
     this.#swept ??= this.#sweep()
     await this.#swept
@@ -168,13 +170,13 @@ export class Toolbox {
 
   /** Removes unfinished fetches of a killed control plane. */
   async #sweep(): Promise<void> {
-    const { places } = this.#parts
+    const { paths: places } = this.#parts
     for (const name of places.list('tools').filter((one) => one.startsWith('fetching-')))
       await removeTree(join(places.of('tools'), name), places.of('trash'))
   }
 
   async #evict(): Promise<void> {
-    const { places } = this.#parts
+    const { paths: places } = this.#parts
     const kept = await this.#list()
     let bytes = kept.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
     if (bytes <= this.#limitBytes) return
@@ -193,14 +195,14 @@ export class Toolbox {
   }
 
   async #usedNames(): Promise<Set<string>> {
-    const { places } = this.#parts
+    const { paths: places } = this.#parts
     const folders = places.list('artifacts').map((name) => join(places.of('artifacts'), name))
     const notes = await Promise.all(folders.map(readArtifactNote))
     return new Set(notes.flatMap((note) => note?.tools ?? []))
   }
 
   async #list(): Promise<Kept[]> {
-    const { places } = this.#parts
+    const { paths: places } = this.#parts
     const notes = places.list('tools').map(async (name): Promise<Kept[]> => {
       const note = name.startsWith('fetching-') ? null : await readToolNote(this.#folder(name))
       return note && versionOf(note.version) ? [{ ...note, name, folder: this.#folder(name) }] : []
@@ -208,7 +210,7 @@ export class Toolbox {
     return (await Promise.all(notes)).flat()
   }
 
-  #folder = (name: string) => this.#parts.places.tool(name)
+  #folder = (name: string) => this.#parts.paths.tool(name)
 
   #has(program: string): boolean {
     const { sandbox, baseEnv } = this.#parts

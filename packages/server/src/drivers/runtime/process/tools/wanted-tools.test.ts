@@ -3,38 +3,40 @@ import { type BuildPlan, emptyPlan } from '../../runtime.ts'
 import { packageOf } from './tool-packages.ts'
 import { nodeRange, wantedTools } from './wanted-tools.ts'
 
-const ask = (changes: Partial<BuildPlan>, programs: string[] = ['npm']) =>
+const request = (changes: Partial<BuildPlan>, programs: string[] = ['npm']) =>
   wantedTools({ ...emptyPlan, ...changes }, { node: 'v24.21.0', has: (program) => programs.includes(program) })
 
 describe('the tools that a project asks for', () => {
   test('are none where the Node that is here will do', () => {
     for (const node of ['24', '>=20', '^24.1.0', '20 || 24', 'lts/*', 'node', 'lts/krypton', 'v24.21.0'])
-      expect([node, ask({ runtimeVersion: { node } })]).toEqual([node, { wanted: [], warnings: [] }])
+      expect([node, request({ runtimeVersion: { node } })]).toEqual([node, { wanted: [], warnings: [] }])
   })
 
   test('are another Node where it will not', () => {
-    expect(ask({ runtimeVersion: { node: '22' } }).wanted).toEqual([{ tool: 'node', range: '22', instead: null }])
-    expect(ask({ runtimeVersion: { node: 'lts/jod' } }).wanted).toMatchObject([{ range: '22' }])
-    expect(ask({ runtimeVersion: { node: '24.1.0' } }).wanted).toEqual([
+    expect(request({ runtimeVersion: { node: '22' } }).wanted).toEqual([{ tool: 'node', range: '22', instead: null }])
+    expect(request({ runtimeVersion: { node: 'lts/jod' } }).wanted).toMatchObject([{ range: '22' }])
+    expect(request({ runtimeVersion: { node: '24.1.0' } }).wanted).toEqual([
       { tool: 'node', range: '24.1.0', instead: 'Node v24.21.0' },
     ])
   })
 
   test('that cannot be read are a warning', () => {
     expect(nodeRange('lts/unknown')).toBeNull()
-    expect(ask({ runtimeVersion: { node: 'the newest' } })).toMatchObject({ wanted: [], warnings: [expect.any(String)] })
+    expect(request({ runtimeVersion: { node: 'the newest' } })).toMatchObject({ wanted: [], warnings: [expect.any(String)] })
   })
 
   test('are the package manager in the version that is named, or one where the machine has none', () => {
     const pnpm = { packageManager: 'pnpm' }
-    expect(ask({ ...pnpm, runtimeVersion: { pnpm: '9.15.0' } }).wanted).toEqual([
+    expect(request({ ...pnpm, runtimeVersion: { pnpm: '9.15.0' } }).wanted).toEqual([
       { tool: 'pnpm', range: '9.15.0', instead: null },
     ])
-    expect(ask({ ...pnpm, runtimeVersion: { pnpm: '9.15.0' } }, ['pnpm']).wanted).toMatchObject([{ instead: expect.any(String) }])
-    expect(ask(pnpm).wanted).toMatchObject([{ tool: 'pnpm' }])
-    expect(ask(pnpm, ['pnpm']).wanted).toEqual([])
-    expect(ask({ packageManager: 'npm' }).wanted).toEqual([])
-    expect(ask({ packageManager: 'poetry' }).wanted).toEqual([])
+    expect(request({ ...pnpm, runtimeVersion: { pnpm: '9.15.0' } }, ['pnpm']).wanted).toMatchObject([
+      { instead: expect.any(String) },
+    ])
+    expect(request(pnpm).wanted).toMatchObject([{ tool: 'pnpm' }])
+    expect(request(pnpm, ['pnpm']).wanted).toEqual([])
+    expect(request({ packageManager: 'npm' }).wanted).toEqual([])
+    expect(request({ packageManager: 'poetry' }).wanted).toEqual([])
   })
 
   test('come as the package that holds them for the machine', () => {

@@ -51,9 +51,9 @@ function wantedNode(text: string | undefined, { node }: Present, warnings: strin
 function wantedManager({ packageManager, runtimeVersion }: BuildPlan, { has }: Present, warnings: string[]): WantedTool | null {
   const tool = (['npm', 'pnpm', 'yarn', 'bun', 'deno'] as const).find((one) => one === packageManager)
   if (!tool) return null
-  const asked = runtimeVersion[tool]
-  const isRead = asked !== undefined && allows(asked, [0, 0, 0]) !== null
-  if (asked !== undefined && !isRead) warnings.push(`"${asked}" is not a ${tool} version`)
+  const requested = runtimeVersion[tool]
+  const isRead = requested !== undefined && allows(requested, [0, 0, 0]) !== null
+  if (requested !== undefined && !isRead) warnings.push(`"${requested}" is not a ${tool} version`)
   if (!isRead && has(tool)) return null
-  return { tool, range: isRead ? asked : usualRange[tool], instead: has(tool) ? `the ${tool} of this machine` : null }
+  return { tool, range: isRead ? requested : usualRange[tool], instead: has(tool) ? `the ${tool} of this machine` : null }
 }

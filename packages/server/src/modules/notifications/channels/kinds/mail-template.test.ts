@@ -4,7 +4,7 @@ import { joinMessages } from './message.ts'
 import { exampleMessage } from './test-delivery.ts'
 
 const hostile = `<script>alert(1)</script>"'&<img src=x onerror=y>`
-const words = (html: string) =>
+const errorText = (html: string) =>
   html
     .replace(/<head>[\s\S]*<\/head>/, '')
     .replace(/<[^>]*>/g, ' ')
@@ -40,7 +40,7 @@ Change your notifications: https://berth.example.com/settings
 
   test('both say the same', () => {
     for (const line of text.split('\n').filter((it) => it && it !== '-- ' && !it.includes('https:')))
-      expect(words(html)).toContain(line)
+      expect(errorText(html)).toContain(line)
     expect(html).toContain('<a href="https://berth.example.com/projects/prj_1">Open in Berth</a>')
   })
 
@@ -76,7 +76,7 @@ describe('a digest', () => {
 
   test('lists what it stands for, and how many more there are', () => {
     expect(subject).toBe('Deployment 0 failed, and 59 more')
-    for (const body of [text, words(html)]) {
+    for (const body of [text, errorText(html)]) {
       expect(body).toContain('Deployment 49 failed')
       expect(body).not.toContain('Deployment 50 failed')
       expect(body).toContain('… and 10 more')

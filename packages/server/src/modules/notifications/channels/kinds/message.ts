@@ -58,7 +58,7 @@ export function entriesOf(message: Message): { entries: readonly Message[]; more
 }
 
 /** `project · organisation`, as far as known. */
-export function placeOf({ projectName, organizationName }: Message): string {
+export function locationOf({ projectName, organizationName }: Message): string {
   return [projectName, organizationName].filter(Boolean).join(' · ')
 }
 

@@ -36,11 +36,11 @@ function notSent(error: unknown): unknown {
 
 function refused(answer: WebAnswer, { receiver, final, words, secrets }: Post): DeliveryFailed {
   const { status, outcome } = answer
-  const said = words ? clamp(withoutSecrets(wordsIn(answer.body, words), secrets), 200) : ''
+  const reported = words ? clamp(withoutSecrets(wordsIn(answer.body, words), secrets), 200) : ''
   const reason =
     outcome === 'redirected'
       ? `${receiver} answered ${status} with a redirect, which is not followed: enter the address it leads to`
-      : `${receiver} answered ${[status, STATUS_CODES[status]].filter(Boolean).join(' ')}${said ? `: ${said}` : ''}`
+      : `${receiver} answered ${[status, STATUS_CODES[status]].filter(Boolean).join(' ')}${reported ? `: ${reported}` : ''}`
   return new DeliveryFailed(reason, { permanent: final.includes(status), retryAfterMs: retryAfterMs(answer) })
 }
 

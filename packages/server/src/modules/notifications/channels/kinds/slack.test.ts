@@ -142,14 +142,14 @@ describe('delivery to Slack', () => {
     [403, 'invalid_token', true],
     [429, 'rate_limited', false],
     [500, 'rollup_error', false],
-  ])('%i %s: the words of Slack are the reason, permanent %s', async (status, words, permanent) => {
+  ])('%i %s: the words of Slack are the reason, permanent %s', async (status, message, permanent) => {
     await using receiver = await startReceiver(
-      (response) => response.writeHead(status, { 'retry-after': '2' }).end(`${words}\n for /services/T0/${canary}`),
+      (response) => response.writeHead(status, { 'retry-after': '2' }).end(`${message}\n for /services/T0/${canary}`),
       { tls: true },
     )
     const failure = await failureOf(send(receiver.port))
     expect(failure).toMatchObject({ permanent, retryAfterMs: 2_000 })
-    expect(failure.reason).toMatch(new RegExp(`^Slack answered ${status} .*: ${words} for \\[secret\\]$`))
+    expect(failure.reason).toMatch(new RegExp(`^Slack answered ${status} .*: ${message} for \\[secret\\]$`))
     expect(everythingIn(failure)).not.toContain(canary)
   })
 

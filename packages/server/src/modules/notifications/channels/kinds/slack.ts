@@ -2,7 +2,7 @@ import { chatUrlOf, redactedChatUrl } from './chat-url.ts'
 import { clamp, oneLine } from './clamp.ts'
 import { ConfigFields } from './config-fields.ts'
 import type { ChannelKind } from './kind.ts'
-import { categoryLabel, entriesOf, type Message, placeOf } from './message.ts'
+import { categoryLabel, entriesOf, locationOf, type Message } from './message.ts'
 import { post } from './post.ts'
 import { webLink } from './web-link.ts'
 
@@ -41,7 +41,7 @@ export function slackPayload(message: Message): { text: string; blocks: object[]
   const { entries, more } = entriesOf(message)
   const url = webLink(message.url)
   const title = oneLine(message.subject) || categoryLabel(message.category)
-  const context = [categoryLabel(message.category), placeOf(message)].filter(Boolean).join(' · ')
+  const context = [categoryLabel(message.category), locationOf(message)].filter(Boolean).join(' · ')
   const ending = [
     { type: 'context', elements: [mrkdwn(clamp(context, limits.place, { encode }))] },
     ...(url && url.length <= 3_000 ? [{ type: 'actions', elements: [linkButton(url)] }] : []),

@@ -1,7 +1,7 @@
 import { clamp, oneLine } from './clamp.ts'
 import { ConfigFields } from './config-fields.ts'
 import type { ChannelKind } from './kind.ts'
-import { categoryLabel, type Message, placeOf } from './message.ts'
+import { categoryLabel, locationOf, type Message } from './message.ts'
 import { post } from './post.ts'
 import { webLink } from './web-link.ts'
 
@@ -43,7 +43,7 @@ const redactedToken = (token: string) => `••••••••${token.slice(
 /** Plain text, so no markup is interpreted. The text is shortened to keep the link whole. */
 export function telegramText(message: Message): string {
   const subject = oneLine(message.subject) || categoryLabel(message.category)
-  const ending = [placeOf(message), webLink(message.url) ?? ''].filter(Boolean).join('\n')
+  const ending = [locationOf(message), webLink(message.url) ?? ''].filter(Boolean).join('\n')
   const room = 4_096 - ending.length - 2
   return [clamp(`${subject}\n\n${message.text.trim()}`.trim(), Math.max(room, 200)), ending]
     .filter(Boolean)
