@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Archives } from '../drivers/archive/archive.ts'
 import { createArchives } from '../drivers/archive/create-archives.ts'
 import { readIdentities, readOrMakeIdentity, writeIdentities } from '../drivers/archive/instance-key.ts'
+import { Mutex } from '../platform/keyed-mutex.ts'
 import type { Log } from '../platform/log.ts'
 import type { Secret } from '../platform/secrets/secret.ts'
 
@@ -16,7 +17,7 @@ type Identities = readonly [Secret, ...Secret[]]
 /** Opens the archives with the key file. The result is cached while the file is unchanged; a failure is not cached. */
 export function openArchives(file: string, log: Log, partBytes?: number): () => Promise<Archives> {
   let known: { identities: Identities; archives: Archives } | undefined
-  let turn: Promise<unknown> = Promise.resolve()
+  const mutex = new Mutex()
   const check = async (): Promise<Archives> => {
     const found = await readIdentities(file)
     if (known && !found) {
@@ -34,11 +35,7 @@ export function openArchives(file: string, log: Log, partBytes?: number): () => 
     known = { identities, archives }
     return archives
   }
-  return () => {
-    const next = turn.then(check)
-    turn = next.catch(() => undefined)
-    return next
-  }
+  return () => mutex.run(check)
 }
 
 const isSame = (one: Identities, other: Identities) =>

@@ -19,3 +19,12 @@ export class KeyedMutex {
     return turn.finally(() => abort?.removeEventListener('abort', giveUp))
   }
 }
+
+/** A mutex without keys: work waits for all earlier work, also for work that failed. */
+export class Mutex {
+  readonly #keyed = new KeyedMutex()
+
+  run<Result>(work: () => Promise<Result>, abort?: AbortSignal): Promise<Result> {
+    return this.#keyed.run('', work, abort)
+  }
+}

@@ -1,5 +1,6 @@
 import type { EdgeTable } from '../../edge-proxy/protocol/edge-table.ts'
 import { changePieces, type TablePiece, unknownBase } from '../../edge-proxy/protocol/table-pieces.ts'
+import { Mutex } from '../../platform/keyed-mutex.ts'
 import type { EdgeApplied } from './edge.ts'
 import type { EdgeLink } from './edge-link.ts'
 
@@ -12,13 +13,11 @@ export class TableSender {
   #sent: { link: EdgeLink; token: string; table: EdgeTable } | undefined
   #count = 0
   /** Sends one table at a time; the next waits. */
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #mutex = new Mutex()
 
   /** Sends the table that is wanted when its turn comes; one that was replaced meanwhile is never sent. */
   send(link: EdgeLink, wanted: () => EdgeTable): Promise<SendResult> {
-    const sent = this.#last.then(() => this.#sendNow(link, wanted()))
-    this.#last = sent.catch(() => {})
-    return sent
+    return this.#mutex.run(() => this.#sendNow(link, wanted()))
   }
 
   async #sendNow(link: EdgeLink, table: EdgeTable): Promise<SendResult> {

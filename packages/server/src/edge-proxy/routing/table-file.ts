@@ -1,4 +1,5 @@
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises'
+import { Mutex } from '../../platform/keyed-mutex.ts'
 import { type TablePiece, TableState } from '../protocol/table-pieces.ts'
 
 const rewriteFromBytes = 1_048_576
@@ -15,7 +16,7 @@ export class TableFile {
   #addedBytes = 0
   #changes = 0
   /** Writes happen one after the other, in the order they were asked for. */
-  #last: Promise<void> = Promise.resolve()
+  readonly #mutex = new Mutex()
 
   constructor(path: string) {
     this.#path = path
@@ -38,7 +39,7 @@ export class TableFile {
 
   /** Adds the pieces of one change; resolves when they are on disk. `whole` gives the table if it has to be written anew. */
   add(pieces: readonly TablePiece[], whole: () => Iterable<TablePiece>): Promise<void> {
-    return this.#next(async () => {
+    return this.#mutex.run(async () => {
       const text = pieces.map(lineOf).join('')
       // A whole table makes everything before it void, and so does a file that we did not write ourselves.
       const tooMuch = this.#changes >= rewriteFromChanges || this.#addedBytes > this.#wholeBytes + rewriteFromBytes
@@ -54,13 +55,7 @@ export class TableFile {
   }
 
   close(): Promise<void> {
-    return this.#next(async () => this.#file?.close())
-  }
-
-  #next(step: () => Promise<void>): Promise<void> {
-    const done = this.#last.then(step)
-    this.#last = done.catch(() => {})
-    return done
+    return this.#mutex.run(async () => this.#file?.close())
   }
 
   /** Either the old file or the new one whole: written aside, synced, renamed. It holds keys, hence the mode. */

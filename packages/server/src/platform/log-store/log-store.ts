@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Mutex } from '../keyed-mutex.ts'
 import { type EntryOf, isLogId, type LogKind, type NewEntry } from './log-entry.ts'
 import type { LogFilter } from './log-filter.ts'
 import { type FollowOptions, LogStream, type TailOptions } from './log-stream.ts'
@@ -104,7 +105,7 @@ class OpenStreams {
   readonly #memory: PendingMemory
   readonly #open = new Map<string, OpenStream>()
   readonly #removing = new Map<string, Promise<void>>()
-  #packing: Promise<void> = Promise.resolve()
+  readonly #packing = new Mutex()
   #closed = false
 
   constructor(settings: LogStoreSettings) {

@@ -1,6 +1,6 @@
 import { type Agent, request } from 'node:http'
 import { setImmediate as letOthers } from 'node:timers/promises'
-import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
+import { Mutex } from '../../../platform/keyed-mutex.ts'
 import { parseInSlices } from '../../../platform/sliced-json.ts'
 import { collectingYoung } from '../../../platform/steady-memory.ts'
 
@@ -123,7 +123,7 @@ export function boundedGet<T>(
   })
 }
 
-const parsing = new KeyedMutex()
+const parsing = new Mutex()
 
 /** Parses one answer in a turn of the event loop. Sixteen answers that end together would else be parsed at once, and their values held together. */
-const inTurn = <T>(parse: () => Promise<T>): Promise<T> => parsing.run('answer', () => letOthers().then(parse))
+const inTurn = <T>(parse: () => Promise<T>): Promise<T> => parsing.run(() => letOthers().then(parse))

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { Mutex } from '../../../../platform/keyed-mutex.ts'
 import { callEngine, type Engine, isRemote } from '../engine.ts'
 import { callBuildKit } from './grpc.ts'
 import { bytesField, bytesIn, fieldsOf, numberField, numberIn, textIn } from './protobuf.ts'
@@ -42,7 +43,7 @@ export class BuildCache {
   readonly #file: string
   readonly #maxBytes: number | null
   #ledger: Ledger | undefined
-  #turn: Promise<unknown> = Promise.resolve()
+  readonly #mutex = new Mutex()
 
   /** `maxBytes` null: 10 GB, or a fifth of the disk if that is less. */
   constructor(engine: Engine, file: string, maxBytes: number | null = null) {
@@ -54,19 +55,21 @@ export class BuildCache {
   /** Runs a BuildKit build and notes the cache records that it creates. */
   async during<T>(projectId: string, timeoutMs: number, build: () => Promise<T>): Promise<T> {
     const since = Date.now()
-    const begun = await this.#inTurn(async () => {
-      await this.#settleLost()
-      const before = (await this.#records()).map(({ id }) => id)
-      const row = { projectId, since, expiresAt: since + timeoutMs, before }
-      this.#read().builds.push(row)
-      this.#running.add(row)
-      this.#save()
-      return row
-    }).catch(() => null)
+    const begun = await this.#mutex
+      .run(async () => {
+        await this.#settleLost()
+        const before = (await this.#records()).map(({ id }) => id)
+        const row = { projectId, since, expiresAt: since + timeoutMs, before }
+        this.#read().builds.push(row)
+        this.#running.add(row)
+        this.#save()
+        return row
+      })
+      .catch(() => null)
     try {
       return await build()
     } finally {
-      if (begun) await this.#inTurn(() => this.#end(begun)).catch(() => undefined)
+      if (begun) await this.#mutex.run(() => this.#end(begun)).catch(() => undefined)
     }
   }
 
@@ -105,7 +108,7 @@ export class BuildCache {
 
   /** Removes the records of a project's builds. */
   remove(projectId: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#mutex.run(async () => {
       await this.#settleLost()
       const own = this.#owned(await this.#records(), (owners) => owners.includes(projectId))
       await this.#prune(own.map(({ id }) => id))
@@ -114,7 +117,7 @@ export class BuildCache {
 
   /** Removes the least recently used records above the limit, and records unused for 30 days. */
   trim(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#mutex.run(async () => {
       await this.#settleLost()
       await this.#trim()
     })
@@ -122,7 +125,7 @@ export class BuildCache {
 
   /** Removes all records that no running build uses. */
   clear(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#mutex.run(async () => {
       await this.#settleLost()
       await this.#prune(this.#owned(await this.#records()).map(({ id }) => id))
     })
@@ -130,7 +133,7 @@ export class BuildCache {
 
   /** Bytes of this Berth's records that no image shares, and their limit. */
   async use(): Promise<{ bytes: number; maxBytes: number; byProject: Map<string, number> }> {
-    return this.#inTurn(async () => {
+    return this.#mutex.run(async () => {
       const byProject = new Map<string, number>()
       let bytes = 0
       const { records: owners } = this.#read()
@@ -206,12 +209,6 @@ export class BuildCache {
     mkdirSync(dirname(this.#file), { recursive: true })
     writeFileSync(draft, JSON.stringify(this.#read()), { mode: 0o600 })
     renameSync(draft, this.#file)
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const run = this.#turn.then(work)
-    this.#turn = run.catch(() => undefined)
-    return run
   }
 }
 

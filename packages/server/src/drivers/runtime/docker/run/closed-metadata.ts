@@ -1,3 +1,4 @@
+import { Mutex } from '../../../../platform/keyed-mutex.ts'
 import { callEngine, callEngineOrMissing, type Engine, eventsOf } from '../engine.ts'
 import type { EgressFilter } from './fence.ts'
 
@@ -12,7 +13,7 @@ export class ClosedMetadata {
   readonly #egressFilter: EgressFilter | null
   #builds = 0
   #watch: AbortController | undefined
-  #turn: Promise<unknown> = Promise.resolve()
+  readonly #mutex = new Mutex()
 
   constructor(engine: Engine, egressFilter: EgressFilter | null) {
     this.#engine = engine
@@ -24,11 +25,11 @@ export class ClosedMetadata {
     if (!this.#egressFilter?.state.inForce) return build()
     this.#builds += 1
     try {
-      await this.#inTurn(() => this.#close())
+      await this.#mutex.run(() => this.#close())
       return await build()
     } finally {
       this.#builds -= 1
-      await this.#inTurn(() => this.#open())
+      await this.#mutex.run(() => this.#open())
     }
   }
 
@@ -47,7 +48,7 @@ export class ClosedMetadata {
     try {
       const filters = { type: ['network'], event: ['connect', 'disconnect'] }
       for await (const _event of eventsOf(filters, this.#engine, { abort }))
-        await this.#inTurn(async () => {
+        await this.#mutex.run(async () => {
           if (this.#builds > 0) await this.#egressFilter?.closeMetadata(bridge, await this.#others())
         })
     } catch {
@@ -67,11 +68,5 @@ export class ClosedMetadata {
     this.#watch?.abort()
     this.#watch = undefined
     await this.#egressFilter?.openMetadata()
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const run = this.#turn.then(work)
-    this.#turn = run.catch(() => undefined)
-    return run
   }
 }

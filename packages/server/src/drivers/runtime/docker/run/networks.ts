@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
+import { Mutex } from '../../../../platform/keyed-mutex.ts'
 import type { NetworkRequest } from '../../runtime.ts'
 import { callEngine, callEngineOrMissing, type Engine, engineMessage, statusOf } from '../engine.ts'
 import { type LabelMap, type Labels, labelIn } from '../labels.ts'
@@ -67,7 +68,7 @@ export class Networks {
   readonly #room: SubnetAllocator
   readonly #building = new Set<number>()
   #metadata: ClosedMetadata | undefined
-  #turn: Promise<unknown> = Promise.resolve()
+  readonly #mutex = new Mutex()
 
   constructor(engine: Engine, labels: Labels, egressFilter: EgressFilter | null = null, room = new SubnetAllocator(engine)) {
     this.#engine = engine
@@ -95,7 +96,7 @@ export class Networks {
     this.#building.add(slot)
     const network = this.#nameOf(`build/${slot}`)
     try {
-      await this.#inTurn(async () => {
+      await this.#mutex.run(async () => {
         if (await callEngineOrMissing(() => this.#engine.getNetwork(network).inspect())) return
         await this.#create(network, {}, this.#labels.of('build', { network: `build/${slot}` }), small(1))
       })
@@ -117,14 +118,16 @@ export class Networks {
 
   /** Removes an unused build network. On failure the next build or start removes it. */
   async #removeIdle(slot: number, network: string): Promise<void> {
-    await this.#inTurn(async () => {
-      if (!this.#building.has(slot)) await callEngine((abortSignal) => this.#engine.getNetwork(network).remove({ abortSignal }))
-    }).catch(() => undefined)
+    await this.#mutex
+      .run(async () => {
+        if (!this.#building.has(slot)) await callEngine((abortSignal) => this.#engine.getNetwork(network).remove({ abortSignal }))
+      })
+      .catch(() => undefined)
   }
 
   /** Runs `use` while the networks exist, in the order of the parts. */
   use<T>(owner: NetworkOwner | null, parts: readonly NamedPart[], use: (networks: JoinedNetwork[]) => Promise<T>): Promise<T> {
-    return this.#inTurn(async () => {
+    return this.#mutex.run(async () => {
       const joined: JoinedNetwork[] = []
       for (const part of owner ? parts : [standsAlone]) {
         const network = this.#nameOf(owner?.name ?? null, part.name)
@@ -142,7 +145,7 @@ export class Networks {
 
   /** Same as `join`, but skips networks that do not exist. */
   visit(container: string, name: string, parts: readonly NamedPart[]): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#mutex.run(async () => {
       for (const part of parts)
         await this.#connect(container, this.#nameOf(name, part.name), part.aliases).catch((error: unknown) => {
           if (statusOf(error) !== 404) throw error
@@ -157,7 +160,7 @@ export class Networks {
 
   /** Removes the networks of a version after its last container. The shared network stays. */
   removeUnused(name: string): Promise<void> {
-    return this.#inTurn(() => this.#removeUnused(name))
+    return this.#mutex.run(() => this.#removeUnused(name))
   }
 
   /**
@@ -165,7 +168,7 @@ export class Networks {
    * endpoint on them when the last container was removed.
    */
   removeLeft(project?: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#mutex.run(async () => {
       const whose = project === undefined ? {} : { project }
       const filters = this.#labels.filter('network', whose)
       const networks = await callEngine((abortSignal) => this.#engine.listNetworks({ filters, abortSignal }))
@@ -271,11 +274,5 @@ export class Networks {
     if (name === null) return `${namePrefix}${this.#labels.instance}`
     const whole = [this.#labels.instance, name, ...(part ? [part] : [])].join('/')
     return `${namePrefix}${createHash('sha256').update(whole).digest('hex').slice(0, 20)}`
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const run = this.#turn.then(work)
-    this.#turn = run.catch(() => undefined)
-    return run
   }
 }

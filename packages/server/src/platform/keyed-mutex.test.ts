@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { KeyedMutex, Mutex } from './keyed-mutex.ts'
+
+test('work runs in the order of the calls and one at a time, also after work that failed', async () => {
+  const mutex = new Mutex()
+  const events: string[] = []
+  const gate = Promise.withResolvers<void>()
+  const first = mutex.run(async () => {
+    events.push('first begins')
+    await gate.promise
+    events.push('first ends')
+    throw new Error('no')
+  })
+  const second = mutex.run(async () => events.push('second'))
+  const third = mutex.run(async () => events.push('third'))
+  gate.resolve()
+  await expect(first).rejects.toThrow('no')
+  await Promise.all([second, third])
+  expect(events).toEqual(['first begins', 'first ends', 'second', 'third'])
+})
+
+test('work on another key does not wait, and an abort ends the waiting without letting later work pass', async () => {
+  const mutex = new KeyedMutex()
+  const gate = Promise.withResolvers<void>()
+  const events: string[] = []
+  const first = mutex.run('a', () => gate.promise)
+  await mutex.run('b', async () => events.push('b'))
+  const ended = new AbortController()
+  const second = mutex.run('a', async () => events.push('second'), ended.signal)
+  const third = mutex.run('a', async () => events.push('third'))
+  ended.abort(new Error('given up'))
+  await expect(second).rejects.toThrow('given up')
+  expect(events).toEqual(['b'])
+  gate.resolve()
+  await Promise.all([first, third])
+  expect(events).toEqual(['b', 'third'])
+})
