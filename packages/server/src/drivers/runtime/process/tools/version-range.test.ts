@@ -23,6 +23,7 @@ describe('a range of versions', () => {
     ['18 || ^20.1.0 || >=22', ['18.5.0', '20.1.0', '24.0.0'], ['19.0.0', '20.0.9', '21.0.0']],
     ['18 - 20', ['18.0.0', '20.9.9'], ['21.0.0']],
     ['1.2.3 - 2.3.4', ['2.3.4'], ['2.3.5']],
+    ['>=3.8,<4', ['3.12.1'], ['4.0.0']],
     ['*', ['0.0.1', '99.9.9'], []],
     ['', ['1.0.0'], []],
     ['x', ['1.0.0'], []],
@@ -31,7 +32,7 @@ describe('a range of versions', () => {
     for (const text of outside) expect([text, allows(range, versionOf(text) as Version)]).toEqual([text, false])
   })
 
-  test.each(['lts/iron', 'latest', '>=', 'workspace:*', '1.2.3.4', '22 || what', '1.2.3-beta.1'])(
+  test.each(['lts/iron', 'latest', '>=', 'workspace:*', '1.2.3.4', '22 || what', '1.2.3-beta.1', '~=3.10', '==3.11.*'])(
     '%s cannot be read',
     (range) => {
       expect(allows(range, [1, 0, 0])).toBeNull()
