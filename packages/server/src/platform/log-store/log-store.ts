@@ -195,7 +195,7 @@ class OpenStreams {
         now,
         onError,
         memory: this.#memory,
-        withLock: (work) => this.#packLocked(work),
+        withLock: (work) => this.#packing.run(work),
       }),
     )
     const entry: OpenStream = { opened: opening, stream: null, users: 0 }
@@ -218,12 +218,6 @@ class OpenStreams {
       tooMany--
       void stream.close().catch((error) => this.#settings.onError(error, key))
     }
-  }
-
-  #packLocked(work: () => Promise<void>): Promise<void> {
-    const done = this.#packing.then(work)
-    this.#packing = done.catch(() => undefined)
-    return done
   }
 
   /** Ids come from the database, but are validated because they become a folder's name. */
