@@ -7,7 +7,7 @@ import type { ArchiveStore } from '../packages/server/src/drivers/archive-store/
 import { call } from '../packages/server/tests/kit/call.ts'
 import { startInstance } from '../packages/server/tests/kit/instance.ts'
 import { makePeople } from '../packages/server/tests/kit/people.ts'
-import { requestSteadily } from '../tests/kit/ask-steadily.ts'
+import { requestSteadily } from '../tests/kit/request-steadily.ts'
 import { percentile } from './kit/load.ts'
 import { StolenTime } from './kit/stolen-time.ts'
 import { table } from './kit/table.ts'

@@ -1,9 +1,9 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { requestSteadily, type SteadyRequests } from '../tests/kit/ask-steadily.ts'
 import { type GitHubHost, startGitHubHost } from '../tests/kit/git-hosts/github-host.ts'
 import { type Hosting, startHosting } from '../tests/kit/hosting.ts'
+import { requestSteadily, type SteadyRequests } from '../tests/kit/request-steadily.ts'
 import { memoryOfTree } from './kit/process-memory.ts'
 import { table } from './kit/table.ts'
 

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { requestSteadily } from '../tests/kit/ask-steadily.ts'
 import { type BuildName, builds, deployCalmApp, makeBuild, p99 } from '../tests/kit/greedy-builds.ts'
 import { startHosting } from '../tests/kit/hosting.ts'
+import { requestSteadily } from '../tests/kit/request-steadily.ts'
 import { ratio, table } from './kit/table.ts'
 
 /**

@@ -7,7 +7,7 @@ import type { Runtime } from '../../packages/server/src/drivers/runtime/runtime.
 import type { RunningUnit } from '../../packages/server/src/modules/backups/content/database-kind.ts'
 import { databaseIn } from '../../packages/server/src/modules/backups/content/databases.ts'
 import { outputOf } from '../../packages/server/src/modules/backups/content/exec-output.ts'
-import { type BackupLocations, backupLocations } from '../kit/backup-places.ts'
+import { type BackupLocations, backupLocations } from '../kit/backup-locations.ts'
 import { type Backups, backupsOf } from '../kit/backups.ts'
 import { type Hosting, startHosting } from '../kit/hosting.ts'
 import { describeNeeding, partOf } from '../kit/machine.ts'

@@ -1,11 +1,11 @@
 import { contract } from '@berth/contract'
 import { text } from '@clack/prompts'
 import type { Command } from 'commander'
-import { ask } from '../ask.ts'
 import { connect } from '../credentials.ts'
 import { CliError } from '../exit-codes.ts'
 import { columns, output } from '../output.ts'
 import { linkedFolder, projectIdOf, projectOption, removeLink } from '../project-link.ts'
+import { ask } from '../prompt.ts'
 
 interface Options {
   project?: string

@@ -3,10 +3,10 @@ import { contract } from '@berth/contract'
 import { createClient, errorOf } from '@berth/contract/client'
 import { password as askPassword, text as askText } from '@clack/prompts'
 import type { Command } from 'commander'
-import { askFor } from '../ask.ts'
 import { instanceUrl, saveToken } from '../credentials.ts'
 import { CliError } from '../exit-codes.ts'
 import { output } from '../output.ts'
+import { askFor } from '../prompt.ts'
 import { readStandardInput } from '../standard-input.ts'
 
 interface Options {

@@ -1,6 +1,6 @@
 import { Progress, Text } from '@mantine/core'
 import { share } from '../rules/backup-actions.ts'
-import { sizeText } from '../words/sizes.ts'
+import { sizeText } from '../text/sizes.ts'
 
 interface Props {
   label: string

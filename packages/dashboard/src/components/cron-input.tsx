@@ -1,6 +1,6 @@
 import { NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/core'
 import { useNow } from '../data/now.ts'
-import { readCron, schedules, timeInZone } from '../rules/cron-words.ts'
+import { readCron, schedules, timeInZone } from '../rules/cron-text.ts'
 
 interface Props {
   value: string

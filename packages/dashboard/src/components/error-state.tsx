@@ -1,6 +1,6 @@
 import { Alert, Button, Group, type MantineSpacing, Text } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
-import { errorText } from '../words/error-words.ts'
+import { errorText } from '../text/error-text.ts'
 
 interface Props {
   error: unknown

@@ -2,8 +2,8 @@ import { ActionIcon, Switch, TextInput } from '@mantine/core'
 import { IconDownload, IconSearch } from '@tabler/icons-react'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
-import { plural } from '../words/sizes.ts'
-import { clockTime } from '../words/times.ts'
+import { plural } from '../text/sizes.ts'
+import { clockTime } from '../text/times.ts'
 import classes from './log-viewer.module.css'
 
 export interface LogLine {

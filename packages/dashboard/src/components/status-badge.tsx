@@ -1,4 +1,4 @@
-import { statusLabel, type Tone, toneOf } from '../words/status-words.ts'
+import { statusLabel, type Tone, toneOf } from '../text/status-text.ts'
 import classes from './status-badge.module.css'
 
 interface Props {

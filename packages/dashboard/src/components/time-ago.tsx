@@ -1,5 +1,5 @@
 import { useNow } from '../data/now.ts'
-import { exactTime, relativeTime } from '../words/times.ts'
+import { exactTime, relativeTime } from '../text/times.ts'
 
 /** A time by its distance, the exact one on hover. */
 export function TimeAgo({ time }: { time: string }) {

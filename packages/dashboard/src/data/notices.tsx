@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { errorText } from '../words/error-words.ts'
+import { errorText } from '../text/error-text.ts'
 
 export interface Notice {
   id: number

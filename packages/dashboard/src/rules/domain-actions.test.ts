@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { statusLabel, toneOf } from '../words/status-words.ts'
+import { statusLabel, toneOf } from '../text/status-text.ts'
 import { domainActions, domainStatus } from './domain-actions.ts'
 
 test.each([

@@ -1,5 +1,5 @@
 import type { RouteRule } from '@berth/contract'
-import { numberText, plural } from '../words/sizes.ts'
+import { numberText, plural } from '../text/sizes.ts'
 
 interface RateLimit {
   requests?: number

@@ -7,7 +7,7 @@ import { useState } from 'react'
 import { show } from '../data/notices.tsx'
 import { refresh } from '../data/refresh.ts'
 import { useStream } from '../data/stream.ts'
-import { plural } from '../words/sizes.ts'
+import { plural } from '../text/sizes.ts'
 
 /** The unseen count, live: the one connection that every tab keeps. */
 export function Bell() {

@@ -1,7 +1,7 @@
 import { contract, limits, type ReplyOf } from '@berth/contract'
 import { call } from '../client.ts'
 import { activeOrganization } from '../data/active-organization.ts'
-import { sizeText } from '../words/sizes.ts'
+import { sizeText } from '../text/sizes.ts'
 import type { Folder } from './folder-files.ts'
 import { packTarball } from './tarball.ts'
 

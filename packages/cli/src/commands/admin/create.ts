@@ -1,9 +1,9 @@
 import { password as askPassword } from '@clack/prompts'
 import type { Command } from 'commander'
-import { askFor } from '../../ask.ts'
 import { environment } from '../../environment.ts'
 import { CliError } from '../../exit-codes.ts'
 import { output } from '../../output.ts'
+import { askFor } from '../../prompt.ts'
 import { loadServer, readSettings } from '../../server-commands.ts'
 import { readStandardInput } from '../../standard-input.ts'
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { password as askPassword } from '@clack/prompts'
-import { ask } from '../../ask.ts'
 import { CliError } from '../../exit-codes.ts'
+import { ask } from '../../prompt.ts'
 import { readStandardInput } from '../../standard-input.ts'
 
 export interface EncryptionOptions {

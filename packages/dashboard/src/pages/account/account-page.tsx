@@ -10,7 +10,7 @@ import { Section } from '../../components/section.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useRead } from '../../data/read.ts'
 import { useHealth, useSession, useSignOut } from '../../data/session.ts'
-import { roleText } from '../../words/role-words.ts'
+import { roleText } from '../../text/role-text.ts'
 
 const schemes = [
   { value: 'auto', label: 'System' },

@@ -11,7 +11,7 @@ import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useRefusal } from '../../data/may.ts'
 import { readOptions, useRead } from '../../data/read.ts'
-import { scheduleText } from '../../rules/cron-words.ts'
+import { scheduleText } from '../../rules/cron-text.ts'
 import { EditPolicy } from '../project/backups/edit-policy.tsx'
 
 const maxRequests = 100

@@ -8,7 +8,7 @@ import { TimeAgo } from '../../components/time-ago.tsx'
 import { useRefusal } from '../../data/may.ts'
 import { useRead } from '../../data/read.ts'
 import { restoreRefusal } from '../../rules/backup-actions.ts'
-import { sizeText } from '../../words/sizes.ts'
+import { sizeText } from '../../text/sizes.ts'
 
 const RestoreWizard = lazyPart(() => import('../project/backups/restore-wizard.tsx'), 'RestoreWizard')
 

@@ -10,7 +10,7 @@ import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRefusal } from '../../data/may.ts'
-import { destinationText } from '../../words/destination-words.ts'
+import { destinationText } from '../../text/destination-text.ts'
 import { EditDestination } from './edit-destination.tsx'
 
 export function DestinationTable({ destinations }: { destinations: readonly BackupDestination[] }) {

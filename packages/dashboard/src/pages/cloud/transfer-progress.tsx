@@ -3,8 +3,8 @@ import { Alert, Progress, Text } from '@mantine/core'
 import { ActionButton } from '../../components/action-button.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRead } from '../../data/read.ts'
-import { sizeText } from '../../words/sizes.ts'
-import { isSending, mayBeCalledOff, transferShare, transferText } from '../../words/transfer-words.ts'
+import { sizeText } from '../../text/sizes.ts'
+import { isSending, mayBeCalledOff, transferShare, transferText } from '../../text/transfer-text.ts'
 
 interface Props {
   projectId: string

@@ -11,9 +11,9 @@ import { Section } from '../../components/section.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { show } from '../../data/notices.tsx'
 import { parseDotenv } from '../../rules/dotenv.ts'
-import { plural } from '../../words/sizes.ts'
+import { plural } from '../../text/sizes.ts'
 import { DetectionReport } from './detection-report.tsx'
-import { LocationChoice } from './place-choice.tsx'
+import { LocationChoice } from './location-choice.tsx'
 import type { ChosenSource } from './source.ts'
 
 interface Props {

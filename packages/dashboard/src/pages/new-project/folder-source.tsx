@@ -1,5 +1,5 @@
+import { plural, sizeText } from '../../text/sizes.ts'
 import { FolderDrop } from '../../upload/folder-drop.tsx'
-import { plural, sizeText } from '../../words/sizes.ts'
 import type { ChooserProps } from './chooser.ts'
 
 export function FolderSource({ onChosen }: ChooserProps) {

@@ -6,7 +6,7 @@ import { type Column, DataTable } from '../../components/data-table.tsx'
 import { RowButton } from '../../components/row-button.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { useChange } from '../../data/change.ts'
-import { channelTarget, kindText } from '../../words/channel-words.ts'
+import { channelTarget, kindText } from '../../text/channel-text.ts'
 
 export function ChannelTable({ channels }: { channels: readonly Channel[] }) {
   const [confirming, setConfirming] = useState<Channel>()

@@ -4,7 +4,7 @@ import { IconCheck } from '@tabler/icons-react'
 import { RouterLink } from '../../components/router-link.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
-import { kindText } from '../../words/channel-words.ts'
+import { kindText } from '../../text/channel-text.ts'
 import classes from './feed.module.css'
 
 export function Feed({ deliveries }: { deliveries: readonly Delivery[] }) {

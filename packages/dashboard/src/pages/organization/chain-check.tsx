@@ -7,7 +7,7 @@ import { ErrorState } from '../../components/error-state.tsx'
 import { Section } from '../../components/section.tsx'
 import { useSession } from '../../data/session.ts'
 import { type ChainReport, checkChain } from '../../rules/audit-chain.ts'
-import { plural } from '../../words/sizes.ts'
+import { plural } from '../../text/sizes.ts'
 
 const maxPages = 100
 

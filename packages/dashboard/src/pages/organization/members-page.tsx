@@ -14,7 +14,7 @@ import { useChange } from '../../data/change.ts'
 import { useRefusal } from '../../data/may.ts'
 import { useRead } from '../../data/read.ts'
 import { isLastOwner, lastOwnerMessage } from '../../rules/last-owner.ts'
-import { roleText } from '../../words/role-words.ts'
+import { roleText } from '../../text/role-text.ts'
 import { MemberGrants } from './member-grants.tsx'
 
 /** The members of the organisation, and their roles. */

@@ -7,7 +7,7 @@ import { type Column, DataTable } from '../../components/data-table.tsx'
 import { Section } from '../../components/section.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRead } from '../../data/read.ts'
-import { sizeText } from '../../words/sizes.ts'
+import { sizeText } from '../../text/sizes.ts'
 
 type Row = StoragePlace['projects'][number] & { place: string }
 

@@ -12,7 +12,7 @@ import { Section } from '../../components/section.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRead } from '../../data/read.ts'
-import { plural } from '../../words/sizes.ts'
+import { plural } from '../../text/sizes.ts'
 import { AddToken } from './add-token.tsx'
 
 /** Access tokens for programs; a token never has more permissions than its owner currently has. */

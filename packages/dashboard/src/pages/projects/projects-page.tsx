@@ -11,7 +11,7 @@ import { useRefusal } from '../../data/may.ts'
 import { useRead, useReply } from '../../data/read.ts'
 import { findProjects } from '../../rules/find-projects.ts'
 import { newestOfEach } from '../../rules/newest-deployments.ts'
-import { plural } from '../../words/sizes.ts'
+import { plural } from '../../text/sizes.ts'
 import { NoProjects } from './no-projects.tsx'
 import { ProjectList } from './project-list.tsx'
 

@@ -7,7 +7,7 @@ import { Section } from '../../components/section.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { useChange } from '../../data/change.ts'
 import { useRefusal } from '../../data/may.ts'
-import { plural } from '../../words/sizes.ts'
+import { plural } from '../../text/sizes.ts'
 
 interface Props {
   serverId: string

@@ -6,7 +6,7 @@ import { ErrorState } from '../../components/error-state.tsx'
 import { Section } from '../../components/section.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRefusal } from '../../data/may.ts'
-import { plural } from '../../words/sizes.ts'
+import { plural } from '../../text/sizes.ts'
 import { AdoptForm } from './adopt-form.tsx'
 import { StackPicture } from './stack-picture.tsx'
 

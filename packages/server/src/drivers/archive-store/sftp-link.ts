@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Secret } from '../../platform/secrets/secret.ts'
 import { openSsh } from '../shell/ssh/open-ssh.ts'
-import { ServerUnreachable } from '../shell/ssh/server-away.ts'
+import { ServerUnreachable } from '../shell/ssh/server-unreachable.ts'
 import { type SftpFiles, sftpFiles } from '../shell/ssh/sftp-files.ts'
 import { SshConnection } from '../shell/ssh/ssh-connection.ts'
 import type { SshTarget } from '../shell/ssh/ssh-target.ts'

@@ -8,7 +8,7 @@ import { SourceFileError } from '../../source/detection/source-file-error.ts'
 import type { Excluded, SourceEntry } from '../../source/list-source.ts'
 import type { Question, Reply } from './messages.ts'
 import { Reader, ReaderEnded } from './reader.ts'
-import { ReaderQueue } from './reader-turns.ts'
+import { ReaderQueue } from './reader-queue.ts'
 
 /** A folder that exceeds the limits of one read; the message says which. */
 export class FolderTooMuch extends Error {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { publicRegistries } from '../../drivers/registry/public-registries.ts'
-import { operatorText } from '../../drivers/runtime/engine-away.ts'
+import { operatorText } from '../../drivers/runtime/engine-unreachable.ts'
 import { createProcessRuntime } from '../../drivers/runtime/process/process-runtime.ts'
 import { NoSandbox, openSandbox } from '../../drivers/runtime/process/sandbox/open-sandbox.ts'
 import type { IsolationKind, Sandbox } from '../../drivers/runtime/process/sandbox/sandbox.ts'

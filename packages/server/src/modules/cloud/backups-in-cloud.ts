@@ -1,8 +1,8 @@
 import type { BackupDestination } from '@berth/contract'
-import { requestCloud, requestWithAnyLink } from './ask.ts'
 import { answered } from './cloud-answer.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Links } from './links.ts'
+import { requestCloud, requestWithAnyLink } from './request-cloud.ts'
 import { linkedOrganizations } from './store.ts'
 
 const maxClouds = 10

@@ -1,6 +1,6 @@
 import { type ErrorCode, errors } from '@berth/contract'
 import { Failure } from '../../platform/failure.ts'
-import { LinkRevoked } from './ask.ts'
+import { LinkRevoked } from './request-cloud.ts'
 
 /** The data of a response; throws the cloud's own error message where it failed. */
 // biome-ignore lint/suspicious/noExplicitAny: each caller knows the shape

@@ -3,9 +3,9 @@ import type { CloudApi } from '../../drivers/cloud-api/cloud-api.ts'
 import type { Caller } from '../../http/handler.ts'
 import type { Failure } from '../../platform/failure.ts'
 import type { CloudProjects } from '../projects/index.ts'
-import { CloudAnswerTooLong, requestCloud } from './ask.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Link, Links } from './links.ts'
+import { CloudAnswerTooLong, requestCloud } from './request-cloud.ts'
 
 /** Time limit for all pages together. */
 const limitMs = 4_500

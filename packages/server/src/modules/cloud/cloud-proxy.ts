@@ -2,11 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type CloudProxy, type ForwardedAnswer, type ForwardedRequest, ProjectCameBack } from '../../http/cloud-proxy.ts'
 import { fail } from '../../platform/failure.ts'
 import { findAnyProject } from '../projects/index.ts'
-import { cloudUnreachable } from './ask.ts'
 import type { CloudDeps } from './deps.ts'
 import { forgetSoon } from './forget-job.ts'
 import type { Links } from './links.ts'
 import { passUploadOn } from './pass-upload-on.ts'
+import { cloudUnreachable } from './request-cloud.ts'
 
 /** Forwards requests to the cloud for projects that are not on this instance. */
 export const createCloudProxy = (links: Links, deps: CloudDeps): CloudProxy => ({

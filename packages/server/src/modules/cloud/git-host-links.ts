@@ -2,9 +2,9 @@ import type { HandedTokens } from '@berth/contract'
 import { fail } from '../../platform/failure.ts'
 import { hashToken } from '../../platform/secrets/token.ts'
 import type { CloudLinks } from '../git-host/index.ts'
-import { requestCloud } from './ask.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Links } from './links.ts'
+import { requestCloud } from './request-cloud.ts'
 
 /** Git host logins through the linked cloud, for an instance without its own app at the host. */
 export function gitHostLinks({ api }: Pick<CloudDeps, 'api'>, links: Links): CloudLinks {

@@ -10,11 +10,11 @@ import { Links } from './links.ts'
 import { linksEnding } from './store.ts'
 import { watchJob, watchSchedule } from './watch-job.ts'
 
-export { cloudUnreachable, requestCloud as ask } from './ask.ts'
 export { answered, isUnreachable } from './cloud-answer.ts'
 export { deleteCloudProject, findCloudProject, saveCloudProject } from './cloud-project-store.ts'
 export type { CloudDeps } from './deps.ts'
 export { accountOf, type Link } from './links.ts'
+export { cloudUnreachable, requestCloud as ask } from './request-cloud.ts'
 
 /** Connection to the clouds that organisations are linked to. */
 export interface CloudConnection {

@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs'
 import { fail } from '../../platform/failure.ts'
-import { requestCloud } from './ask.ts'
 import { answered } from './cloud-answer.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Link } from './links.ts'
+import { requestCloud } from './request-cloud.ts'
 
 /** Forwards an upload that was opened here without a project to the cloud of the project. */
 export async function passUploadOn(

@@ -1,6 +1,6 @@
 import type { CloudAddress, CloudApi } from '../../drivers/cloud-api/cloud-api.ts'
 import { refuse } from '../../platform/failure.ts'
-import { requestCloud, requestWithAnyLink } from './ask.ts'
+import { requestCloud, requestWithAnyLink } from './request-cloud.ts'
 
 export interface Account {
   organizationId: string

@@ -1,8 +1,8 @@
 import { type CategoryId, categories, type Delivery } from '@berth/contract'
 import { cloudLinkJson, type FeedPosition } from '../../platform/db/json-columns/cloud.ts'
-import { requestCloud } from './ask.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Link } from './links.ts'
+import { requestCloud } from './request-cloud.ts'
 import { saveFeedPosition } from './store.ts'
 
 /** Deliveries are committed a little later than their time: this much is read again. */

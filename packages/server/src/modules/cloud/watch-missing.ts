@@ -1,8 +1,8 @@
-import { requestCloud } from './ask.ts'
 import { cloudProjectsOf, noteMissing } from './cloud-project-store.ts'
 import type { CloudDeps } from './deps.ts'
 import { forgetSoon } from './forget-job.ts'
 import { accountOf, type Link } from './links.ts'
+import { requestCloud } from './request-cloud.ts'
 
 /** A project must be missing for this long: a cloud that is being restored from a backup may lack it temporarily. */
 const missingMs = 10 * 60_000

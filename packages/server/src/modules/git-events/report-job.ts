@@ -4,7 +4,7 @@ import type { TransactionContext } from '../../platform/transaction.ts'
 import { deployedSource } from '../deployments/index.ts'
 import { contextOf, deploymentPage } from './at-the-host.ts'
 import type { CommitState, DeploymentRow, GitEventsDeps, ProjectRow } from './deps.ts'
-import { triedAgain } from './host-trouble.ts'
+import { triedAgain } from './host-errors.ts'
 import { findPullRequestAt } from './store.ts'
 import { commentKey, commentKind } from './tell-pull-request.ts'
 

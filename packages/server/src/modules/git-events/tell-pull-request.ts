@@ -3,7 +3,7 @@ import type { PullRequestRow } from '../../platform/db/tables/git-events.ts'
 import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import { contextOf, deploymentPage } from './at-the-host.ts'
 import type { DeploymentRow, GitEventsDeps, ProjectRow } from './deps.ts'
-import { triedAgain } from './host-trouble.ts'
+import { triedAgain } from './host-errors.ts'
 import { findPullRequest } from './store.ts'
 
 export const commentKind = sharedKind<{ projectId: string; number: number }>('git-events.tell-pull-request')

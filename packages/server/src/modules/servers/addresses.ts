@@ -1,4 +1,4 @@
-import { ServerUnreachable } from '../../drivers/shell/ssh/server-away.ts'
+import { ServerUnreachable } from '../../drivers/shell/ssh/server-unreachable.ts'
 import { reachOf } from '../../drivers/web-request/address-reach.ts'
 import { isThisMachine, isThisMachineByName, literalAddress } from '../../drivers/web-request/own-addresses.ts'
 import { publicNames, systemNames } from '../../drivers/web-request/resolve.ts'

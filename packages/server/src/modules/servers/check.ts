@@ -1,5 +1,5 @@
 import type { ServerCheck } from '@berth/contract'
-import { ServerUnreachable } from '../../drivers/shell/ssh/server-away.ts'
+import { ServerUnreachable } from '../../drivers/shell/ssh/server-unreachable.ts'
 import { iso } from '../../platform/db/columns.ts'
 import type { ServerRow } from '../../platform/db/tables/servers.ts'
 import { fail } from '../../platform/failure.ts'

@@ -1,6 +1,6 @@
+import { type Location, refuse, warn, within } from './location.ts'
 import type { ComposeBuild } from './model.ts'
 import { projectPath } from './paths.ts'
-import { type Location, refuse, warn, within } from './place.ts'
 import { fieldsAt, isMapping, mayBeOn, notSupported, pairsAt, textAt } from './values.ts'
 
 export function readBuild(value: unknown, location: Location): ComposeBuild | null {

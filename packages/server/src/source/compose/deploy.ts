@@ -1,5 +1,5 @@
+import { type Location, refuse, warn, within } from './location.ts'
 import type { ComposeRestart, ComposeService } from './model.ts'
-import { type Location, refuse, warn, within } from './place.ts'
 import { fieldsAt, isMapping, mayBeOn, notSupported, numberAt, refuseOthers, sizeMbAt, textAt, wholeNumberAt } from './values.ts'
 
 /** Compose follows these no more than Berth does. */

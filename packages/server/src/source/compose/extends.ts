@@ -1,5 +1,5 @@
+import { type Location, refuse, within } from './location.ts'
 import { projectPath } from './paths.ts'
-import { type Location, refuse, within } from './place.ts'
 import { isMapping, plainText, textAt } from './values.ts'
 
 type Services = Record<string, unknown>

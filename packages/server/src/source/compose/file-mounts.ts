@@ -1,6 +1,6 @@
+import { type Location, refuse, warn, within } from './location.ts'
 import type { ComposeInlineFile, ComposeMount, ComposeService } from './model.ts'
 import { fileMount } from './mounts.ts'
-import { type Location, refuse, warn, within } from './place.ts'
 import { isMapping, listAt, refuseOthers, textAt } from './values.ts'
 
 type Kind = 'secrets' | 'configs'

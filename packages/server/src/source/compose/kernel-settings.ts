@@ -1,6 +1,6 @@
 import { containerPatterns, harmlessSysctls, leastOfUlimit, maxUlimit, sysctlPattern, type UlimitName } from '@berth/contract'
+import { type Location, refuse, within } from './location.ts'
 import type { ComposeService } from './model.ts'
-import { type Location, refuse, within } from './place.ts'
 import { isMapping, pairsAt, textAt, textsAt } from './values.ts'
 
 /** `extra_hosts`, `ulimits` and `sysctls`: host names and kernel settings of a container. */

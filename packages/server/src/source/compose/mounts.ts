@@ -1,9 +1,9 @@
 import { posix } from 'node:path'
 import { containerPatterns } from '@berth/contract'
 import { parseBytes } from './amounts.ts'
+import { type Location, refuse, within } from './location.ts'
 import type { ComposeMount, ComposeService } from './model.ts'
 import { projectPath } from './paths.ts'
-import { type Location, refuse, within } from './place.ts'
 import { flagAt, isMapping, listAt, refuseOthers, sizeMbAt, textAt, textsAt } from './values.ts'
 
 export const volumeName = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/

@@ -1,7 +1,7 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml'
 import { expandedSize } from './expanded-size.ts'
 import { interpolate } from './interpolate.ts'
-import { type Location, refuse, warn, within } from './place.ts'
+import { type Location, refuse, warn, within } from './location.ts'
 import { isMapping } from './values.ts'
 
 /** Several times the largest known file; the parser's worst cases stay below a second. */

@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import { type Location, refuse } from './place.ts'
+import { type Location, refuse } from './location.ts'
 
 /** The path from the project's root, or `null` with a refusal when it leaves the project. `what` starts the message. */
 export function projectPath(path: string, what: string, location: Location): string | null {

@@ -1,5 +1,5 @@
+import { type Location, refuse, warn, within } from './location.ts'
 import type { ComposePort, ComposeProtocol } from './model.ts'
-import { type Location, refuse, warn, within } from './place.ts'
 import { isMapping, listAt, refuseOthers, textAt } from './values.ts'
 
 /** A range longer than this is a mistake or an attack; each port of it would be a listener. */

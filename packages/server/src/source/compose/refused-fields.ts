@@ -1,7 +1,7 @@
 import { addableCapabilities } from '@berth/contract'
 import { readSysctls } from './kernel-settings.ts'
+import { type Location, refuse, warn, within } from './location.ts'
 import type { ComposeService } from './model.ts'
-import { type Location, refuse, warn, within } from './place.ts'
 import { isMapping, listAt, mayBeOn, plainText, textAt } from './values.ts'
 
 type Validator = (value: unknown, location: Location, service: ComposeService) => void

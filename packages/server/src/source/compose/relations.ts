@@ -1,5 +1,5 @@
+import { type Location, refuse, warn, within } from './location.ts'
 import type { ComposeNetwork, ComposeService, ComposeVolume } from './model.ts'
-import { type Location, refuse, warn, within } from './place.ts'
 
 /** Checks references between parts of the file: dependencies, volumes and networks. */
 export function relate(services: ComposeService[], volumes: ComposeVolume[], networks: ComposeNetwork[], root: Location): void {

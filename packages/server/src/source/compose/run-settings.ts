@@ -1,5 +1,5 @@
+import { type Location, refuse, within } from './location.ts'
 import type { ComposeCommand, ComposeDependency, ComposeHealthcheck, ComposeRestart } from './model.ts'
-import { type Location, refuse, within } from './place.ts'
 import { fieldsAt, flagAt, isMapping, refuseOthers, secondsAt, textAt, textsAt, wholeNumberAt } from './values.ts'
 
 /** How a service is started, watched and restarted. */

@@ -1,6 +1,6 @@
+import { type Location, refuse, warn, within } from './location.ts'
 import type { ComposeMount, ComposeService } from './model.ts'
 import { namedVariables } from './parse-file.ts'
-import { type Location, refuse, warn, within } from './place.ts'
 import { refusedFields } from './refused-fields.ts'
 import { fieldsWithoutEffect, serviceFields, unsupportedFields } from './service-fields.ts'
 import { fieldsAt, isMapping, notSupported, plainText } from './values.ts'

@@ -1,6 +1,6 @@
+import { type Location, refuse, within } from './location.ts'
 import type { ComposeNetwork, ComposeVolume } from './model.ts'
 import { volumeName } from './mounts.ts'
-import { type Location, refuse, within } from './place.ts'
 import { readLabels } from './service-fields.ts'
 import { fieldsAt, flagAt, isMapping, listAt, pairsAt, refuseOthers, textAt } from './values.ts'
 

@@ -1,5 +1,5 @@
 import { parseBytes, parseSeconds } from './amounts.ts'
-import { type Location, refuse, within } from './place.ts'
+import { type Location, refuse, within } from './location.ts'
 
 /**
  * Readers of single values. The parser leaves only texts, nulls, lists and mappings: numbers and booleans are kept as written, so

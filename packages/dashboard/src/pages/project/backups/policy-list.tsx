@@ -12,8 +12,8 @@ import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
 import { useRead } from '../../../data/read.ts'
-import { scheduleText } from '../../../rules/cron-words.ts'
-import { retentionText } from '../../../words/retention-words.ts'
+import { scheduleText } from '../../../rules/cron-text.ts'
+import { retentionText } from '../../../text/retention-text.ts'
 import { EditPolicy } from './edit-policy.tsx'
 
 interface Props {

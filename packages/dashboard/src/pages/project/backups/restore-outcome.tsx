@@ -1,7 +1,7 @@
 import type { BackupRestore } from '@berth/contract'
 import { Alert, Button, Group, Stack } from '@mantine/core'
-import { dataStateText } from '../../../words/restore-words.ts'
-import { statusLabel } from '../../../words/status-words.ts'
+import { dataStateText } from '../../../text/restore-text.ts'
+import { statusLabel } from '../../../text/status-text.ts'
 
 interface Props {
   restore: BackupRestore

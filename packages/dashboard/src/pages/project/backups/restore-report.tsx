@@ -1,7 +1,7 @@
 import type { RestoreReport } from '@berth/contract'
 import { Alert, Text } from '@mantine/core'
 import { Section } from '../../../components/section.tsx'
-import { changeText } from '../../../words/restore-words.ts'
+import { changeText } from '../../../text/restore-text.ts'
 
 /** The changes that applying the restore would make, item by item. */
 export function RestoreReportView({ report }: { report: RestoreReport }) {

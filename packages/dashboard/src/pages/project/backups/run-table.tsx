@@ -10,8 +10,8 @@ import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
 import { isUnderWay, restoreRefusal, runCancelRefusal, runMarks } from '../../../rules/backup-actions.ts'
-import { sizeText } from '../../../words/sizes.ts'
-import { statusLabel } from '../../../words/status-words.ts'
+import { sizeText } from '../../../text/sizes.ts'
+import { statusLabel } from '../../../text/status-text.ts'
 import { RunState } from './run-state.tsx'
 
 /** Loaded on demand, since restores are rare. */

@@ -5,7 +5,7 @@ import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { RowButton } from '../../../components/row-button.tsx'
 import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
-import { sizeText } from '../../../words/sizes.ts'
+import { sizeText } from '../../../text/sizes.ts'
 
 interface Props {
   project: Project

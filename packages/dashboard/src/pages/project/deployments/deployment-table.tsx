@@ -7,7 +7,7 @@ import { StatusBadge } from '../../../components/status-badge.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useNow } from '../../../data/now.ts'
 import { deploymentText, triggerText } from '../../../rules/newest-deployments.ts'
-import { between, durationText } from '../../../words/times.ts'
+import { between, durationText } from '../../../text/times.ts'
 
 interface Props {
   deployments: readonly Deployment[]

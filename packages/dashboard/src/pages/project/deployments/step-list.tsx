@@ -2,7 +2,7 @@ import type { DeploymentStep } from '@berth/contract'
 import { Text } from '@mantine/core'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { useNow } from '../../../data/now.ts'
-import { between, durationText } from '../../../words/times.ts'
+import { between, durationText } from '../../../text/times.ts'
 import classes from './step-list.module.css'
 
 export function StepList({ steps }: { steps: readonly DeploymentStep[] }) {

@@ -10,7 +10,7 @@ import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/may.ts'
 import { domainReads } from '../../../data/project.ts'
 import { domainActions, domainStatus } from '../../../rules/domain-actions.ts'
-import { tlsText } from '../../../words/tls-words.ts'
+import { tlsText } from '../../../text/tls-text.ts'
 
 interface Props {
   project: Project

@@ -8,7 +8,7 @@ import { useProjectRefusal } from '../../../data/may.ts'
 import { projectReads } from '../../../data/project.ts'
 import { useRead } from '../../../data/read.ts'
 import { sourceText } from '../../../rules/find-projects.ts'
-import { commitText } from '../../../words/commit-words.ts'
+import { commitText } from '../../../text/commit-text.ts'
 
 export function RepositorySection({ project }: { project: Project }) {
   const params = { id: project.id }

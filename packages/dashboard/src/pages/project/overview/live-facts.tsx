@@ -7,7 +7,7 @@ import { Section } from '../../../components/section.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { addressesOf } from '../../../rules/find-projects.ts'
-import { sizeText } from '../../../words/sizes.ts'
+import { sizeText } from '../../../text/sizes.ts'
 
 interface Props {
   project: Project

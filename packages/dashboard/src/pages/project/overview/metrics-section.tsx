@@ -5,8 +5,8 @@ import { sinceFirst } from '../../../charts/scale.ts'
 import { ErrorState } from '../../../components/error-state.tsx'
 import { Section } from '../../../components/section.tsx'
 import { type MetricPoint, type Span, useMetrics } from '../../../data/metrics.ts'
-import { numberText } from '../../../words/sizes.ts'
-import { durationText } from '../../../words/times.ts'
+import { numberText } from '../../../text/sizes.ts'
+import { durationText } from '../../../text/times.ts'
 
 const choices = [
   { value: 'hour', label: '1 h' },

@@ -4,7 +4,7 @@ import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { Section } from '../../../components/section.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
-import { exitText } from '../../../words/exit-words.ts'
+import { exitText } from '../../../text/exit-text.ts'
 
 /** How each service of the project is doing: a dead worker behind a healthy web is seen here. */
 export function ServicesSection({ services }: { services: readonly ServiceStatus[] }) {

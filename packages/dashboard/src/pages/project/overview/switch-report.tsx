@@ -1,7 +1,7 @@
 import type { Deployment } from '@berth/contract'
 import { Text } from '@mantine/core'
 import { Section } from '../../../components/section.tsx'
-import { numberText, plural } from '../../../words/sizes.ts'
+import { numberText, plural } from '../../../text/sizes.ts'
 
 /** Requests that were dropped while versions took over from each other. */
 export function SwitchReport({ deployments }: { deployments: readonly Deployment[] }) {

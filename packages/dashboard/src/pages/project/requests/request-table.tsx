@@ -2,8 +2,8 @@ import { IconListDetails } from '@tabler/icons-react'
 import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { EmptyState } from '../../../components/empty-state.tsx'
 import type { RequestLine } from '../../../data/project-requests.ts'
-import { sizeText } from '../../../words/sizes.ts'
-import { clockTime, durationText, exactTime } from '../../../words/times.ts'
+import { sizeText } from '../../../text/sizes.ts'
+import { clockTime, durationText, exactTime } from '../../../text/times.ts'
 import classes from './request-table.module.css'
 
 const columns: Column<RequestLine>[] = [

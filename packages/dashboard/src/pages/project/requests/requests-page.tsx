@@ -6,7 +6,7 @@ import { Loaded } from '../../../components/loaded.tsx'
 import { Section } from '../../../components/section.tsx'
 import { useProjectId } from '../../../data/project.ts'
 import { useProjectRequests } from '../../../data/project-requests.ts'
-import { downloadText } from '../../../words/download.ts'
+import { downloadText } from '../../../text/download.ts'
 import { ProjectPage } from '../project-page.tsx'
 import { RequestTable } from './request-table.tsx'
 

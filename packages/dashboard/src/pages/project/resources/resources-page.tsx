@@ -3,7 +3,7 @@ import { Loaded } from '../../../components/loaded.tsx'
 import { useProjectId } from '../../../data/project.ts'
 import { useRead } from '../../../data/read.ts'
 import { ProjectPage } from '../project-page.tsx'
-import { ResourcesSection } from './allotment-section.tsx'
+import { ResourcesSection } from './resources-section.tsx'
 import { SleepSection } from './sleep-section.tsx'
 
 /** Resource limits of the running project and of its builds. */

@@ -1,7 +1,7 @@
 import type { DeletionItem } from '@berth/contract'
 import { Badge, Group, Stack, Text } from '@mantine/core'
-import { sizeText } from '../../../words/sizes.ts'
-import { exactTime } from '../../../words/times.ts'
+import { sizeText } from '../../../text/sizes.ts'
+import { exactTime } from '../../../text/times.ts'
 
 interface Props {
   items: readonly DeletionItem[]

@@ -17,7 +17,7 @@ import { createDockerRuntime } from './docker-runtime.ts'
 import { type Engine, openEngine } from './engine.ts'
 import { readIdentity } from './identity.ts'
 import { removeEverythingOf } from './remove-everything.ts'
-import { bridgePrefix, EgressFilter } from './run/fence.ts'
+import { bridgePrefix, EgressFilter } from './run/egress-filter.ts'
 
 /** Tests with a project that attacks its neighbours and the machine, on a real engine. */
 

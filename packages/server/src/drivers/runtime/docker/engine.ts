@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 import Docker from 'dockerode'
 import { errorMessage } from '../../../platform/error-message.ts'
 import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts'
-import { EngineUnreachable } from '../engine-away.ts'
+import { EngineUnreachable } from '../engine-unreachable.ts'
 
 export type Engine = Docker
 

@@ -1,6 +1,6 @@
 import type { AuthConfig, ImageInspectInfo } from 'dockerode'
 import type { RegistryLogin } from '../../registry/registry-login.ts'
-import { EngineUnreachable } from '../engine-away.ts'
+import { EngineUnreachable } from '../engine-unreachable.ts'
 import { digestIn, familiarName, mirrored, registryOf, repositoryOf } from '../image-name.ts'
 import type { Artifact, ImageRequest } from '../runtime.ts'
 import { callEngine, callEngineOrMissing, type Engine, engineMessage, statusOf } from './engine.ts'

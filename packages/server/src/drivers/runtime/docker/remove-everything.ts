@@ -4,7 +4,7 @@ import { BuildCache } from './build/build-cache.ts'
 import { openEngine } from './engine.ts'
 import { namesOf } from './images.ts'
 import { Labels } from './labels.ts'
-import { EgressFilter } from './run/fence.ts'
+import { EgressFilter } from './run/egress-filter.ts'
 
 /**
  * Removes a Berth from an engine: all objects with its labels, and nothing else. With the runtime's folder it also removes the

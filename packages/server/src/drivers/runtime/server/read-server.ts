@@ -1,5 +1,5 @@
-import { ServerUnreachable } from '../../shell/ssh/server-away.ts'
 import type { ServerLink } from '../../shell/ssh/server-link.ts'
+import { ServerUnreachable } from '../../shell/ssh/server-unreachable.ts'
 import { Allowance, AnswerTooLarge, AnswerTooLong, boundedGet, maxItems, RequestRefused } from './bounded-get.ts'
 import { linkAgent } from './link-agent.ts'
 import { flag, list, record, text, words } from './plain-values.ts'

@@ -5,7 +5,7 @@ import type { ServerFiles } from '../../shell/ssh/server-files.ts'
  * input from the server: names may contain control characters, options and shell metacharacters, at any length within the
  * limits. The reader and its callers must never execute any of it.
  *
- * Rejects with `ServerUnreachable` (drivers/shell/ssh/server-away.ts) if the server or its Docker cannot be used. The error's
+ * Rejects with `ServerUnreachable` (drivers/shell/ssh/server-unreachable.ts) if the server or its Docker cannot be used. The error's
  * `reason` tells the cases apart, and its message is for users. A single container or image that cannot be read only adds
  * a line to `warnings`; a single file rejects with `FileUnreadable`.
  */

@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream'
 import type { ClientChannel } from 'ssh2'
 import { messageOf } from './open-ssh.ts'
-import { ServerUnreachable } from './server-away.ts'
 import { call, FileUnreadable, type ServerFiles } from './server-files.ts'
+import { ServerUnreachable } from './server-unreachable.ts'
 import type { SshConnection } from './ssh-connection.ts'
 
 /** sshd allows ten sessions per connection by default; one is reserved for files. */

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import type { Client, ConnectConfig } from 'ssh2'
 import { errorMessage } from '../../../platform/error-message.ts'
 import { collectingYoung } from '../../../platform/steady-memory.ts'
-import { ServerUnreachable } from './server-away.ts'
+import { ServerUnreachable } from './server-unreachable.ts'
 import type { SshTarget } from './ssh-target.ts'
 
 const connectMs = 10_000

@@ -1,5 +1,5 @@
 import type { SFTPWrapper, Stats } from 'ssh2'
-import { ServerUnreachable } from './server-away.ts'
+import { ServerUnreachable } from './server-unreachable.ts'
 
 export type FileErrorKind = 'missing' | 'denied' | 'too_large' | 'not_a_file'
 

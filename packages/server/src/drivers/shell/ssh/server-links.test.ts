@@ -9,7 +9,7 @@ import { type Sshd, startSshd } from '../../../../../../tests/kit/sshd.ts'
 import { type TempFolder, tempFolder } from '../../../../../../tests/kit/temp-folder.ts'
 import { Secret } from '../../../platform/secrets/secret.ts'
 import { makeKeyPair } from '../test-ssh-server.ts'
-import type { ServerUnreachable } from './server-away.ts'
+import type { ServerUnreachable } from './server-unreachable.ts'
 import { linksTo } from './test-server.ts'
 
 const never = new AbortController().signal

@@ -1,5 +1,5 @@
-import { ServerUnreachable } from './server-away.ts'
 import type { ServerLinks } from './server-link.ts'
+import { ServerUnreachable } from './server-unreachable.ts'
 import { SshConnectionPool } from './ssh-connection-pool.ts'
 import type { SshTargets } from './ssh-target.ts'
 

@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream'
 import { DockerSocketTunnel } from './docker-socket-tunnel.ts'
 import { messageOf, openSsh } from './open-ssh.ts'
-import { ServerUnreachable } from './server-away.ts'
 import { createServerFiles, type ServerFiles } from './server-files.ts'
 import type { ServerLink } from './server-link.ts'
+import { ServerUnreachable } from './server-unreachable.ts'
 import { SshConnection } from './ssh-connection.ts'
 import type { SshTarget, SshTargets } from './ssh-target.ts'
 

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { Client, ClientChannel, SFTPWrapper } from 'ssh2'
-import { ServerUnreachable } from './server-away.ts'
 import { call } from './server-files.ts'
+import { ServerUnreachable } from './server-unreachable.ts'
 
 const maxChannels = 512
 const prohibited = 1

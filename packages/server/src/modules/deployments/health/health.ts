@@ -13,7 +13,7 @@ import { policyOf } from '../plan/restart-policy.ts'
 import { updateInstance } from '../store.ts'
 import { crashText } from './crash-text.ts'
 import { adviceFor } from './health-advice.ts'
-import { checkedAt } from './health-words.ts'
+import { checkedAt } from './health-messages.ts'
 import { listeningInside } from './listening-inside.ts'
 
 const defaultTimeoutSeconds = 60

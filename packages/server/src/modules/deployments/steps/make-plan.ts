@@ -1,5 +1,5 @@
 import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-reader.ts'
-import { TooManyWaiting } from '../../../drivers/reader/reader-turns.ts'
+import { TooManyWaiting } from '../../../drivers/reader/reader-queue.ts'
 import { Failure } from '../../../platform/failure.ts'
 import { RootDirectoryError } from '../../../source/detection/root-directory-error.ts'
 import { SourceFileError } from '../../../source/detection/source-file-error.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { EngineUnreachable } from '../../../drivers/runtime/engine-away.ts'
-import { ServerUnreachable } from '../../../drivers/shell/ssh/server-away.ts'
+import { EngineUnreachable } from '../../../drivers/runtime/engine-unreachable.ts'
+import { ServerUnreachable } from '../../../drivers/shell/ssh/server-unreachable.ts'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
 import { DeployFailed } from '../deploy-failed.ts'

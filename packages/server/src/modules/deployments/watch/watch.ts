@@ -1,5 +1,5 @@
 import type { Instance } from '../../../drivers/runtime/runtime.ts'
-import { ServerUnreachable } from '../../../drivers/shell/ssh/server-away.ts'
+import { ServerUnreachable } from '../../../drivers/shell/ssh/server-unreachable.ts'
 import type { DeploymentRow, InstanceRow, LiveEnvironmentRow, ServiceState } from '../../../platform/db/tables/deployments.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
 import { noteAddress } from '../addresses.ts'

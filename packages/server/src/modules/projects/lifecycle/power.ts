@@ -1,5 +1,5 @@
-import { EngineUnreachable } from '../../../drivers/runtime/engine-away.ts'
-import { ServerUnreachable } from '../../../drivers/shell/ssh/server-away.ts'
+import { EngineUnreachable } from '../../../drivers/runtime/engine-unreachable.ts'
+import { ServerUnreachable } from '../../../drivers/shell/ssh/server-unreachable.ts'
 import type { ProjectOperationRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'

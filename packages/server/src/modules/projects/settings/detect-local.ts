@@ -1,6 +1,6 @@
 import type { UpdateProject } from '@berth/contract'
 import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-reader.ts'
-import { TooManyWaiting } from '../../../drivers/reader/reader-turns.ts'
+import { TooManyWaiting } from '../../../drivers/reader/reader-queue.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import type { Detection } from '../../../source/detection/index.ts'
 import { RootDirectoryError } from '../../../source/detection/root-directory-error.ts'

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { type Pack, pack } from 'tar-stream'
 import type { Excluded, SourceEntry } from '../../../../source/list-source.ts'
 import { FolderTooMuch, folderReader, type ReadFor } from '../../../reader/folder-reader.ts'
-import { TooManyWaiting } from '../../../reader/reader-turns.ts'
+import { TooManyWaiting } from '../../../reader/reader-queue.ts'
 import { BuildFailed, type BuildRequest } from '../../runtime.ts'
 
 /** Refuses links and pipes that have replaced a file since it was listed. */

@@ -1,6 +1,6 @@
 import { Mutex } from '../../../../platform/keyed-mutex.ts'
 import { callEngine, callEngineOrMissing, type Engine, eventsOf } from '../engine.ts'
-import type { EgressFilter } from './fence.ts'
+import type { EgressFilter } from './egress-filter.ts'
 
 const bridgeName = 'com.docker.network.bridge.name'
 

@@ -5,7 +5,7 @@ import type { NetworkRequest } from '../../runtime.ts'
 import { callEngine, callEngineOrMissing, type Engine, engineMessage, statusOf } from '../engine.ts'
 import { type LabelMap, type Labels, labelIn } from '../labels.ts'
 import { ClosedMetadata } from './closed-metadata.ts'
-import { bridgePrefix, type EgressFilter, internalMark } from './fence.ts'
+import { bridgePrefix, type EgressFilter, internalMark } from './egress-filter.ts'
 import { type NetworkSize, SubnetAllocator, SubnetTaken } from './subnet-allocator.ts'
 import { bitsFor } from './subnets.ts'
 

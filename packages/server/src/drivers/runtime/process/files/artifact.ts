@@ -3,7 +3,7 @@ import { join, sep } from 'node:path'
 import { measureFolders } from '../../../folder/measure-folder.ts'
 import { type Artifact, BuildFailed, type BuildRequest } from '../../runtime.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import type { Paths } from './places.ts'
+import type { Paths } from './paths.ts'
 import { removeTree } from './remove-tree.ts'
 
 /** Turns the result of a build into an artifact. Its record is written atomically. */

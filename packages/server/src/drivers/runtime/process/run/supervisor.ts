@@ -10,11 +10,11 @@ import type { Room } from '../disk/disk-room.ts'
 import { DiskMeasurement, type Suspicion } from '../disk/disk-use.ts'
 import type { Ports } from '../ports/ports.ts'
 import { ProgramPorts } from '../ports/program-ports.ts'
-import { sendTerminate } from '../processes/ask-to-end.ts'
 import { type ControlGroup, createControlGroup } from '../processes/cgroup.ts'
 import { exitCodeOf, startDetached } from '../processes/detached.ts'
 import type { InstanceRecord, InstanceRecords } from '../processes/instance-record.ts'
 import { endLeftInGroup, identityOf, isAlive, readIdentity, signalGroup } from '../processes/process-table.ts'
+import { sendTerminate } from '../processes/send-terminate.ts'
 import type { Launch, Sandbox } from '../sandbox/sandbox.ts'
 
 export type Program = Pick<Launch, 'argv' | 'cwd' | 'env' | 'who' | 'shown'> & {

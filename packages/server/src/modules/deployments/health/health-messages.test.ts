@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkedAt } from './health-words.ts'
+import { checkedAt } from './health-messages.ts'
 
 const unit = { port: 3000, exposed: true }
 const at = (port: number) => ({ address: { host: '127.0.0.1', port } })

@@ -10,7 +10,7 @@ import { tempFolder } from '../tests/kit/temp-folder.ts'
 import { table } from './kit/table.ts'
 
 /**
- * node bench/disk-looks.ts [--projects=20] [--files=20000] [--seconds=60]: the cost of enforcing the projects' disk quotas while
+ * node bench/disk-checks.ts [--projects=20] [--files=20000] [--seconds=60]: the cost of enforcing the projects' disk quotas while
  * another process fills the disk: CPU time of the control plane as a share of one core, and the delay of its event loop. It begins
  * with the build, whose files are added up as they grow. Fails above a fifth of a core, which is the limit of the niced thread.
  */
@@ -27,7 +27,7 @@ const never = new AbortController().signal
 const owner = { projectId: 'prj_many', deploymentId: 'dep_many', environment: 'production' }
 const resources = { cpuCores: 1, memoryMb: 256, diskMb: 4096 }
 
-await using place = await tempFolder('disk-looks')
+await using place = await tempFolder('disk-checks')
 const source = join(place.path, 'source')
 mkdirSync(source)
 // Like a package manager: many small files, and some megabytes now and then.

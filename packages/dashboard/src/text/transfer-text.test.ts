@@ -1,6 +1,6 @@
 import { transferPhases } from '@berth/contract'
 import { expect, test } from 'vitest'
-import { transferShare, transferText } from './transfer-words.ts'
+import { transferShare, transferText } from './transfer-text.ts'
 
 test('a move never seems to go back, and its bytes count within the step that sends them', () => {
   const shares = (

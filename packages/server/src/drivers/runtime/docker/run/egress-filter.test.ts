@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { EgressFilter } from './fence.ts'
+import { EgressFilter } from './egress-filter.ts'
 
 test('where the engine turned out to be on another machine, no later look says that the fence holds', async () => {
   const output: string[] = []

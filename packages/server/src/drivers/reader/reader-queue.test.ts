@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ReaderQueue, TooManyWaiting } from './reader-turns.ts'
+import { ReaderQueue, TooManyWaiting } from './reader-queue.ts'
 
 /** Takes turns by name and notes the order in which they began. */
 function turnsOf(atOnce: number, maxWaiting = 100) {

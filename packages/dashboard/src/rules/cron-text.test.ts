@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readCron, scheduleText, timeInZone } from './cron-words.ts'
+import { readCron, scheduleText, timeInZone } from './cron-text.ts'
 
 const from = new Date('2026-05-01T12:00:00Z')
 
