@@ -5,6 +5,11 @@ export interface WatchedPage extends AsyncDisposable {
   page: Page
   /** Console errors, failed requests, error responses and requests to other hosts, as text. */
   problems: string[]
+  /**
+   * Ends the interception of writes, so that Chromium uses its cache again. While requests are intercepted it loads and compiles every
+   * script anew. The test only reads from then on.
+   */
+  useCache(): Promise<void>
 }
 
 interface Options extends BrowserContextOptions {
@@ -41,7 +46,7 @@ export async function openPage(browser: Browser, { url, isExpected = () => false
   page.on('response', (response) => {
     if (response.status() >= 400) note(`${response.status()} ${new URL(response.url()).pathname}`)
   })
-  return { page, problems, [Symbol.asyncDispose]: () => opened.close() }
+  return { page, problems, useCache: () => opened.unrouteAll(), [Symbol.asyncDispose]: () => opened.close() }
 }
 
 /**
