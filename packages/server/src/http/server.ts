@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { type AnyRoute, contract, type ModuleName, ProjectFile, type Rows } from '@berth/contract'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { Failure, fail, refuse } from '../platform/failure.ts'
@@ -11,7 +12,6 @@ import type { MountDeps } from './mount-deps.ts'
 import { describeApi } from './openapi.ts'
 import { createOrderedServer } from './pipelining.ts'
 import { referencePage } from './reference-page.ts'
-import { createRequestIds } from './request-ids.ts'
 import { serializeLazily } from './serialize.ts'
 import { validateLazily } from './validate.ts'
 
@@ -118,4 +118,11 @@ function serveReference(app: FastifyInstance, version: string, mode: MountDeps['
       .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
       .send(page)
   })
+}
+
+/** Unique among all processes by its first half, and within this one by the second; a random one each time costs more than routing. */
+function createRequestIds(): () => string {
+  const process = randomBytes(12).toString('base64url')
+  let count = 0
+  return () => `${process}-${(++count).toString(36)}`
 }

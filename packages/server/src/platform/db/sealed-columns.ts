@@ -1,4 +1,5 @@
-import type { Db } from './schema.ts'
+import { type Selectable, sql } from 'kysely'
+import type { Db, Schema } from './schema.ts'
 
 /**
  * A sealed value with the location it is bound to. `replace` writes a resealed value unless the stored value has changed meanwhile.
@@ -34,237 +35,50 @@ export const sealedFor = {
 
 /** Every column that holds sealed values. Add new ones here, or `berth secrets rotate` does not re-encrypt them. */
 export const sealedColumns: readonly SealedColumn[] = [
-  {
-    name: 'envVariables.value',
-    async read(db) {
-      const rows = await db.selectFrom('envVariables').select(['projectId', 'environment', 'key', 'value']).execute()
-      return rows.map(({ projectId, environment, key, value }) => ({
-        sealed: value,
-        place: sealedFor.envVariable(projectId, environment, key),
-        replace: (resealed) =>
-          db
-            .updateTable('envVariables')
-            .set({ value: resealed })
-            .where('projectId', '=', projectId)
-            .where('environment', '=', environment)
-            .where('key', '=', key)
-            .where('value', '=', value)
-            .execute(),
-      }))
-    },
-  },
-  {
-    name: 'projects.cloneToken',
-    async read(db) {
-      const rows = await db.selectFrom('projects').select(['id', 'cloneToken']).where('cloneToken', 'is not', null).execute()
-      return rows.map(({ id, cloneToken }) => ({
-        sealed: cloneToken!,
-        place: sealedFor.cloneToken(id),
-        replace: (resealed) =>
-          db
-            .updateTable('projects')
-            .set({ cloneToken: resealed })
-            .where('id', '=', id)
-            .where('cloneToken', '=', cloneToken)
-            .execute(),
-      }))
-    },
-  },
-  {
-    name: 'notificationChannels.secrets',
-    async read(db) {
-      const rows = await db
-        .selectFrom('notificationChannels')
-        .select(['id', 'secrets'])
-        .where('secrets', 'is not', null)
-        .execute()
-      return rows.map(({ id, secrets }) => ({
-        sealed: secrets!,
-        place: sealedFor.channelSecrets(id),
-        replace: (resealed) =>
-          db
-            .updateTable('notificationChannels')
-            .set({ secrets: resealed })
-            .where('id', '=', id)
-            .where('secrets', '=', secrets)
-            .execute(),
-      }))
-    },
-  },
-  {
-    name: 'cloudLinks.token',
-    async read(db) {
-      const rows = await db.selectFrom('cloudLinks').select(['organizationId', 'token']).execute()
-      return rows.map(({ organizationId, token }) => ({
-        sealed: token,
-        place: sealedFor.cloudToken(organizationId),
-        replace: (resealed) =>
-          db
-            .updateTable('cloudLinks')
-            .set({ token: resealed })
-            .where('organizationId', '=', organizationId)
-            .where('token', '=', token)
-            .execute(),
-      }))
-    },
-  },
-  {
-    name: 'servers.credential',
-    async read(db) {
-      const rows = await db.selectFrom('servers').select(['id', 'credential']).where('credential', 'is not', null).execute()
-      return rows.map(({ id, credential }) => ({
-        sealed: credential!,
-        place: sealedFor.serverCredential(id),
-        replace: (resealed) =>
-          db
-            .updateTable('servers')
-            .set({ credential: resealed })
-            .where('id', '=', id)
-            .where('credential', '=', credential)
-            .execute(),
-      }))
-    },
-  },
-  {
-    name: 'deployments.env',
-    async read(db) {
-      const rows = await db.selectFrom('deployments').select(['id', 'env']).where('env', 'is not', null).execute()
-      return rows.map(({ id, env }) => ({
-        sealed: env!,
-        place: sealedFor.deploymentEnv(id),
-        replace: (resealed) =>
-          db.updateTable('deployments').set({ env: resealed }).where('id', '=', id).where('env', '=', env).execute(),
-      }))
-    },
-  },
-  {
-    name: 'certificates.privateKey',
-    async read(db) {
-      const rows = await db.selectFrom('certificates').select(['hostname', 'privateKey']).execute()
-      return rows.map(({ hostname, privateKey }) => ({
-        sealed: privateKey,
-        place: sealedFor.certificateKey(hostname),
-        replace: (resealed) =>
-          db
-            .updateTable('certificates')
-            .set({ privateKey: resealed })
-            .where('hostname', '=', hostname)
-            .where('privateKey', '=', privateKey)
-            .execute(),
-      }))
-    },
-  },
-  {
-    name: 'acmeAccounts.privateKey',
-    async read(db) {
-      const rows = await db.selectFrom('acmeAccounts').select(['directoryUrl', 'privateKey']).execute()
-      return rows.map(({ directoryUrl, privateKey }) => ({
-        sealed: privateKey,
-        place: sealedFor.acmeAccountKey(directoryUrl),
-        replace: (resealed) =>
-          db
-            .updateTable('acmeAccounts')
-            .set({ privateKey: resealed })
-            .where('directoryUrl', '=', directoryUrl)
-            .where('privateKey', '=', privateKey)
-            .execute(),
-      }))
-    },
-  },
-  {
-    name: 'gitConnections.credential',
-    async read(db) {
-      const rows = await db
-        .selectFrom('gitConnections')
-        .select(['id', 'credential'])
-        .where('credential', 'is not', null)
-        .execute()
-      return rows.map(({ id, credential }) => ({
-        sealed: credential!,
-        place: sealedFor.gitCredential(id),
-        replace: (resealed) =>
-          db
-            .updateTable('gitConnections')
-            .set({ credential: resealed })
-            .where('id', '=', id)
-            .where('credential', '=', credential)
-            .execute(),
-      }))
-    },
-  },
-  {
-    name: 'gitDeviceLogins.deviceCode',
-    async read(db) {
-      const rows = await db.selectFrom('gitDeviceLogins').select(['id', 'deviceCode']).execute()
-      return rows.map(({ id, deviceCode }) => ({
-        sealed: deviceCode,
-        place: sealedFor.gitDeviceCode(id),
-        replace: (resealed) =>
-          db
-            .updateTable('gitDeviceLogins')
-            .set({ deviceCode: resealed })
-            .where('id', '=', id)
-            .where('deviceCode', '=', deviceCode)
-            .execute(),
-      }))
-    },
-  },
-  {
-    name: 'gitWebhooks.secret',
-    async read(db) {
-      const rows = await db.selectFrom('gitWebhooks').select(['id', 'secret']).execute()
-      return rows.map(({ id, secret }) => ({
-        sealed: secret,
-        place: sealedFor.gitWebhookSecret(id),
-        replace: (resealed) =>
-          db.updateTable('gitWebhooks').set({ secret: resealed }).where('id', '=', id).where('secret', '=', secret).execute(),
-      }))
-    },
-  },
-  {
-    name: 'registryLogins.password',
-    async read(db) {
-      const rows = await db.selectFrom('registryLogins').select(['id', 'host', 'password']).execute()
-      return rows.map(({ id, host, password }) => ({
-        sealed: password,
-        place: sealedFor.registryPassword(id, host),
-        replace: (resealed) =>
-          db
-            .updateTable('registryLogins')
-            .set({ password: resealed })
-            .where('id', '=', id)
-            .where('password', '=', password)
-            .execute(),
-      }))
-    },
-  },
-  {
-    name: 'transferEnds.secrets',
-    async read(db) {
-      const rows = await db.selectFrom('transferEnds').select(['id', 'secrets']).where('secrets', 'is not', null).execute()
-      return rows.map(({ id, secrets }) => ({
-        sealed: secrets!,
-        place: sealedFor.transferSecrets(id),
-        replace: (resealed) =>
-          db.updateTable('transferEnds').set({ secrets: resealed }).where('id', '=', id).where('secrets', '=', secrets).execute(),
-      }))
-    },
-  },
-  {
-    name: 'backupDestinations.secrets',
-    async read(db) {
-      const rows = await db.selectFrom('backupDestinations').select(['id', 'secrets']).where('secrets', 'is not', null).execute()
-      return rows.map(({ id, secrets }) => ({
-        sealed: secrets!,
-        place: sealedFor.destinationSecrets(id),
-        replace: (resealed) =>
-          db
-            .updateTable('backupDestinations')
-            .set({ secrets: resealed })
-            .where('id', '=', id)
-            .where('secrets', '=', secrets)
-            .execute(),
-      }))
-    },
-  },
+  sealedIn('envVariables', 'value', ['projectId', 'environment', 'key'], sealedFor.envVariable),
+  sealedIn('projects', 'cloneToken', ['id'], sealedFor.cloneToken),
+  sealedIn('notificationChannels', 'secrets', ['id'], sealedFor.channelSecrets),
+  sealedIn('cloudLinks', 'token', ['organizationId'], sealedFor.cloudToken),
+  sealedIn('servers', 'credential', ['id'], sealedFor.serverCredential),
+  sealedIn('deployments', 'env', ['id'], sealedFor.deploymentEnv),
+  sealedIn('certificates', 'privateKey', ['hostname'], sealedFor.certificateKey),
+  sealedIn('acmeAccounts', 'privateKey', ['directoryUrl'], sealedFor.acmeAccountKey),
+  sealedIn('gitConnections', 'credential', ['id'], sealedFor.gitCredential),
+  sealedIn('gitDeviceLogins', 'deviceCode', ['id'], sealedFor.gitDeviceCode),
+  sealedIn('gitWebhooks', 'secret', ['id'], sealedFor.gitWebhookSecret),
+  sealedIn('registryLogins', 'password', ['id', 'host'], sealedFor.registryPassword),
+  sealedIn('transferEnds', 'secrets', ['id'], sealedFor.transferSecrets),
+  sealedIn('backupDestinations', 'secrets', ['id'], sealedFor.destinationSecrets),
 ]
+
+type ColumnOf<Table extends keyof Schema> = keyof Selectable<Schema[Table]> & string
+
+/** `key` identifies a row, and its values are the arguments of `location`. */
+function sealedIn<Table extends keyof Schema, Key extends readonly ColumnOf<Table>[]>(
+  table: Table,
+  column: ColumnOf<Table>,
+  key: readonly [...Key],
+  location: (...values: { [At in keyof Key]: string }) => string,
+): SealedColumn {
+  const names = sql.join([...key, column].map((name) => sql.ref(name)))
+  return {
+    name: `${table}.${column}`,
+    async read(db) {
+      const { rows } = await sql<Record<string, string>>`
+        select ${names} from ${sql.table(table)} where ${sql.ref(column)} is not null`.execute(db)
+      return rows.map((row) => {
+        const values = key.map((name) => row[name] as string)
+        const sealed = row[column] as string
+        const isRow = sql.join(
+          [...key, column].map((name) => sql`${sql.ref(name)} = ${row[name]}`),
+          sql` and `,
+        )
+        return {
+          sealed,
+          place: location(...(values as { [At in keyof Key]: string })),
+          replace: (resealed) => sql`update ${sql.table(table)} set ${sql.ref(column)} = ${resealed} where ${isRow}`.execute(db),
+        }
+      })
+    },
+  }
+}
