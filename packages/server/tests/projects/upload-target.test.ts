@@ -126,7 +126,7 @@ describe('more than 300 MB', () => {
 })
 
 describe('the scan as it is, with a name, is a body of `ensure`', () => {
-  const fixtures = join(import.meta.dirname, '../../src/source/detection/fixtures')
+  const fixtures = join(import.meta.dirname, '../detection/fixtures')
   const names = readdirSync(fixtures, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
   const entriesOf = (folder: string): TarEntry[] =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })

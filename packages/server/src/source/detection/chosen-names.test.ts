@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { detectFolder } from './detect-folder.ts'
 import { knownFrameworks, knownPackageManagers } from './known-names.ts'
 
-const fixtures = join(import.meta.dirname, 'fixtures')
+const fixtures = join(import.meta.dirname, '../../../tests/detection/fixtures')
 const names = readdirSync(fixtures, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
 const expected = (name: string) => JSON.parse(readFileSync(join(fixtures, `${name}.expected.json`), 'utf8'))
 const at = (name: string, options: object) => detectFolder(join(fixtures, name), options)

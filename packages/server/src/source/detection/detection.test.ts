@@ -5,7 +5,7 @@ import { Value } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
 import { detectFolder } from './detect-folder.ts'
 
-const fixtures = join(import.meta.dirname, 'fixtures')
+const fixtures = join(import.meta.dirname, '../../../tests/detection/fixtures')
 const stacks = readdirSync(fixtures, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
 
 /** Every stack that the issue names, and the fixtures that show it. */

@@ -1,4 +1,4 @@
-import type { Detection } from '../detection.ts'
+import type { Detection } from '../../../src/source/detection/detection.ts'
 
 /** A typical folder, and the expected detection. */
 export interface CorpusCase {
