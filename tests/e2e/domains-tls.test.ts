@@ -1,12 +1,10 @@
 import { readFile } from 'node:fs/promises'
-import { request } from 'node:https'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { text } from 'node:stream/consumers'
-import type { TLSSocket } from 'node:tls'
 import type { Project, ProjectRoute } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePorts } from '../kit/free-port.ts'
+import { getSecurely } from '../kit/get-securely.ts'
 import { type Hosting, ownerSignIn, serving, startHosting, writeApp } from '../kit/hosting.ts'
 import { describeNeeding, partOf } from '../kit/machine.ts'
 import { type Pebble, startPebble } from '../kit/pebble.ts'
@@ -47,7 +45,10 @@ describeNeeding(['pebble', 'challtestsrv'], 'domains and their certificates on t
   }
   const becomes = (hostname: string, tls: ProjectRoute['tls']) =>
     expect.poll(async () => (await routeOf(hostname))?.tls, { interval: 100 }).toBe(tls)
-  const seen = (hostname: string) => getSecurely(tlsPort, hostname, root)
+  const seen = async (hostname: string) => {
+    const { status, text, names, serial } = await getSecurely(tlsPort, hostname, root)
+    return { status, text, names, serial }
+  }
 
   test('a connected domain gets a certificate: https answers by its name, http leads there, the free name stays on http', async () => {
     const answer = await connect('shop.example.test')
@@ -168,17 +169,4 @@ function endSoon({ berth }: Hosting, hostname: string) {
     .prepare('update certificates set "issuedAt" = ?, "expiresAt" = ? where hostname = ?')
     .run(Date.now() - 80 * day, Date.now() + 10 * day, hostname)
   database.close()
-}
-
-/** Trusts nothing but the root, and asks the edge whatever the name resolves to. */
-function getSecurely(port: number, hostname: string, root: string) {
-  return new Promise<{ status: number; text: string; names: string; serial: string }>((resolve, reject) => {
-    const headers = { host: hostname }
-    request({ host: '127.0.0.1', port, servername: hostname, ca: root, headers, agent: false }, async (response) => {
-      const { subjectAltName = '', serialNumber } = (response.socket as TLSSocket).getPeerX509Certificate()!
-      resolve({ status: response.statusCode ?? 0, text: await text(response), names: subjectAltName, serial: serialNumber })
-    })
-      .on('error', reject)
-      .end()
-  })
 }

@@ -24,6 +24,9 @@ export interface Pebble extends AsyncDisposable {
   rootCertificate(): Promise<string>
   /** Sets the address of a name in its DNS; null: 127.0.0.1 again. */
   pointName(hostname: string, address: string | null): Promise<void>
+  /** Its name server, and the address at which that takes TXT records (`set-txt` and `clear-txt`). */
+  readonly dnsServer: string
+  readonly dnsManagementUrl: string
   /** Output so far: each order is a line. */
   output(): string
   stop(): Promise<void>
@@ -70,6 +73,8 @@ export async function startPebble({ pebble, challtestsrv, httpPort, tlsPort }: P
     caFile,
     rootCertificate: async () => fetchTrusting(`https://127.0.0.1:${managementPort}/roots/0`, await readFile(caFile, 'utf8')),
     pointName: (hostname, address) => pointName(`http://127.0.0.1:${dnsManagementPort}`, hostname, address),
+    dnsServer: `127.0.0.1:${dnsPort}`,
+    dnsManagementUrl: `http://127.0.0.1:${dnsManagementPort}`,
     output: () => authority.output(),
     stop,
     [Symbol.asyncDispose]: stop,

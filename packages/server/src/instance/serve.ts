@@ -60,7 +60,7 @@ export async function serve(config: Config): Promise<Serving> {
     closers.push(collectWhenQuiet())
     return {
       url: assembled.publicUrl(),
-      projectsUrl: `http://<slug>.${config.baseDomain}:${assembled.running?.ports().http ?? config.edgePort}`,
+      projectsUrl: projectsUrl(config, assembled.running?.ports()),
       setupUrl,
       isolation: drivers.runtimes.for(null).isolation.message,
       backupKey: existsSync(backupKeyFile(config.dataDir)) ? backupKeyFile(config.dataDir) : null,
@@ -83,6 +83,14 @@ async function listen({ app, access }: ReturnType<typeof assemble>, config: Conf
   const first = await access.prepareFirstStart(config)
   await app.listen({ host: config.host, port: config.port })
   return first
+}
+
+/** The form of free addresses: https where certificates can be issued for them. */
+function projectsUrl(config: Config, ports = { http: config.edgePort, https: config.edgeTlsPort }): string {
+  const isPublic = config.baseDomain.includes('.') && !config.baseDomain.endsWith('.localhost')
+  const [protocol, port] = isPublic && ports.https !== null ? ['https', ports.https] : ['http', ports.http]
+  const isDefault = port === (protocol === 'https' ? 443 : 80)
+  return `${protocol}://<slug>.${config.baseDomain}${isDefault ? '' : `:${port}`}`
 }
 
 /** The origin that browsers upload to, if not the instance itself. */

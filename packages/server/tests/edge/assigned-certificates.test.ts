@@ -57,6 +57,12 @@ async function deployed(name: string): Promise<Project> {
   return project
 }
 
+async function previewed(project: Project, slug: string): Promise<void> {
+  await callsOn(scene, people.owner.token)(project)('POST', '/environments', { name: slug, slug })
+  await call(scene, people.owner.token, 'POST /deployments/build/access', { body: { projectId: project.id, environment: slug } })
+  await expect.poll(() => hostOf(`${slug}.shop.${base}`)).toBeDefined()
+}
+
 const show = async (project: Project): Promise<Project> =>
   (await callsOn(scene, people.owner.token)(project)('GET', '')).body.data
 const freeOf = async (project: Project): Promise<ProjectRoute> => (await show(project)).routes[0]!
@@ -227,6 +233,12 @@ describe('with a DNS provider', () => {
     expect(hostOf(`berth.${base}`)).toMatchObject({ redirectToHttps: true })
     await use(`shop.${base}`)
     expect(authority.orders).toEqual([`*.${base}`])
+    await previewed(shop, 'pr-7')
+    const { body } = await callsOn(scene, people.owner.token)(shop)('GET', '/environments')
+    expect(body.data[1]).toMatchObject({ slug: 'pr-7', url: `https://pr-7--shop.${base}` })
+    expect(hostOf(`pr-7.shop.${base}`)).toMatchObject({ requestCertificate: true })
+    const taken = { name: 'taken', slug: 'pr-7--shop' }
+    expect(await call(scene, people.owner.token, 'POST /projects', { body: taken })).toMatchObject({ status: 409 })
     await pass(61 * days)
     expect(authority.orders).toEqual([`*.${base}`, `*.${base}`])
   })

@@ -97,6 +97,10 @@ export class MemoryEdge implements EdgeRoutes {
     return this.taken.get(hostname)
   }
 
+  aliasOf() {
+    return null
+  }
+
   revision() {
     return {}
   }

@@ -32,6 +32,8 @@ export interface EdgeDeliveries {
 export interface EdgeHost {
   target: EdgeTarget
   rules?: EdgeRule[]
+  /** The host name that rules compare with their own, if this host is an alias. Default: the requested one. */
+  rulesHostname?: string
   /** The project's environment whose traffic this host counts towards; without it, traffic is not counted. */
   environment?: string
   /** The service that responds, if the project has several. */

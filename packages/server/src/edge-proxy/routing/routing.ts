@@ -191,7 +191,7 @@ export class Routing {
     }
     if (compiled.length === 0) return undefined
     compiled.sort((a, b) => a.order - b.order)
-    return new RuleSet(compiled, (ruleId) => this.#counters.hit(ruleId))
+    return new RuleSet(compiled, (ruleId) => this.#counters.hit(ruleId), host.rulesHostname)
   }
 }
 

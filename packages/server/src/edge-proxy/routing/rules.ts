@@ -18,7 +18,7 @@ export interface CompiledRule {
   /** Rules with equal text are the same: their counters survive a table change. */
   source: string
   limit: RateLimit | undefined
-  applies(head: RequestHead, path: () => PathReadings, now: number): boolean
+  applies(hostname: string, path: () => PathReadings, now: number): boolean
   evaluate(head: RequestHead, client: AddressKey, now: number): Refusal | undefined
   dryRun: boolean
 }
@@ -27,10 +27,13 @@ export interface CompiledRule {
 export class RuleSet {
   readonly rules: CompiledRule[]
   readonly #onHit: (ruleId: string) => void
+  readonly #hostname: string | undefined
 
-  constructor(rules: CompiledRule[], onHit: (ruleId: string) => void) {
+  /** `hostname` replaces the requested one. */
+  constructor(rules: CompiledRule[], onHit: (ruleId: string) => void, hostname?: string) {
     this.rules = rules
     this.#onHit = onHit
+    this.#hostname = hostname
   }
 
   /** The first refusal that is not a dry run. Dry runs count their hits and let the request pass. */
@@ -42,7 +45,7 @@ export class RuleSet {
       return readings
     }
     for (const rule of this.rules) {
-      if (!rule.applies(head, path, now)) continue
+      if (!rule.applies(this.#hostname ?? head.host, path, now)) continue
       const refusal = rule.evaluate(head, client, now)
       if (!refusal) continue
       this.#onHit(rule.id)
@@ -70,8 +73,8 @@ export function compileRule(rule: EdgeRule, previous: CompiledRule | undefined, 
     source,
     limit,
     dryRun: rule.dryRun === true,
-    applies: (head, path, now) =>
-      now < expiresAt && (hostname === undefined || hostname === head.host) && (prefixes === undefined || path().below(prefixes)),
+    applies: (requested, path, now) =>
+      now < expiresAt && (hostname === undefined || hostname === requested) && (prefixes === undefined || path().below(prefixes)),
     evaluate,
   }
 }

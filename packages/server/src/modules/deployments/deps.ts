@@ -96,6 +96,8 @@ export interface DeploymentsDeps {
     environmentsOf(projectId: string): Promise<readonly { slug: string }[]>
     openEnv(projectId: string, environment: string, options?: { fromFork?: boolean }): Promise<OpenedEnv>
     openSecrets(projectId: string): Promise<string[]>
+    /** URL of an environment's own host name; null for a worker. */
+    environmentUrl(project: ProjectRow, environment: string): string | null
     /** The production URL that works now; null for a worker. */
     addressOf(project: ProjectRow): Promise<string | null>
     /** The git remote with its credential. */

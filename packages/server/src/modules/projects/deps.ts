@@ -50,6 +50,8 @@ export type QuotaLimits = Record<QuotaName, number | null>
 export interface ProjectsSettings {
   mode: 'self-hosted' | 'cloud'
   host: string
+  /** Addresses for the DNS records of domains; null: unknown. */
+  publicAddress: readonly string[] | null
   dataDir: string
   baseDomain: string
   edgePort: number

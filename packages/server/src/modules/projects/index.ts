@@ -45,6 +45,7 @@ export type { ProjectsDeps } from './deps.ts'
 export { explainTls, transitionTls } from './domains/domain-tls.ts'
 export { type HostUrls, hostUrlsOf } from './git-remote.ts'
 export {
+  aliasHostname,
   environmentHostname,
   freeHostname,
   instanceHostname,

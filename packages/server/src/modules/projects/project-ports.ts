@@ -136,6 +136,8 @@ export interface EdgeRoutes {
    * yet.
    */
   routeStatus(hostname: string, domain?: DomainRow): RouteStatus | undefined
+  /** The one-label alias of a host name, if a certificate covers it: the address to show. */
+  aliasOf(hostname: string): string | null
   /** A frozen object that changes whenever `routeStatus` or `ports` may return something else for the same row. */
   revision(): object
   /** Sends the project's routes to the edge again; resolves when the edge has accepted or refused them. */

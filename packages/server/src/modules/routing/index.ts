@@ -44,6 +44,10 @@ export function createEdge(deps: EdgeDeps) {
     /** Route operations for the projects module. */
     routes: {
       routeStatus: (hostname, domain) => statusIn(edge.state, hostname, domain, settings),
+      aliasOf: (hostname) => {
+        const alias = edge.state.aliases.get(hostname)
+        return alias !== undefined && edge.state.covered(alias) ? alias : null
+      },
       revision: () => edge.state,
       sync: async (projectId) => {
         await retry(projectId, edge.state, deps)

@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/schema.ts'
 import type { AssignedHostnameRow } from '../../platform/db/tables/routing.ts'
 import { errorMessage } from '../../platform/error-message.ts'
 import { judgeAll, routedProjects } from '../projects/index.ts'
-import { dashboardHostname, isAssigned } from './assigned-hostnames.ts'
+import { dashboardHostname, isAssigned, wildcardHostname } from './assigned-hostnames.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 import { edgeTable, type TableFacts } from './table.ts'
 import { UsableCertificates } from './usable-certificates.ts'
@@ -23,6 +23,8 @@ export interface EdgeState {
   readonly assigned: ReadonlyMap<string, AssignedHostnameRow>
   /** Problems of certificates as the edge serves them. */
   readonly servedWrong: ReadonlyMap<string, string>
+  /** Host names to their one-label aliases. */
+  readonly aliases: ReadonlyMap<string, string>
   /** The certificate in use for a host name: its own, or the wildcard that covers it. */
   covered(hostname: string): 'own' | 'wildcard' | null
 }
@@ -53,6 +55,7 @@ export class EdgeSync {
     uncertified: new Map(),
     assigned: new Map(),
     servedWrong: new Map(),
+    aliases: new Map(),
     covered: nothingCovered,
   })
 
@@ -96,7 +99,7 @@ export class EdgeSync {
   async #apply(): Promise<EdgeState> {
     try {
       const { waiting, uncertified, servedWrong, ...facts } = await readFacts(this.#deps, this.#certificates)
-      const { table, unreadable } = edgeTable(facts)
+      const { table, unreadable, aliases } = edgeTable(facts)
       const { warnings, refused } = await this.#deps.driver.apply(table)
       for (const warning of warnings) this.#deps.log.warn({ warning }, 'routing: edge ignored part of the table')
       const notInForce = new Map([...unreadable, ...Object.entries(refused)])
@@ -104,7 +107,16 @@ export class EdgeSync {
       const inForce = Object.entries(table.hosts).filter(([hostname]) => !notInForce.has(hostname))
       const hostnames = new Map(inForce.map(([hostname, { target }]) => [hostname, target.projectId ?? null]))
       this.#state = Object.freeze({
-        ...{ problem: null, hostnames, waiting, refused: notInForce, uncertified, servedWrong, assigned: facts.assigned },
+        ...{
+          problem: null,
+          hostnames,
+          waiting,
+          refused: notInForce,
+          uncertified,
+          servedWrong,
+          aliases,
+          assigned: facts.assigned,
+        },
         covered: coverage(facts.certificates),
       })
       this.#failures = 0
@@ -154,6 +166,7 @@ async function readFacts({ database, settings, served, ...deps }: EdgeDeps, cert
     servesTls: settings.edgeTlsPort !== null,
     control: deps.control(),
     dashboard: dashboardHostname({ settings, ...deps }),
+    hasWildcard: wildcardHostname({ settings, ...deps }) !== null,
     assigned: new Map(assigned.map((row) => [row.hostname, row])),
     isAssigned: (hostname) => isAssigned(hostname, { settings, ...deps }),
   }

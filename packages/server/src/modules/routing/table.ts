@@ -5,7 +5,7 @@ import { routeRuleJson } from '../../platform/db/json-columns/projects.ts'
 import type { InstanceRow, LiveEnvironmentRow, ServiceRoute } from '../../platform/db/tables/deployments.ts'
 import type { DomainRow, ProjectRow, RouteRuleRow } from '../../platform/db/tables/projects.ts'
 import type { AssignedHostnameRow } from '../../platform/db/tables/routing.ts'
-import { environmentHostname, routesLeft, serviceHostname } from '../projects/index.ts'
+import { aliasHostname, environmentHostname, routesLeft, serviceHostname } from '../projects/index.ts'
 
 /** The rows from which the routing table is computed. */
 export interface TableFacts {
@@ -27,14 +27,23 @@ export interface TableFacts {
   control: { host: string; port: number; key: string } | null
   /** The host name of the dashboard; null: the edge does not serve it. */
   dashboard: string | null
+  /** Whether one certificate covers the free addresses: then every address has an alias of one label. */
+  hasWildcard: boolean
   /** Names without a domain row whose certificate was requested. */
   assigned: ReadonlyMap<string, AssignedHostnameRow>
   /** Whether a certificate is ordered when the host is first used. */
   isAssigned(hostname: string): boolean
 }
 
+export interface EdgeTableOfRows {
+  table: EdgeTable
+  unreadable: Map<string, string>
+  /** Host names to their aliases. */
+  aliases: Map<string, string>
+}
+
 /** Computes the whole table from rows. A project whose rows cannot be read is left out and does not affect the others. */
-export function edgeTable(facts: TableFacts): { table: EdgeTable; unreadable: Map<string, string> } {
+export function edgeTable(facts: TableFacts): EdgeTableOfRows {
   const hosts: Record<string, EdgeHost> = {}
   const unreadable = new Map<string, string>()
   const rulesOf = Map.groupBy(facts.rules, ({ projectId }) => projectId)
@@ -66,9 +75,26 @@ export function edgeTable(facts: TableFacts): { table: EdgeTable; unreadable: Ma
   // A project that had the name before it became the dashboard's keeps it.
   if (dashboard && control && !hosts[dashboard])
     hosts[dashboard] = { target: { kind: 'control', ...control }, ...tlsOf(dashboard) }
+  const aliases = facts.hasWildcard ? addAliases(hosts, facts, tlsOf) : new Map<string, string>()
   const { version, certificates, challenges, trustedProxies } = facts
   const rest = { certificates, challenges, trustedProxies: [...trustedProxies], ...deliveriesOf(facts, domainsOf) }
-  return { table: { version, hosts, ...rest }, unreadable }
+  return { table: { version, hosts, ...rest }, unreadable, aliases }
+}
+
+/** Adds the aliases of host names below the base domain. A name that is served already keeps its target. */
+function addAliases(
+  hosts: Record<string, EdgeHost>,
+  { baseDomain }: TableFacts,
+  tlsOf: ReturnType<typeof tlsFlags>,
+): Map<string, string> {
+  const aliases = new Map<string, string>()
+  for (const [hostname, { redirectToHttps: _, requestCertificate: __, ...host }] of Object.entries(hosts)) {
+    const alias = aliasHostname(hostname, baseDomain)
+    if (alias === null || hosts[alias]) continue
+    hosts[alias] = { ...host, rulesHostname: hostname, ...tlsOf(alias) }
+    aliases.set(hostname, alias)
+  }
+  return aliases
 }
 
 /** Redirects http to https where a certificate exists; otherwise the first use of an assigned name orders one. */

@@ -115,7 +115,8 @@ const staticFolderOf = (deployment: DeploymentRow) =>
  */
 async function becomeLive({ deployment, project, deps, log }: Deploying): Promise<DeploymentRow> {
   const { projectId, environment, id } = deployment
-  const url = urlFor(environmentHostname(project, environment, deps.settings.baseDomain), deps.edge.ports())
+  const hostname = environmentHostname(project, environment, deps.settings.baseDomain)
+  const url = deps.projects.environmentUrl(project, environment) ?? urlFor(hostname, deps.edge.ports())
   const address = (environment === 'production' && (await deps.projects.addressOf(project))) || url
   const moved = await deps.database.transaction(async (bound) => {
     const { db, signal, announce } = bound

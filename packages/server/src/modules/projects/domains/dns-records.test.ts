@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ProjectsSettings } from '../deps.ts'
-import { dnsRecordsFor, knownAddresses } from './dns-records.ts'
+import { dnsRecordsFor, knownAddresses, loopbackWarning } from './dns-records.ts'
 
 describe('the DNS records to create', () => {
   const target = 'shop.apps.example.com'
@@ -25,9 +25,22 @@ describe('the DNS records to create', () => {
   })
 })
 
+test('a record that leads to this machine alone comes with a warning', () => {
+  const records = (value: string) => dnsRecordsFor('customer.test', { target: 'shop.localhost', addresses: [value] })
+  expect(loopbackWarning(records('127.0.0.1'))).toMatch(
+    /^127\.0\.0\.1 is reachable only from this machine\. Set BERTH_PUBLIC_ADDRESS/,
+  )
+  expect(loopbackWarning(records('203.0.113.7'))).toBeNull()
+})
+
 describe('the address that the settings name', () => {
   const known = (host: string, publicUrl: string, baseDomain = 'apps.example.com') =>
     knownAddresses({ settings: { host, baseDomain } as ProjectsSettings, publicUrl: () => publicUrl })
+  test('the public addresses that the operator has set come first', () => {
+    const settings = { host: '10.0.0.5', baseDomain: 'localhost', publicAddress: ['203.0.113.7', '2001:db8::7'] }
+    const found = knownAddresses({ settings: settings as unknown as ProjectsSettings, publicUrl: () => 'http://10.0.0.5' })
+    expect(found).toEqual(['203.0.113.7', '2001:db8::7'])
+  })
   test.each([
     ['127.0.0.1', 'http://203.0.113.7:4000', ['203.0.113.7']],
     ['203.0.113.8', 'https://berth.example.com', ['203.0.113.8']],

@@ -32,15 +32,24 @@ export function dnsRecordsFor(
 }
 
 /**
- * The address that the settings name, if clients of the domain can reach it: a loopback address is reachable only from this
- * machine.
+ * The addresses of this machine for DNS: those that the operator has set, else the one in the public URL or the listen address. A
+ * loopback address is reachable only from this machine, so it counts only where the projects are below localhost.
  */
-export function knownAddresses({ settings, publicUrl }: Pick<ProjectsDeps, 'settings' | 'publicUrl'>): string[] {
+export function knownAddresses({ settings, publicUrl }: Pick<ProjectsDeps, 'settings' | 'publicUrl'>): readonly string[] {
+  if (settings.publicAddress) return settings.publicAddress
   const reached = (URL.parse(publicUrl())?.hostname ?? '').replace(/^\[|\]$/g, '')
   const isLocal = isBelow(settings.baseDomain, 'localhost')
   const leadsHere = (host: string) => isAddress(host) && !everyAddress.includes(host) && (isLocal || !loopback.test(host))
   const found = [reached, settings.host].find(leadsHere)
   return found === undefined ? [] : [found]
+}
+
+/** The warning about records that lead other machines to themselves. */
+export const loopbackWarning = (records: DnsRecords): string | null => {
+  const found = records.find(({ type, value }) => type !== 'TXT' && loopback.test(value))
+  return found
+    ? `${found.value} is reachable only from this machine. Set BERTH_PUBLIC_ADDRESS to the public address of the server`
+    : null
 }
 
 const everyAddress = ['0.0.0.0', '::']

@@ -5,7 +5,7 @@ import type { ProjectsDeps } from '../deps.ts'
 import { proofRecord } from '../hostnames/domain-proofs.ts'
 import { notTaken, routesOf, urlSettings } from '../hostnames/hostnames.ts'
 import { domainsOf } from '../store.ts'
-import { recordsOf } from './dns-records.ts'
+import { loopbackWarning, recordsOf } from './dns-records.ts'
 
 /** The free host name first, then the connected domains, oldest first. */
 export async function showDomains(project: ProjectRow, deps: ProjectsDeps): Promise<ProjectDomain[]> {
@@ -31,11 +31,15 @@ export async function listDomains(
 function showDomain(route: ProjectRoute, row: DomainRow | undefined, project: ProjectRow, deps: ProjectsDeps): ProjectDomain {
   const { hostname, kind, primary, state, tls, reason = null } = route
   const verified = !row || row.provenAt !== null
+  const records = row ? recordsOf(row, project, deps) : []
+  const shownState = state === 'error' ? 'error' : verified && state === 'synced' ? 'active' : 'waiting'
+  // An active domain resolves already.
+  const warning = shownState === 'active' ? null : loopbackWarning(records)
   return {
     ...{ hostname, kind, primary, verified, tls },
-    state: state === 'error' ? 'error' : verified && state === 'synced' ? 'active' : 'waiting',
-    records: row ? recordsOf(row, project, deps) : [],
-    reason: row ? reasonOf(route, row) : reason,
+    state: shownState,
+    records,
+    reason: [row ? reasonOf(route, row) : reason, warning].filter(Boolean).join('. ') || null,
   }
 }
 

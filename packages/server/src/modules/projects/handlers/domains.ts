@@ -2,6 +2,7 @@ import type { contract } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { makeDomainPrimary, removeDomain, verifyDomain } from '../domains/change-domains.ts'
+import { loopbackWarning } from '../domains/dns-records.ts'
 import { connectDomain } from '../domains/domains.ts'
 import { listDomains } from '../domains/project-domains.ts'
 
@@ -13,7 +14,8 @@ export function domainHandlers(deps: ProjectsDeps) {
     connectDomain: async ({ body }, context) => {
       const { domain, isNew } = await connectDomain(context.project, body.domain, deps)
       if (isNew) context.setStatus(201)
-      return { data: domain }
+      const warning = loopbackWarning(domain.dnsRecords)
+      return { data: domain, ...(warning ? { warnings: [warning] } : {}) }
     },
     listDomains: async ({ query }, { project }) => listDomains(project, query, deps),
     removeDomain: async (_, { domain }) => {

@@ -19,6 +19,28 @@ export const environmentHostname = (project: Pick<ProjectRow, 'slug'>, environme
 export const serviceHostname = (label: string, environmentHost: string): string => `${label}.${environmentHost}`
 
 /**
+ * The same address as one label below the base domain, which a wildcard certificate covers: `pr-7.shop.apps.example.com` is
+ * `pr-7--shop.apps.example.com`. Null where it has one label already, or the label would be ambiguous, reserved in DNS or too long.
+ */
+export function aliasHostname(hostname: string, baseDomain: string): string | null {
+  if (hostname === baseDomain || !isBelow(hostname, baseDomain)) return null
+  const labels = hostname.slice(0, -baseDomain.length - 1).split('.')
+  const alias = labels.join(aliasSeparator)
+  const isReserved = alias.slice(2, 4) === '--'
+  if (labels.length === 1 || labels.some((label) => label.includes(aliasSeparator)) || isReserved) return null
+  return alias.length > longestLabel ? null : `${alias}.${baseDomain}`
+}
+
+const aliasSeparator = '--'
+const longestLabel = 63
+
+/** Slugs of projects whose environments could have the slug's free host name as their alias. */
+export const slugsBehindAlias = (slug: string): string[] => {
+  const labels = slug.split(aliasSeparator)
+  return labels.slice(1).map((_, at) => labels.slice(at + 1).join(aliasSeparator))
+}
+
+/**
  * Routes of services that the settings have not switched off. A switched-off service is not served from that moment on, also if
  * the live deployment still has a route for it.
  */
@@ -60,7 +82,7 @@ export interface RouteFacts {
   domains: readonly DomainRow[]
   /** Service routes of production. */
   services?: readonly ServiceRoute[]
-  edge: Pick<EdgeRoutes, 'routeStatus'> | undefined
+  edge: Pick<EdgeRoutes, 'routeStatus' | 'aliasOf'> | undefined
   baseDomain: string
   urls: UrlSettings
 }
@@ -85,7 +107,8 @@ export function routesOf(project: Pick<ProjectRow, 'slug' | 'type' | 'serviceRou
       ? []
       : [{ hostname, url: urlOf(hostname, free.tls, urls), kind: 'free', primary: !hasPrimary, ...free }]
   for (const { service, label } of routesLeft(services, project)) {
-    const own = serviceHostname(label, hostname)
+    const dotted = serviceHostname(label, hostname)
+    const own = edge?.aliasOf(dotted) ?? dotted
     const standing = edge?.routeStatus(own) ?? notTaken
     routes.push({ hostname: own, url: urlOf(own, standing.tls, urls), kind: 'free', primary: false, service, ...standing })
   }

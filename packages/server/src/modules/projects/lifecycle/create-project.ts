@@ -9,7 +9,7 @@ import { automaticDeploy, configColumns, defaults, refuseUnstorable } from '../f
 import { hiddenFrom } from '../git/hidden-repositories.ts'
 import { hostUrlsOf } from '../git-remote.ts'
 import { requestHook } from '../hostnames/hook-request.ts'
-import { isInstanceSlug } from '../hostnames/hostnames.ts'
+import { isInstanceSlug, slugsBehindAlias } from '../hostnames/hostnames.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
 import { withStoredValues } from '../records/service-environment.ts'
@@ -113,6 +113,7 @@ const productionOf = ({ id, createdAt }: ProjectRow) => ({
 })
 
 async function insertAs(slug: string, row: NewProject, db: Db): Promise<ProjectRow> {
+  await refuseAliasSlug(slug, db)
   return (await insertProject(db, { ...row, slug })) ?? fail('slug_taken', { field: 'slug' })
 }
 
@@ -141,6 +142,12 @@ async function freeSlugs(name: string, db: Db, deps: ProjectsDeps): Promise<{ ba
   const likely = likelySlugs(base).filter((slug) => !isInstanceSlug(slug, deps))
   const taken = await takenSlugs(db, likely)
   return { base, free: likely.filter((slug) => !taken.has(slug)) }
+}
+
+/** Refuses a slug whose free host name can be the address of another project's environment, such as `pr-7--shop`. */
+export async function refuseAliasSlug(slug: string, db: Db): Promise<void> {
+  const behind = slugsBehindAlias(slug)
+  if (behind.length > 0 && (await takenSlugs(db, behind)).size > 0) fail('slug_taken', { field: 'slug' })
 }
 
 export function refuseInstanceSlug(slug: string, deps: ProjectsDeps): void {

@@ -19,7 +19,7 @@ import { checkSource, leavesHost, sourceColumns } from '../source.ts'
 import type { ProjectChanges } from '../store.ts'
 import { fetchNamed } from '../uploads/stored-upload.ts'
 import { claimUpload } from '../uploads/upload-claim.ts'
-import { refuseInstanceSlug, slugOfName } from './create-project.ts'
+import { refuseAliasSlug, refuseInstanceSlug, slugOfName } from './create-project.ts'
 
 /**
  * Changes the given fields; absent ones are left unchanged. A new name keeps the slug, and so the URL, unless the slug is null.
@@ -66,6 +66,7 @@ async function applyUpdate(
     }
     refuseHidden?.(changes, current)
     if (current.webhookDomain !== null) await followHook(current, changes, bound)
+    if (slug && slug !== current.slug) await refuseAliasSlug(slug, bound.db)
     if (slug && slug !== current.slug) await moveRules(bound.db, current, slug, deps.settings.baseDomain)
     if (leavesHost(current, changes, hostUrlsOf(deps.settings))) Object.assign(changes, forgottenToken)
     const { uploadSessionId } = changes

@@ -80,9 +80,10 @@ export async function showEnvironments(
 const typeOf = (slug: string, type: EnvironmentRow['type']): EnvironmentRow['type'] =>
   type === 'production' && slug !== 'production' ? 'preview' : type
 
-/** URL of an environment other than production. */
+/** URL of an environment's own host name; null for a worker. */
 export function environmentUrl(project: ProjectRow, slug: string, deps: ProjectsDeps): string | null {
   if (project.type === 'worker') return null
-  const hostname = environmentHostname(project, slug, deps.settings.baseDomain)
+  const dotted = environmentHostname(project, slug, deps.settings.baseDomain)
+  const hostname = deps.projectPorts.edge?.aliasOf(dotted) ?? dotted
   return urlOf(hostname, deps.projectPorts.edge?.routeStatus(hostname)?.tls ?? 'none', urlSettings(deps))
 }
