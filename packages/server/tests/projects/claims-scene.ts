@@ -29,7 +29,10 @@ export async function begin(env: Record<string, string> = {}, parts: object = {}
   authority = new MemoryAuthority(() => Date.now())
   drivers = { ...memoryDrivers(folder), acme: authority }
   dns = new MemoryDns()
-  scene = await startScene({ env: { BERTH_EDGE_TLS_PORT: '4443', BERTH_PUBLIC_URL: 'http://berth.example.test', ...env }, parts: { drivers, dns, ...parts } })
+  scene = await startScene({
+    env: { BERTH_EDGE_TLS_PORT: '4443', BERTH_PUBLIC_URL: 'http://berth.example.test', ...env },
+    parts: { drivers, dns, ...parts },
+  })
   await scene.running?.start(AbortSignal.timeout(60_000))
   return { ours: await makeSide(), theirs: await makeSide() }
 }
