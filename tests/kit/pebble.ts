@@ -24,7 +24,7 @@ export interface Pebble extends AsyncDisposable {
   rootCertificate(): Promise<string>
   /** Sets the address of a name in its DNS; null: 127.0.0.1 again. */
   pointName(hostname: string, address: string | null): Promise<void>
-  /** Its name server, and the address at which that takes TXT records (`set-txt` and `clear-txt`). */
+  /** The name server of the authority, and the address at which it takes TXT records (`set-txt` and `clear-txt`). */
   readonly dnsServer: string
   readonly dnsManagementUrl: string
   /** Output so far: each order is a line. */
