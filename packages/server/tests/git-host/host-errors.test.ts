@@ -94,7 +94,7 @@ test('slow: the call ends within its time limit', async () => {
   }
   const access = { kind: 'token', id: 'slow', token: new Secret('gho_x') } as const
   await expect(host.account(access, { timeoutMs: 300 })).rejects.toMatchObject({
-    trouble: 'timed_out',
+    errorKind: 'timed_out',
     message: expect.stringContaining('0.3 seconds'),
   })
   await expect(host.account(access, { abort: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')

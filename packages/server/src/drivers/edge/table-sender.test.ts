@@ -11,7 +11,7 @@ function edge(token: string | null = null, state = new TableState()) {
   const pieces: TablePiece[] = []
   const link = {
     identity: { token },
-    async request(_call: string, [piece]: TablePiece[]) {
+    async call(_call: string, [piece]: TablePiece[]) {
       pieces.push(piece!)
       return state.take(piece!) ? { version: piece!.version, warnings: [] } : null
     },

@@ -22,7 +22,7 @@ export interface SuiteHost {
 }
 
 const token = (value: string, id = value): Access => ({ kind: 'token', id, token: new Secret(value) })
-const failing = (errorKind: string) => expect.objectContaining({ name: 'GitHostError', trouble: errorKind })
+const failing = (errorKind: string) => expect.objectContaining({ name: 'GitHostError', errorKind })
 
 /** Checks the contract of `git-host.ts`, on every host. */
 export function describeGitHost(title: string, start: () => Promise<SuiteHost>): void {
@@ -171,7 +171,7 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
     })
 
     test('a rate limit, an outage, a broken response and an invalid one have different codes', async () => {
-      const errorKinds = async (id: string) => host.repository(token(scene.annsToken, id), shop).catch((error) => error.trouble)
+      const errorKinds = async (id: string) => host.repository(token(scene.annsToken, id), shop).catch((error) => error.errorKind)
       scene.intercept({ status: 429, json: { message: 'slow down' }, headers: { 'retry-after': '600' } })
       const limited = await host.repository(token(scene.annsToken, 'a'), shop).catch((error) => error)
       expect(limited).toEqual(failing('limited'))

@@ -181,11 +181,11 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       await writeFile(join(folder.path, 'compose.yaml'), content)
       expect((await link.files.read(join(folder.path, 'compose.yaml'), 1_000_000, never)).equals(content)).toBe(true)
       await expect(link.files.read(join(folder.path, 'compose.yaml'), 699_999, never)).rejects.toMatchObject({
-        trouble: 'too_large',
+        errorKind: 'too_large',
       })
-      await expect(link.files.read(join(folder.path, 'none'), 10, never)).rejects.toMatchObject({ trouble: 'missing' })
+      await expect(link.files.read(join(folder.path, 'none'), 10, never)).rejects.toMatchObject({ errorKind: 'missing' })
       for (const path of ['/dev/zero', folder.path])
-        await expect(link.files.read(path, 10_000, never)).rejects.toMatchObject({ trouble: 'not_a_file' })
+        await expect(link.files.read(path, 10_000, never)).rejects.toMatchObject({ errorKind: 'not_a_file' })
       expect(await link.files.list(folder.path, 10, never)).toContain('compose.yaml')
       await links.close()
     })
@@ -197,7 +197,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       await chmod(join(folder.path, 'closed', '.env'), 0o600)
       await chmod(folder.path, 0o755)
       const { links, link } = connect({ user: 'nobody' })
-      await expect(link.files.read(join(folder.path, 'closed', '.env'), 100, never)).rejects.toMatchObject({ trouble: 'denied' })
+      await expect(link.files.read(join(folder.path, 'closed', '.env'), 100, never)).rejects.toMatchObject({ errorKind: 'denied' })
       await links.close()
     })
   })
