@@ -197,7 +197,9 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       await chmod(join(folder.path, 'closed', '.env'), 0o600)
       await chmod(folder.path, 0o755)
       const { links, link } = connect({ user: 'nobody' })
-      await expect(link.files.read(join(folder.path, 'closed', '.env'), 100, never)).rejects.toMatchObject({ errorKind: 'denied' })
+      await expect(link.files.read(join(folder.path, 'closed', '.env'), 100, never)).rejects.toMatchObject({
+        errorKind: 'denied',
+      })
       await links.close()
     })
   })
