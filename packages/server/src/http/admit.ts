@@ -1,7 +1,7 @@
 import { type AnyRoute, uploadTokenHeader } from '@berth/contract'
 import type { FastifyRequest } from 'fastify'
 import { clientOf } from '../platform/address-set.ts'
-import { type Awaitable, after } from '../platform/awaitable.ts'
+import { type Awaitable, thenSync } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 import { checkAddress } from './clean-text.ts'
 import { addressOf } from './client-address.ts'
@@ -16,17 +16,17 @@ export function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): 
   if (row.public) {
     deps.limiter.take(row.rateLimit ?? 'public', clientOf(addressOf(request)))
     if (!row.knowsCaller) return checkHead(row, request)
-    return after(deps.authenticator.authenticate(request), (caller) => {
+    return thenSync(deps.authenticator.authenticate(request), (caller) => {
       state.caller = caller
       return checkHead(row, request)
     })
   }
-  return after(callerOf(row, request, deps), (caller) => {
+  return thenSync(callerOf(row, request, deps), (caller) => {
     // Guessing credentials is counted like any other public call.
     if (caller) deps.limiter.take('signedIn', caller.userId)
     else deps.limiter.take('public', clientOf(addressOf(request)))
     state.caller = caller ?? fail('unauthorized')
-    return after(checkTag(row, state.caller, deps.authenticator, request.params), () => checkHead(row, request))
+    return thenSync(checkTag(row, state.caller, deps.authenticator, request.params), () => checkHead(row, request))
   })
 }
 

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { type AnyRoute, holds, levelOfRole, type ObjectKind, projectScoped } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Awaitable, after } from '../platform/awaitable.ts'
+import { type Awaitable, thenSync } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 import { checkLevel, type Named, namesOf, refuseTag } from './guard.ts'
 import type { Caller, Loaders } from './handler.ts'
@@ -62,7 +62,7 @@ export const mayBeInCloud = (row: AnyRoute): boolean =>
 
 /** Whether the object is in the cloud: it is not on this instance, and the organisation is linked. */
 export function isInCloud(row: AnyRoute, named: Named, caller: Caller, deps: CloudProxyDeps): Awaitable<boolean> {
-  return after(deps.cloud.isLinked(caller.organizationId), (isLinked) => isLinked && isNotHere(row, named, caller, deps))
+  return thenSync(deps.cloud.isLinked(caller.organizationId), (isLinked) => isLinked && isNotHere(row, named, caller, deps))
 }
 
 async function isNotHere(row: AnyRoute, named: Named, caller: Caller, { loaders }: CloudProxyDeps): Promise<boolean> {

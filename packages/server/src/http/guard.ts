@@ -12,7 +12,7 @@ import {
   tagsOf,
 } from '@berth/contract'
 import type { FastifyRequest } from 'fastify'
-import { type Awaitable, after } from '../platform/awaitable.ts'
+import { type Awaitable, thenSync } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 import type { Caller, Loaders } from './handler.ts'
 
@@ -46,7 +46,7 @@ export function checkTag(row: AnyRoute, caller: Caller, authenticator: Authentic
   const tag = row.permission as Permission
   if (caller.scopes && !caller.scopes.has(tag) && !isAboutToken(row, params, caller)) refuseTag(tag)
   const held = tagsOf(caller.role).has(tag) ? undefined : checkGrants(row, tag, caller, authenticator)
-  return after(held, () => {
+  return thenSync(held, () => {
     if (caller.projectIds && !takesProjectTokens(row)) refuseLimited()
     if (row.operator === true) return checkOperator(caller, authenticator)
   })
@@ -74,7 +74,7 @@ const refuseLimited = (): never =>
   fail('forbidden', { message: 'This token is limited to specific projects and cannot be used for this' })
 
 function checkOperator(caller: Caller, authenticator: Authenticator, field?: string): Awaitable<void> {
-  return after(authenticator.isOperator(caller), (isOperator) => {
+  return thenSync(authenticator.isOperator(caller), (isOperator) => {
     if (!isOperator)
       fail('forbidden', {
         message: 'Only an operator of the instance can do this: an owner or admin of the organisation created at set-up',
@@ -85,9 +85,9 @@ function checkOperator(caller: Caller, authenticator: Authenticator, field?: str
 
 /** Loads the named object and checks the caller's level on it, after validation. */
 export const loadObject = (row: AnyRoute, named: Named, caller: Caller, deps: GuardDeps): Awaitable<Loaded> =>
-  after(loadNamed(row, named, caller, deps), (loaded) =>
+  thenSync(loadNamed(row, named, caller, deps), (loaded) =>
     // The body of a read names no other objects, and most calls are reads.
-    row.method === 'GET' ? loaded : after(checkBodyNames(row, named.body, loaded.object, caller, deps), () => loaded),
+    row.method === 'GET' ? loaded : thenSync(checkBodyNames(row, named.body, loaded.object, caller, deps), () => loaded),
   )
 
 interface Loaded {
@@ -115,14 +115,14 @@ function loadNamed(row: AnyRoute, named: Named, caller: Caller, { loaders, authe
   const load = loaders[kind]
   // The module of this object is not built yet.
   if (!load) return fail('not_built_yet')
-  return after(load(names, caller) as Awaitable<object | undefined>, (object) => {
+  return thenSync(load(names, caller) as Awaitable<object | undefined>, (object) => {
     // A cloud project: the handler forwards the call.
     if (!object && row.here && isNamed(names, caller)) return aboutCloud(row, caller)
     const projectId = object && projectOf(object, kind)
     if (!object || !isInReach(row, object, projectId, caller)) return refuseUnknown(row)
     if (!projectScoped.has(kind)) return { object, level: levelOfRole[caller.role] }
     const granted = projectId ? authenticator.grantedLevel(caller, projectId) : undefined
-    return after(granted, (level = levelOfRole[caller.role]) => {
+    return thenSync(granted, (level = levelOfRole[caller.role]) => {
       checkLevel(row, level, caller)
       return { object, level }
     })

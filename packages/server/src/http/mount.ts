@@ -1,6 +1,6 @@
 import { type AnyRoute, limits, type Rows } from '@berth/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { type Awaitable, after } from '../platform/awaitable.ts'
+import { type Awaitable, thenSync } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 import { admit } from './admit.ts'
 import { auditEventOf } from './audit-event.ts'
@@ -79,11 +79,12 @@ function stepsOf(row: AnyRoute, handle: AnyHandler, deps: MountDeps): Pick<Route
   const isPassedWithBody = (request: FastifyRequest) => readsBody(row, request.state.caller as Caller)
   return {
     onRequest: (request, reply, done) =>
-      after(admit(row, request, deps), () => (isPassedWithBody(request) ? undefined : settled(passOn(request, reply)))) ?? done(),
+      thenSync(admit(row, request, deps), () => (isPassedWithBody(request) ? undefined : settled(passOn(request, reply)))) ??
+      done(),
     handler: (request, reply) => {
       const answer = () => run(row, handle, request, reply, deps)
       if (!isPassedWithBody(request)) return answer()
-      return after(passOn(request, reply, { withBody: true }), (isPassedOn) => (isPassedOn ? undefined : answer()))
+      return thenSync(passOn(request, reply, { withBody: true }), (isPassedOn) => (isPassedOn ? undefined : answer()))
     },
   }
 }
@@ -92,7 +93,7 @@ function stepsOfLarge(row: AnyRoute, handle: AnyHandler, deps: MountDeps): Pick<
   const largeBodies = new LargeBodies()
   return {
     onRequest: (request, reply, done) =>
-      after(admit(row, request, deps), () => largeBodies.admit(request, reply, limits.bodyBytes)) ?? done(),
+      thenSync(admit(row, request, deps), () => largeBodies.admit(request, reply, limits.bodyBytes)) ?? done(),
     handler: (request, reply) => run(row, handle, request, reply, deps),
   }
 }
@@ -106,7 +107,7 @@ function passingOn(row: AnyRoute, deps: MountDeps & { cloud: CloudProxy }) {
   return (request: FastifyRequest, reply: FastifyReply, { withBody = false } = {}): Awaitable<boolean> => {
     if (wasForwarded(request)) return false
     const caller = request.state.caller as Caller
-    return after(isInCloud(row, request, caller, deps), (cloud) => {
+    return thenSync(isInCloud(row, request, caller, deps), (cloud) => {
       if (!cloud) return false
       if (withBody) refuseOthers(row, request.body, caller)
       const record = () => deps.auditLog.record({ ...auditEventOf(row, request), changes: { askedIn: 'cloud' } })

@@ -1,6 +1,6 @@
 import type { AnyRoute } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Awaitable, after } from '../platform/awaitable.ts'
+import { type Awaitable, thenSync } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 import { recordedBy, WriteRecord } from '../platform/write-record.ts'
 import { auditEventOf } from './audit-event.ts'
@@ -39,7 +39,7 @@ export function run(
     () => socket.destroyed,
     () => runNow(row, handle, request, reply, deps),
   )
-  return after(answered, (body) => {
+  return thenSync(answered, (body) => {
     if (body !== clientGone && !socket.destroyed) return body
     // Nothing is serialized for a disconnected client.
     reply.hijack()
@@ -56,7 +56,7 @@ function runNow(
 ): Awaitable<unknown> {
   const { caller } = request.state
   if (!row.on && !row.operator) return answer(row, handle, request, reply, deps)
-  return after(loadObject(row, request, caller as Caller, deps), ({ object, level }) => {
+  return thenSync(loadObject(row, request, caller as Caller, deps), ({ object, level }) => {
     if (object) request.state.object = object
     request.state.level = level
     return answer(row, handle, request, reply, deps)
@@ -81,7 +81,7 @@ function answer(
   if (row.upload) reply.raw.once('finish', () => readRest(request.raw))
   const work = () => (row.stream ? runStream(row, handle, input, context, request, reply, deps) : handle(input, context as never))
   if (!row.stream) reply.status(row.status ?? 200)
-  if (row.method === 'GET') return row.stream ? work() : after(work(), (body) => send(row, body, request, reply))
+  if (row.method === 'GET') return row.stream ? work() : thenSync(work(), (body) => send(row, body, request, reply))
   return written(row, work, request, deps).then((body) => (row.stream ? body : send(row, body, request, reply)))
 }
 

@@ -2,12 +2,12 @@
 export type Awaitable<T> = T | Promise<T>
 
 /** Equivalent of `await` for a function that is called for every request: a value that is no promise is passed on synchronously. */
-export function after<T, Result>(value: Awaitable<T>, then: (value: T) => Awaitable<Result>): Awaitable<Result> {
+export function thenSync<T, Result>(value: Awaitable<T>, then: (value: T) => Awaitable<Result>): Awaitable<Result> {
   return value instanceof Promise ? value.then(then) : then(value)
 }
 
 /** Equivalent of `Promise.all`, synchronous when none of the values is a promise. */
-export function together<Values extends readonly unknown[]>(
+export function allSync<Values extends readonly unknown[]>(
   ...values: Values
 ): Awaitable<{ -readonly [At in keyof Values]: Awaited<Values[At]> }> {
   type Settled = { -readonly [At in keyof Values]: Awaited<Values[At]> }

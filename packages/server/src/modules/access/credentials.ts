@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Authenticator } from '../../http/guard.ts'
 import type { Caller } from '../../http/handler.ts'
 import { isCrossOrigin } from '../../http/origin.ts'
-import { type Awaitable, after } from '../../platform/awaitable.ts'
+import { type Awaitable, thenSync } from '../../platform/awaitable.ts'
 import { iso, isoOrNull } from '../../platform/db/columns.ts'
 import { tokenJson } from '../../platform/db/json-columns/access.ts'
 import { memoizeByRows } from '../../platform/db/kept-rows.ts'
@@ -26,7 +26,7 @@ export function createAuthenticator({ database, clock, log }: AccessDeps): Authe
     authenticate(request) {
       const now = clock.now().getTime()
       const { authorization, 'x-organization-id': wanted } = request.headers
-      return after(authorization ? byToken(db, authorization, now) : bySession(db, request, now), (caller) => {
+      return thenSync(authorization ? byToken(db, authorization, now) : bySession(db, request, now), (caller) => {
         if (caller?.tokenId) noteUse(caller.tokenId, now)
         if (caller && wanted && wanted !== caller.organizationId)
           fail('forbidden', { message: 'You are not a member of the organisation in X-Organization-Id' })
@@ -37,7 +37,7 @@ export function createAuthenticator({ database, clock, log }: AccessDeps): Authe
     isOperator: (caller) => isOperator(db, caller),
     grantedLevel(caller, projectId) {
       if (caller.role === 'owner') return undefined
-      return after(findGrant.first(db, { projectId, userId: caller.userId }), (grant) => grant?.level)
+      return thenSync(findGrant.first(db, { projectId, userId: caller.userId }), (grant) => grant?.level)
     },
     async highestGrant(caller) {
       const grants = await findGrants.all(db, { userId: caller.userId, organizationId: caller.organizationId })
@@ -105,7 +105,7 @@ const credentialDefaults = {
 function byToken(db: Db, authorization: string, now: number): Awaitable<Caller | null> {
   const [scheme, value] = authorization.split(' ')
   if (scheme?.toLowerCase() !== 'bearer' || !value?.startsWith('brt_')) return null
-  return after(findToken.first(db, { secretHash: hashToken(value) }), (found) =>
+  return thenSync(findToken.first(db, { secretHash: hashToken(value) }), (found) =>
     found && isGood(found, now) ? callerOfToken(found) : null,
   )
 }
@@ -130,11 +130,11 @@ const callerOfToken = memoizeByRows(
 function bySession(db: Db, request: FastifyRequest, now: number): Awaitable<Caller | null> {
   const value = sessionCookie.read(request.headers.cookie, request.clientProtocol === 'https')
   if (!value) return null
-  return after(findSession.first(db, { secretHash: hashToken(value) }), (session) => {
+  return thenSync(findSession.first(db, { secretHash: hashToken(value) }), (session) => {
     if (!session || session.expiresAt <= now) return null
     checkOrigin(request)
     const wanted = request.headers['x-organization-id'] as string | undefined
-    return after(membershipOf(db, session, wanted), (member) => {
+    return thenSync(membershipOf(db, session, wanted), (member) => {
       if (member) return callerOfSession(session, member)
       return wanted ? fail('forbidden', { message: 'You are not a member of the organisation in X-Organization-Id' }) : null
     })
@@ -146,7 +146,10 @@ function membershipOf(db: Db, session: FoundSession, wanted: string | undefined)
   const { userId, defaultOrganizationId } = session
   const organizationId = wanted ?? defaultOrganizationId
   if (!organizationId) return firstOf(db, userId)
-  return after(findMember.first(db, { userId, organizationId }), (member) => member ?? (wanted ? undefined : firstOf(db, userId)))
+  return thenSync(
+    findMember.first(db, { userId, organizationId }),
+    (member) => member ?? (wanted ? undefined : firstOf(db, userId)),
+  )
 }
 
 const callerOfSession = memoizeByRows(

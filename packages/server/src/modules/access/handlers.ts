@@ -1,7 +1,7 @@
 import type { contract } from '@berth/contract'
 import type { Handlers, RequestContext } from '../../http/handler.ts'
 import { clientOf } from '../../platform/address-set.ts'
-import { after } from '../../platform/awaitable.ts'
+import { thenSync } from '../../platform/awaitable.ts'
 import { listed } from '../../platform/db/pages.ts'
 import { fail } from '../../platform/failure.ts'
 import type { AccessDeps } from './deps.ts'
@@ -53,7 +53,7 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
     },
 
     listTokens: ({ query }, { caller }) =>
-      after(store.listTokens(db, caller.userId, caller.organizationId, query), store.showTokens),
+      thenSync(store.listTokens(db, caller.userId, caller.organizationId, query), store.showTokens),
     createToken: async ({ body }, context) => {
       context.audit({ objectKind: 'token', made: 'tok' })
       return { data: await createToken(body, context.caller, deps) }

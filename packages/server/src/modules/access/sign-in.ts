@@ -1,6 +1,6 @@
 import { holds, type Permission, permissions, type Session } from '@berth/contract'
 import type { Caller } from '../../http/handler.ts'
-import { type Awaitable, after, together } from '../../platform/awaitable.ts'
+import { type Awaitable, allSync, thenSync } from '../../platform/awaitable.ts'
 import { iso } from '../../platform/db/columns.ts'
 import { newId } from '../../platform/db/ids.ts'
 import { memoizeByRows } from '../../platform/db/kept-rows.ts'
@@ -49,8 +49,8 @@ export const endSession = (db: Db, cookie: string) =>
 
 /** The caller's user, organisation and permissions. */
 export function describeSession(db: Db, caller: Caller): Awaitable<{ data: Session }> {
-  const rows = together(userById.first(db, { id: caller.userId }), organizationById.first(db, { id: caller.organizationId }))
-  return after(rows, ([user, organization]) => {
+  const rows = allSync(userById.first(db, { id: caller.userId }), organizationById.first(db, { id: caller.organizationId }))
+  return thenSync(rows, ([user, organization]) => {
     if (!user || !organization) return fail('unauthorized')
     return sessionOf(caller, user, organization)
   })

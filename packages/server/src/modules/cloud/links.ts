@@ -1,5 +1,5 @@
 import type { CloudAddress } from '../../drivers/cloud-api/cloud-api.ts'
-import { type Awaitable, after } from '../../platform/awaitable.ts'
+import { type Awaitable, thenSync } from '../../platform/awaitable.ts'
 import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { CloudLinkRow } from '../../platform/db/tables/cloud.ts'
 import { isReread } from '../../platform/signals/signals.ts'
@@ -50,7 +50,7 @@ export class Links {
   }
 
   has(organizationId: string): Awaitable<boolean> {
-    return after(this.of(organizationId), (link) => link !== null)
+    return thenSync(this.of(organizationId), (link) => link !== null)
   }
 
   /** Called after the change was committed. */

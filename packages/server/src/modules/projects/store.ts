@@ -1,6 +1,6 @@
 import type { Presence } from '@berth/contract'
 import { type Insertable, type RawBuilder, type SqlBool, sql, type Updateable } from 'kysely'
-import { type Awaitable, after } from '../../platform/awaitable.ts'
+import { type Awaitable, thenSync } from '../../platform/awaitable.ts'
 import { memoizeByRows } from '../../platform/db/kept-rows.ts'
 import { type Page, page, preparedPage } from '../../platform/db/pages.ts'
 import { preparedQuery } from '../../platform/db/prepared.ts'
@@ -220,7 +220,7 @@ export async function deleteVariables(db: Db, projectId: string, environment: st
 export function domainsOf(db: Db, projectIds: readonly string[]): Awaitable<Map<string, DomainRow[]>> {
   const [only] = projectIds
   if (only === undefined) return new Map()
-  if (projectIds.length === 1) return after(domainsOfOne.all(db, { projectId: only }), byProject)
+  if (projectIds.length === 1) return thenSync(domainsOfOne.all(db, { projectId: only }), byProject)
   return inOrder(db).where('projectId', 'in', filledUp(projectIds)).execute().then(byProject)
 }
 

@@ -1,5 +1,5 @@
 import type { SelectQueryBuilder } from 'kysely'
-import { type Awaitable, after } from '../awaitable.ts'
+import { type Awaitable, thenSync } from '../awaitable.ts'
 import { memoizeByRows } from './kept-rows.ts'
 import { preparedQuery } from './prepared.ts'
 import type { Db, Schema } from './schema.ts'
@@ -85,7 +85,7 @@ export function preparedPage<Parameters extends Record<string, string>, TB exten
   const cutPage = memoizeByRows((rows: readonly Row[]): Page<Row> => cutToPage(rows, rows.length - 1, by, direction))
   return (db: Db, parameters: Parameters, { limit, cursor }: { limit: number; cursor?: string | null }): Awaitable<Page<Row>> => {
     if (cursor != null) return page(build(db, parameters), { ...order, limit, cursor })
-    return after(first.all(db, { ...parameters, limit: limit + 1 }), (rows) =>
+    return thenSync(first.all(db, { ...parameters, limit: limit + 1 }), (rows) =>
       rows.length > limit ? cutPage(rows) : wholePage(rows),
     )
   }

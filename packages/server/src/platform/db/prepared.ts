@@ -1,5 +1,5 @@
 import type { Compilable, CompiledQuery } from 'kysely'
-import { type Awaitable, after } from '../awaitable.ts'
+import { type Awaitable, thenSync } from '../awaitable.ts'
 import { storedValue } from './columns.ts'
 import { type DirectReads, directReadsOf } from './direct-reads.ts'
 import { assertOutsideTransaction } from './open-transaction.ts'
@@ -34,7 +34,7 @@ export function preparedQuery<Parameters extends Record<string, string | number 
     assertOutsideTransaction()
     return direct.read(compiled.sql, values) as Awaitable<readonly Row[]>
   }
-  return { all, first: (db, parameters) => after(all(db, parameters), ([row]) => row) }
+  return { all, first: (db, parameters) => thenSync(all(db, parameters), ([row]) => row) }
 }
 
 type Build = (db: Db, parameters: Record<string, never>) => Compilable<unknown>

@@ -1,4 +1,4 @@
-import { type Awaitable, after } from '../../../platform/awaitable.ts'
+import { type Awaitable, thenSync } from '../../../platform/awaitable.ts'
 import { liveEnvironmentJson } from '../../../platform/db/json-columns/deployments.ts'
 import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
 import { preparedQuery } from '../../../platform/db/prepared.ts'
@@ -15,7 +15,7 @@ const production = 'production'
 
 /** Deployment queries of the projects module. */
 export const deploymentReader = ({ database: { db } }: DeploymentsDeps): DeploymentReader => ({
-  summaries: (projectIds) => after(summariesOf(db, projectIds), standingsIn),
+  summaries: (projectIds) => thenSync(summariesOf(db, projectIds), standingsIn),
   async list(projectId, query) {
     const { rows, nextCursor } = await listDeployments(db, null, { ...query, projectId })
     return { data: rows.map(showDeployment), nextCursor }
@@ -122,7 +122,7 @@ function facts(row: StandingRow): DeploymentFacts {
 /** Runtime queries of the projects module. */
 export const runningProjects = (deps: DeploymentsDeps): RunningProjects => ({
   driverFor: (serverId) => deps.runtimes.for(serverId).kind,
-  states: (projectIds) => after(statesOf(deps.database.db, projectIds), statesIn),
+  states: (projectIds) => thenSync(statesOf(deps.database.db, projectIds), statesIn),
 })
 
 /** State of production, with the number of instances. */

@@ -1,6 +1,6 @@
 import type { contract, Project } from '@berth/contract'
 import type { Caller, Handlers, RequestContext } from '../../../http/handler.ts'
-import { type Awaitable, after } from '../../../platform/awaitable.ts'
+import { type Awaitable, thenSync } from '../../../platform/awaitable.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { refuse } from '../../../platform/failure.ts'
 import type { ProjectsDeps } from '../deps.ts'
@@ -27,7 +27,7 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
   const { db } = deps.database
   const answerWith = projectAnswers(deps)
   const listWith = projectLists(deps)
-  const shown = (row: Awaitable<ProjectRow>) => after(row, answerWith)
+  const shown = (row: Awaitable<ProjectRow>) => thenSync(row, answerWith)
   const change = (project: ProjectRow, changes: ProjectChanges) => shown(changeProject(project, deps, () => changes))
   const update = (project: ProjectRow, body: Parameters<typeof updateProject>[1], { caller }: RequestContext) =>
     shown(updateProject(project, body, deps, caller))
@@ -39,7 +39,7 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
   return {
     list: ({ query }, { caller }) => {
       refuseUnstorable(query)
-      return after(listProjects(db, caller.organizationId, { ...query, onlyIds: caller.projectIds }), listWith)
+      return thenSync(listProjects(db, caller.organizationId, { ...query, onlyIds: caller.projectIds }), listWith)
     },
     create: async ({ body }, context) => shown(create(body, context)),
     home: async (_, { caller }) => {

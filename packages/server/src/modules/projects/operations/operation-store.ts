@@ -1,4 +1,4 @@
-import { type Awaitable, after } from '../../../platform/awaitable.ts'
+import { type Awaitable, thenSync } from '../../../platform/awaitable.ts'
 import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
 import { preparedQuery } from '../../../platform/db/prepared.ts'
 import type { Db } from '../../../platform/db/schema.ts'
@@ -32,7 +32,7 @@ export function operationsOf(
 ): Awaitable<ReadonlyMap<string, readonly ProjectOperationRow[]>> {
   const [only, second] = projectIds
   if (only === undefined) return new Map()
-  if (second === undefined) return after(ofProject.all(db, { projectId: only }), byProject)
+  if (second === undefined) return thenSync(ofProject.all(db, { projectId: only }), byProject)
   const rows = db
     .selectFrom('projectOperations')
     .selectAll()

@@ -1,5 +1,5 @@
 import type { Project, ProjectConfig, ProjectInfo, ProjectRoute, ServiceStatus } from '@berth/contract'
-import { type Awaitable, after, together } from '../../../platform/awaitable.ts'
+import { type Awaitable, allSync, thenSync } from '../../../platform/awaitable.ts'
 import { iso } from '../../../platform/db/columns.ts'
 import { projectJson } from '../../../platform/db/json-columns/projects.ts'
 import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
@@ -44,7 +44,7 @@ export function projectAnswers(deps: ProjectsDeps): (row: ProjectRow) => Awaitab
     }),
   )
   return (row) =>
-    after(gatherFacts([row], deps), ({ domains, deployments, running, operations }) =>
+    thenSync(gatherFacts([row], deps), ({ domains, deployments, running, operations }) =>
       answerOf(row, domains, deployments, running, operations, deps.projectPorts.edge?.revision() ?? nothing),
     )
 }
@@ -61,7 +61,7 @@ export function projectLists(deps: ProjectsDeps): (page: Page<ProjectRow>) => Aw
     const before = known.get(page)
     if (before?.edge === edge) return before.list
     const { rows, nextCursor } = page
-    return after(gatherFacts(rows, deps), (facts) => {
+    return thenSync(gatherFacts(rows, deps), (facts) => {
       const list = { data: rows.map((row) => recordOf(row, facts, deps)), nextCursor }
       if (Object.isFrozen(page)) known.set(page, { edge, list: Object.freeze(list) })
       return list
@@ -136,13 +136,13 @@ const nothing: ReadonlyMap<string, never> = Object.freeze(new Map<string, never>
 
 function gatherFacts(rows: readonly ProjectRow[], { database, projectPorts }: ProjectsDeps): Awaitable<Facts> {
   const ids = rows.map(({ id }) => id)
-  const facts = together(
+  const facts = allSync(
     domainsOf(database.db, ids),
     projectPorts.deployments?.summaries(ids) ?? nothing,
     projectPorts.running?.states(ids) ?? nothing,
     operationsOf(database.db, ids),
   )
-  return after(facts, ([domains, deployments, running, operations]) => ({ domains, deployments, running, operations }))
+  return thenSync(facts, ([domains, deployments, running, operations]) => ({ domains, deployments, running, operations }))
 }
 
 function recordOf(row: ProjectRow, facts: Facts, deps: ProjectsDeps): Project {
