@@ -32,6 +32,24 @@ describe('defaults', () => {
     expect(readConfig({ ...home, BERTH_DATA_DIR: '~/data' }).projectRoots).toEqual(['/home/ada/data/projects'])
   })
 
+  test('with a base domain and https the dashboard is at berth.<base domain>; localhost and a given URL stay', () => {
+    const server = { ...home, BERTH_BASE_DOMAIN: 'apps.example.com', BERTH_EDGE_TLS_PORT: '443' }
+    expect(readConfig(server).publicUrl).toBe('https://berth.apps.example.com')
+    expect(readConfig({ ...server, BERTH_EDGE_TLS_PORT: '8443' }).publicUrl).toBe('https://berth.apps.example.com:8443')
+    expect(readConfig({ ...server, BERTH_PUBLIC_URL: 'https://b.example.com' }).publicUrl).toBe('https://b.example.com')
+    expect(readConfig({ ...server, BERTH_BASE_DOMAIN: 'localhost' }).publicUrl).toBeNull()
+    expect(readConfig({ ...home, BERTH_BASE_DOMAIN: 'apps.example.com' }).publicUrl).toBeNull()
+  })
+
+  test('a DNS provider needs its token, a hook its program', () => {
+    expect(() => readConfig({ ...home, BERTH_DNS_PROVIDER: 'hetzner' })).toThrow(/^BERTH_DNS_TOKEN is missing/)
+    expect(() => readConfig({ ...home, BERTH_DNS_PROVIDER: 'hook' })).toThrow(/^BERTH_DNS_HOOK is missing/)
+    const hook = (text: string) => readConfig({ ...home, BERTH_DNS_PROVIDER: 'hook', BERTH_DNS_HOOK: text }).dns.hook
+    expect(hook('/bin/dns --zone example.com')).toEqual(['/bin/dns', '--zone', 'example.com'])
+    expect(hook('["/bin/dns", "two words"]')).toEqual(['/bin/dns', 'two words'])
+    expect(() => hook('dns')).toThrow(/BERTH_DNS_HOOK/)
+  })
+
   test("the range of projects' networks is a setting, of private addresses alone", () => {
     expect(readConfig(home).networkRanges).toBeNull()
     expect(readConfig({ ...home, BERTH_NETWORK_RANGE: '10.200.0.0/16' }).networkRanges).toEqual(['10.200.0.0/16'])

@@ -5,6 +5,7 @@ import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { CertificateRow } from '../../platform/db/tables/routing.ts'
 import { errorMessage } from '../../platform/error-message.ts'
 import { JobAborted, type JobOwner, job, sharedKind } from '../../platform/jobs/declare.ts'
+import { ownHostnames } from './assigned-hostnames.ts'
 import { type CertifiedName, findCertifiedName } from './certified-name.ts'
 import { boardFor } from './challenge-boards.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
@@ -46,7 +47,8 @@ export const certifyJob = (deps: EdgeDeps, edge: EdgeSync) =>
       // An interrupted attempt may have stored a valid certificate.
       if (await findGood(hostname, deps)) await name.transition(db, 'active')
       else {
-        const begun = await beginOrder(name, deps)
+        const isFirstUse = name.isAssigned && name.tls !== 'active' && !ownHostnames(deps).includes(hostname)
+        const begun = await beginOrder({ hostname, isFirstUse }, deps)
         if (typeof begun === 'number') await place(name, begun, isLastAttempt, deps, edge, abort)
         else await wait(name, begun, deps)
       }

@@ -20,7 +20,11 @@ export interface OrderDelay {
   isRefusal: boolean
 }
 
-type Name = { hostname: string; isAssigned: boolean }
+type Name = {
+  hostname: string
+  /** A client's use caused the order; renewals, domains and the dashboard have orders kept for them. */
+  isFirstUse: boolean
+}
 
 /**
  * Registers an order, unless it has to wait. Counting and registering happen under a lock, so concurrent orders do not exceed the
@@ -55,7 +59,7 @@ export async function endOrder(
     .execute()
 }
 
-async function delayOf({ hostname, isAssigned }: Name, db: Db, deps: EdgeDeps): Promise<OrderDelay | null> {
+async function delayOf({ hostname, isFirstUse }: Name, db: Db, deps: EdgeDeps): Promise<OrderDelay | null> {
   const now = nowOf(deps)
   const { acmeOrdersPerHour } = deps.settings
   const zone = zoneOf(hostname, deps.settings)
@@ -77,7 +81,7 @@ async function delayOf({ hostname, isAssigned }: Name, db: Db, deps: EdgeDeps): 
   const refused = recent.filter((order) => order.hostname === hostname && order.outcome === 'refused')
   if (refused.length >= mostRefusalsPerHour)
     return delay(refused[0]!.startedAt + hour, `${refused.length} orders were refused within an hour`, { isRefusal: true })
-  const most = isAssigned ? Math.max(1, Math.floor(acmeOrdersPerHour * firstUseShare)) : acmeOrdersPerHour
+  const most = isFirstUse ? Math.max(1, Math.floor(acmeOrdersPerHour * firstUseShare)) : acmeOrdersPerHour
   if (recent.length < most) return null
   const oldest = recent[recent.length - most]!.startedAt
   return delay(oldest + hour, `${recent.length} certificates were ordered within an hour (BERTH_ACME_ORDERS_PER_HOUR)`)
