@@ -55,7 +55,7 @@ export const mutations = [
   api(
     'the guard forgets that a token is limited to projects',
     'guard.ts',
-    'if (caller.projectIds && !takesProjectTokens(row)) refuseLimited()',
+    'if (caller.projectIds && !allowsProjectTokens(row)) refuseLimited()',
     '',
     'objects-of-others.test.ts',
   ),
@@ -106,7 +106,7 @@ export const mutations = [
   unit(
     'a transition is told after a newer one',
     'row-stream.ts',
-    'isSame(to, shown) || to.at < shown.at',
+    'isSame(to, lastSent) || to.at < lastSent.at',
     'isSame(to, shown)',
     'row-stream.test.ts',
   ),
@@ -274,7 +274,7 @@ export const mutations = [
   api(
     'the entry of a write is not in its transaction',
     'transaction.ts',
-    'await recorded?.beforeCommit(bound)',
+    'await recordedTransaction?.beforeCommit(context)',
     '',
     'tests/recorded-writes.test.ts',
   ),
@@ -334,8 +334,8 @@ export const mutations = [
   unit(
     'a window forgets the one before it',
     'rate-limit.ts',
-    'usage.used + faded < this.#requests',
-    'usage.used < this.#requests + 0 * faded',
+    'usage.used + previousShare < this.#requests',
+    'usage.used < this.#requests + 0 * previousShare',
     'limits/rate-limit.test.ts',
   ),
   unit('a drain does not wait', 'upstream.ts', 'this.inFlight += 1', 'this.inFlight += 0', 'edge-proxy/edge-switch.test.ts'),

@@ -63,7 +63,7 @@ interface Row<B, Q, R, E, O> {
   permission?: Permission
   public?: true
   /** Marks a public row that responds with more to signed-in callers. */
-  knowsCaller?: true
+  acceptsCaller?: true
   /** The object that the path names: 404 if it is not in the caller's organisation. */
   on?: O
   /** The body's field that names the object instead of the path; if it is absent, the row has no object yet. */

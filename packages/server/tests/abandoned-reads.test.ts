@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { maxPipelined } from '../src/http/pipelining.ts'
-import { readBounds } from '../src/http/read-slots.ts'
+import { readLimits } from '../src/http/read-slots.ts'
 import { type AnsweringServer, startAnsweringServer } from './kit/answering-server.ts'
 
 let server: AnsweringServer
@@ -81,7 +81,7 @@ test('a connection that brings more requests than it waits for is closed', async
 })
 
 test('reads of one caller wait in a bounded number, and more are refused with 503 and Retry-After', async () => {
-  const [taken, more] = [readBounds.atOnce + readBounds.waiting, 10]
+  const [taken, more] = [readLimits.concurrent + readLimits.queued, 10]
   const early: Awaited<ReturnType<typeof read>>[] = []
   const answers = Array.from({ length: taken + more }, async () => {
     const answer = await read()
@@ -89,7 +89,7 @@ test('reads of one caller wait in a bounded number, and more are refused with 50
     return answer
   })
   await vi.waitFor(() => expect(early).toHaveLength(more), 20_000)
-  expect(computed).toBe(readBounds.atOnce)
+  expect(computed).toBe(readLimits.concurrent)
   for (const { statusCode, headers, json } of early)
     expect([statusCode, headers['retry-after'], json().code]).toEqual([503, '1', 'unavailable'])
   expect((await server.app.inject({ url: '/api/openapi.json' })).statusCode).toBe(200)

@@ -72,7 +72,7 @@ export const gitHost = {
   connectRedirect: route('GET /gitprovider/connect/redirect', {
     summary: 'Where the git host sends the browser back to',
     public: true,
-    knowsCaller: true,
+    acceptsCaller: true,
     browser: true,
     rateLimit: 'public',
     query: RedirectQuery,

@@ -8,7 +8,7 @@ const isolation = Type.Object({ kind: oneOf('docker', 'bubblewrap', 'own-users',
 export const instance = {
   health: route('GET /health', {
     public: true,
-    knowsCaller: true,
+    acceptsCaller: true,
     returns: data(
       Type.Object({
         status: oneOf('ok'),

@@ -12,7 +12,7 @@ const term = Type.Optional(text(200))
 export const uploadAddresses = {
   storeUpload: route('PUT /uploads/:sessionId', {
     public: true,
-    knowsCaller: true,
+    acceptsCaller: true,
     query: Type.Object({ expires: term, maxBytes: term, signature: term }),
     upload: tarballUpload,
     returns: data(StoredUpload),

@@ -1,6 +1,6 @@
 import { EmbeddedEdge } from '../drivers/edge/embedded-edge.ts'
 
-/** A control plane in a process of its own, for tests that kill it: options and table come as arguments. */
+/** A control plane in a separate process, for tests that kill it. Its arguments are the options and the table. */
 const [options, table] = process.argv.slice(2).map((text) => JSON.parse(text))
 const edge = new EmbeddedEdge(options)
 const listening = await edge.start()

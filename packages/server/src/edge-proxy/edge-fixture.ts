@@ -202,7 +202,7 @@ export async function eventually<Value>(
   for (;;) {
     const value = await check()
     if (value !== undefined && value !== false) return value
-    if (Date.now() > giveUpAt) throw new Error('it did not happen in time')
+    if (Date.now() > giveUpAt) throw new Error('timed out while waiting for the condition')
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

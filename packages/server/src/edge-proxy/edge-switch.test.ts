@@ -93,10 +93,10 @@ describe('a switch to another deployment', () => {
     await edge.route({ 'drain.test': serve(fast) })
     expect((await edge.request('drain.test')).body).toBe('new')
     expect(await edge.driver.drain(slow.id, 50)).toEqual({ inFlight: 1 })
-    const drained = edge.driver.drain(slow.id, 60_000)
+    const waitForDrain = edge.driver.drain(slow.id, 60_000)
     finish()
     expect((await under).body).toBe('old end')
-    expect(await drained).toEqual({ inFlight: 0 })
+    expect(await waitForDrain).toEqual({ inFlight: 0 })
     expect(await edge.driver.drain('never heard of', 60_000)).toEqual({ inFlight: 0 })
   })
 

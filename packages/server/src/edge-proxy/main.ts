@@ -3,11 +3,11 @@ import { AnotherEdge } from './process/folder-lock.ts'
 import { runWorkerProcess } from './process/worker-process.ts'
 import { anotherEdgeRuns, type EdgeRole, type EdgeSettings } from './protocol/edge-settings.ts'
 
-/** Entry of the edge: `main.ts <role> <settings as JSON>`. It lives apart from the control plane and outlives it. */
+/** Entry point of the edge: `main.ts <role> <settings as JSON>`. The edge is a separate process that outlives the control plane. */
 const role = process.argv[2] as EdgeRole
 const settings = JSON.parse(process.argv[3] ?? '{}') as EdgeSettings
 
-// One broken connection must not end all the others; what can be known about it is in the log.
+// An error of one connection must not end the others; it is logged.
 process.on('uncaughtException', (cause) => console.error(new Date().toISOString(), cause))
 process.on('unhandledRejection', (cause) => console.error(new Date().toISOString(), cause))
 

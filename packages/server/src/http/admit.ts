@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { clientOf } from '../platform/address-set.ts'
 import { type Awaitable, thenSync } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
-import { checkAddress } from './clean-text.ts'
+import { checkUrlText } from './clean-text.ts'
 import { addressOf } from './client-address.ts'
 import { checkTag } from './guard.ts'
 import type { Caller } from './handler.ts'
@@ -14,8 +14,8 @@ export function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): 
   const state: RequestState = { caller: null }
   request.state = state
   if (row.public) {
-    deps.limiter.take(row.rateLimit ?? 'public', clientOf(addressOf(request)))
-    if (!row.knowsCaller) return checkHead(row, request)
+    deps.limiter.count(row.rateLimit ?? 'public', clientOf(addressOf(request)))
+    if (!row.acceptsCaller) return checkHead(row, request)
     return thenSync(deps.authenticator.authenticate(request), (caller) => {
       state.caller = caller
       return checkHead(row, request)
@@ -23,8 +23,8 @@ export function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): 
   }
   return thenSync(callerOf(row, request, deps), (caller) => {
     // Guessing credentials is counted like any other public call.
-    if (caller) deps.limiter.take('signedIn', caller.userId)
-    else deps.limiter.take('public', clientOf(addressOf(request)))
+    if (caller) deps.limiter.count('signedIn', caller.userId)
+    else deps.limiter.count('public', clientOf(addressOf(request)))
     state.caller = caller ?? fail('unauthorized')
     return thenSync(checkTag(row, state.caller, deps.authenticator, request.params), () => checkHead(row, request))
   })
@@ -43,7 +43,7 @@ function callerOf(row: AnyRoute, request: FastifyRequest, deps: MountDeps): Awai
 function checkHead(row: AnyRoute, request: FastifyRequest): void {
   checkLength(row, request)
   checkContentType(row, request)
-  checkAddress(request)
+  checkUrlText(request)
 }
 
 /** Rejects a declared length that is too large, before the body is read. */
@@ -52,20 +52,20 @@ function checkLength({ upload }: AnyRoute, { headers }: FastifyRequest): void {
     fail('payload_too_large', { field: 'upload', message: `The upload is larger than ${upload.limitBytes / 1_000_000} MB` })
 }
 
-/** Git hosts send deliveries as JSON or, where a hook is set so, as a form. */
+/** Git hosts send webhook deliveries as JSON or, if the webhook is configured so, as a form. */
 const formType = 'application/x-www-form-urlencoded'
 
-/** A request of length 0 has no body, whatever its content type. The length of a chunked body is known only after reading it. */
+/** A request of length 0 has no body and needs no content type. The length of a chunked body is known only after reading it. */
 function checkContentType(row: AnyRoute, { headers }: FastifyRequest): void {
   // The body of a GET has no meaning and is not read.
   if (row.method === 'GET') return
   const isChunked = headers['transfer-encoding'] !== undefined
   const isEmpty = !isChunked && Number(headers['content-length'] ?? 0) === 0
-  const given = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase()
-  const wanted = row.upload?.contentType ?? 'application/json'
-  const isSignedForm = row.rawBody === true && given === formType
-  if ((given === wanted || isSignedForm) && !isEmpty && !row.ignoresBody) return
-  // The parser of bodies without a type takes an empty one and refuses any other.
+  const contentType = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase()
+  const expectedType = row.upload?.contentType ?? 'application/json'
+  const isSignedForm = row.rawBody === true && contentType === formType
+  if ((contentType === expectedType || isSignedForm) && !isEmpty && !row.ignoresBody) return
+  // The parser for bodies without a content type accepts only an empty body.
   if (isEmpty || row.ignoresBody || (isChunked && !row.upload)) delete headers['content-type']
-  else fail('unsupported_media_type', { message: `Send the body as ${wanted}` })
+  else fail('unsupported_media_type', { message: `Send the body as ${expectedType}` })
 }

@@ -21,7 +21,7 @@ export function auditEventOf(row: AnyRoute, request: FastifyRequest): AuditEvent
   const { caller, object, record } = request.state
   const { made, ...details } = record?.details ?? {}
   const params = request.params as Record<string, string>
-  const madeId = made && record?.madeId(made)
+  const createdId = made && record?.createdId(made)
   return {
     action: row.at,
     organizationId: caller?.organizationId ?? null,
@@ -32,7 +32,7 @@ export function auditEventOf(row: AnyRoute, request: FastifyRequest): AuditEvent
     objectKind: row.on ?? null,
     objectId: Object.values(params).at(-1) ?? (object as { id?: string } | undefined)?.id ?? null,
     changes: row.body ? redact(row.body, request.body) : {},
-    ...(madeId ? { objectId: madeId } : {}),
+    ...(createdId ? { objectId: createdId } : {}),
     ...details,
   }
 }

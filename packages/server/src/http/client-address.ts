@@ -3,14 +3,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The client's address, read while the connection is open: a closed one has none. */
+    /** The client's address, read while the connection is open: a closed connection has none. */
     clientAddress: string
-    /** The protocol that the client uses: that of the connection, or the one that a trusted proxy or our edge names. */
+    /** The protocol of the client's connection; a trusted proxy or our edge reports it if the client connects through it. */
     clientProtocol: 'http' | 'https'
   }
 }
 
-/** A connection that was reset before its request was read. */
+/** The address of a connection that was reset before its request was read. */
 const unknownAddress = 'unknown'
 
 /**
@@ -18,12 +18,12 @@ const unknownAddress = 'unknown'
  * edge, so the edge must prove itself with the key it received with its table.
  */
 export function trustEdgeHeader(app: FastifyInstance, key: string): void {
-  const known = Buffer.from(key)
+  const expectedKey = Buffer.from(key)
   app.decorateRequest('clientAddress', unknownAddress)
   app.decorateRequest('clientProtocol', 'http')
   app.addHook('onRequest', (request, _reply, done) => {
-    const reported = request.headers['berth-edge']
-    const client = typeof reported === 'string' ? clientIn(reported, known) : null
+    const headerValue = request.headers['berth-edge']
+    const client = typeof headerValue === 'string' ? parseEdgeHeader(headerValue, expectedKey) : null
     request.clientAddress = client?.address ?? request.ip ?? unknownAddress
     request.clientProtocol = client?.protocol ?? request.protocol
     done()
@@ -35,13 +35,13 @@ interface EdgeClient {
   protocol: 'http' | 'https'
 }
 
-function clientIn(reported: string, known: Buffer): EdgeClient | null {
-  // A value that the client itself sent under that name comes after the comma.
-  const [key = '', address = '', protocol = ''] = reported.split(',', 1)[0]!.split(' ')
-  const given = Buffer.from(key)
-  if (given.length !== known.length || !timingSafeEqual(given, known) || !address) return null
+function parseEdgeHeader(headerValue: string, expectedKey: Buffer): EdgeClient | null {
+  // The edge prepends its value: a value that the client sent in the same header comes after the comma.
+  const [key = '', address = '', protocol = ''] = headerValue.split(',', 1)[0]!.split(' ')
+  const sentKey = Buffer.from(key)
+  if (sentKey.length !== expectedKey.length || !timingSafeEqual(sentKey, expectedKey) || !address) return null
   return { address, protocol: protocol === 'https' ? 'https' : 'http' }
 }
 
-/** The client: the other end of the connection, or the address that a trusted proxy or our edge names. */
+/** The client's address: the peer of the connection, or the address that a trusted proxy or our edge reports. */
 export const addressOf = (request: FastifyRequest): string => request.clientAddress

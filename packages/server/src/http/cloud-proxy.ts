@@ -12,20 +12,20 @@ export interface CloudProxy {
   /** An object that identifies the link; it changes when the organisation is linked to another account or to none. */
   linkOf(organizationId: string): Awaitable<object | null>
   /**
-   * Forwards a request. Rejects with `cloud_unreachable` on timeout, and with `ProjectCameBack` when a move of the project to this
-   * instance has ended meanwhile.
+   * Forwards a request. Rejects with `cloud_unreachable` on timeout, and with `ProjectMovedBack` if the project has moved to this
+   * instance meanwhile.
    */
   requestCloud(organizationId: string, request: ForwardedRequest): Promise<ForwardedAnswer>
   /**
-   * Sends an upload of this instance to the cloud and returns the session there; undefined when the session is not of this
+   * Sends an upload of this instance to the cloud and returns its session in the cloud; undefined when the session is not of this
    * instance.
    */
-  passUploadOn(organizationId: string, upload: { sessionId: string; projectId: string }): Promise<string | undefined>
+  forwardUpload(organizationId: string, upload: { sessionId: string; projectId: string }): Promise<string | undefined>
 }
 
 /** The project has moved to this instance: the read is answered here. */
-export class ProjectCameBack extends Error {
-  override readonly name = 'ProjectCameBack'
+export class ProjectMovedBack extends Error {
+  override readonly name = 'ProjectMovedBack'
 }
 
 export interface ForwardedRequest {
@@ -62,12 +62,12 @@ export const mayBeInCloud = (row: AnyRoute): boolean =>
 
 /** Whether the object is in the cloud: it is not on this instance, and the organisation is linked. */
 export function isInCloud(row: AnyRoute, named: Named, caller: Caller, deps: CloudProxyDeps): Awaitable<boolean> {
-  return thenSync(deps.cloud.isLinked(caller.organizationId), (isLinked) => isLinked && isNotHere(row, named, caller, deps))
+  return thenSync(deps.cloud.isLinked(caller.organizationId), (isLinked) => isLinked && isNotLocal(row, named, caller, deps))
 }
 
-async function isNotHere(row: AnyRoute, named: Named, caller: Caller, { loaders }: CloudProxyDeps): Promise<boolean> {
+async function isNotLocal(row: AnyRoute, named: Named, caller: Caller, { loaders }: CloudProxyDeps): Promise<boolean> {
   const names = namesOf(row, named)
-  if (!names || !isInReach(row, names, caller) || !areIds(named.params)) return false
+  if (!names || !isAllowedByToken(row, names, caller) || !areSafeParams(named.params)) return false
   const kind = row.on as ObjectKind
   if (await loaders[kind]?.(names, caller)) return false
   // All objects of a local project are local.
@@ -78,7 +78,7 @@ async function isNotHere(row: AnyRoute, named: Named, caller: Caller, { loaders 
  * Whether a project-limited token may reach the object. Only a route about a project can be checked: for other objects, only the
  * cloud knows the project.
  */
-function isInReach(row: AnyRoute, names: Record<string, string>, { projectIds, onlyInCloud }: Caller): boolean {
+function isAllowedByToken(row: AnyRoute, names: Record<string, string>, { projectIds, onlyInCloud }: Caller): boolean {
   if (!projectIds || onlyInCloud) return true
   const id = projectIdOf(row, names)
   return id !== undefined && projectIds.has(id)
@@ -91,7 +91,7 @@ const projectIdOf = (row: AnyRoute, names: Record<string, string> | undefined): 
  * Accepts only ids and host names as path parameters: a proxy in front of the cloud could normalise other values to another path.
  * A host name has no empty label, so it is never `.` or `..`.
  */
-const areIds = (params: unknown): boolean =>
+const areSafeParams = (params: unknown): boolean =>
   Object.entries((params ?? {}) as Record<string, string>).every(([name, value]) =>
     name === 'hostname' ? /^(?=.{1,253}$)[\w-]+(\.[\w-]+)*$/.test(value) : /^[\w-]{1,100}$/.test(value),
   )
@@ -101,14 +101,14 @@ const areIds = (params: unknown): boolean =>
  * objects in it.
  */
 export const readsBody = (row: AnyRoute, { projectIds }: Caller): boolean =>
-  row.inBody !== undefined || uploadField(row) !== undefined || (projectIds !== null && othersOf(row).length > 0)
+  row.inBody !== undefined || uploadField(row) !== undefined || (projectIds !== null && otherObjectFields(row).length > 0)
 
 /** The body field that names an upload. */
 const uploadField = ({ names = {} }: AnyRoute): string | undefined =>
   Object.entries(names).find(([, kind]) => kind === 'uploadSession')?.[0]
 
 /** Replaces the local upload session in the body with one in the cloud. */
-export async function withUploadThere(
+export async function withCloudUpload(
   row: AnyRoute,
   { params, body, caller }: { params: unknown; body: unknown; caller: Caller },
   cloud: CloudProxy,
@@ -119,21 +119,21 @@ export async function withUploadThere(
   const projectId = names?.[row.inBody ?? 'id'] ?? names?.projectId
   // A project-limited token has no local upload for a cloud project.
   if (typeof sessionId !== 'string' || projectId === undefined || caller.projectIds) return body
-  const there = await cloud.passUploadOn(caller.organizationId, { sessionId, projectId })
-  return there === undefined ? body : { ...(body as object), [field as string]: there }
+  const cloudSessionId = await cloud.forwardUpload(caller.organizationId, { sessionId, projectId })
+  return cloudSessionId === undefined ? body : { ...(body as object), [field as string]: cloudSessionId }
 }
 
-/** Body fields that name other objects. Uploads are left out: the cloud knows their project. */
-const othersOf = ({ names = {} }: AnyRoute): string[] =>
+/** Body fields that name other objects. Uploads are excluded: the cloud knows their project. */
+const otherObjectFields = ({ names = {} }: AnyRoute): string[] =>
   Object.entries(names).flatMap(([field, kind]) => (kind === 'member' || kind === 'uploadSession' ? [] : [field]))
 
 /**
  * Rejects other objects in the body for a project-limited token: this instance does not know which project they belong to in the
  * cloud.
  */
-export function refuseOthers(row: AnyRoute, body: unknown, { projectIds }: Caller): void {
-  const given = (body ?? {}) as Record<string, unknown>
-  const field = projectIds && othersOf(row).find((name) => given[name] != null)
+export function refuseOtherObjects(row: AnyRoute, body: unknown, { projectIds }: Caller): void {
+  const fields = (body ?? {}) as Record<string, unknown>
+  const field = projectIds && otherObjectFields(row).find((name) => fields[name] != null)
   if (field) fail('forbidden', { field, message: `${field}: this token is limited to specific projects in the cloud` })
 }
 
@@ -152,9 +152,9 @@ export async function requestFromCloud(
   cloud: CloudProxy,
   readBody?: string,
 ): Promise<ForwardedAnswer> {
-  const gone = new AbortController()
+  const disconnected = new AbortController()
   reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort()
+    if (!reply.raw.writableFinished) disconnected.abort()
   })
   const body = readBody ?? (hasBody(request) ? request.raw : undefined)
   return cloud.requestCloud((request.state.caller as Caller).organizationId, {
@@ -168,7 +168,7 @@ export async function requestFromCloud(
     },
     ...(body === undefined ? {} : { body }),
     isStream: row.stream !== undefined,
-    abort: gone.signal,
+    abort: disconnected.signal,
   })
 }
 

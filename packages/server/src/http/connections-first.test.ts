@@ -9,7 +9,7 @@ function scene() {
   const begun: string[] = []
   const request = (name: string, authorization: string) => {
     const socket = { destroyed: false, remoteAddress: '192.0.2.1' }
-    connections.begin({ headers: { authorization }, socket } as unknown as IncomingMessage, () => begun.push(name))
+    connections.start({ headers: { authorization }, socket } as unknown as IncomingMessage, () => begun.push(name))
     return socket
   }
   return { connections, begun, request }

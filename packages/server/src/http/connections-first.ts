@@ -3,13 +3,13 @@ import type { IncomingMessage } from 'node:http'
 /** Maximum time that a request waits while connections come in. */
 const maxWaitMs = 250
 /** Interval at which one request per caller is started while connections come in. */
-const everyMs = 10
-const knownCallers = 10_000
+const startIntervalMs = 10
+const maxCallers = 10_000
 
-interface WaitingRequest {
-  since: number
+interface QueuedRequest {
+  queuedAt: number
   request: IncomingMessage
-  begin(): void
+  start(): void
 }
 
 /**
@@ -18,9 +18,9 @@ interface WaitingRequest {
  * request started per interval; afterwards one per turn. A queued request whose client disconnects is dropped.
  */
 export class ConnectionsFirst {
-  readonly #waiting = new Map<string, WaitingRequest[]>()
+  readonly #queues = new Map<string, QueuedRequest[]>()
   /** When a request of each caller was last started while connections come in. */
-  readonly #begun = new Map<string, number>()
+  readonly #lastStartedAt = new Map<string, number>()
   #isAccepting = false
   /** Whether a connection was accepted in this event loop turn. */
   #hasAccepted = false
@@ -31,39 +31,39 @@ export class ConnectionsFirst {
     this.#hasAccepted = true
     if (this.#isAccepting) return
     this.#isAccepting = true
-    this.#endWithoutAnother()
+    this.#endAcceptingWhenIdle()
   }
 
   /** Ends the accepting phase after a turn without a new connection. */
-  #endWithoutAnother(): void {
+  #endAcceptingWhenIdle(): void {
     setImmediate(() => {
       this.#isAccepting = this.#hasAccepted
       this.#hasAccepted = false
-      if (this.#isAccepting) this.#endWithoutAnother()
+      if (this.#isAccepting) this.#endAcceptingWhenIdle()
     })
   }
 
-  begin(request: IncomingMessage, begin: () => void): void {
+  start(request: IncomingMessage, start: () => void): void {
     const caller = callerOf(request)
-    const queue = this.#waiting.get(caller)
-    if (!queue && this.#mayBegin(caller, performance.now())) {
-      begin()
+    const queue = this.#queues.get(caller)
+    if (!queue && this.#mayStart(caller, performance.now())) {
+      start()
       return
     }
-    const waiting = { since: performance.now(), request, begin }
-    if (queue) queue.push(waiting)
-    else this.#waiting.set(caller, [waiting])
+    const queued = { queuedAt: performance.now(), request, start }
+    if (queue) queue.push(queued)
+    else this.#queues.set(caller, [queued])
     this.#schedule()
   }
 
-  #mayBegin(caller: string, now: number): boolean {
+  #mayStart(caller: string, now: number): boolean {
     if (!this.#isAccepting) {
-      this.#begun.clear()
+      this.#lastStartedAt.clear()
       return true
     }
-    if (now - (this.#begun.get(caller) ?? Number.NEGATIVE_INFINITY) < everyMs) return false
-    if (this.#begun.size >= knownCallers) this.#begun.clear()
-    this.#begun.set(caller, now)
+    if (now - (this.#lastStartedAt.get(caller) ?? Number.NEGATIVE_INFINITY) < startIntervalMs) return false
+    if (this.#lastStartedAt.size >= maxCallers) this.#lastStartedAt.clear()
+    this.#lastStartedAt.set(caller, now)
     return true
   }
 
@@ -72,23 +72,23 @@ export class ConnectionsFirst {
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
-      this.#beginWaiting()
-      if (this.#waiting.size > 0) this.#schedule()
+      this.#startQueued()
+      if (this.#queues.size > 0) this.#schedule()
     })
   }
 
   /** Starts one queued request of each caller. */
-  #beginWaiting(): void {
+  #startQueued(): void {
     const now = performance.now()
-    for (const [caller, queue] of this.#waiting) {
-      const left = queue.findIndex(({ request }) => !request.socket.destroyed)
-      queue.splice(0, left < 0 ? queue.length : left)
+    for (const [caller, queue] of this.#queues) {
+      const firstConnected = queue.findIndex(({ request }) => !request.socket.destroyed)
+      queue.splice(0, firstConnected < 0 ? queue.length : firstConnected)
       const [first] = queue
-      if (first && (now - first.since >= maxWaitMs || this.#mayBegin(caller, now))) {
+      if (first && (now - first.queuedAt >= maxWaitMs || this.#mayStart(caller, now))) {
         queue.shift()
-        first.begin()
+        first.start()
       }
-      if (queue.length === 0) this.#waiting.delete(caller)
+      if (queue.length === 0) this.#queues.delete(caller)
     }
   }
 }

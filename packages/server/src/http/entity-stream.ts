@@ -4,7 +4,7 @@ import { isReread, type Reread, type Signals } from '../platform/signals/signals
 export interface Change<Signal> {
   /** Signals in publish order; empty when some were missed. */
   signals: Signal[]
-  /** Signals were lost, or came faster than the client reads: only the database has the current state. */
+  /** True if signals were lost, or came faster than the client reads: only the database has the current state. */
   missed: boolean
 }
 
@@ -12,7 +12,7 @@ export interface Change<Signal> {
 export interface StreamedEntity<Row, Signal extends object> {
   topic: string
   /** False for signals on the topic that are for other readers. */
-  concerns?(signal: Signal): boolean
+  isRelevant?(signal: Signal): boolean
   /** The current row. */
   read(): Promise<Row>
   /** Sends `snapshot`; to a client that reconnects with `Last-Event-ID`, also the events it missed. */
@@ -41,19 +41,19 @@ export async function streamEntity<Row, Signal extends object>(
   abort: AbortSignal,
   entity: StreamedEntity<Row, Signal>,
 ): Promise<void> {
-  const { end, concerns = () => true } = entity
+  const { end, isRelevant = () => true } = entity
   const inbox = new Inbox<Signal>()
   const unsubscribe = signals.subscribe<Signal>(entity.topic, (event) => {
-    if (isReread(event) || concerns(event)) inbox.add(event)
+    if (isReread(event) || isRelevant(event)) inbox.add(event)
   })
   try {
     let row = await entity.read()
     await entity.open(row)
     while (!end?.isReached(row)) {
-      await inbox.filled(abort, end ? maxWaitMs : null)
+      await inbox.waitForSignals(abort, end ? maxWaitMs : null)
       // The row is read before the inbox is emptied, so that the signals that led to a terminal row are relayed.
       if (end) row = await entity.read()
-      await entity.relay(inbox.empty(), row)
+      await entity.relay(inbox.takeAll(), row)
     }
     await end?.complete(row)
   } finally {
@@ -61,7 +61,7 @@ export async function streamEntity<Row, Signal extends object>(
   }
 }
 
-const maxWaiting = 200
+const maxQueued = 200
 
 /** Queues signals while the client is being written to. */
 class Inbox<Signal extends object> {
@@ -70,7 +70,7 @@ class Inbox<Signal extends object> {
   #wake = () => {}
 
   add(event: Signal | Reread): void {
-    if (isReread(event) || this.#signals.length >= maxWaiting) {
+    if (isReread(event) || this.#signals.length >= maxQueued) {
       this.#missed = true
       this.#signals = []
     } else if (!this.#missed) this.#signals.push(event)
@@ -78,7 +78,7 @@ class Inbox<Signal extends object> {
   }
 
   /** Resolves when there are signals or after the timeout; rejects when `abort` fires. */
-  async filled(abort: AbortSignal, maxMs: number | null): Promise<void> {
+  async waitForSignals(abort: AbortSignal, maxMs: number | null): Promise<void> {
     abort.throwIfAborted()
     if (this.#signals.length > 0 || this.#missed) return
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -92,7 +92,7 @@ class Inbox<Signal extends object> {
     abort.throwIfAborted()
   }
 
-  empty(): Change<Signal> {
+  takeAll(): Change<Signal> {
     const changes = { signals: this.#signals, missed: this.#missed }
     this.#signals = []
     this.#missed = false

@@ -7,17 +7,17 @@ import { isDiskFull } from '../platform/disk-full.ts'
 import { Failure } from '../platform/failure.ts'
 
 /** Sends every error in the same format. */
-export function answerErrors(app: FastifyInstance): void {
-  app.setErrorHandler<FastifyError>((error, request, reply) => answer(asFailure(error), request, reply))
+export function handleErrors(app: FastifyInstance): void {
+  app.setErrorHandler<FastifyError>((error, request, reply) => sendFailure(asFailure(error), request, reply))
   app.setNotFoundHandler((request, reply) =>
-    answer(new Failure('not_found', { message: 'This route does not exist' }), request, reply),
+    sendFailure(new Failure('not_found', { message: 'This route does not exist' }), request, reply),
   )
 }
 
 /** Handles a URL that the router cannot parse; no route or hook runs for it. */
 export function answerUnrouted(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
-  answer(asFailure(error), request, reply)
+  sendFailure(asFailure(error), request, reply)
 }
 
 /** Handles bytes that Node cannot parse as a request: there is no response object, so the response is written to the socket. */
@@ -25,7 +25,7 @@ export const answerMalformed =
   (newRequestId: () => string) =>
   (error: Error & { code?: string }, socket: Duplex): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-    const failure = (malformed[error.code ?? ''] ?? notHttp)()
+    const failure = (failureByParserCode[error.code ?? ''] ?? invalidRequest)()
     const body = JSON.stringify(failure.body())
     const head = [
       `HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}`,
@@ -37,11 +37,11 @@ export const answerMalformed =
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
   }
 
-const malformed: Record<string, () => Failure> = {
+const failureByParserCode: Record<string, () => Failure> = {
   ERR_HTTP_REQUEST_TIMEOUT: () => new Failure('request_timeout'),
   HPE_HEADER_OVERFLOW: () => new Failure('headers_too_large'),
 }
-const notHttp = () => new Failure('validation_failed', { message: 'Malformed HTTP request' })
+const invalidRequest = () => new Failure('validation_failed', { message: 'Malformed HTTP request' })
 
 /** Rejects expectations other than `Expect: 100-continue`, which is handled in `expect-continue.ts`. */
 export function refuseExpectations(app: FastifyInstance, newRequestId: () => string): void {
@@ -58,29 +58,29 @@ export function refuseExpectations(app: FastifyInstance, newRequestId: () => str
   })
 }
 
-function answer(failure: Failure, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function sendFailure(failure: Failure, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const row = (request.routeOptions.config as { row?: AnyRoute } | undefined)?.row
   logFailure(failure, request)
   if (reply.raw.headersSent) {
     reply.raw.destroy()
     return reply
   }
-  const shown = row?.conceal && failure.code !== 'rate_limited' ? new Failure('not_found') : failure
-  if (shown.particulars.retryAfterSeconds) reply.header('retry-after', shown.particulars.retryAfterSeconds)
-  return reply.status(shown.status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(shown.body())
+  const visible = row?.conceal && failure.code !== 'rate_limited' ? new Failure('not_found') : failure
+  if (visible.options.retryAfterSeconds) reply.header('retry-after', visible.options.retryAfterSeconds)
+  return reply.status(visible.status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(visible.body())
 }
 
 function logFailure(failure: Failure, request: FastifyRequest): void {
   const { id: reqId, method, routeOptions } = request
-  const about = { reqId, method, route: routeOptions.url, code: failure.code, status: failure.status }
+  const fields = { reqId, method, route: routeOptions.url, code: failure.code, status: failure.status }
   // An intentional rejection (rate limit, overload) is not logged as an error.
-  const isRefusal = failure.code === 'unavailable' && failure.particulars.retryAfterSeconds !== undefined
+  const isRefusal = failure.code === 'unavailable' && failure.options.retryAfterSeconds !== undefined
   if (failure.status >= 500 && !isRefusal)
-    request.log.error({ ...about, err: failure.particulars.cause ?? failure }, 'request failed')
-  else request.log.debug({ ...about, field: failure.particulars.field }, 'request refused')
+    request.log.error({ ...fields, err: failure.options.cause ?? failure }, 'request failed')
+  else request.log.debug({ ...fields, field: failure.options.field }, 'request refused')
 }
 
-const ofFastify: Record<string, (error: FastifyError) => Failure> = {
+const failureByFastifyCode: Record<string, (error: FastifyError) => Failure> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new Failure('unsupported_media_type'),
   FST_ERR_CTP_BODY_TOO_LARGE: () => new Failure('payload_too_large'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
@@ -98,6 +98,6 @@ export function asFailure(error: unknown): Failure {
       details: [{ field: 'cursor', message: 'invalid' }],
     })
   if (isDiskFull(error)) return new Failure('storage_full', { cause: error })
-  const known = ofFastify[(error as FastifyError).code]
-  return known ? known(error as FastifyError) : new Failure('internal', { cause: error })
+  const convert = failureByFastifyCode[(error as FastifyError).code]
+  return convert ? convert(error as FastifyError) : new Failure('internal', { cause: error })
 }

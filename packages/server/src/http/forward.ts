@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import type { AnyRoute, ErrorBody } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type CloudProxy, checkRole, requestFromCloud } from './cloud-proxy.ts'
-import { passedBack, readAnswer } from './forwarded-answer.ts'
+import { readAnswer, responseHeaders } from './forwarded-answer.ts'
 import type { Caller } from './handler.ts'
 import type { OpenStreams } from './open-streams.ts'
 import { readRest } from './read-rest.ts'
@@ -40,20 +40,20 @@ export async function forward(
   const answer = await requestFromCloud(row, request, reply, deps.cloud, readBody)
   if (row.method !== 'GET' && answer.status < 400) await record()
   const body = await readAnswer(row, request.method, answer, requestedAt)
-  reply.status(answer.status).headers(passedBack(answer, body))
+  reply.status(answer.status).headers(responseHeaders(answer, body))
   if ('events' in body) {
     const isSameLink = async () => (await deps.cloud.linkOf(caller.organizationId)) === link
-    reply.send(validated(row, request, body.events, deps.streams, isSameLink))
+    reply.send(pipeWithAccessChecks(row, request, body.events, deps.streams, isSameLink))
     // Flush, so that the client receives the first event at once, not when a buffer is full.
     reply.raw.flushHeaders()
     return reply
   }
-  if ('whole' in body) {
-    if (row.mints && answer.status < 300) await noteToken(row.mints, body.whole, caller, deps)
+  if ('text' in body) {
+    if (row.mints && answer.status < 300) await noteToken(row.mints, body.text, caller, deps)
     // The text is already JSON: do not serialize it again.
-    return reply.serializer((text) => text as string).send(body.whole)
+    return reply.serializer((json) => json as string).send(body.text)
   }
-  return reply.send('rest' in body ? body.rest : undefined)
+  return reply.send('stream' in body ? body.stream : undefined)
 }
 
 async function noteToken(field: NonNullable<AnyRoute['mints']>, text: string, caller: Caller, deps: ForwardDeps): Promise<void> {
@@ -66,10 +66,10 @@ async function noteToken(field: NonNullable<AnyRoute['mints']>, text: string, ca
 const maxSilenceMs = 45_000
 
 /**
- * Passes the events on while access is checked repeatedly, as for every stream; a client that loses access gets a `closed` event
- * and is disconnected.
+ * Relays the events and checks the access repeatedly, as for every stream. A client that loses access gets a `closed` event and
+ * is disconnected.
  */
-function validated(
+function pipeWithAccessChecks(
   row: AnyRoute,
   request: FastifyRequest,
   body: Readable,
@@ -82,18 +82,18 @@ function validated(
     body.destroy()
     if (!out.writableEnded) out.end(frame('closed', reason))
   }
-  const forget = streams.add({
+  const removeFromChecks = streams.add({
     row,
     params: request.params as Record<string, string>,
     caller: request.state.caller as Caller,
     end,
     cloud: { isSameLink },
   })
-  const silent = setTimeout(() => body.destroy(), maxSilenceMs)
-  body.on('data', () => silent.refresh())
+  const silenceTimer = setTimeout(() => body.destroy(), maxSilenceMs)
+  body.on('data', () => silenceTimer.refresh())
   out.once('close', () => {
-    clearTimeout(silent)
-    forget()
+    clearTimeout(silenceTimer)
+    removeFromChecks()
   })
   // If the cloud disconnects, the stream ends, and the client reconnects with its last event id.
   pipeline(body, out).catch(() => out.end())

@@ -20,7 +20,7 @@ import type { Caller, Loaders } from './handler.ts'
 export interface Authenticator {
   /** The caller of a request's credential; null without a valid one. */
   authenticate(request: FastifyRequest): Awaitable<Caller | null>
-  /** The caller as they are now; null when their token, session or membership has ended. */
+  /** Reads the caller again; null if the token, session or membership has ended. */
   renew(caller: Caller): Awaitable<Caller | null>
   /** The caller's level on a project from a grant; undefined without one. */
   grantedLevel(caller: Caller, projectId: string): Awaitable<Level | undefined>
@@ -45,9 +45,9 @@ export interface Named {
 export function checkTag(row: AnyRoute, caller: Caller, authenticator: Authenticator, params?: unknown): Awaitable<void> {
   const tag = row.permission as Permission
   if (caller.scopes && !caller.scopes.has(tag) && !isAboutToken(row, params, caller)) refuseTag(tag)
-  const held = tagsOf(caller.role).has(tag) ? undefined : checkGrants(row, tag, caller, authenticator)
-  return thenSync(held, () => {
-    if (caller.projectIds && !takesProjectTokens(row)) refuseLimited()
+  const grantsChecked = tagsOf(caller.role).has(tag) ? undefined : checkGrants(row, tag, caller, authenticator)
+  return thenSync(grantsChecked, () => {
+    if (caller.projectIds && !allowsProjectTokens(row)) refuseLimited()
     if (row.operator === true) return checkOperator(caller, authenticator)
   })
 }
@@ -67,7 +67,7 @@ export const refuseTag = (tag: Permission): never =>
   fail('forbidden', { permission: tag, message: `Permission ${tag} is required` })
 
 /** Whether a project-limited token may call the route: routes about objects of projects, and those that allow it explicitly. */
-const takesProjectTokens = (row: AnyRoute): boolean =>
+const allowsProjectTokens = (row: AnyRoute): boolean =>
   row.projectTokens !== undefined || (row.on !== undefined && projectScoped.has(row.on))
 
 const refuseLimited = (): never =>
@@ -102,7 +102,7 @@ async function checkBodyNames(
   caller: Caller,
   deps: GuardDeps,
 ): Promise<void> {
-  if (caller.projectIds) await checkOthers(row, body, object, caller, deps)
+  if (caller.projectIds) await checkOtherObjects(row, body, object, caller, deps)
   const field = operatorField(row, body)
   if (field) await checkOperator(caller, deps.authenticator, field)
 }
@@ -111,15 +111,15 @@ function loadNamed(row: AnyRoute, named: Named, caller: Caller, { loaders, authe
   if (!row.on) return { level: levelOfRole[caller.role] }
   const kind = row.on as ObjectKind
   const names = namesOf(row, named)
-  if (!names) return aboutNothing(row, caller)
+  if (!names) return levelWithoutObject(row, caller)
   const load = loaders[kind]
   // The module of this object is not built yet.
   if (!load) return fail('not_built_yet')
   return thenSync(load(names, caller) as Awaitable<object | undefined>, (object) => {
     // A cloud project: the handler forwards the call.
-    if (!object && row.here && isNamed(names, caller)) return aboutCloud(row, caller)
+    if (!object && row.here && isProjectInToken(names, caller)) return levelOnCloudProject(row, caller)
     const projectId = object && projectOf(object, kind)
-    if (!object || !isInReach(row, object, projectId, caller)) return refuseUnknown(row)
+    if (!object || !isAllowedByToken(row, object, projectId, caller)) return refuseUnknown(row)
     if (!projectScoped.has(kind)) return { object, level: levelOfRole[caller.role] }
     const granted = projectId ? authenticator.grantedLevel(caller, projectId) : undefined
     return thenSync(granted, (level = levelOfRole[caller.role]) => {
@@ -139,7 +139,7 @@ export function namesOf({ inBody }: AnyRoute, { params, body }: Named): Record<s
 /**
  * Permission for a call without a project: grants on other projects do not count, and a project-limited token may not create one.
  */
-function aboutNothing(row: AnyRoute, caller: Caller): { level: Level } {
+function levelWithoutObject(row: AnyRoute, caller: Caller): { level: Level } {
   const tag = row.permission as Permission
   if (!holds(caller, tag)) refuseTag(tag)
   if (caller.projectIds) refuseLimited()
@@ -147,20 +147,26 @@ function aboutNothing(row: AnyRoute, caller: Caller): { level: Level } {
 }
 
 /** Whether a project-limited token includes the project in the path. */
-const isNamed = ({ id = '' }: Record<string, string>, { projectIds }: Caller): boolean => !projectIds || projectIds.has(id)
+const isProjectInToken = ({ id = '' }: Record<string, string>, { projectIds }: Caller): boolean =>
+  !projectIds || projectIds.has(id)
 
 /** Permission for a cloud project: the role decides, as local grants do not apply to it. */
-function aboutCloud(row: AnyRoute, { role }: Caller): { level: Level } {
+function levelOnCloudProject(row: AnyRoute, { role }: Caller): { level: Level } {
   const tag = row.permission as Permission
   if (!tagsOf(role).has(tag)) refuseTag(tag)
   return { level: levelOfRole[role] }
 }
 
-/** Names the field if the id is in the body; an id in the path is obvious. */
+/** Rejects an unknown id; the error names the field if the id is in the body. */
 const refuseUnknown = ({ inBody, on }: AnyRoute): never =>
   fail('not_found', inBody ? { field: inBody, message: `This ${on} does not exist` } : {})
 
-function isInReach(row: AnyRoute, object: object, projectId: string | undefined, { projectIds, tokenId }: Caller): boolean {
+function isAllowedByToken(
+  row: AnyRoute,
+  object: object,
+  projectId: string | undefined,
+  { projectIds, tokenId }: Caller,
+): boolean {
   if (!projectIds) return true
   if (row.projectTokens === 'own') return (object as { id: string }).id === tokenId
   return projectId !== undefined && projectIds.has(projectId)
@@ -170,7 +176,7 @@ function isInReach(row: AnyRoute, object: object, projectId: string | undefined,
  * Checks other objects in the body: a project-limited token may not reference objects of other projects. The object's current
  * value may be repeated.
  */
-async function checkOthers(
+async function checkOtherObjects(
   row: AnyRoute,
   body: unknown,
   current: object | undefined,
@@ -207,8 +213,8 @@ export const isProjectRequest = ({ on, needs, permission }: AnyRoute, needed: Le
   needs !== undefined && (on === 'backupPolicy' || !reaches(levelOfTag(permission as Permission), needed))
 
 export const neededLevel = (row: AnyRoute): Level => {
-  const ofTag = levelOfTag(row.permission as Permission)
-  return row.needs && reaches(row.needs, ofTag) ? row.needs : ofTag
+  const tagLevel = levelOfTag(row.permission as Permission)
+  return row.needs && reaches(row.needs, tagLevel) ? row.needs : tagLevel
 }
 
 function projectOf(object: object, kind: ObjectKind): string | undefined {

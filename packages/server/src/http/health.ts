@@ -17,9 +17,14 @@ export function createInstance({ version, mode, isolation, isReady }: InstanceFa
   const handlers: Handlers<typeof contract.instance> = {
     health: async (_, { isSignedIn }) => {
       if (!(await isReady())) fail('starting', { retryAfterSeconds: 1 })
-      const inForce = isSignedIn ? isolation() : undefined
+      const activeIsolation = isSignedIn ? isolation() : undefined
       return {
-        data: { status: 'ok', version, mode, ...(inForce ? { isolation: { kind: inForce.kind, words: inForce.message } } : {}) },
+        data: {
+          status: 'ok',
+          version,
+          mode,
+          ...(activeIsolation ? { isolation: { kind: activeIsolation.kind, words: activeIsolation.message } } : {}),
+        },
       }
     },
   }

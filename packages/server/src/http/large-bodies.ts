@@ -7,7 +7,7 @@ const maxConcurrent = 4
 const maxPerClient = 2
 /** Limit of concurrent public uploads of any size: a git host sends a few at once, and retries those that were rejected. */
 const maxInFlight = 256
-const arriveMs = 15_000
+const maxArrivalMs = 15_000
 
 /**
  * Limits the memory of public, unauthenticated bodies, which are buffered whole before they can be verified. Large ones are
@@ -15,31 +15,31 @@ const arriveMs = 15_000
  */
 export class LargeBodies {
   readonly #clients: string[] = []
-  #underWay = 0
+  #inFlight = 0
 
   admit(request: FastifyRequest, reply: FastifyReply, usualBytes: number): void {
-    if (this.#underWay >= maxInFlight)
+    if (this.#inFlight >= maxInFlight)
       fail('unavailable', { retryAfterSeconds: 5, message: 'Too many uploads in progress. Try again in 5 s.' })
-    this.#underWay += 1
-    let isOver = false
+    this.#inFlight += 1
+    let hasEnded = false
     const end = () => {
-      if (!isOver) this.#underWay -= 1
-      isOver = true
+      if (!hasEnded) this.#inFlight -= 1
+      hasEnded = true
     }
     reply.raw.once('finish', end).once('close', end)
     // The size of a chunked body is unknown.
     const bytes = request.headers['transfer-encoding'] ? Number.POSITIVE_INFINITY : Number(request.headers['content-length'] ?? 0)
     if (!(bytes > usualBytes)) return
     const client = clientOf(addressOf(request))
-    const ofClient = this.#clients.filter((one) => one === client).length
-    if (this.#clients.length >= maxConcurrent || ofClient >= maxPerClient)
+    const clientCount = this.#clients.filter((one) => one === client).length
+    if (this.#clients.length >= maxConcurrent || clientCount >= maxPerClient)
       fail('rate_limited', { retryAfterSeconds: 5, message: 'Too many large requests in progress. Try again in 5 s.' })
     this.#clients.push(client)
-    const late = setTimeout(() => {
+    const timer = setTimeout(() => {
       if (!request.raw.complete) request.raw.destroy()
-    }, arriveMs)
+    }, maxArrivalMs)
     reply.raw.once('close', () => {
-      clearTimeout(late)
+      clearTimeout(timer)
       this.#clients.splice(this.#clients.indexOf(client), 1)
     })
   }

@@ -41,7 +41,7 @@ export interface RequestState {
   level?: RequestContext['level']
   rawBody?: Buffer
   /** The body's JSON contains an escape sequence that may be invalid text. */
-  mayBeUnclean?: true
+  mayHaveInvalidText?: true
   /** Warnings about body fields that the route does not declare. */
   warnings?: readonly string[]
   /** The body with those fields, in case it is forwarded: the cloud then reports them too. */

@@ -10,11 +10,11 @@ import {
   checkRole,
   isInCloud,
   mayBeInCloud,
-  ProjectCameBack,
+  ProjectMovedBack,
   readsBody,
-  refuseOthers,
+  refuseOtherObjects,
   wasForwarded,
-  withUploadThere,
+  withCloudUpload,
 } from './cloud-proxy.ts'
 import { continueBody } from './expect-continue.ts'
 import { forward } from './forward.ts'
@@ -31,12 +31,12 @@ export function mountRows(app: FastifyInstance, rows: Rows, handlers: Record<str
   for (const [name, row] of Object.entries(rows)) {
     const handle = (handlers[name] as AnyHandler | undefined) ?? notBuiltYet
     const isAbsent = row.selfHostedOnly && deps.mode === 'cloud'
-    for (const at of [row.at, ...(row.alsoAt ?? [])]) app.route(isAbsent ? absent(at) : optionsOf(at, row, handle, deps))
+    for (const at of [row.at, ...(row.alsoAt ?? [])]) app.route(isAbsent ? absentRoute(at) : optionsOf(at, row, handle, deps))
   }
 }
 
 /** A route that does not exist on the cloud service. Without it, `/projects/local` would match the project `local`. */
-function absent(at: string): RouteOptions {
+function absentRoute(at: string): RouteOptions {
   const [method, path] = at.split(' ') as [string, string]
   return { method: method as 'GET', url: `/api${path}`, handler: noSuchRoute, onRequest: noSuchRoute }
 }
@@ -68,28 +68,29 @@ function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDep
  * The steps of a route. A call about a cloud object is forwarded before its body is read, or after, if the body must be inspected.
  */
 function stepsOf(row: AnyRoute, handle: AnyHandler, deps: MountDeps): Pick<RouteOptions, 'onRequest' | 'handler'> {
-  const { cloud: elsewhere } = deps
-  if (row.public && (row.bodyBytes ?? 0) > limits.bodyBytes) return stepsOfLarge(row, handle, deps)
-  if (!elsewhere || !mayBeInCloud(row))
+  const { cloud } = deps
+  if (row.public && (row.bodyBytes ?? 0) > limits.bodyBytes) return largeBodySteps(row, handle, deps)
+  if (!cloud || !mayBeInCloud(row))
     return {
       onRequest: (request, _reply, done) => admit(row, request, deps) ?? done(),
       handler: (request, reply) => run(row, handle, request, reply, deps),
     }
-  const passOn = passingOn(row, { ...deps, cloud: elsewhere })
-  const isPassedWithBody = (request: FastifyRequest) => readsBody(row, request.state.caller as Caller)
+  const forwardToCloud = createForwarder(row, { ...deps, cloud })
+  const isForwardedWithBody = (request: FastifyRequest) => readsBody(row, request.state.caller as Caller)
   return {
     onRequest: (request, reply, done) =>
-      thenSync(admit(row, request, deps), () => (isPassedWithBody(request) ? undefined : settled(passOn(request, reply)))) ??
-      done(),
+      thenSync(admit(row, request, deps), () =>
+        isForwardedWithBody(request) ? undefined : withoutResult(forwardToCloud(request, reply)),
+      ) ?? done(),
     handler: (request, reply) => {
       const answer = () => run(row, handle, request, reply, deps)
-      if (!isPassedWithBody(request)) return answer()
-      return thenSync(passOn(request, reply, { withBody: true }), (isPassedOn) => (isPassedOn ? undefined : answer()))
+      if (!isForwardedWithBody(request)) return answer()
+      return thenSync(forwardToCloud(request, reply, { withBody: true }), (isForwarded) => (isForwarded ? undefined : answer()))
     },
   }
 }
 
-function stepsOfLarge(row: AnyRoute, handle: AnyHandler, deps: MountDeps): Pick<RouteOptions, 'onRequest' | 'handler'> {
+function largeBodySteps(row: AnyRoute, handle: AnyHandler, deps: MountDeps): Pick<RouteOptions, 'onRequest' | 'handler'> {
   const largeBodies = new LargeBodies()
   return {
     onRequest: (request, reply, done) =>
@@ -98,31 +99,31 @@ function stepsOfLarge(row: AnyRoute, handle: AnyHandler, deps: MountDeps): Pick<
   }
 }
 
-/** Fastify detects by itself whether a response was sent. */
-const settled = (passedOn: Awaitable<boolean>): Awaitable<void> =>
-  passedOn instanceof Promise ? passedOn.then(() => {}) : undefined
+/** Drops the result: Fastify detects by itself whether a response was sent. */
+const withoutResult = (isForwarded: Awaitable<boolean>): Awaitable<void> =>
+  isForwarded instanceof Promise ? isForwarded.then(() => {}) : undefined
 
-/** Returns true once the cloud has answered the request. */
-function passingOn(row: AnyRoute, deps: MountDeps & { cloud: CloudProxy }) {
+/** Creates a function that forwards a request; it returns true once the cloud has answered. */
+function createForwarder(row: AnyRoute, deps: MountDeps & { cloud: CloudProxy }) {
   return (request: FastifyRequest, reply: FastifyReply, { withBody = false } = {}): Awaitable<boolean> => {
     if (wasForwarded(request)) return false
     const caller = request.state.caller as Caller
-    return thenSync(isInCloud(row, request, caller, deps), (cloud) => {
-      if (!cloud) return false
-      if (withBody) refuseOthers(row, request.body, caller)
+    return thenSync(isInCloud(row, request, caller, deps), (isRemote) => {
+      if (!isRemote) return false
+      if (withBody) refuseOtherObjects(row, request.body, caller)
       const record = () => deps.auditLog.record({ ...auditEventOf(row, request), changes: { askedIn: 'cloud' } })
       if (!withBody) continueBody(request.raw, reply.raw)
-      if (!withBody) return forward(row, request, reply, deps, { record }).then(isAnswered, isCameBack)
-      return forwardRead(row, request, reply, deps, record).then(isAnswered, isCameBack)
+      if (!withBody) return forward(row, request, reply, deps, { record }).then(isAnswered, answerHereIfMovedBack)
+      return forwardRead(row, request, reply, deps, record).then(isAnswered, answerHereIfMovedBack)
     })
   }
 }
 
 const isAnswered = (): boolean => true
 
-/** The project is on this instance by now: answer here. */
-function isCameBack(error: unknown): boolean {
-  if (error instanceof ProjectCameBack) return false
+/** Returns false if the project has moved to this instance meanwhile: the request is answered here. */
+function answerHereIfMovedBack(error: unknown): boolean {
+  if (error instanceof ProjectMovedBack) return false
   throw error
 }
 
@@ -137,23 +138,23 @@ async function forwardRead(
   const { params, state } = request
   const caller = state.caller as Caller
   checkRole(row, caller)
-  const body = await withUploadThere(row, { params, body: state.bodyAsSent ?? request.body, caller }, deps.cloud)
+  const body = await withCloudUpload(row, { params, body: state.bodyAsSent ?? request.body, caller }, deps.cloud)
   return forward(row, request, reply, deps, { readBody: JSON.stringify(body), record })
 }
 
 function prepareBody(row: AnyRoute, request: FastifyRequest): void {
   const { state } = request
-  if (state.mayBeUnclean) checkBody(request.body)
+  if (state.mayHaveInvalidText) checkBody(request.body)
   if (request.body === undefined) {
     if (row.body) request.body = {}
     return
   }
-  const sent = state.caller && readsBody(row, state.caller) ? structuredClone(request.body) : undefined
+  const bodyAsSent = state.caller && readsBody(row, state.caller) ? structuredClone(request.body) : undefined
   const warnings = dropUnknownFields(row.body ?? noFields, request.body)
   if (warnings.length === 0) return
   state.warnings = warnings
-  state.bodyAsSent = sent
+  state.bodyAsSent = bodyAsSent
 }
 
-/** Schema of a body on a route without one. */
+/** The body schema of a route that declares none: it accepts no field. */
 const noFields = { properties: {} }

@@ -38,7 +38,7 @@ export interface OpenStreamsDeps {
   everyMs: number | undefined
 }
 
-const atOnce = 16
+const maxConcurrentChecks = 16
 
 /**
  * The open streams of this process. Authorization of each is checked again when access changes, on any control plane, and every
@@ -50,7 +50,7 @@ export class OpenStreams {
   readonly #unsubscribe: () => void
   #timer: NodeJS.Timeout | undefined
   #checking: Promise<void> | null = null
-  #next: Set<string | null> = new Set()
+  #pendingOrganizations: Set<string | null> = new Set()
 
   constructor(deps: OpenStreamsDeps) {
     this.#deps = deps
@@ -76,7 +76,7 @@ export class OpenStreams {
   }
 
   /** Announces an access change: every control plane checks the streams of that organisation. */
-  accessChanged(organizationId: string | null): void {
+  publishAccessChange(organizationId: string | null): void {
     this.#deps.signals.publish(accessTopic, { organizationId } satisfies AccessSignal)
   }
 
@@ -89,36 +89,38 @@ export class OpenStreams {
   /** Starts a check; requests during a running check are served by one more after it. */
   #checkSoon(organizationId: string | null): void {
     if (this.#open.size === 0) return
-    this.#next.add(organizationId)
+    this.#pendingOrganizations.add(organizationId)
     this.#checking ??= this.#check().finally(() => {
       this.#checking = null
     })
   }
 
   async #check(): Promise<void> {
-    while (this.#next.size > 0) {
-      const wanted = this.#next
-      this.#next = new Set()
-      const streams = [...this.#open].filter(({ caller }) => wanted.has(null) || wanted.has(caller.organizationId))
-      const groups = [...Map.groupBy(streams, sameQuestion).values()]
+    while (this.#pendingOrganizations.size > 0) {
+      const organizationIds = this.#pendingOrganizations
+      this.#pendingOrganizations = new Set()
+      const streams = [...this.#open].filter(
+        ({ caller }) => organizationIds.has(null) || organizationIds.has(caller.organizationId),
+      )
+      const groups = [...Map.groupBy(streams, checkKey).values()]
       const callers = new Map<string, Promise<Caller | null>>()
-      for (let at = 0; at < groups.length; at += atOnce)
-        await Promise.all(groups.slice(at, at + atOnce).map((group) => this.#authorize(group, callers)))
+      for (let at = 0; at < groups.length; at += maxConcurrentChecks)
+        await Promise.all(groups.slice(at, at + maxConcurrentChecks).map((group) => this.#authorize(group, callers)))
     }
   }
 
   async #authorize(group: OpenStream[], callers: Map<string, Promise<Caller | null>>): Promise<void> {
-    const [{ row, params, caller, cloud: elsewhere }] = group as [OpenStream]
+    const [{ row, params, caller, cloud }] = group as [OpenStream]
     try {
-      const who = credentialOf(caller)
-      const requested = callers.get(who) ?? Promise.resolve(this.#deps.authenticator.renew(caller))
-      callers.set(who, requested)
-      const now = (await requested) ?? fail('unauthorized', { message: 'Session expired. Sign in again.' })
-      await checkTag(row, now, this.#deps.authenticator)
-      if (elsewhere) await this.#authorizeInCloud(group, now)
-      else if (row.on) await loadObject(row, { params }, now, this.#deps)
+      const credential = credentialOf(caller)
+      const refreshed = callers.get(credential) ?? Promise.resolve(this.#deps.authenticator.renew(caller))
+      callers.set(credential, refreshed)
+      const current = (await refreshed) ?? fail('unauthorized', { message: 'Session expired. Sign in again.' })
+      await checkTag(row, current, this.#deps.authenticator)
+      if (cloud) await this.#authorizeInCloud(group, current)
+      else if (row.on) await loadObject(row, { params }, current, this.#deps)
     } catch (error) {
-      const reason = error instanceof Failure ? error : this.#unknown(error)
+      const reason = error instanceof Failure ? error : this.#checkFailed(error)
       for (const stream of group) stream.end(reason.body())
     }
   }
@@ -130,12 +132,12 @@ export class OpenStreams {
   }
 
   /** Closes a stream whose authorization cannot be checked; the client reconnects. */
-  #unknown(error: unknown): Failure {
+  #checkFailed(error: unknown): Failure {
     this.#deps.log.warn({ err: error }, 'http: stream closed, its authorization could not be checked again')
     return new Failure('unavailable')
   }
 }
 
 const credentialOf = ({ tokenId, sessionId, organizationId }: Caller) => `${tokenId ?? sessionId} ${organizationId}`
-const sameQuestion = ({ row, params, caller, cloud: elsewhere }: OpenStream) =>
-  `${credentialOf(caller)} ${row.at} ${JSON.stringify(params)}${elsewhere ? ' elsewhere' : ''}`
+const checkKey = ({ row, params, caller, cloud }: OpenStream) =>
+  `${credentialOf(caller)} ${row.at} ${JSON.stringify(params)}${cloud ? ' cloud' : ''}`

@@ -12,7 +12,7 @@ interface Schema {
 export class KindExpander {
   readonly components: Record<string, unknown> = {}
 
-  /** `name` is unique for the place of the schema; its components are named after it. */
+  /** `name` is unique per schema; the components of the schema are named after it. */
   expand(schema: unknown, name: string): unknown {
     if (Array.isArray(schema)) return schema.map((part, at) => this.expand(part, `${name}.${at}`))
     if (typeof schema !== 'object' || schema === null) return schema
@@ -25,20 +25,20 @@ export class KindExpander {
     ])
     const plain = Object.fromEntries(parts) as Schema
     if (!kinds) return plain
-    const { type: _type, properties: _properties, patternProperties: _pattern, required: _required, ...kept } = plain
-    return { ...kept, anyOf: Object.values(kinds) }
+    const { type: _type, properties: _properties, patternProperties: _pattern, required: _required, ...others } = plain
+    return { ...others, anyOf: Object.values(kinds) }
   }
 
   #choice(schema: Schema, field: string, shapes: Record<string, Schema>, name: string): object {
     const { description, ...object } = schema
     const mapping = Object.keys(shapes).map((kind) => {
       const component = `${name}.${kind}`
-      const held = schema.properties as Record<string, Schema>
-      const kept = held[field]?.description
+      const fields = schema.properties as Record<string, Schema>
+      const fieldText = fields[field]?.description
       const properties = {
-        ...(this.expand(held, name) as Record<string, Schema>),
-        kind: { ...held.kind, enum: [kind] },
-        [field]: { ...shapes[kind], ...(kept ? { description: kept } : {}) },
+        ...(this.expand(fields, name) as Record<string, Schema>),
+        kind: { ...fields.kind, enum: [kind] },
+        [field]: { ...shapes[kind], ...(fieldText ? { description: fieldText } : {}) },
       }
       this.components[component] = { ...object, title: component, properties }
       return [kind, `#/components/schemas/${component}`] as const

@@ -38,7 +38,7 @@ const securitySchemes = {
   policyToken: {
     type: 'http',
     scheme: 'bearer',
-    description: 'The webhook token of a backup policy, shown once when it was made',
+    description: 'The webhook token of a backup policy, shown once when it was created',
   },
   hookSignature: {
     type: 'apiKey',
@@ -123,7 +123,7 @@ function success(row: AnyRoute, expand: Expand): object {
   return Object.fromEntries(statuses.map((status) => [status, { description: row.summary, ...body }]))
 }
 
-/** A browser navigates to the row: it is sent on, or shown a page. */
+/** Responses of routes that browsers navigate to: a redirect or a page. */
 const html = { 'text/html': { schema: { type: 'string' } } }
 const pages = {
   200: { description: 'A page that asks the user to confirm', content: html },

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerOptions, ty
 import type { Socket } from 'node:net'
 import { ConnectionsFirst } from './connections-first.ts'
 
-/** Requests of one connection that wait for the answer before them. */
+/** Maximum number of requests of one connection that wait for the previous answer. */
 export const maxPipelined = 4
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
@@ -15,26 +15,26 @@ interface Timeouts {
 }
 
 /**
- * The server under Fastify (its `serverFactory`). Begins a request once the one before it on its connection is answered. Node reads every request that a
- * connection brings: without this, all of them would be routed and computed at once, also for a client that has gone away. A request that waits costs its
- * parsing alone. A connection that brings too many is closed.
+ * The server under Fastify (its `serverFactory`). Starts a request once the previous request of its connection is answered.
+ * Node parses all pipelined requests of a connection at once: without this server, all of them would be handled at once, even
+ * if the client has disconnected. A connection with too many pipelined requests is closed.
  */
 export function createOrderedServer(answer: Answer, options: object): Server {
   const { http, keepAliveTimeout, requestTimeout, connectionTimeout } = options as Timeouts
   const waiting = new WeakMap<Socket, number>()
   const connections = new ConnectionsFirst()
-  const begin: Answer = (request, response) => connections.begin(request, () => answer(request, response))
+  const start: Answer = (request, response) => connections.start(request, () => answer(request, response))
   const server = createServer(http, (request, response) => {
     const { socket } = request
     if (socket.destroyed) return
-    // Node gives the connection to one answer at a time.
-    if (response.socket !== null) return begin(request, response)
+    // Node assigns the socket to one response at a time.
+    if (response.socket !== null) return start(request, response)
     const count = (waiting.get(socket) ?? 0) + 1
     if (count > maxPipelined) return refuse(socket)
     waiting.set(socket, count)
     response.once('socket', () => {
       waiting.set(socket, (waiting.get(socket) ?? 1) - 1)
-      begin(request, response)
+      start(request, response)
     })
   })
   server.on('connection', (socket) => {
@@ -57,7 +57,7 @@ function refuse(socket: Parsed): void {
   if (socket.parser?.onIncoming) socket.parser.onIncoming = () => -1
 }
 
-/** Node makes an error for each unanswered request of a connection that closes. Recording their stacks takes five times as long as parsing the requests. */
+/** Turns stack traces off while a connection closes: Node creates an error per unanswered request, and stacks cost more than parsing. */
 function closeWithoutStacks(socket: Socket): void {
   let limit: number
   socket.prependListener('close', () => {

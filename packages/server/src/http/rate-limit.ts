@@ -27,14 +27,14 @@ export class RateLimiter {
     this.#limits = { ...(scaled as Record<RateLimitName, number>), ...limits }
   }
 
-  /** Counts a request of `who` (a client, a user or an account); throws `rate_limited` above the limit. */
-  take(name: RateLimitName, who: string): void {
+  /** Counts a request of `key` (a client, a user or an account); throws `rate_limited` above the limit. */
+  count(name: RateLimitName, key: string): void {
     const now = this.#now()
     const windows = this.#windows.get(name)!
-    const current = windows.get(who)
+    const current = windows.get(key)
     // The clock may be set back.
     if (!current || Math.abs(now - current.startedAt) >= windowMs) {
-      start(windows, who, now)
+      start(windows, key, now)
       return
     }
     current.count += 1
@@ -43,16 +43,16 @@ export class RateLimiter {
     fail('rate_limited', { retryAfterSeconds, message: `Too many requests. Try again in ${retryAfterSeconds} s.` })
   }
 
-  /** Undoes a `take` that turned out not to count. */
-  giveBack(name: RateLimitName, who: string): void {
-    const current = this.#windows.get(name)?.get(who)
+  /** Undoes a `count`, for a request that must not count. */
+  uncount(name: RateLimitName, key: string): void {
+    const current = this.#windows.get(name)?.get(key)
     if (current && current.count > 0) current.count -= 1
   }
 }
 
-function start(windows: Map<string, Window>, who: string, now: number): void {
-  windows.delete(who)
-  windows.set(who, { startedAt: now, count: 1 })
+function start(windows: Map<string, Window>, key: string, now: number): void {
+  windows.delete(key)
+  windows.set(key, { startedAt: now, count: 1 })
   if (windows.size <= maximumKeys) return
   const oldest = windows.keys().next().value
   if (oldest !== undefined) windows.delete(oldest)

@@ -1,13 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { clientGone, ReadSlots, readBounds } from './read-slots.ts'
+import { clientDisconnected, ReadSlots, readLimits } from './read-slots.ts'
 
 const never = () => false
 
 /** Reads of one caller that are under way until they are ended. */
 function fill(slots: ReadSlots, who: string) {
   const ends: (() => void)[] = []
-  const answers = Array.from({ length: readBounds.atOnce }, () =>
+  const answers = Array.from({ length: readLimits.concurrent }, () =>
     slots.run(who, never, () => new Promise<string>((resolve) => ends.push(() => resolve('answer')))),
   )
   return { answers, end: () => ends.splice(0).map((end) => end()) }
@@ -25,7 +25,7 @@ test('a read whose client goes away while it waits is not computed, and the next
   const next = slots.run('one', never, read)
   isGone = true
   end()
-  expect(await abandoned).toBe(clientGone)
+  expect(await abandoned).toBe(clientDisconnected)
   expect(await next).toBe(1)
   expect(await Promise.all(answers)).toEqual(answers.map(() => 'answer'))
 })
@@ -37,7 +37,7 @@ test('a client that has gone away already waits for nothing', () => {
       () => true,
       () => 'answer',
     ),
-  ).toBe(clientGone)
+  ).toBe(clientDisconnected)
 })
 
 test('another caller does not wait, and a read whose rows are in memory needs no place', async () => {
@@ -61,7 +61,7 @@ test('reads that wait for a peer keep no other read of their caller waiting', as
 
 test('a read that fails gives its place back', async () => {
   const slots = new ReadSlots()
-  for (let round = 0; round < 3 * readBounds.atOnce; round += 1)
+  for (let round = 0; round < 3 * readLimits.concurrent; round += 1)
     await expect(slots.run('one', never, async () => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
   await turn()
   const { end, answers } = fill(slots, 'one')

@@ -1,30 +1,30 @@
 import type { Awaitable } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 
-/** Limits of concurrent and waiting reads per caller, and of all waiting reads. */
-export const readBounds = { atOnce: 4, withSlow: 32, waiting: 128, waitingOfAll: 1024 }
+/** Limits of concurrent and queued reads per caller, and of all queued reads. */
+export const readLimits = { concurrent: 4, concurrentWithSlow: 32, queued: 128, queuedTotal: 1024 }
 /** A read that takes longer waits for another system, such as a git host: it no longer delays other reads of its caller. */
 const slowMs = 500
 
 /** Returned when the client disconnected before the response was computed. */
-export const clientGone = Symbol('the client has gone away')
+export const clientDisconnected = Symbol('the client disconnected')
 
 interface WaitingRead {
-  isGone(): boolean
+  isDisconnected(): boolean
   start(): void
   drop(): void
 }
 
 interface Caller {
-  running: Set<{ since: number }>
+  running: Set<{ startedAt: number }>
   waiting: WaitingRead[]
 }
 
-function hasRoom({ running }: Caller): boolean {
-  if (running.size < readBounds.atOnce) return true
+function hasFreeSlot({ running }: Caller): boolean {
+  if (running.size < readLimits.concurrent) return true
   const now = performance.now()
-  const quick = [...running].filter(({ since }) => now - since < slowMs).length
-  return running.size < readBounds.withSlow && quick < readBounds.atOnce
+  const fastCount = [...running].filter(({ startedAt }) => now - startedAt < slowMs).length
+  return running.size < readLimits.concurrentWithSlow && fastCount < readLimits.concurrent
 }
 
 /**
@@ -35,34 +35,34 @@ export class ReadSlots {
   readonly #callers = new Map<string, Caller>()
   #waiting = 0
   #isScheduled = false
-  #isTimed = false
+  #isRetryScheduled = false
 
-  run<T>(who: string, isGone: () => boolean, read: () => Awaitable<T>): Awaitable<T | typeof clientGone> {
-    if (isGone()) return clientGone
-    const caller = this.#callers.get(who) ?? { running: new Set(), waiting: [] }
-    if (hasRoom(caller)) return this.#start(who, caller, read)
-    if (caller.waiting.length >= readBounds.waiting || this.#waiting >= readBounds.waitingOfAll)
+  run<T>(callerId: string, isDisconnected: () => boolean, read: () => Awaitable<T>): Awaitable<T | typeof clientDisconnected> {
+    if (isDisconnected()) return clientDisconnected
+    const caller = this.#callers.get(callerId) ?? { running: new Set(), waiting: [] }
+    if (hasFreeSlot(caller)) return this.#start(callerId, caller, read)
+    if (caller.waiting.length >= readLimits.queued || this.#waiting >= readLimits.queuedTotal)
       return fail('unavailable', { retryAfterSeconds: 1, message: 'Too many requests are waiting. Try again in 1 s.' })
     this.#waiting += 1
-    this.#callers.set(who, caller)
+    this.#callers.set(callerId, caller)
     return new Promise((resolve) => {
-      const start = () => resolve(new Promise((answered) => answered(this.#start(who, caller, read) as T)))
-      caller.waiting.push({ isGone, start, drop: () => resolve(clientGone) })
+      const start = () => resolve(new Promise((settle) => settle(this.#start(callerId, caller, read) as T)))
+      caller.waiting.push({ isDisconnected, start, drop: () => resolve(clientDisconnected) })
       this.#scheduleNext(caller)
     })
   }
 
   /** Starts a read. A read from memory completes synchronously and needs no slot. */
-  #start<T>(who: string, caller: Caller, read: () => Awaitable<T>): Awaitable<T> {
+  #start<T>(callerId: string, caller: Caller, read: () => Awaitable<T>): Awaitable<T> {
     const answer = read()
     if (!(answer instanceof Promise)) return answer
-    const running = { since: performance.now() }
+    const running = { startedAt: performance.now() }
     caller.running.add(running)
-    this.#callers.set(who, caller)
+    this.#callers.set(callerId, caller)
     return answer.finally(() => {
       caller.running.delete(running)
       if (caller.waiting.length > 0) this.#schedule()
-      else if (caller.running.size === 0) this.#callers.delete(who)
+      else if (caller.running.size === 0) this.#callers.delete(callerId)
     })
   }
 
@@ -78,11 +78,11 @@ export class ReadSlots {
 
   /** Schedules the next start. Without a free slot it tries again later, when running reads may count as slow. */
   #scheduleNext(caller: Caller): void {
-    if (hasRoom(caller)) this.#schedule()
-    else if (!this.#isTimed) {
-      this.#isTimed = true
+    if (hasFreeSlot(caller)) this.#schedule()
+    else if (!this.#isRetryScheduled) {
+      this.#isRetryScheduled = true
       setTimeout(() => {
-        this.#isTimed = false
+        this.#isRetryScheduled = false
         this.#schedule()
       }, slowMs).unref()
     }
@@ -90,9 +90,9 @@ export class ReadSlots {
 
   /** Starts one queued read of each caller with a free slot. */
   #startWaiting(): void {
-    for (const [who, caller] of this.#callers) {
-      if (hasRoom(caller)) this.#startNext(caller)
-      if (caller.waiting.length === 0 && caller.running.size === 0) this.#callers.delete(who)
+    for (const [callerId, caller] of this.#callers) {
+      if (hasFreeSlot(caller)) this.#startNext(caller)
+      if (caller.waiting.length === 0 && caller.running.size === 0) this.#callers.delete(callerId)
       else if (caller.waiting.length > 0) this.#scheduleNext(caller)
     }
   }
@@ -100,7 +100,7 @@ export class ReadSlots {
   #startNext({ waiting }: Caller): void {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       this.#waiting -= 1
-      if (!next.isGone()) {
+      if (!next.isDisconnected()) {
         next.start()
         return
       }

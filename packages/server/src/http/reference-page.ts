@@ -6,19 +6,19 @@ export function referencePage(version: string, mode: 'self-hosted' | 'cloud'): s
     name,
     rows: Object.values(rows as Record<string, AnyRoute>).filter((row) => mode === 'self-hosted' || !row.selfHostedOnly),
   }))
-  const shown = modules.filter(({ rows }) => rows.length > 0)
+  const listedModules = modules.filter(({ rows }) => rows.length > 0)
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Berth API reference</title><style>${style}</style></head><body>
-<nav><b>Berth API</b> <small>${escapeHtml(version)}</small>${shown.map(({ name }) => `<a href="#${name}">${name}</a>`).join('')}
+<nav><b>Berth API</b> <small>${escapeHtml(version)}</small>${listedModules.map(({ name }) => `<a href="#${name}">${name}</a>`).join('')}
 <a href="openapi.json">openapi.json</a></nav>
 <main><h1>API reference</h1><p>Base path <code>/api</code>. Send a personal access token as <code>Authorization: Bearer brt_…</code>.
 Success is <code>{ "data": … }</code>, an error <code>{ "error", "code", "field"? }</code>.</p>
-${shown.map(({ name, rows }) => `<h2 id="${name}">${name}</h2>${rows.map(section).join('')}`).join('')}
+${listedModules.map(({ name, rows }) => `<h2 id="${name}">${name}</h2>${rows.map(section).join('')}`).join('')}
 </main></body></html>`
 }
 
 function section(row: AnyRoute): string {
-  const marks = [
+  const tags = [
     row.permission ? `<code class="tag">${row.permission}</code>` : '<code class="tag">public</code>',
     row.needs ? `<code class="tag">needs ${row.needs}</code>` : '',
     row.selfHostedOnly ? '<code class="tag">self-hosted only</code>' : '',
@@ -35,7 +35,7 @@ function section(row: AnyRoute): string {
     row.errors ? `<p class="errors">${row.errors.map(error).join(' ')}</p>` : '',
   ]
   const paths = [row.at, ...(row.alsoAt ?? [])].map((at) => `<h3><code>${escapeHtml(at)}</code></h3>`).join('')
-  return `<section>${paths}<p>${escapeHtml(row.summary)} ${marks.join(' ')}</p>${parts.join('')}</section>`
+  return `<section>${paths}<p>${escapeHtml(row.summary)} ${tags.join(' ')}</p>${parts.join('')}</section>`
 }
 
 const error = (code: ErrorCode) => `<code>${statusOf(code)} ${code}</code>`

@@ -24,7 +24,7 @@ export interface StreamedRow<Row, Shown, State extends Transition> {
   read(): Promise<Row>
   /** The public form of the row; never with a token. */
   show(row: Row): Shown
-  /** The status, and since when it has it. */
+  /** The status, and the time of its last change. */
   stateOf(row: Row): State
   /** Whether no event is needed between the two states. Default: same status. */
   isSame?(one: State, other: State): boolean
@@ -41,18 +41,18 @@ export async function streamRow<Row, Shown, State extends Transition>(
   signals: Signals,
   { topic, read, show, stateOf, isSame = hasSameStatus, isTerminal }: StreamedRow<Row, Shown, State>,
 ): Promise<void> {
-  let shown: State
+  let lastSent: State
   const transition = async (to: State) => {
     // An older transition was published before the row was read.
-    if (isSame(to, shown) || to.at < shown.at) return
-    shown = to
+    if (isSame(to, lastSent) || to.at < lastSent.at) return
+    lastSent = to
     await stream.send('transition', to)
   }
   await streamEntity<Row, RowSignal<State>>(signals, stream.abort, {
     topic,
     read,
     async open(row) {
-      shown = stateOf(row)
+      lastSent = stateOf(row)
       await stream.send('snapshot', show(row))
     },
     async relay(changes, row) {

@@ -4,13 +4,13 @@ import { type Awaitable, thenSync } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 import { recordedBy, WriteRecord } from '../platform/write-record.ts'
 import { auditEventOf } from './audit-event.ts'
-import { bytesOf } from './expect-continue.ts'
+import { uploadBytes } from './expect-continue.ts'
 import { loadObject } from './guard.ts'
 import type { Caller, Handler, RequestContext } from './handler.ts'
 import type { MountDeps } from './mount-deps.ts'
 import { mayChangeAccess } from './open-streams.ts'
 import { readRest } from './read-rest.ts'
-import { clientGone } from './read-slots.ts'
+import { clientDisconnected } from './read-slots.ts'
 import { ContextOfRequest } from './request-context.ts'
 import { type OpenStream, openStream } from './sse.ts'
 import { withWarnings } from './warnings.ts'
@@ -40,8 +40,8 @@ export function run(
     () => runNow(row, handle, request, reply, deps),
   )
   return thenSync(answered, (body) => {
-    if (body !== clientGone && !socket.destroyed) return body
-    // Nothing is serialized for a disconnected client.
+    if (body !== clientDisconnected && !socket.destroyed) return body
+    // The response is not serialized for a disconnected client.
     reply.hijack()
     return undefined
   })
@@ -55,15 +55,15 @@ function runNow(
   deps: MountDeps,
 ): Awaitable<unknown> {
   const { caller } = request.state
-  if (!row.on && !row.operator) return answer(row, handle, request, reply, deps)
+  if (!row.on && !row.operator) return callHandler(row, handle, request, reply, deps)
   return thenSync(loadObject(row, request, caller as Caller, deps), ({ object, level }) => {
     if (object) request.state.object = object
     request.state.level = level
-    return answer(row, handle, request, reply, deps)
+    return callHandler(row, handle, request, reply, deps)
   })
 }
 
-function answer(
+function callHandler(
   row: AnyRoute,
   handle: AnyHandler,
   request: FastifyRequest,
@@ -75,18 +75,18 @@ function answer(
     params: request.params,
     query: request.query,
     body: request.body,
-    upload: row.upload && bytesOf(request.raw, reply.raw),
+    upload: row.upload && uploadBytes(request.raw, reply.raw),
     rawBody: request.state.rawBody ?? noBytes,
   } as never
   if (row.upload) reply.raw.once('finish', () => readRest(request.raw))
   const work = () => (row.stream ? runStream(row, handle, input, context, request, reply, deps) : handle(input, context as never))
   if (!row.stream) reply.status(row.status ?? 200)
   if (row.method === 'GET') return row.stream ? work() : thenSync(work(), (body) => send(row, body, request, reply))
-  return written(row, work, request, deps).then((body) => (row.stream ? body : send(row, body, request, reply)))
+  return runWrite(row, work, request, deps).then((body) => (row.stream ? body : send(row, body, request, reply)))
 }
 
 /** Runs a write. Its audit log entry commits with its first transaction, before the response is sent. */
-async function written(row: AnyRoute, work: () => unknown, request: FastifyRequest, deps: MountDeps): Promise<unknown> {
+async function runWrite(row: AnyRoute, work: () => unknown, request: FastifyRequest, deps: MountDeps): Promise<unknown> {
   const { auditLog, streams } = deps
   const record = new WriteRecord({
     append: (transaction) => auditLog.append(transaction, auditEventOf(row, request)),
@@ -95,7 +95,7 @@ async function written(row: AnyRoute, work: () => unknown, request: FastifyReque
   request.state.record = record
   try {
     const body = await recordedBy(record, work)
-    if (!row.stream && mayChangeAccess(row)) streams.accessChanged(request.state.caller?.organizationId ?? null)
+    if (!row.stream && mayChangeAccess(row)) streams.publishAccessChange(request.state.caller?.organizationId ?? null)
     if (!row.stream) await record.appendNow()
     return body
   } finally {
@@ -132,13 +132,13 @@ async function runStream(
     return open.stream
   }
   try {
-    const given = row.method === 'GET' ? { stream: await begin() } : { begin }
-    await handle(input, Object.assign(context, given) as never)
+    const streamAccess = row.method === 'GET' ? { stream: await begin() } : { begin }
+    await handle(input, Object.assign(context, streamAccess) as never)
   } catch (error) {
     if (!open) throw error
     if (!open.stream.abort.aborted) request.log.error({ err: error, reqId: request.id }, 'stream failed')
   } finally {
-    open?.forget?.()
+    open?.removeFromChecks?.()
     open?.stream.end()
   }
   return reply
@@ -146,7 +146,7 @@ async function runStream(
 
 interface Opened {
   stream: OpenStream
-  forget: (() => void) | undefined
+  removeFromChecks: (() => void) | undefined
 }
 
 /** Opens a stream whose authorization is checked repeatedly from its first byte. */
@@ -154,5 +154,5 @@ function openAuthorized(row: AnyRoute, request: FastifyRequest, reply: FastifyRe
   const stream = openStream(request, reply, deps.stopping)
   const { caller } = request.state
   const params = request.params as Record<string, string>
-  return { stream, forget: caller ? deps.streams.add({ row, params, caller, end: stream.close }) : undefined }
+  return { stream, removeFromChecks: caller ? deps.streams.add({ row, params, caller, end: stream.close }) : undefined }
 }

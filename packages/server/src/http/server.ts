@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { type AnyRoute, contract, type ModuleName, ProjectFile, type Rows } from '@berth/contract'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { Failure, fail, refuse } from '../platform/failure.ts'
-import { mayBeUnclean } from './clean-text.ts'
+import { mayHaveInvalidText } from './clean-text.ts'
 import { trustEdgeHeader } from './client-address.ts'
-import { answerErrors, answerMalformed, answerUnrouted, refuseExpectations } from './errors.ts'
-import { holdContinue } from './expect-continue.ts'
-import { deepestJson, isTooDeep } from './json-depth.ts'
+import { answerMalformed, answerUnrouted, handleErrors, refuseExpectations } from './errors.ts'
+import { delayContinue } from './expect-continue.ts'
+import { isTooDeep, maxJsonDepth } from './json-depth.ts'
 import { mountRows } from './mount.ts'
 import type { MountDeps } from './mount-deps.ts'
 import { describeApi } from './openapi.ts'
@@ -19,7 +19,7 @@ export interface HttpSettings {
   version: string
   logger: FastifyBaseLogger
   trustedProxies: readonly string[]
-  /** The secret that our edge sends with a forwarded delivery. */
+  /** The secret that our edge sends with each forwarded request. */
   edgeKey: string
 }
 
@@ -58,9 +58,9 @@ export function createHttpServer(settings: HttpSettings, handlers: ModuleHandler
   parseBodies(app)
   validateLazily(app)
   serializeLazily(app)
-  answerErrors(app)
+  handleErrors(app)
   refuseExpectations(app, requestIds)
-  holdContinue(app)
+  delayContinue(app)
   for (const [name, rows] of Object.entries(contract))
     mountRows(app, rows as Rows, (handlers[name as ModuleName] ?? {}) as Record<string, unknown>, deps)
   serveReference(app, settings.version, deps.mode)
@@ -80,9 +80,9 @@ function parseBodies(app: FastifyInstance): void {
     }
     if (bytes.length === 0) return done(null, undefined)
     if (isTooDeep(bytes))
-      return done(new Failure('invalid_json', { message: `The JSON is nested deeper than ${deepestJson} levels` }))
+      return done(new Failure('invalid_json', { message: `The JSON is nested deeper than ${maxJsonDepth} levels` }))
     const text = bytes.toString('utf8')
-    if (mayBeUnclean(text)) request.state.mayBeUnclean = true
+    if (mayHaveInvalidText(text)) request.state.mayHaveInvalidText = true
     parse(request, text, (error, value) => (error ? done(new Failure('invalid_json', { cause: error })) : done(null, value)))
   })
   // An upload is read by its handler, chunk by chunk.
@@ -94,8 +94,8 @@ function parseBodies(app: FastifyInstance): void {
       request.state.rawBody = body as Buffer
       return done(null, undefined)
     }
-    const isTaken = body.length === 0 || row?.ignoresBody === true
-    done(isTaken ? null : new Failure('unsupported_media_type'), undefined)
+    const isAccepted = body.length === 0 || row?.ignoresBody === true
+    done(isAccepted ? null : new Failure('unsupported_media_type'), undefined)
   })
 }
 

@@ -2,7 +2,7 @@ import type { ErrorBody } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { EventStream } from './handler.ts'
 
-/** Unsent bytes after which a reader counts as too slow and is dropped. */
+/** Unsent bytes after which a client counts as too slow and is disconnected. */
 const maximumUnsentBytes = 1024 * 1024
 const heartbeatMs = 15_000
 const closingMs = 2_000
@@ -18,8 +18,8 @@ export interface OpenStream extends EventStream {
 export function openStream(request: FastifyRequest, reply: FastifyReply, stopping: AbortSignal): OpenStream {
   reply.hijack()
   const out = reply.raw
-  const gone = new AbortController()
-  const onStop = () => gone.abort(new Error('the server is stopping'))
+  const disconnected = new AbortController()
+  const onStop = () => disconnected.abort(new Error('the server is stopping'))
   stopping.addEventListener('abort', onStop, { once: true })
   out.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
@@ -36,29 +36,29 @@ export function openStream(request: FastifyRequest, reply: FastifyReply, stoppin
   out.on('close', () => {
     clearInterval(heartbeat)
     stopping.removeEventListener('abort', onStop)
-    gone.abort(new Error('the reader is gone'))
+    disconnected.abort(new Error('the client disconnected'))
   })
 
   return {
     lastEventId: (request.headers['last-event-id'] as string | undefined) || null,
-    abort: gone.signal,
+    abort: disconnected.signal,
     async send(event, data, id) {
-      if (gone.signal.aborted) throw gone.signal.reason
-      const fits = out.write(frame(event, data, id))
-      if (fits) return
+      if (disconnected.signal.aborted) throw disconnected.signal.reason
+      const hasSpace = out.write(frame(event, data, id))
+      if (hasSpace) return
       if (out.writableLength > maximumUnsentBytes) {
         out.destroy()
-        throw new Error('the reader is too slow')
+        throw new Error('the client reads too slowly')
       }
-      await drained(out, gone.signal)
+      await waitForDrain(out, disconnected.signal)
     },
     end() {
       clearInterval(heartbeat)
       if (!out.destroyed && !out.writableEnded) out.end()
     },
     close(reason) {
-      if (gone.signal.aborted) return
-      gone.abort(new Error(reason.error))
+      if (disconnected.signal.aborted) return
+      disconnected.abort(new Error(reason.error))
       clearInterval(heartbeat)
       out.end(frame('closed', reason))
       setTimeout(() => out.destroy(), closingMs).unref()
@@ -70,17 +70,17 @@ export function openStream(request: FastifyRequest, reply: FastifyReply, stoppin
 export const frame = (event: string, data: unknown, id?: string) =>
   `${id === undefined ? '' : `id: ${id.replace(/[\r\n\0]/g, '')}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 
-function drained(out: NodeJS.WritableStream, gone: AbortSignal): Promise<void> {
+function waitForDrain(out: NodeJS.WritableStream, disconnected: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onDrain = () => {
-      gone.removeEventListener('abort', onGone)
+      disconnected.removeEventListener('abort', onDisconnect)
       resolve()
     }
-    const onGone = () => {
+    const onDisconnect = () => {
       out.removeListener('drain', onDrain)
-      reject(gone.reason)
+      reject(disconnected.reason)
     }
     out.once('drain', onDrain)
-    gone.addEventListener('abort', onGone, { once: true })
+    disconnected.addEventListener('abort', onDisconnect, { once: true })
   })
 }

@@ -31,9 +31,9 @@ export function boundedWarnings(thing: 'field' | 'query parameter', names: reado
   return names.length > maxListed ? [...named, `Unknown ${thing}s ignored: ${names.length - maxListed} more`] : named
 }
 
-function walk(given: Schema[], value: unknown, path: readonly string[], unknown: string[]): void {
+function walk(alternatives: Schema[], value: unknown, path: readonly string[], unknown: string[]): void {
   if (typeof value !== 'object' || value === null) return
-  const schemas = given.flatMap(choicesOf)
+  const schemas = alternatives.flatMap(choicesOf)
   if (Array.isArray(value)) {
     const items = schemas.flatMap(({ items }) => items ?? [])
     if (items.length > 0) value.forEach((item, at) => void walk(items, item, [...path, String(at)], unknown))
@@ -52,7 +52,7 @@ function walk(given: Schema[], value: unknown, path: readonly string[], unknown:
   }
 }
 
-/** A union is all of its branches: a field is unknown when none of them declares it. */
+/** The branches of a union: a field is unknown if no branch declares it. */
 const choicesOf = (schema: Schema): Schema[] =>
   schema.anyOf || schema.oneOf ? [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].flatMap(choicesOf) : [schema]
 

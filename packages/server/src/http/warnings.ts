@@ -1,7 +1,7 @@
 import type { AnyRoute } from '@berth/contract'
 import { Warnings } from '@berth/contract'
 
-/** The schema of a row's answer, with the `warnings` about its request. */
+/** The response schema of a route, with the `warnings` about its request. */
 export function replyOf({ returns }: AnyRoute): object {
   if (!returns?.properties || returns.properties.warnings) return returns
   return { ...returns, properties: { ...returns.properties, warnings: Warnings } }

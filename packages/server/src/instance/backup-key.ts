@@ -16,23 +16,23 @@ type Identities = readonly [Secret, ...Secret[]]
 
 /** Opens the archives with the key file. The result is cached while the file is unchanged; a failure is not cached. */
 export function openArchives(file: string, log: Log, partBytes?: number): () => Promise<Archives> {
-  let known: { identities: Identities; archives: Archives } | undefined
+  let current: { identities: Identities; archives: Archives } | undefined
   const mutex = new Mutex()
   const check = async (): Promise<Archives> => {
     const found = await readIdentities(file)
-    if (known && !found) {
+    if (current && !found) {
       // Without the key file, backups from now on could not be opened after this process ends.
-      await writeIdentities(file, known.identities)
+      await writeIdentities(file, current.identities)
       log.error({ file }, `backups: key file ${file} was missing and has been written again from memory. ${keyAdvice(file)}`)
-      return known.archives
+      return current.archives
     }
-    if (known && found && isSame(known.identities, found)) return known.archives
-    const made = found ? undefined : await readOrMakeIdentity(file)
-    if (made?.isNew) log.warn({ file }, keyAdvice(file))
-    const identities: Identities = found ?? [made!.identity]
-    const archives = await createArchives({ identities, isNewKey: made?.isNew ?? false, ...(partBytes ? { partBytes } : {}) })
-    if (known) log.warn({ file, recipient: archives.recipient }, 'backups: key changed, the new key is used from now on')
-    known = { identities, archives }
+    if (current && found && isSame(current.identities, found)) return current.archives
+    const created = found ? undefined : await readOrMakeIdentity(file)
+    if (created?.isNew) log.warn({ file }, keyAdvice(file))
+    const identities: Identities = found ?? [created!.identity]
+    const archives = await createArchives({ identities, isNewKey: created?.isNew ?? false, ...(partBytes ? { partBytes } : {}) })
+    if (current) log.warn({ file, recipient: archives.recipient }, 'backups: key changed, the new key is used from now on')
+    current = { identities, archives }
     return archives
   }
   return () => mutex.run(check)

@@ -12,17 +12,17 @@ export class DataFolderInUse extends Error {
 
 export interface DataFolder {
   readonly path: string
-  /** Releases the folder for other processes; the end of this process does the same. */
+  /** Releases the lock. It is also released when this process ends. */
   release(): void
 }
 
 /**
- * Creates the folder, accessible to its owner only, and locks it for this process. The kernel holds the lock, so a dead process
- * holds none; the note next to it is only for the error message.
+ * Creates the folder, accessible to its owner only, and locks it for this process. The kernel releases the lock when the process
+ * ends. The holder file next to the lock is only for the error message.
  */
 export async function openDataFolder(path: string): Promise<DataFolder> {
   makeFolder(path)
-  // The only folder here with user files: its subfolders can be projects.
+  // Subfolders of `projects` can be local projects.
   makeFolder(join(path, 'projects'))
   const lock = takeFileLock(join(path, 'in-use.lock'))
   if (!lock)
@@ -30,35 +30,35 @@ export async function openDataFolder(path: string): Promise<DataFolder> {
       `${path} is in use by ${await describeHolder(path)}. Stop it first, or set BERTH_DATA_DIR to another folder.`,
     )
   try {
-    writeNote(path)
+    writeHolder(path)
   } catch (error) {
     lock.release()
     throw error
   }
-  let held = true
+  let isHeld = true
   return {
     path,
     release: () => {
-      if (!held) return
-      held = false
-      // The note is removed before the lock is released: afterwards it could be the next holder's.
-      rmSync(noteFile(path), { force: true })
+      if (!isHeld) return
+      isHeld = false
+      // The holder file is removed before the lock is released: afterwards it could be the file of the next holder.
+      rmSync(holderFile(path), { force: true })
       lock.release()
     },
   }
 }
 
 /** The process that holds the folder. Two containers may share it and both have pid 1, hence the host name and the times. */
-interface Note {
+interface HolderInfo {
   pid: number
   host: string
   since: string
   /** Start time of the process since boot, and the boot id: a reused pid has another start time. */
   processStart: string | null
-  boot: string | null
+  bootId: string | null
 }
 
-const noteFile = (path: string) => join(path, 'in-use.json')
+const holderFile = (path: string) => join(path, 'in-use.json')
 
 function makeFolder(path: string): void {
   try {
@@ -69,45 +69,45 @@ function makeFolder(path: string): void {
   }
 }
 
-function writeNote(path: string): void {
-  const note: Note = {
+function writeHolder(path: string): void {
+  const holder: HolderInfo = {
     pid: process.pid,
     host: hostname(),
     since: new Date().toISOString(),
     processStart: startTimeOf(process.pid),
-    boot: boot(),
+    bootId: bootId(),
   }
-  const draft = `${noteFile(path)}.tmp`
-  writeFileSync(draft, JSON.stringify(note), { mode: 0o600 })
-  renameSync(draft, noteFile(path))
+  const draft = `${holderFile(path)}.tmp`
+  writeFileSync(draft, JSON.stringify(holder), { mode: 0o600 })
+  renameSync(draft, holderFile(path))
 }
 
-/** Describes the holder. It may not have written its note yet, and an older note may name a dead process: wait for a valid one. */
+/** Describes the holder. Its file may not be written yet, or be that of a dead process: waits until the file is current. */
 async function describeHolder(path: string): Promise<string> {
   for (let attempt = 0; attempt < 20; attempt++) {
-    const note = readNote(path)
-    if (note && isTrue(note)) {
-      const where = note.host === hostname() ? '' : ` on ${note.host}`
-      return `another process, pid ${note.pid}${where}, since ${note.since}`
+    const holder = readHolder(path)
+    if (holder && isCurrent(holder)) {
+      const onHost = holder.host === hostname() ? '' : ` on ${holder.host}`
+      return `another process, pid ${holder.pid}${onHost}, since ${holder.since}`
     }
     await pause(50)
   }
   return 'another process'
 }
 
-function readNote(path: string): Note | null {
+function readHolder(path: string): HolderInfo | null {
   try {
-    return JSON.parse(readFileSync(noteFile(path), 'utf8')) as Note
+    return JSON.parse(readFileSync(holderFile(path), 'utf8')) as HolderInfo
   } catch {
     return null
   }
 }
 
-/** Whether the note is valid. A process of another host or container cannot be checked, so its note is trusted. */
-function isTrue({ pid, host, processStart: start, boot: atBoot }: Note): boolean {
+/** Whether the holder is alive. A process of another host or container cannot be checked and counts as alive. */
+function isCurrent({ pid, host, processStart: holderStart, bootId: holderBootId }: HolderInfo): boolean {
   if (host !== hostname()) return true
-  if (atBoot !== boot()) return false
-  return start === null ? isAlive(pid) : start === startTimeOf(pid)
+  if (holderBootId !== bootId()) return false
+  return holderStart === null ? isAlive(pid) : holderStart === startTimeOf(pid)
 }
 
 function isAlive(pid: number): boolean {
@@ -119,7 +119,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function boot(): string | null {
+function bootId(): string | null {
   return readProc('/proc/sys/kernel/random/boot_id')?.trim() ?? null
 }
 

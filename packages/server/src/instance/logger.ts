@@ -13,7 +13,7 @@ export interface LoggerOptions {
   output?: DestinationStream
 }
 
-/** Structured logs. Every line passes the scrubber last, so that a value slips out by no field, message or stack. */
+/** Structured logs. The scrubber runs last on every line, so that no field, message or stack contains a secret. */
 export async function createLogger({
   level,
   scrubber,
@@ -47,7 +47,7 @@ function standardOutput(): DestinationStream {
   return stream
 }
 
-/** Loaded only where it is used, and called in place: a worker thread would lose the last lines of a crash. */
+/** Loaded only if it is used, and run in this thread: a worker thread would lose the last lines before a crash. */
 async function loadPrettyPrinter(): Promise<(line: string) => string> {
   const { default: prettyPrint } = await import('pino-pretty')
   return prettyPrint.prettyFactory({ colorize: true, translateTime: 'SYS:HH:MM:ss.l' })

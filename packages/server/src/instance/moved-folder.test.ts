@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../platform/test-database.ts'
 import type { Logger } from './logger.ts'
-import { followTheFolder } from './moved-folder.ts'
+import { updateMovedPaths } from './moved-folder.ts'
 
 const logger = { info: () => undefined, warn: () => undefined } as never as Logger
 let dataDir: string
@@ -48,7 +48,7 @@ describe.runIf(process.getuid?.() === 0)('what an older version kept outside', (
       })
       .execute()
   }
-  const follow = () => followTheFolder(dataDir, database.db, logger)
+  const follow = () => updateMovedPaths(dataDir, database.db, logger)
   const reference = async () => {
     const { artifacts } = await database.db.selectFrom('deployments').select('artifacts').executeTakeFirstOrThrow()
     return JSON.parse(artifacts as string)[0].reference
@@ -67,7 +67,7 @@ describe.runIf(process.getuid?.() === 0)('what an older version kept outside', (
     const broken = new Proxy(database.db, {
       get: (db, name) => (name === 'updateTable' ? () => expect.fail('the power went off') : Reflect.get(db, name).bind(db)),
     })
-    await expect(followTheFolder(dataDir, broken, logger)).rejects.toThrow('the power went off')
+    await expect(updateMovedPaths(dataDir, broken, logger)).rejects.toThrow('the power went off')
     await follow()
     expect(readFileSync(kept(), 'utf8')).toBe('kept')
     expect(await reference()).toBe(join(dataDir, 'processes', site))

@@ -4,14 +4,14 @@ import { fileURLToPath } from 'node:url'
 import manifest from '../../package.json' with { type: 'json' }
 import { serveDashboard } from '../http/dashboard.ts'
 import { ConfigError } from '../platform/config-error.ts'
-import { collectWhenQuiet } from '../platform/resting-memory.ts'
+import { collectWhenIdle } from '../platform/idle-collector.ts'
 import { assemble } from './assemble/assemble.ts'
 import { backupKeyFile } from './backup-key.ts'
 import type { Config } from './config/config.ts'
 import { openDataFolder } from './data-folder.ts'
 import { createDrivers } from './drivers/drivers.ts'
 import { openInstanceContext } from './instance-context.ts'
-import { followTheFolder } from './moved-folder.ts'
+import { updateMovedPaths } from './moved-folder.ts'
 
 export interface Serving {
   url: string
@@ -22,7 +22,7 @@ export interface Serving {
   isolation: string
   /** Path of the backup key, if it exists. */
   backupKey: string | null
-  /** Finishes requests and hands jobs back; takes at most ten seconds. */
+  /** Finishes requests and returns jobs to the queue; takes at most ten seconds. */
   stop(): Promise<void>
 }
 
@@ -38,11 +38,11 @@ export async function serve(config: Config): Promise<Serving> {
     const context = await openInstanceContext(config)
     closers.push(context.close)
     for (const warning of config.warnings) context.logger.warn(warning)
-    await followTheFolder(config.dataDir, context.database.db, context.logger)
+    await updateMovedPaths(config.dataDir, context.database.db, context.logger)
     const drivers = await createDrivers(config, manifest.version, context.logger)
     const assembled = assemble({ ...context, drivers, version: manifest.version })
     closers.push(assembled.close)
-    await refuseTooManyPeople(assembled)
+    await refuseTooManyUsers(assembled)
     await serveDashboard(assembled.app, dashboardFolder(), uploadOrigin(config))
     const stopping = new AbortController()
     // The edge is a separate process: while it starts, the routes are prepared here.
@@ -57,7 +57,7 @@ export async function serve(config: Config): Promise<Serving> {
     closers.push(assembled.stopAnswering)
     // The edge forwards to the control plane's port, which is known only now if it is chosen freely.
     if (config.port === 0) await assembled.running?.syncEdge()
-    closers.push(collectWhenQuiet())
+    closers.push(collectWhenIdle())
     return {
       url: assembled.publicUrl(),
       projectsUrl: projectsUrl(config, assembled.running?.ports()),
@@ -72,17 +72,17 @@ export async function serve(config: Config): Promise<Serving> {
   }
 }
 
-/** Refuses to start without isolation when several users may deploy: they joined while projects were isolated. */
-async function refuseTooManyPeople({ onlyOnePerson, access }: ReturnType<typeof assemble>): Promise<void> {
-  const message = onlyOnePerson ? await access.tooManyPeople() : null
+/** Refuses to start without isolation if several users may deploy; they were added while projects were isolated. */
+async function refuseTooManyUsers({ isSingleUser, access }: ReturnType<typeof assemble>): Promise<void> {
+  const message = isSingleUser ? await access.tooManyUsers() : null
   if (message) throw new ConfigError('BERTH_TRUST_EVERYONE', message)
 }
 
 async function listen({ app, access }: ReturnType<typeof assemble>, config: Config) {
   // Prepared before listening, so that the first client can sign in or set the instance up.
-  const first = await access.prepareFirstStart(config)
+  const firstStart = await access.prepareFirstStart(config)
   await app.listen({ host: config.host, port: config.port })
-  return first
+  return firstStart
 }
 
 /** The form of free addresses: https where certificates can be issued for them. */

@@ -22,7 +22,7 @@ export function plainAddress(address: string): string {
   return parsed.isIPv4MappedAddress() ? parsed.toIPv4Address().toString() : address
 }
 
-/** The part of an address that one client holds: an IPv6 client owns its whole /64. */
+/** The part of an address that identifies a client: an IPv6 client has a whole /64. */
 export const clientKey = (key: AddressKey): string => (key.startsWith(mappedPrefix) ? key : key.slice(0, 8))
 
 /**
@@ -42,13 +42,13 @@ function prefixLength(entry: string): number | undefined {
   const slash = entry.indexOf('/')
   const version = isIP(slash === -1 ? entry : entry.slice(0, slash))
   if (version === 0) return undefined
-  const most = version === 4 ? 32 : 128
-  const written = slash === -1 ? String(most) : entry.slice(slash + 1)
-  if (!/^\d{1,3}$/.test(written) || Number(written) > most) return undefined
-  return Number(written) + (version === 4 ? 96 : 0)
+  const maxPrefix = version === 4 ? 32 : 128
+  const prefixText = slash === -1 ? String(maxPrefix) : entry.slice(slash + 1)
+  if (!/^\d{1,3}$/.test(prefixText) || Number(prefixText) > maxPrefix) return undefined
+  return Number(prefixText) + (version === 4 ? 96 : 0)
 }
 
-/** Addresses and CIDRs; a look-up costs one set access for each prefix length in use, however many entries there are. */
+/** A set of addresses and CIDR ranges. The cost of a look-up depends on the number of prefix lengths, not of entries. */
 export class AddressSet {
   readonly #byLength = new Map<number, Set<string>>()
 
@@ -77,7 +77,7 @@ const mappedPrefix = '\0\0\0\0\0\0\0\0\0\0\xff\xff'
 
 const keyOfIPv4 = (text: string): string => String.fromCharCode(...text.split('.').map(Number))
 
-/** Parses by hand: a rule holds thousands of addresses, and the library takes a tenth of a millisecond for each. */
+/** Parses without the library, which is too slow for rules with thousands of addresses. */
 function keyOfIPv6(text: string): AddressKey {
   const zone = text.indexOf('%')
   const address = zone === -1 ? text : text.slice(0, zone)
@@ -103,10 +103,10 @@ function groupsOf(text: string): string {
 
 function masked(key: AddressKey, length: number): string {
   if (length >= 128) return key
-  const whole = length >> 3
+  const wholeBytes = length >> 3
   const bits = length & 7
-  if (bits === 0) return key.slice(0, whole)
-  return key.slice(0, whole) + String.fromCharCode(key.charCodeAt(whole) & (0xff << (8 - bits)) & 0xff)
+  if (bits === 0) return key.slice(0, wholeBytes)
+  return key.slice(0, wholeBytes) + String.fromCharCode(key.charCodeAt(wholeBytes) & (0xff << (8 - bits)) & 0xff)
 }
 
 /** Removes port, brackets and zone from an address. The result may still be an invalid address. */

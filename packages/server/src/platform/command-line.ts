@@ -13,7 +13,7 @@ export function parseCommandLine(text: string): string[] | NeedsShell {
   if ('needsShell' in words) return words
   const [first] = words
   if (first === undefined) return []
-  if (!reader.firstIsQuoted && assignment.test(first)) return { needsShell: 'it sets an environment variable before the command' }
+  if (!reader.isFirstQuoted && assignment.test(first)) return { needsShell: 'it sets an environment variable before the command' }
   if (shellWords.has(first)) return { needsShell: `${first} is a shell keyword or builtin` }
   return words
 }
@@ -29,7 +29,7 @@ const shellWords = new Set(
   ).split(' '),
 )
 
-const meaningOf: Record<string, string | undefined> = {
+const shellMeaning: Record<string, string | undefined> = {
   '|': 'it has a pipe',
   '&': 'it chains commands or runs one in the background',
   ';': 'it contains several commands',
@@ -46,14 +46,14 @@ const meaningOf: Record<string, string | undefined> = {
 }
 
 /** Characters that have a meaning only at the start of a word. */
-const meaningAtStart: Record<string, string | undefined> = {
+const shellMeaningAtStart: Record<string, string | undefined> = {
   '#': 'it has a comment',
   '~': 'it refers to a home directory',
 }
 
 class WordReader {
   /** `"A=b" c` runs a program called A=b; only the bare word is an assignment. */
-  firstIsQuoted = false
+  isFirstQuoted = false
   readonly #text: string
   #at = 0
   #words: string[] = []
@@ -77,7 +77,7 @@ class WordReader {
     if (character === "'") return this.#singleQuoted()
     if (character === '"') return this.#doubleQuoted()
     if (character === '\\') return this.#escaped()
-    const meaning = meaningOf[character] ?? (this.#word === undefined ? meaningAtStart[character] : undefined)
+    const meaning = shellMeaning[character] ?? (this.#word === undefined ? shellMeaningAtStart[character] : undefined)
     if (meaning) return meaning
     this.#add(character)
     this.#at += 1
@@ -97,20 +97,20 @@ class WordReader {
     this.#word = (this.#word ?? '') + text
   }
 
-  #quoted(): void {
-    if (this.#words.length === 0 && !this.#word?.includes('=')) this.firstIsQuoted = true
+  #noteQuote(): void {
+    if (this.#words.length === 0 && !this.#word?.includes('=')) this.isFirstQuoted = true
   }
 
   #singleQuoted(): string | undefined {
     const end = this.#text.indexOf("'", this.#at + 1)
     if (end === -1) return 'a quote is not closed'
-    this.#quoted()
+    this.#noteQuote()
     this.#add(this.#text.slice(this.#at + 1, end))
     this.#at = end + 1
   }
 
   #doubleQuoted(): string | undefined {
-    this.#quoted()
+    this.#noteQuote()
     this.#add('')
     for (let at = this.#at + 1; at < this.#text.length; at += 1) {
       const character = this.#text[at]!
@@ -118,7 +118,7 @@ class WordReader {
         this.#at = at + 1
         return
       }
-      if (character === '$' || character === '`') return meaningOf[character]
+      if (character === '$' || character === '`') return shellMeaning[character]
       if (character !== '\\') this.#add(character)
       else this.#add(escapeInQuotes(this.#text[++at]))
     }
@@ -129,7 +129,7 @@ class WordReader {
     const character = this.#text[this.#at + 1]
     if (character === undefined) return 'it ends with a backslash'
     if (character !== '\n') {
-      this.#quoted()
+      this.#noteQuote()
       this.#add(character)
     }
     this.#at += 2

@@ -1,4 +1,4 @@
-/** A setting that cannot be used; the message is one line that names the variable and what it may be. */
+/** An invalid setting. The message is one line that names the variable and its valid values. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
   readonly variable: string

@@ -27,7 +27,7 @@ export interface Database {
   close(): Promise<void>
 }
 
-/** Opens the database at this build's schema, or refuses with one clear line. */
+/** Opens the database and migrates it to the schema of this version. Throws a one-line error if that is impossible. */
 export async function openDatabase(settings: DatabaseSettings, log: Log = silentLog): Promise<Database> {
   const { clock = systemClock } = settings
   const { kind, dialect, direct, openSignals } = await partsOf(settings, log)
@@ -56,13 +56,13 @@ interface Parts {
 
 async function partsOf({ url, folder }: DatabaseSettings, log: Log): Promise<Parts> {
   if (!url) return { kind: 'sqlite', ...sqliteParts(sqliteFile(folder)), openSignals: async () => memorySignals(log) }
-  // Loaded only here: the driver takes 12 MB and 60 ms that SQLite does not need.
+  // Loaded on demand: the driver takes 12 MB and 60 ms, which an instance on SQLite saves.
   const { postgresParts } = await import('./db/postgres.ts')
   const { postgresSignals } = await import('./signals/postgres.ts')
   return { kind: 'postgres', ...postgresParts(url, log), openSignals: () => postgresSignals(url, log) }
 }
 
-/** The file holds the control plane's whole state: only its owner may read it. SQLite gives the files beside it the same mode. */
+/** Creates the database file, readable only by its owner. SQLite creates its other files with the same mode. */
 function sqliteFile(folder: string): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const file = path.join(folder, 'berth.db')

@@ -1,6 +1,6 @@
 import { messageOf } from '@berth/contract'
 
-/** Whether a write failed because the disk, or the quota of its user, has no room left. */
+/** Whether a write failed because the disk or the user's quota is full. */
 export const isDiskFull = (error: unknown): boolean => isFull(error, 5)
 
 /** Code and message for work that failed because of a full disk; undefined: it failed for another reason. */

@@ -1,6 +1,6 @@
 import { type ErrorBody, type ErrorCode, type FieldProblem, messageOf, statusOf } from '@berth/contract'
 
-interface Particulars {
+interface FailureDetails {
   /** Message for the user; default: the message of the error code. */
   message?: string
   field?: string
@@ -14,13 +14,13 @@ interface Particulars {
 /** An error with a status and a public message. Any other thrown error becomes `internal`, without its cause. */
 export class Failure extends Error {
   readonly code: ErrorCode
-  readonly particulars: Particulars
+  readonly options: FailureDetails
 
-  constructor(code: ErrorCode, particulars: Particulars = {}) {
-    super(particulars.message ?? messageOf(code), { cause: particulars.cause })
+  constructor(code: ErrorCode, options: FailureDetails = {}) {
+    super(options.message ?? messageOf(code), { cause: options.cause })
     this.name = 'Failure'
     this.code = code
-    this.particulars = particulars
+    this.options = options
   }
 
   get status(): number {
@@ -28,7 +28,7 @@ export class Failure extends Error {
   }
 
   body(): ErrorBody {
-    const { field, details, permission } = this.particulars
+    const { field, details, permission } = this.options
     const body: ErrorBody = { error: this.message, code: this.code }
     if (field) body.field = field
     if (details?.length) body.details = details
@@ -37,8 +37,8 @@ export class Failure extends Error {
   }
 }
 
-export function fail(code: ErrorCode, particulars?: Particulars): never {
-  throw new Failure(code, particulars)
+export function fail(code: ErrorCode, options?: FailureDetails): never {
+  throw new Failure(code, options)
 }
 
 /** Rejects a value for a rule that a schema cannot express, with the same response as a schema error. */

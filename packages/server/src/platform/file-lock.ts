@@ -13,7 +13,7 @@ const ioPauseMs = 250
 /**
  * References to the open lock databases. An unreferenced connection would be garbage-collected and closed, which releases its lock.
  */
-const held = new Set<DatabaseSync>()
+const openLocks = new Set<DatabaseSync>()
 
 /**
  * Takes an exclusive lock between processes on one machine, containers included; returns null if another process holds it. It is an
@@ -22,20 +22,21 @@ const held = new Set<DatabaseSync>()
  */
 export function takeFileLock(path: string, { waitMs = 0, open = openLocked } = {}): FileLock | null {
   let database: DatabaseSync
-  for (let left = ioRetries; ; left--)
+  for (let retriesLeft = ioRetries; ; retriesLeft--)
     try {
       database = open(path, waitMs)
       break
     } catch (cause) {
       const code = codeOf(cause)
       if (code === sqliteBusy) return null
-      if (code !== sqliteIoError || left === 0) throw new Error(`${path} cannot be locked: ${errorMessage(cause)}`, { cause })
+      if (code !== sqliteIoError || retriesLeft === 0)
+        throw new Error(`${path} cannot be locked: ${errorMessage(cause)}`, { cause })
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ioPauseMs)
     }
-  held.add(database)
+  openLocks.add(database)
   return {
     release: () => {
-      if (held.delete(database)) database.close()
+      if (openLocks.delete(database)) database.close()
     },
   }
 }

@@ -1,22 +1,22 @@
-/** Work on one key waits for the earlier work on it; work on different keys does not. */
+/** Runs the work on each key one after another; different keys are independent. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>()
 
-  /** An abort ends the waiting at once; work that has begun hears of it by its own means. */
+  /** An abort ends the waiting; work that has started must observe the signal itself. */
   async run<Result>(key: string, work: () => Promise<Result>, abort?: AbortSignal): Promise<Result> {
-    const earlier = this.#last.get(key)
-    const given = Promise.withResolvers<void>()
-    const giveUp = () => given.reject(abort?.reason)
-    abort?.addEventListener('abort', giveUp, { once: true })
-    if (abort?.aborted) giveUp()
-    const turn = given.promise.then(work)
-    const over = Promise.allSettled([earlier, turn])
-    this.#last.set(key, over)
-    void over.then(() => {
-      if (this.#last.get(key) === over) this.#last.delete(key)
+    const previous = this.#last.get(key)
+    const lock = Promise.withResolvers<void>()
+    const onAbort = () => lock.reject(abort?.reason)
+    abort?.addEventListener('abort', onAbort, { once: true })
+    if (abort?.aborted) onAbort()
+    const result = lock.promise.then(work)
+    const ended = Promise.allSettled([previous, result])
+    this.#last.set(key, ended)
+    void ended.then(() => {
+      if (this.#last.get(key) === ended) this.#last.delete(key)
     })
-    Promise.resolve(earlier).then(() => given.resolve())
-    return turn.finally(() => abort?.removeEventListener('abort', giveUp))
+    Promise.resolve(previous).then(() => lock.resolve())
+    return result.finally(() => abort?.removeEventListener('abort', onAbort))
   }
 }
 

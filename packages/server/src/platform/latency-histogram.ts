@@ -29,21 +29,21 @@ export function addLatency(to: LatencyCounts, packed: readonly number[]): void {
   }
 }
 
-/** The percentile `part` (0 to 1) in milliseconds; null if there were no requests. */
-export function latencyAt(counts: LatencyCounts, part: number): number | null {
+/** The percentile (0 to 1) in milliseconds; null if there were no requests. */
+export function latencyAt(counts: LatencyCounts, percentile: number): number | null {
   let total = 0
   for (const count of counts) total += count
   if (total === 0) return null
-  const wanted = Math.max(1, Math.ceil(total * part))
-  let before = 0
+  const rank = Math.max(1, Math.ceil(total * percentile))
+  let countBelow = 0
   for (let bucket = 0; bucket < counts.length; bucket++) {
     const count = counts[bucket]!
-    if (before + count >= wanted) {
+    if (countBelow + count >= rank) {
       const lower = lowerMs(bucket)
-      const within = (wanted - before - 0.5) / count
-      return Math.round((lower + (lowerMs(bucket + 1) - lower) * within) * 100) / 100
+      const position = (rank - countBelow - 0.5) / count
+      return Math.round((lower + (lowerMs(bucket + 1) - lower) * position) * 100) / 100
     }
-    before += count
+    countBelow += count
   }
   return null
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 /** Clock ticks per second in which the kernel reports CPU time to programs: 100 on every Linux. */
-const ticksASecond = 100
+const ticksPerSecond = 100
 
 /** Fields of /proc/<pid>/stat from the state on (index 0 is field 3 of proc_pid_stat(5)); null if the process does not exist. */
 export function processStat(pid: number | string): string[] | null {
@@ -25,4 +25,4 @@ export const processorSeconds = (stat: readonly string[]): number => secondsIn(s
 export const processorSecondsWithChildren = (stat: readonly string[]): number => secondsIn(stat, [11, 12, 13, 14])
 
 const secondsIn = (stat: readonly string[], fields: readonly number[]) =>
-  fields.reduce((sum, field) => sum + Number(stat[field]), 0) / ticksASecond
+  fields.reduce((sum, field) => sum + Number(stat[field]), 0) / ticksPerSecond

@@ -1,18 +1,18 @@
 /**
- * Runs work on a key one at a time. Callers that come while it runs share the next run: each gets a result that was found after its call, and a key has
- * at most one run under way and one that waits.
+ * Runs the work on each key one at a time. Callers during a run share the next run, so that each gets a result computed after its
+ * call. A key has at most one running and one waiting run.
  */
 export class SharedRuns<Result> {
   readonly #runs = new Map<string, { current: Promise<Result>; next: Promise<Result> | undefined }>()
 
   run(key: string, work: () => Promise<Result>): Promise<Result> {
-    const known = this.#runs.get(key)
-    if (!known) return this.#start(key, work)
-    known.next ??= known.current.then(
+    const existing = this.#runs.get(key)
+    if (!existing) return this.#start(key, work)
+    existing.next ??= existing.current.then(
       () => this.#start(key, work),
       () => this.#start(key, work),
     )
-    return known.next
+    return existing.next
   }
 
   #start(key: string, work: () => Promise<Result>): Promise<Result> {

@@ -1,10 +1,10 @@
-import { setImmediate as letOthers } from 'node:timers/promises'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 
-/** V8 puts all that it parses from more than 100 KB into the old generation at once, where it is collected late. */
+/** V8 allocates values parsed from more than 100 KB in the old generation, where they are collected late. */
 const sliceCharacters = 96 * 1024
 /** Characters that are scanned before yielding to other work. */
 const scanCharacters = 64 * 1024
-const deepest = 32
+const maxDepth = 32
 
 /**
  * Parses a peer's JSON in slices and yields to other work in between: parsing several megabytes at once would delay every request.
@@ -26,11 +26,11 @@ class Slices {
   }
 
   async value(from: number, until: number, depth: number): Promise<unknown> {
-    const [start, end] = this.#trimmed(from, until)
+    const [start, end] = this.#trimRange(from, until)
     const first = this.#text[start]
     const isLarge = end - start > sliceCharacters && (first === '[' || first === '{')
     if (!isLarge) return JSON.parse(this.#text.slice(start, end))
-    if (depth === deepest || this.#text[end - 1] !== (first === '[' ? ']' : '}')) throw new SyntaxError('Not a JSON value')
+    if (depth === maxDepth || this.#text[end - 1] !== (first === '[' ? ']' : '}')) throw new SyntaxError('Not a JSON value')
     return first === '[' ? this.#array(start + 1, end - 1, depth) : this.#object(start + 1, end - 1, depth)
   }
 
@@ -51,10 +51,10 @@ class Slices {
         for (const entry of Object.entries(JSON.parse(`{${this.#text.slice(start, end)}}`))) entries.push(entry)
         continue
       }
-      const [keyStart] = this.#trimmed(start, end)
+      const [keyStart] = this.#trimRange(start, end)
       if (this.#text[keyStart] !== '"') throw new SyntaxError('A key is not a string')
       const keyEnd = this.#endOfString(keyStart, end)
-      const [colon] = this.#trimmed(keyEnd, end)
+      const [colon] = this.#trimRange(keyEnd, end)
       if (this.#text[colon] !== ':') throw new SyntaxError('A key has no value')
       entries.push([JSON.parse(this.#text.slice(keyStart, keyEnd)), await this.value(colon + 1, end, depth + 1)])
     }
@@ -79,7 +79,7 @@ class Slices {
   }
 
   #member(start: number, end: number, isSmall: boolean) {
-    const [first, last] = this.#trimmed(start, end)
+    const [first, last] = this.#trimRange(start, end)
     if (first === last) throw new SyntaxError('A member is missing')
     return { start, end, isSmall }
   }
@@ -95,7 +95,7 @@ class Slices {
       else if (code === closeBrace || code === closeBracket) open -= 1
       if (at - this.#scanned > scanCharacters || at < this.#scanned) {
         this.#scanned = at
-        await letOthers()
+        await yieldToOthers()
       }
     }
     yield until
@@ -113,7 +113,7 @@ class Slices {
     throw new SyntaxError('A string does not end')
   }
 
-  #trimmed(from: number, until: number): [start: number, end: number] {
+  #trimRange(from: number, until: number): [start: number, end: number] {
     let [start, end] = [from, until]
     while (start < end && isSpace(this.#text.charCodeAt(start))) start += 1
     while (end > start && isSpace(this.#text.charCodeAt(end - 1))) end -= 1

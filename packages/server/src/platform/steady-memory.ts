@@ -4,11 +4,11 @@ import { runInNewContext } from 'node:vm'
 /** V8 lets 64 MB of dead buffers accumulate before it collects them; a single upload would take that much. */
 const collectEveryBytes = 8 * 1024 * 1024
 /** Bytes of all streams together: many short streams leave as much garbage as a long one. */
-let passed = 0
+let passedBytes = 0
 
 /** Passes the chunks through and collects dead ones, so that a long stream takes no more memory than a short one. */
 export async function* inSteadyMemory<Chunk extends Uint8Array>(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk> {
-  const check = collectingYoung()
+  const check = createYoungCollector()
   for await (const chunk of chunks) {
     check(chunk)
     yield chunk
@@ -16,11 +16,11 @@ export async function* inSteadyMemory<Chunk extends Uint8Array>(chunks: AsyncIte
 }
 
 /** The same as a callback, to be called with each chunk. */
-export function collectingYoung(): (chunk: Uint8Array) => void {
+export function createYoungCollector(): (chunk: Uint8Array) => void {
   return ({ length }) => {
-    passed += length
-    if (passed < collectEveryBytes) return
-    passed = 0
+    passedBytes += length
+    if (passedBytes < collectEveryBytes) return
+    passedBytes = 0
     collectYoung()
   }
 }
@@ -29,14 +29,14 @@ interface Collect {
   (options: { type: 'minor' }): void
   (options: { type: 'major' }): void
 }
-let known: Collect | undefined
+let collectFunction: Collect | undefined
 
 function collector(): Collect {
-  if (!known) {
+  if (!collectFunction) {
     setFlagsFromString('--expose-gc')
-    known = runInNewContext('gc') as Collect
+    collectFunction = runInNewContext('gc') as Collect
   }
-  return known
+  return collectFunction
 }
 
 /** Collects only the young generation, which takes about a millisecond. */

@@ -61,7 +61,7 @@ export function testDatabaseKind(): Database['kind'] {
 async function createPostgresDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
   const server = process.env.BERTH_TEST_POSTGRES_URL
   if (!server)
-    throw new Error('BERTH_TEST_DATABASE is postgres, but BERTH_TEST_POSTGRES_URL names no server to create databases on')
+    throw new Error('BERTH_TEST_DATABASE is postgres, but BERTH_TEST_POSTGRES_URL is not set. Set it to a PostgreSQL server.')
   const template = await ensureTemplate(server)
   const name = `berth_test_${randomBytes(8).toString('hex')}`
   await onServer(server, (client) => client.query(`create database ${name} template ${template} strategy file_copy`))

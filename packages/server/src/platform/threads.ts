@@ -11,14 +11,14 @@ export interface ThreadSettings<Task> {
   max: number
   limits: ResourceLimits
   /** Parts of a task that are transferred instead of copied. */
-  handOver?(task: Task): Transferable[]
+  transferred?(task: Task): Transferable[]
   /** Makes the error for a failed task from the thread's message. */
   failed(message: string): Error
 }
 
 export type ThreadAnswer<Result> = { result: Result } | { failure: string }
 
-interface Waiting<Task> {
+interface QueuedTask<Task> {
   task: Task
   resolve: (result: never) => void
   reject: (error: Error) => void
@@ -28,7 +28,7 @@ interface Waiting<Task> {
 export class Threads<Task> {
   readonly #settings: ThreadSettings<Task>
   readonly #threads = new Set<Thread<Task>>()
-  readonly #queue: Waiting<Task>[] = []
+  readonly #queue: QueuedTask<Task>[] = []
   #isClosed = false
 
   constructor(settings: ThreadSettings<Task>) {
@@ -51,10 +51,10 @@ export class Threads<Task> {
 
   #next(): void {
     if (this.#queue.length === 0) return
-    const free = [...this.#threads].find((thread) => !thread.isBusy) ?? this.#start()
-    if (!free) return
-    const waiting = this.#queue.shift()!
-    void free.run(waiting).finally(() => this.#next())
+    const freeThread = [...this.#threads].find((thread) => !thread.isBusy) ?? this.#start()
+    if (!freeThread) return
+    const queued = this.#queue.shift()!
+    void freeThread.run(queued).finally(() => this.#next())
   }
 
   #start(): Thread<Task> | undefined {
@@ -65,8 +65,8 @@ export class Threads<Task> {
   }
 }
 
-/** The bundle holds the thread's program beside the server's; from sources the program runs directly. */
-function builtOf(program: URL): URL {
+/** In a bundle the thread's program is next to the server's; from sources the program runs directly. */
+function programUrl(program: URL): URL {
   const name = basename(fileURLToPath(program)).replace(/\.ts$/, '.js')
   const locations = [new URL(name, import.meta.url), new URL(`../${name}`, import.meta.url)]
   return locations.find((url) => existsSync(fileURLToPath(url))) ?? program
@@ -76,14 +76,14 @@ class Thread<Task> {
   readonly #settings: ThreadSettings<Task>
   readonly #worker: Worker
   readonly #onEnd: () => void
-  #current: Waiting<Task> | undefined
+  #current: QueuedTask<Task> | undefined
   #done: () => void = () => undefined
-  #idle: NodeJS.Timeout | undefined
+  #idleTimer: NodeJS.Timeout | undefined
 
   constructor(settings: ThreadSettings<Task>, onEnd: () => void) {
     this.#settings = settings
     this.#onEnd = onEnd
-    this.#worker = new Worker(builtOf(settings.program), {
+    this.#worker = new Worker(programUrl(settings.program), {
       stdin: false,
       env: {},
       execArgv: [],
@@ -106,33 +106,33 @@ class Thread<Task> {
     return this.#current !== undefined
   }
 
-  run(waiting: Waiting<Task>): Promise<void> {
-    clearTimeout(this.#idle)
-    this.#current = waiting
-    const { task } = waiting
+  run(queued: QueuedTask<Task>): Promise<void> {
+    clearTimeout(this.#idleTimer)
+    this.#current = queued
+    const { task } = queued
     return new Promise((resolve) => {
       this.#done = resolve
       // A working thread keeps the process alive; an idle one does not.
       this.#worker.ref()
-      this.#worker.postMessage(task, this.#settings.handOver?.(task) ?? [])
+      this.#worker.postMessage(task, this.#settings.transferred?.(task) ?? [])
     })
   }
 
   async end(): Promise<void> {
-    clearTimeout(this.#idle)
+    clearTimeout(this.#idleTimer)
     await this.#worker.terminate()
   }
 
-  #settle(notify: (waiting: Waiting<Task>) => void): void {
-    const waiting = this.#current
-    if (!waiting) return
+  #settle(notify: (queued: QueuedTask<Task>) => void): void {
+    const queued = this.#current
+    if (!queued) return
     this.#current = undefined
     this.#worker.unref()
-    this.#idle = setTimeout(() => {
+    this.#idleTimer = setTimeout(() => {
       this.#onEnd()
       void this.end()
     }, idleMs).unref()
-    notify(waiting)
+    notify(queued)
     this.#done()
   }
 }

@@ -32,9 +32,9 @@ export interface TransactionOptions {
   isolation?: 'repeatable read' | 'serializable'
 }
 
-/** `work` is retried when PostgreSQL reports a deadlock or a serialization failure, so it must use only `bound`. */
+/** `work` is retried when PostgreSQL reports a deadlock or a serialization failure, so it must use only `context`. */
 export type Transaction = <Result>(
-  work: (bound: TransactionContext) => Promise<Result>,
+  work: (context: TransactionContext) => Promise<Result>,
   options?: TransactionOptions,
 ) => Promise<Result>
 
@@ -47,22 +47,22 @@ export function createTransaction(parts: { db: Db; kind: 'sqlite' | 'postgres'; 
     const record = pendingRecord()
     for (let attempt = 1; ; attempt++) {
       const outbox: [topic: string, event: object][] = []
-      const recorded = record && new RecordedTransaction(record)
+      const recordedTransaction = record && new RecordedTransaction(record)
       try {
         const result = await builder.execute((tx) =>
           insideTransaction(async () => {
-            const bound = bind(tx, kind, clock, outbox)
-            recorded?.watch(tx)
-            const done = await work(bound)
-            await recorded?.beforeCommit(bound)
+            const context = createContext(tx, kind, clock, outbox)
+            recordedTransaction?.watch(tx)
+            const done = await work(context)
+            await recordedTransaction?.beforeCommit(context)
             return done
           }),
         )
-        recorded?.ended(true)
+        recordedTransaction?.onEnd(true)
         for (const [topic, event] of outbox) signals.publish(topic, event)
         return result
       } catch (error) {
-        recorded?.ended(false)
+        recordedTransaction?.onEnd(false)
         if (attempt === attempts || !isTransientConflict(error)) throw error
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 20 * 2 ** attempt))
       }
@@ -91,16 +91,16 @@ class RecordedTransaction {
     })
   }
 
-  async beforeCommit(bound: TransactionContext): Promise<void> {
-    if (this.#hasWritten) this.#hasRecord = await this.#record.appendWithin(bound)
+  async beforeCommit(context: TransactionContext): Promise<void> {
+    if (this.#hasWritten) this.#hasRecord = await this.#record.appendWithin(context)
   }
 
-  ended(hasCommitted: boolean): void {
+  onEnd(hasCommitted: boolean): void {
     if (this.#hasRecord) this.#record.end(hasCommitted)
   }
 }
 
-function bind(tx: Tx, kind: 'sqlite' | 'postgres', clock: Clock, outbox: [string, object][]): TransactionContext {
+function createContext(tx: Tx, kind: 'sqlite' | 'postgres', clock: Clock, outbox: [string, object][]): TransactionContext {
   const wake = (signal: JobsSignal = { due: true }) => outbox.push([jobsTopic, signal])
   return {
     db: tx,

@@ -28,15 +28,15 @@ interface Recording {
 
 /**
  * The audit record of one request that writes. The first transaction of the request that writes appends it, and it commits or rolls
- * back with that transaction; other transactions wait with their commit meanwhile. A write is never committed without its record.
+ * back with that transaction; other transactions of the request wait before their commit. No write commits without its record.
  */
 export class WriteRecord {
   readonly details: WriteDetails = {}
-  readonly #madeIds = new Map<string, string>()
+  readonly #createdIds = new Map<string, string>()
   #recording: Recording | undefined
   #isCommitted = false
   /** Resolves when the transaction that has appended the record has ended. */
-  #underWay: PromiseWithResolvers<void> | undefined
+  #appending: PromiseWithResolvers<void> | undefined
 
   constructor(recording: Recording) {
     this.#recording = recording
@@ -46,22 +46,22 @@ export class WriteRecord {
     return !this.#isCommitted
   }
 
-  madeId(prefix: string): string | undefined {
-    return this.#madeIds.get(prefix)
+  createdId(prefix: string): string | undefined {
+    return this.#createdIds.get(prefix)
   }
 
   /** A retried transaction creates a new id: the last one counts. */
-  noteMade(prefix: string, id: string): void {
-    if (this.isPending) this.#madeIds.set(prefix, id)
+  noteCreated(prefix: string, id: string): void {
+    if (this.isPending) this.#createdIds.set(prefix, id)
   }
 
   /**
    * Called as the last step of a transaction that has written. Returns true if `end` must be called when the transaction has ended.
    */
   async appendWithin(transaction: RecordingTransaction): Promise<boolean> {
-    while (this.#underWay) await this.#underWay.promise
+    while (this.#appending) await this.#appending.promise
     if (this.#isCommitted || !this.#recording) return false
-    this.#underWay = Promise.withResolvers()
+    this.#appending = Promise.withResolvers()
     try {
       await this.#recording.append(transaction)
       return true
@@ -73,8 +73,8 @@ export class WriteRecord {
 
   end(hasCommitted: boolean): void {
     this.#isCommitted ||= hasCommitted
-    this.#underWay?.resolve()
-    this.#underWay = undefined
+    this.#appending?.resolve()
+    this.#appending = undefined
   }
 
   /**
@@ -82,16 +82,16 @@ export class WriteRecord {
    * because on SQLite it waits for them: a transaction that writes at the same moment appends its own record.
    */
   async appendNow(): Promise<void> {
-    while (this.#underWay) await this.#underWay.promise
+    while (this.#appending) await this.#appending.promise
     if (this.#isCommitted || !this.#recording) return
     await this.#recording.appendAlone()
     this.#isCommitted = true
   }
 
-  /** Work that continues after the request writes without this record. */
+  /** Called when the request ends. Work that continues afterwards writes without this record. */
   close(): void {
     this.#recording = undefined
-    this.#madeIds.clear()
+    this.#createdIds.clear()
     this.end(true)
   }
 }

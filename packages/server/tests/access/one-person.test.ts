@@ -58,7 +58,7 @@ describe('where nothing keeps projects apart', () => {
   })
 
   test('with several who may deploy already, the start says why it stops', async () => {
-    expect(await instance.access.tooManyPeople()).toContain('3 users in 1 organisations can deploy')
+    expect(await instance.access.tooManyUsers()).toContain('3 users in 1 organisations can deploy')
   })
 })
 
@@ -70,7 +70,7 @@ test('with BERTH_TRUST_EVERYONE, and where projects are apart, all of it is take
     const instance = await startWith(kind, env)
     try {
       const { owner } = await makePeople(instance)
-      expect(instance.onlyOnePerson).toBe(false)
+      expect(instance.isSingleUser).toBe(false)
       expect((await call(instance, owner.token, 'POST /organizations', { body: { name: 'Second' } })).status).toBe(201)
       const body = { email: 'new@example.test', role: 'member' }
       expect((await call(instance, owner.token, 'POST /invitations', { body })).status).toBe(201)

@@ -69,6 +69,6 @@ function deps(): MountDeps {
     noteStreamToken: async () => {},
     stopping: new AbortController().signal,
     reads: new ReadSlots(),
-    streams: { add: () => () => {}, accessChanged: () => {} } as unknown as MountDeps['streams'],
+    streams: { add: () => () => {}, publishAccessChange: () => {} } as unknown as MountDeps['streams'],
   }
 }

@@ -12,7 +12,7 @@ export class PartWorkers {
       max,
       // The parts' bytes are outside these limits; without a limit a thread keeps tens of MB of young garbage.
       limits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 },
-      handOver(task) {
+      transferred(task) {
         const bytes = task.do === 'open' ? task.sealed : task.plain
         return bytes.byteLength === bytes.buffer.byteLength ? [bytes.buffer as ArrayBuffer] : []
       },

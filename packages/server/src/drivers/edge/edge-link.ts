@@ -1,5 +1,5 @@
 import net from 'node:net'
-import { Caller, type EdgeEvent, EdgeGone } from '../../edge-proxy/protocol/calls.ts'
+import { Caller, type EdgeEvent, EdgeExited } from '../../edge-proxy/protocol/calls.ts'
 import type { EdgeIdentity } from '../../edge-proxy/protocol/edge-settings.ts'
 import { JsonLines } from '../../edge-proxy/protocol/json-lines.ts'
 import { socketAddress } from '../../edge-proxy/protocol/socket-path.ts'
@@ -7,7 +7,7 @@ import { socketAddress } from '../../edge-proxy/protocol/socket-path.ts'
 /** A connection to a running edge. */
 export interface EdgeLink {
   readonly identity: EdgeIdentity
-  /** Rejects with `EdgeGone` when the connection closes before the response. */
+  /** Rejects with `EdgeExited` when the connection closes before the response. */
   call<Value>(call: string, args: unknown[], abort?: AbortSignal): Promise<Value>
   close(): void
   readonly isOpen: boolean
@@ -29,17 +29,17 @@ export async function openEdgeLink(path: string, events: EdgeLinkEvents): Promis
   if (!socket) return undefined
   const caller = new Caller((message) => lines.send(message))
   const lines = new JsonLines(socket, (message) => {
-    if (!caller.hear(message)) events.onEvent(message as EdgeEvent)
+    if (!caller.handleReply(message)) events.onEvent(message as EdgeEvent)
   })
   let attached = false
   socket.on('error', () => {})
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
   socket.on('close', () => {
-    caller.fail(new EdgeGone('its control socket closed'))
+    caller.fail(new EdgeExited('its control socket closed'))
     if (attached) events.onClosed()
   })
   const request = <Value>(call: string, args: unknown[], abort?: AbortSignal): Promise<Value> =>
-    socket.writable ? caller.request<Value>(call, args, abort) : Promise.reject(new EdgeGone('its control socket is closed'))
+    socket.writable ? caller.request<Value>(call, args, abort) : Promise.reject(new EdgeExited('its control socket is closed'))
   try {
     const identity = await request<EdgeIdentity>('attach', [], AbortSignal.timeout(attachMs))
     attached = true
@@ -54,7 +54,7 @@ export async function openEdgeLink(path: string, events: EdgeLinkEvents): Promis
     }
   } catch (cause) {
     socket.destroy()
-    if (cause instanceof EdgeGone) return undefined
+    if (cause instanceof EdgeExited) return undefined
     throw cause
   }
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { type EdgeEvent, EdgeGone } from '../../edge-proxy/protocol/calls.ts'
+import { type EdgeEvent, EdgeExited } from '../../edge-proxy/protocol/calls.ts'
 import type { EdgeAddress, EdgeListening } from '../../edge-proxy/protocol/edge-listening.ts'
 import type { EdgeSettings } from '../../edge-proxy/protocol/edge-settings.ts'
 import type { EdgeTable } from '../../edge-proxy/protocol/edge-table.ts'
@@ -150,7 +150,7 @@ export class EmbeddedEdge implements EdgeDriver {
         const link = await unlessAborted(this.#linked(), abort)
         return await unlessAborted(attempt(link), abort)
       } catch (cause) {
-        if (!(cause instanceof EdgeGone) || this.#stopped) throw cause
+        if (!(cause instanceof EdgeExited) || this.#stopped) throw cause
         await pause(retryMs)
       }
     }
@@ -158,7 +158,7 @@ export class EmbeddedEdge implements EdgeDriver {
 
   #linked(): Promise<EdgeLink> {
     if (this.#link) return Promise.resolve(this.#link)
-    if (this.#stopped) return Promise.reject(new EdgeGone('it was stopped'))
+    if (this.#stopped) return Promise.reject(new EdgeExited('it was stopped'))
     this.#finding ??= this.#finder
       .find()
       .then((link) => this.#keep(link))
@@ -172,7 +172,7 @@ export class EmbeddedEdge implements EdgeDriver {
   async #keep(link: EdgeLink): Promise<EdgeLink> {
     if (this.#table) await this.#sender.send(link, () => this.#table!)
     // A connection that closed meanwhile was not reported as lost.
-    if (!link.isOpen) throw new EdgeGone('it went away at once')
+    if (!link.isOpen) throw new EdgeExited('it went away at once')
     this.#link = link
     return link
   }
@@ -214,7 +214,7 @@ export class EmbeddedEdge implements EdgeDriver {
 const answers = (link: EdgeLink): Promise<boolean> =>
   link.call('ping', [], AbortSignal.timeout(pingMs)).then(
     () => true,
-    (cause) => cause instanceof EdgeGone,
+    (cause) => cause instanceof EdgeExited,
   )
 
 /** The edge's entry: in the source tree its source; in a bundle `edge.js` next to the main file, above the folder of its chunks. */

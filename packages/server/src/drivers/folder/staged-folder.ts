@@ -29,7 +29,7 @@ export async function stageFolder<Result>(target: string, fill: (staging: string
   beingFilled.add(target)
   const staging = `${target}.partial`
   try {
-    await refuseFilled(target)
+    await refuseNonEmpty(target)
     await removeTree(staging)
     await mkdir(dirname(target), { recursive: true })
     await mkdir(staging, { mode: 0o700 })
@@ -43,7 +43,7 @@ export async function stageFolder<Result>(target: string, fill: (staging: string
 
 const removeTree = (path: string) => rm(path, { recursive: true, force: true, maxRetries: 3 })
 
-async function refuseFilled(target: string): Promise<void> {
+async function refuseNonEmpty(target: string): Promise<void> {
   const entries = await readdir(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     throw error

@@ -16,7 +16,7 @@ interface KeptList {
  * The same host with cached lists of repositories: concurrent and repeated requests share one read. Repositories created or
  * deleted through it are visible at once.
  */
-export function withKeptLists(host: GitHost, now: () => number = Date.now): GitHost {
+export function withListCache(host: GitHost, now: () => number = Date.now): GitHost {
   const lists = new Map<string, KeptList>()
   const forget = ({ id }: Access) => {
     for (const key of lists.keys()) if (key.startsWith(`${id} `)) lists.delete(key)

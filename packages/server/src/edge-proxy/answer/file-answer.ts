@@ -26,8 +26,8 @@ export class FileAnswer implements ResponseHandler {
   readonly #exchange: RequestExchange
   readonly #site: StaticTarget
   /** Headers that the site's rules set for this path. */
-  #own: [name: string, value: string][] = []
-  #gone = false
+  #ruleHeaders: [name: string, value: string][] = []
+  #isDisconnected = false
   #wakeUp: (() => void) | undefined
 
   constructor(exchange: RequestExchange, site: StaticTarget) {
@@ -42,7 +42,7 @@ export class FileAnswer implements ResponseHandler {
       return
     }
     this.#answer().catch(() => {
-      if (this.#exchange.status === 0) this.#exchange.refuse(notices.broken, true)
+      if (this.#exchange.status === 0) this.#exchange.refuse(notices.unreadable, true)
       else this.#exchange.abort(true)
     })
   }
@@ -56,39 +56,39 @@ export class FileAnswer implements ResponseHandler {
     this.#wakeUp?.()
   }
 
-  clientGone(): void {
-    this.#gone = true
+  clientDisconnected(): void {
+    this.#isDisconnected = true
     this.#wakeUp?.()
   }
 
   timedOut(): void {
     this.#exchange.abort(false)
-    this.clientGone()
+    this.clientDisconnected()
   }
 
   async #answer(): Promise<void> {
-    const found = await this.#led()
-    if (this.#gone) return
+    const found = await this.#resolve()
+    if (this.#isDisconnected) return
     if (!found) this.#exchange.refuse(notices.notFound)
     else if ('to' in found)
-      this.#exchange.answer(found.rule.status, `location: ${this.#location(found)}\r\n${linesOf(this.#own)}`, '')
+      this.#exchange.answer(found.rule.status, `location: ${this.#location(found)}\r\n${linesOf(this.#ruleHeaders)}`, '')
     else await this.#send(found, await this.#encoded(found))
   }
 
-  /** Applies the site's rules first, if there are any: a file, a page in its place, or a redirect. */
-  async #led(): Promise<Found | Redirection | undefined> {
+  /** Applies the site's rules first, if there are any. The result is a file, another page that a rule shows, or a redirect. */
+  async #resolve(): Promise<Found | Redirection | undefined> {
     const rules = await this.#exchange.serving.sites.rules(this.#site)
     const path = sitePath(this.#exchange.head.target)
     if (!rules || path === undefined) return this.#find(path)
     const steps = stepsOf(path)
-    this.#own = headersFor(rules, steps)
-    const led = redirectionFor(rules, steps)
-    const file = led?.rule.force ? undefined : await this.#fileAt(path)
-    if (file || !led) return file ?? this.#find(path)
-    if (led.rule.status >= 300 && led.rule.status < 400) return led
-    const page = sitePath(led.to)
-    const shown = page === undefined ? undefined : await this.#fileAt(page)
-    return shown ? { ...shown, status: led.rule.status === 404 ? 404 : 200 } : this.#find(path)
+    this.#ruleHeaders = headersFor(rules, steps)
+    const redirection = redirectionFor(rules, steps)
+    const file = redirection?.rule.force ? undefined : await this.#fileAt(path)
+    if (file || !redirection) return file ?? this.#find(path)
+    if (redirection.rule.status >= 300 && redirection.rule.status < 400) return redirection
+    const page = sitePath(redirection.to)
+    const pageFile = page === undefined ? undefined : await this.#fileAt(page)
+    return pageFile ? { ...pageFile, status: redirection.rule.status === 404 ? 404 : 200 } : this.#find(path)
   }
 
   /** Appends the request's query, unless the rule's target has a query or a fragment itself. */
@@ -108,8 +108,8 @@ export class FileAnswer implements ResponseHandler {
 
   async #find(path: string | undefined): Promise<Found | undefined> {
     const { head, serving } = this.#exchange
-    const there = path === undefined ? undefined : await this.#fileAt(path)
-    if (there) return there
+    const exactFile = path === undefined ? undefined : await this.#fileAt(path)
+    if (exactFile) return exactFile
     if (this.#site.spa && path !== undefined && isPagePath(path, headerValue(head, 'accept') ?? '')) {
       const file = await serving.sites.find(this.#site, 'index.html')
       if (file) return { path: 'index.html', file, status: 200 }
@@ -122,8 +122,8 @@ export class FileAnswer implements ResponseHandler {
   /** A range refers to the uncompressed bytes, so a range request gets the uncompressed file. */
   async #encoded(found: Found): Promise<{ file: SiteFile; encoding: string }> {
     const { head, serving } = this.#exchange
-    const wanted = headerValue(head, 'range') ? [] : acceptedEncodings(headerValue(head, 'accept-encoding'))
-    for (const encoding of wanted) {
+    const encodings = headerValue(head, 'range') ? [] : acceptedEncodings(headerValue(head, 'accept-encoding'))
+    for (const encoding of encodings) {
       const file = await serving.sites.encoded(this.#site, found.path, found.file, encoding)
       if (file) return { file, encoding }
     }
@@ -132,33 +132,33 @@ export class FileAnswer implements ResponseHandler {
 
   async #send({ path, status }: Found, { file, encoding }: { file: SiteFile; encoding: string }): Promise<void> {
     const exchange = this.#exchange
-    if (this.#gone) return
+    if (this.#isDisconnected) return
     const { head } = exchange
-    const own = linesOf(this.#own)
+    const ruleLines = linesOf(this.#ruleHeaders)
     const common =
       `etag: ${file.etag}\r\nlast-modified: ${new Date(file.modifiedMs).toUTCString()}\r\n` +
       `cache-control: ${status === 404 ? 'no-cache' : cacheControl(path)}\r\n${isCompressible(file.type) ? 'vary: accept-encoding\r\n' : ''}`
     if (status === 200 && isUnchanged(file, headerValue(head, 'if-none-match'), headerValue(head, 'if-modified-since'))) {
-      exchange.answer(304, this.#without(common) + own, '')
+      exchange.answer(304, this.#withoutOverridden(common) + ruleLines, '')
       return
     }
     const plain = `${common}content-type: ${file.type}\r\nx-content-type-options: nosniff\r\naccept-ranges: bytes\r\n`
-    const described = this.#without(plain) + own + (encoding ? `content-encoding: ${encoding}\r\n` : '')
-    const ranged = status === 200 && head.method === 'GET' && mayResume(file, headerValue(head, 'if-range'))
-    const range = ranged ? byteRange(headerValue(head, 'range'), file.size) : 'whole'
+    const headerLines = this.#withoutOverridden(plain) + ruleLines + (encoding ? `content-encoding: ${encoding}\r\n` : '')
+    const isRangeAllowed = status === 200 && head.method === 'GET' && mayResume(file, headerValue(head, 'if-range'))
+    const range = isRangeAllowed ? byteRange(headerValue(head, 'range'), file.size) : 'whole'
     if (range === 'unsatisfiable') exchange.answer(416, `content-range: bytes */${file.size}\r\n`, '')
-    else if (range === 'whole') await this.#sendBytes(status, described, file, 0, file.size)
+    else if (range === 'whole') await this.#sendBytes(status, headerLines, file, 0, file.size)
     else {
       const span = `content-range: bytes ${range.first}-${range.last}/${file.size}\r\n`
-      await this.#sendBytes(206, described + span, file, range.first, range.last + 1)
+      await this.#sendBytes(206, headerLines + span, file, range.first, range.last + 1)
     }
   }
 
   /** Headers of the site's rules replace the edge's own headers of the same name. */
-  #without(lines: string): string {
+  #withoutOverridden(lines: string): string {
     return withoutNamed(
       lines,
-      this.#own.map(([name]) => name.toLowerCase()),
+      this.#ruleHeaders.map(([name]) => name.toLowerCase()),
     )
   }
 
@@ -181,7 +181,7 @@ export class FileAnswer implements ResponseHandler {
     }
     const handle = await files.open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW)
     try {
-      if (this.#gone) return
+      if (this.#isDisconnected) return
       exchange.beginAnswer(status, headers, to - from)
       await this.#stream((at, length) => readPiece(handle, at, length), from, to)
     } finally {
@@ -194,18 +194,18 @@ export class FileAnswer implements ResponseHandler {
     const exchange = this.#exchange
     const { serving } = exchange
     let at = from
-    while (at < to && !this.#gone) {
+    while (at < to && !this.#isDisconnected) {
       const piece = await read(at, Math.min(pieceBytes, to - at))
-      if (this.#gone) return
+      if (this.#isDisconnected) return
       at += piece.length
       exchange.bytesOut += piece.length
       exchange.deadline = serving.now + serving.routing.limits.responseIdleMs
-      if (!exchange.client.socket.write(piece)) await this.#drained()
+      if (!exchange.client.socket.write(piece)) await this.#waitForDrain()
     }
-    if (!this.#gone) exchange.finish()
+    if (!this.#isDisconnected) exchange.finish()
   }
 
-  #drained(): Promise<void> {
+  #waitForDrain(): Promise<void> {
     return new Promise((resolve) => {
       this.#wakeUp = resolve
     })

@@ -10,15 +10,15 @@ export interface Notice {
   retryAfterSeconds?: number
 }
 
-const backSoon = { status: 503, title: 'Temporarily unavailable', retryAfterSeconds: 10 }
+const temporarilyUnavailable = { status: 503, title: 'Temporarily unavailable', retryAfterSeconds: 10 }
 
 export const notices = {
   unknownHost: { status: 404, title: 'Site not found', text: 'No project is served at this address.', code: 'unknown_host' },
   disabled: { status: 503, title: 'Project disabled', text: 'The owner has disabled this project.', code: 'project_disabled' },
   paused: {
-    restore: { ...backSoon, text: 'This project is being restored from a backup.', code: 'project_restoring' },
-    move: { ...backSoon, text: 'This project is being moved.', code: 'project_moving' },
-    start: { ...backSoon, text: 'This project is restarting.', code: 'project_starting' },
+    restore: { ...temporarilyUnavailable, text: 'This project is being restored from a backup.', code: 'project_restoring' },
+    move: { ...temporarilyUnavailable, text: 'This project is being moved.', code: 'project_moving' },
+    start: { ...temporarilyUnavailable, text: 'This project is restarting.', code: 'project_starting' },
   },
   failed: {
     status: 502,
@@ -41,21 +41,21 @@ export const notices = {
     code: 'waking',
     retryAfterSeconds: 5,
   },
-  notSecureYet: {
+  certificateMissing: {
     status: 503,
     title: 'No certificate yet',
     text: 'The dashboard is served over https only, and its certificate is not issued yet. Try again in a minute.',
     code: 'no_certificate',
     retryAfterSeconds: 10,
   },
-  tooManyHeld: {
+  tooManyQueued: {
     status: 503,
     title: 'Still waking',
     text: 'Too many requests are waiting for this project. Try again later.',
     code: 'waking',
     retryAfterSeconds: 5,
   },
-  crowded: {
+  overloaded: {
     status: 503,
     title: 'Too many requests',
     text: 'This project is handling too many requests. Try again later.',
@@ -70,7 +70,7 @@ export const notices = {
     text: 'Only GET and HEAD are served here.',
     code: 'method_not_allowed',
   },
-  broken: { status: 500, title: 'Internal error', text: 'The file could not be read.', code: 'unreadable' },
+  unreadable: { status: 500, title: 'Internal error', text: 'The file could not be read.', code: 'unreadable' },
 } satisfies Record<string, Notice | Record<PausedTarget['reason'], Notice>>
 
 export const limitedNotice = (status: number, retryAfterSeconds: number): Notice => ({

@@ -11,7 +11,7 @@ export interface ResponseHandler {
   bodyEnd(): void
   clientDrained(): void
   clientEnded(): void
-  clientGone(): void
+  clientDisconnected(): void
   /** The time limit in `exchange.deadline` has passed. */
   timedOut(): void
 }
@@ -20,9 +20,9 @@ export interface ResponseHandler {
 export interface ExchangeClient {
   readonly socket: net.Socket
   readonly serving: Serving
-  readonly secure: boolean
+  readonly isSecure: boolean
   readonly peer: ClientAddress
-  readonly requestComplete: boolean
+  readonly isRequestComplete: boolean
   /** Stops or resumes reading the request's body. */
   block(blocked: boolean): void
   /** Switches the connection to passing bytes through; returns the bytes received early. */
@@ -38,8 +38,8 @@ export interface RequestExchange {
   readonly serving: Serving
   readonly requestId: string
   readonly protocol: string
-  readonly fromTrustedProxy: boolean
-  readonly ended: boolean
+  readonly isFromTrustedProxy: boolean
+  readonly hasEnded: boolean
   /** Header lines that the edge adds to the forwarded request. */
   readonly ownHeaders: string
   status: number
@@ -49,9 +49,9 @@ export interface RequestExchange {
   proceed(): void
   bodyData(bytes: Buffer): void
   delegate(handler: ResponseHandler): void
-  headText(statusLine: string, headerLines: string, length: number | 'unsaid'): string
+  headText(statusLine: string, headerLines: string, length: number | 'omitted'): string
   answer(status: number, headerLines: string, body: string | Buffer, failed?: boolean): void
-  beginAnswer(status: number, headerLines: string, length: number | 'unsaid'): void
+  beginAnswer(status: number, headerLines: string, length: number | 'omitted'): void
   refuse(notice: Notice, failed?: boolean): void
   finish(failed?: boolean): void
   abort(failed: boolean): void

@@ -10,7 +10,7 @@ import type { StaticSites } from '../static/static-sites.ts'
 export interface Serving {
   /** Replaced as a whole; a request reads it once. */
   routing: Routing
-  readonly room: WakeQueue
+  readonly wakeQueue: WakeQueue
   readonly certificateRequests: CertificateRequests
   readonly shares: ConnectionShares
   readonly records: RequestRecords
@@ -19,7 +19,7 @@ export interface Serving {
   /** The port at which clients reach https; 0 if there is none. */
   httpsPort: number
   /** Responses carry `connection: close` from now on. */
-  closing: boolean
+  isClosing: boolean
   /** Milliseconds since the epoch, refreshed several times a second: good enough for time limits. */
   now: number
 }
@@ -29,21 +29,21 @@ const idPrefix =
   Math.floor(Math.random() * 36 ** 6)
     .toString(36)
     .padStart(6, '0')
-/** The last two characters of an id, precomputed: formatting a number in base 36 for every request is expensive. */
-const idEnds = Array.from({ length: 36 ** 2 }, (_, at) => at.toString(36).padStart(2, '0'))
-let idStart = idPrefix
-let idsBegun = 0
-let nextEnd = 0
+/** All values of the last two characters of an id: formatting a number in base 36 for every request is expensive. */
+const idSuffixes = Array.from({ length: 36 ** 2 }, (_, at) => at.toString(36).padStart(2, '0'))
+let blockPrefix = idPrefix
+let blockCount = 0
+let nextSuffix = 0
 
 /** Unique across restarts and workers through the time and the random part. An id is not secret and may be guessable. */
 export function nextRequestId(): string {
-  if (nextEnd === idEnds.length) {
-    idsBegun += 1
-    idStart = idPrefix + idsBegun.toString(36)
-    nextEnd = 0
+  if (nextSuffix === idSuffixes.length) {
+    blockCount += 1
+    blockPrefix = idPrefix + blockCount.toString(36)
+    nextSuffix = 0
   }
-  const id = idStart + idEnds[nextEnd]!
-  nextEnd += 1
+  const id = blockPrefix + idSuffixes[nextSuffix]!
+  nextSuffix += 1
   return id
 }
 

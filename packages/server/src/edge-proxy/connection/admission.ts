@@ -1,9 +1,9 @@
 import type net from 'node:net'
-import type { Admitted } from '../limits/connection-shares.ts'
+import type { AdmittedConnection } from '../limits/connection-shares.ts'
 import type { ClientConnection } from './client-connection.ts'
 
-/** The place of one socket, from its acceptance on: a handshake that never ends holds one as well. */
-export class Admission implements Admitted {
+/** A socket in the connection count, from its acceptance on: a TLS handshake that never ends is counted too. */
+export class Admission implements AdmittedConnection {
   shareKey = ''
   connection: ClientConnection | undefined
   readonly #socket: net.Socket
@@ -14,8 +14,8 @@ export class Admission implements Admitted {
     this.#acceptedAt = now
   }
 
-  get business(): 0 | 1 | 2 {
-    return this.connection?.business ?? 1
+  get activityLevel(): 0 | 1 | 2 {
+    return this.connection?.activityLevel ?? 1
   }
 
   get quietSince(): number {
@@ -28,6 +28,6 @@ export class Admission implements Admitted {
   }
 }
 
-/** Tells the sockets of one listener apart; the one that TLS gives back has the same two ends. */
-export const endsOf = ({ remoteAddress, remotePort, localAddress, localPort }: net.Socket) =>
+/** Identifies a socket by its two addresses. The socket that TLS returns after the handshake has the same addresses. */
+export const addressPair = ({ remoteAddress, remotePort, localAddress, localPort }: net.Socket) =>
   `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`

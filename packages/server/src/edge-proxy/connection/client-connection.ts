@@ -21,26 +21,26 @@ const maxLingerBytes = 4_194_304
 export class ClientConnection {
   readonly socket: net.Socket
   readonly serving: Serving
-  readonly secure: boolean
+  readonly isSecure: boolean
   readonly peer: ClientAddress
   #state: State = 'head'
   #input: Buffer | undefined
   #exchange: Exchange | undefined
-  #bodyLeft = 0
+  #bodyBytesLeft = 0
   #chunks: ChunkedBody | undefined
   #deadline: number
-  #pumping = false
-  #paused = false
-  #blocked = false
-  #lingered = 0
-  /** When its last request ended or, before the first one, when it was opened. */
+  #isPumping = false
+  #isPaused = false
+  #isBlocked = false
+  #lingeredBytes = 0
+  /** When the last request ended; before the first request, when the connection was opened. */
   quietSince: number
   readonly #onClosed: (connection: ClientConnection) => void
 
-  constructor(socket: net.Socket, serving: Serving, secure: boolean, onClosed: (connection: ClientConnection) => void) {
+  constructor(socket: net.Socket, serving: Serving, isSecure: boolean, onClosed: (connection: ClientConnection) => void) {
     this.socket = socket
     this.serving = serving
-    this.secure = secure
+    this.isSecure = isSecure
     this.peer = peerAddress(socket.remoteAddress)
     this.#onClosed = onClosed
     this.quietSince = serving.now
@@ -58,12 +58,12 @@ export class ClientConnection {
   }
 
   /** Activity for `ConnectionShares`: 2 while a request is in progress, 0 while it waits for one, otherwise 1. */
-  get business(): 0 | 1 | 2 {
+  get activityLevel(): 0 | 1 | 2 {
     if (this.#exchange) return 2
     return this.idle && !this.needsDrain ? 0 : 1
   }
 
-  get requestComplete(): boolean {
+  get isRequestComplete(): boolean {
     return this.#state !== 'body'
   }
 
@@ -72,15 +72,15 @@ export class ClientConnection {
   }
 
   /** Stops reading when the exchange cannot accept more of the body, so that TCP flow control slows the client down. */
-  block(blocked: boolean): void {
-    this.#blocked = blocked
-    this.#settleReading()
+  block(isBlocked: boolean): void {
+    this.#isBlocked = isBlocked
+    this.#updateReading()
   }
 
   /** Called when the response has been completely handed to the socket. */
   finished(keepAlive: boolean): void {
     this.#exchange = undefined
-    this.#blocked = false
+    this.#isBlocked = false
     this.quietSince = this.serving.now
     if (this.#state === 'closed') return
     if (!keepAlive || this.#state !== 'answering') {
@@ -90,7 +90,7 @@ export class ClientConnection {
     this.#state = 'head'
     this.#awaitHead()
     this.#pump()
-    this.#settleReading()
+    this.#updateReading()
   }
 
   /** Switches to passing bytes through; returns the bytes received early. */
@@ -98,13 +98,13 @@ export class ClientConnection {
     this.#state = 'tunnel'
     const early = this.#input
     this.#input = undefined
-    this.#settleReading()
+    this.#updateReading()
     return early
   }
 
   /** Ends the connection in a way that clients recognise as an aborted response. */
   abort(): void {
-    if (this.secure || this.socket.destroyed) this.socket.destroy()
+    if (this.isSecure || this.socket.destroyed) this.socket.destroy()
     else this.socket.resetAndDestroy()
   }
 
@@ -140,21 +140,21 @@ export class ClientConnection {
       return
     }
     if (this.#state === 'lingering') {
-      this.#lingered += chunk.length
-      if (this.#lingered > maxLingerBytes) this.socket.destroy()
+      this.#lingeredBytes += chunk.length
+      if (this.#lingeredBytes > maxLingerBytes) this.socket.destroy()
       return
     }
     // The time limit of a head runs from its first byte and is not extended by later bytes.
     if (this.idle) this.#deadline = this.serving.now + this.serving.routing.limits.headTimeoutMs
     this.#input = this.#input ? Buffer.concat([this.#input, chunk]) : chunk
     this.#pump()
-    this.#settleReading()
+    this.#updateReading()
   }
 
   /** Processes as much input as possible; a response that ends synchronously re-enters here, and the outer loop continues. */
   #pump(): void {
-    if (this.#pumping) return
-    this.#pumping = true
+    if (this.#isPumping) return
+    this.#isPumping = true
     try {
       while (this.#input) {
         if (this.#state === 'head') {
@@ -167,7 +167,7 @@ export class ClientConnection {
       console.error(new Date().toISOString(), cause)
       this.socket.destroy()
     }
-    this.#pumping = false
+    this.#isPumping = false
   }
 
   /** False if more bytes are needed first. */
@@ -198,33 +198,33 @@ export class ClientConnection {
     const exchange = new Exchange(this, head)
     this.#exchange = exchange
     this.#state = head.body.kind === 'none' ? 'answering' : 'body'
-    this.#bodyLeft = head.body.kind === 'sized' ? head.body.length : 0
+    this.#bodyBytesLeft = head.body.kind === 'sized' ? head.body.length : 0
     this.#chunks = head.body.kind === 'chunked' ? new ChunkedBody((bytes) => this.#exchange?.bodyData(bytes)) : undefined
     exchange.proceed()
   }
 
   #readBody(input: Buffer): void {
-    let taken: number
-    let complete: boolean
+    let consumed: number
+    let isComplete: boolean
     const chunks = this.#chunks
     if (chunks) {
-      taken = chunks.feed(input, 0)
-      if (taken === -1) {
+      consumed = chunks.feed(input, 0)
+      if (consumed === -1) {
         this.#input = undefined
-        this.#exchange?.malformed()
+        this.#exchange?.rejectMalformed()
         return
       }
-      complete = chunks.done
+      isComplete = chunks.done
     } else {
-      taken = Math.min(this.#bodyLeft, input.length)
-      this.#bodyLeft -= taken
-      complete = this.#bodyLeft === 0
-      this.#exchange?.bodyData(taken === input.length ? input : input.subarray(0, taken))
+      consumed = Math.min(this.#bodyBytesLeft, input.length)
+      this.#bodyBytesLeft -= consumed
+      isComplete = this.#bodyBytesLeft === 0
+      this.#exchange?.bodyData(consumed === input.length ? input : input.subarray(0, consumed))
     }
     // Forwarding the bytes may have ended the exchange, and with it the reading.
     if (this.#state !== 'body') return
-    this.#input = taken < input.length ? input.subarray(taken) : undefined
-    if (!complete) return
+    this.#input = consumed < input.length ? input.subarray(consumed) : undefined
+    if (!isComplete) return
     this.#state = 'answering'
     this.#exchange?.bodyEnd()
   }
@@ -247,14 +247,14 @@ export class ClientConnection {
     this.#chunks = undefined
     this.#deadline = this.serving.now + lingerMs + (this.needsDrain ? this.serving.routing.limits.responseIdleMs : 0)
     this.socket.end()
-    this.#settleReading()
+    this.#updateReading()
   }
 
-  #settleReading(): void {
-    const pause = this.#blocked || (this.#state !== 'lingering' && (this.#input?.length ?? 0) > maxInput)
-    if (pause === this.#paused) return
-    this.#paused = pause
-    if (pause) this.socket.pause()
+  #updateReading(): void {
+    const shouldPause = this.#isBlocked || (this.#state !== 'lingering' && (this.#input?.length ?? 0) > maxInput)
+    if (shouldPause === this.#isPaused) return
+    this.#isPaused = shouldPause
+    if (shouldPause) this.socket.pause()
     else this.socket.resume()
   }
 
@@ -264,7 +264,7 @@ export class ClientConnection {
     else {
       this.#awaitHead()
       this.#pump()
-      this.#settleReading()
+      this.#updateReading()
     }
   }
 
@@ -282,7 +282,7 @@ export class ClientConnection {
     this.#input = undefined
     const exchange = this.#exchange
     this.#exchange = undefined
-    exchange?.clientGone()
+    exchange?.clientDisconnected()
     this.#onClosed(this)
   }
 }

@@ -7,7 +7,7 @@ import { Forwarding } from '../forward/forwarding.ts'
 import type { ClientAddress } from '../limits/client-address.ts'
 import { clientAddress } from '../limits/client-address.ts'
 import { shareOf } from '../limits/connection-shares.ts'
-import type { Held } from '../limits/wake-queue.ts'
+import type { QueuedRequest } from '../limits/wake-queue.ts'
 import type { RequestHead } from '../message/request-head.ts'
 import type { ControlTarget } from '../protocol/edge-table.ts'
 import { beginRequest, countRequest, endRequest, type RequestCounter } from '../records/request-counters.ts'
@@ -16,17 +16,17 @@ import { type Deliveries, edgeHeader } from '../routing/deliveries.ts'
 import type { Route } from '../routing/routing.ts'
 
 const challengePath = '/.well-known/acme-challenge/'
-const heldBodyBytes = 65_536
-const clientGoneStatus = 499
+const queuedBodyBytes = 65_536
+const clientDisconnectedStatus = 499
 const noTail = recordTail()
 
 /** A request and its response: decides how to handle the request, and records and counts it. */
-export class Exchange implements Held, RequestExchange {
+export class Exchange implements QueuedRequest, RequestExchange {
   readonly client: ExchangeClient
   readonly head: RequestHead
   readonly serving: Serving
   readonly id = nextRequestId()
-  readonly heldBytes: number
+  readonly queuedBytes: number
   address: ClientAddress
   route: Route | undefined
   /** Status sent to the client; 0 until it is sent. */
@@ -34,30 +34,30 @@ export class Exchange implements Held, RequestExchange {
   bytesIn = 0
   bytesOut = 0
   deadline = Number.POSITIVE_INFINITY
-  ended = false
+  hasEnded = false
   ownHeaders = ''
   #handler: ResponseHandler | undefined
-  #heldFor: string | undefined
-  #holdUntil = 0
-  #validated = false
-  #inShare = false
-  #counted: RequestCounter | undefined
+  #queuedProjectId: string | undefined
+  #queueDeadline = 0
+  #areRulesChecked = false
+  #hasShare = false
+  #counter: RequestCounter | undefined
   #keepAlive = false
   #backlog: Buffer[] | undefined
   #backlogBytes = 0
-  #bodyEnded = false
+  #hasBodyEnded = false
   readonly #startedAt = performance.now()
 
   constructor(client: ExchangeClient, head: RequestHead) {
     this.client = client
     this.serving = client.serving
     this.head = head
-    this.heldBytes = head.text.length + (head.body.kind === 'none' ? 0 : heldBodyBytes)
-    this.#bodyEnded = head.body.kind === 'none'
+    this.queuedBytes = head.text.length + (head.body.kind === 'none' ? 0 : queuedBodyBytes)
+    this.#hasBodyEnded = head.body.kind === 'none'
     this.address = clientAddress(client.peer, head.forwardedFor, this.serving.routing.trusted)
   }
 
-  get heldBy(): string {
+  get shareClient(): string {
     return clientKey(this.address.key)
   }
 
@@ -65,23 +65,23 @@ export class Exchange implements Held, RequestExchange {
     return this.head.requestId || this.id
   }
 
-  get fromTrustedProxy(): boolean {
+  get isFromTrustedProxy(): boolean {
     const { trusted } = this.serving.routing
     return !trusted.isEmpty && trusted.has(this.client.peer.key)
   }
 
   get protocol(): string {
-    if (this.client.secure) return 'https'
-    return this.head.forwardedProto === 'https' && this.fromTrustedProxy ? 'https' : 'http'
+    if (this.client.isSecure) return 'https'
+    return this.head.forwardedProto === 'https' && this.isFromTrustedProxy ? 'https' : 'http'
   }
 
-  /** Looks up the host in the current table. A queued request comes here again with every new table. */
+  /** Routes the request by the current table. A queued request is routed again with every new table. */
   proceed(): void {
-    this.#heldFor = undefined
+    this.#queuedProjectId = undefined
     const { head, serving } = this
     if (head.target.startsWith(challengePath) && this.#answerChallenge()) return
     const { deliveries } = serving.routing
-    if (deliveries?.isOne(head)) {
+    if (deliveries?.matches(head)) {
       this.#deliver(deliveries)
       return
     }
@@ -97,18 +97,18 @@ export class Exchange implements Held, RequestExchange {
       this.#redirect(`https://${head.host}${port === 443 ? '' : `:${port}`}`)
       return
     }
-    if (route.rules && !this.#validated && this.#refusedByRule(route)) return
-    this.#follow(route)
+    if (route.rules && !this.#areRulesChecked && this.#isRefusedByRule(route)) return
+    this.#handleTarget(route)
   }
 
   bodyData(bytes: Buffer): void {
     this.bytesIn += bytes.length
     if (this.#handler) this.#handler.bodyData(bytes)
-    else if (!this.ended) this.#keepForLater(bytes)
+    else if (!this.hasEnded) this.#bufferBody(bytes)
   }
 
   bodyEnd(): void {
-    this.#bodyEnded = true
+    this.#hasBodyEnded = true
     this.#handler?.bodyEnd()
   }
 
@@ -120,20 +120,20 @@ export class Exchange implements Held, RequestExchange {
     this.#handler?.clientEnded()
   }
 
-  clientGone(): void {
-    if (this.ended) return
-    if (this.status === 0) this.status = clientGoneStatus
+  clientDisconnected(): void {
+    if (this.hasEnded) return
+    if (this.status === 0) this.status = clientDisconnectedStatus
     const handler = this.#handler
     this.#handler = undefined
-    handler?.clientGone()
+    handler?.clientDisconnected()
     this.#close(false)
   }
 
   /** The framing of the body is invalid. Its end is unknown, so the connection is closed too. */
-  malformed(): void {
+  rejectMalformed(): void {
     const handler = this.#handler
     this.#handler = undefined
-    handler?.clientGone()
+    handler?.clientDisconnected()
     if (this.status === 0) this.refuse(faultNotice(400, 'the request body is malformed'))
     else this.abort(false)
   }
@@ -141,12 +141,12 @@ export class Exchange implements Held, RequestExchange {
   sweep(now: number): void {
     if (now <= this.deadline) return
     this.deadline = Number.POSITIVE_INFINITY
-    if (this.#heldFor !== undefined) this.giveUp()
+    if (this.#queuedProjectId !== undefined) this.reject()
     else this.#handler?.timedOut()
   }
 
-  giveUp(): void {
-    this.#leaveRoom()
+  reject(): void {
+    this.#leaveQueue()
     this.refuse(notices.notWoken, true)
   }
 
@@ -154,22 +154,22 @@ export class Exchange implements Held, RequestExchange {
   delegate(handler: ResponseHandler): void {
     this.#handler = handler
     handler.start()
-    if (this.ended) return
+    if (this.hasEnded) return
     const backlog = this.#backlog
     this.#backlog = undefined
     if (backlog) for (const bytes of backlog) handler.bodyData(bytes)
-    if (this.#bodyEnded) handler.bodyEnd()
+    if (this.#hasBodyEnded) handler.bodyEnd()
     else if (backlog) this.client.block(false)
   }
 
   /**
    * Status line and headers for the client. `length` is the body's size, -1 for chunked, -2 if the body ends with the connection.
    */
-  headText(statusLine: string, headerLines: string, length: number | 'unsaid'): string {
+  headText(statusLine: string, headerLines: string, length: number | 'omitted'): string {
     const { head } = this
-    this.#keepAlive = head.keepAlive && length !== -2 && this.client.requestComplete && !this.serving.closing
+    this.#keepAlive = head.keepAlive && length !== -2 && this.client.isRequestComplete && !this.serving.isClosing
     const framing =
-      length === 'unsaid' || length === -2
+      length === 'omitted' || length === -2
         ? ''
         : length === -1
           ? 'transfer-encoding: chunked\r\n'
@@ -178,14 +178,14 @@ export class Exchange implements Held, RequestExchange {
     return `HTTP/1.1 ${statusLine}\r\n${headerLines}${framing}${connection}\r\n`
   }
 
-  /** Sends a response that the edge makes itself. For HEAD the body's length is sent, but not the body. */
+  /** Sends a response of the edge itself. For HEAD the body's length is sent, but not the body. */
   answer(status: number, headerLines: string, body: string | Buffer, failed = false): void {
-    if (this.ended) return
+    if (this.hasEnded) return
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
     const { socket } = this.client
     // Head and body are sent together.
     socket.cork()
-    this.beginAnswer(status, headerLines, status === 304 ? 'unsaid' : bytes.length)
+    this.beginAnswer(status, headerLines, status === 304 ? 'omitted' : bytes.length)
     if (this.head.method !== 'HEAD' && bytes.length > 0) {
       this.bytesOut += bytes.length
       socket.write(bytes)
@@ -194,10 +194,10 @@ export class Exchange implements Held, RequestExchange {
     this.finish(failed)
   }
 
-  beginAnswer(status: number, headerLines: string, length: number | 'unsaid'): void {
+  beginAnswer(status: number, headerLines: string, length: number | 'omitted'): void {
     this.status = status
-    const own = `${dateLine(Date.now())}x-request-id: ${this.requestId}\r\n`
-    const text = this.headText(`${status} ${reasons[status] ?? 'Unknown'}`, headerLines + own, length)
+    const edgeLines = `${dateLine(Date.now())}x-request-id: ${this.requestId}\r\n`
+    const text = this.headText(`${status} ${reasons[status] ?? 'Unknown'}`, headerLines + edgeLines, length)
     this.client.socket.write(text, 'latin1')
   }
 
@@ -208,14 +208,14 @@ export class Exchange implements Held, RequestExchange {
 
   /** Ends a complete response. */
   finish(failed = false): void {
-    if (this.ended) return
+    if (this.hasEnded) return
     this.#close(failed)
     this.client.finished(this.#keepAlive)
   }
 
   /** Ends an incomplete response in a way that the client notices. */
   abort(failed: boolean): void {
-    if (this.ended) return
+    if (this.hasEnded) return
     this.#close(failed)
     this.client.abort()
   }
@@ -225,22 +225,22 @@ export class Exchange implements Held, RequestExchange {
    */
   #deliver(deliveries: Deliveries): void {
     this.ownHeaders = deliveries.headersFor(this.address.text, this.protocol)
-    if (deliveries.isFull) this.refuse(notices.crowded)
+    if (deliveries.isFull) this.refuse(notices.overloaded)
     else this.delegate(new Forwarding(this, deliveries.balance))
   }
 
-  #follow(route: Route): void {
+  #handleTarget(route: Route): void {
     const { target } = route
     if (target.kind === 'redirect') this.#redirect(this.#targetOrigin(target.to))
     else if (target.kind === 'control') this.#forwardToControl(route, target)
     else if (target.kind === 'disabled') this.refuse(notices.disabled)
     else if (target.kind === 'paused') this.refuse(notices.paused[target.reason])
-    else if (!this.#takeShare(route)) this.refuse(notices.crowded)
+    else if (!this.#acquireShare(route)) this.refuse(notices.overloaded)
     else {
       this.#count(route)
       if (target.kind === 'upstreams') this.delegate(new Forwarding(this, route.balance!))
       else if (target.kind === 'static') this.delegate(new FileAnswer(this, target))
-      else if (target.kind === 'sleeping') this.#hold(target.projectId, target.holdTimeoutMs ?? 60_000)
+      else if (target.kind === 'sleeping') this.#queueUntilAwake(target.projectId, target.holdTimeoutMs ?? 60_000)
       else this.refuse(notices.failed, true)
     }
   }
@@ -249,39 +249,39 @@ export class Exchange implements Held, RequestExchange {
   #forwardToControl(route: Route, { key }: ControlTarget): void {
     this.ownHeaders = edgeHeader(key, this.address.text, this.protocol)
     if (this.protocol === 'https') this.delegate(new Forwarding(this, route.balance!))
-    else this.refuse(notices.notSecureYet)
+    else this.refuse(notices.certificateMissing)
   }
 
-  #hold(projectId: string, timeoutMs: number): void {
-    const { now, room, routing, closing } = this.serving
-    if (closing) {
+  #queueUntilAwake(projectId: string, timeoutMs: number): void {
+    const { now, wakeQueue, routing, isClosing } = this.serving
+    if (isClosing) {
       this.refuse(notices.notWoken, true)
       return
     }
-    this.#holdUntil ||= now + timeoutMs
-    if (!room.enter(this, projectId, this.head.host, routing.limits, now)) {
-      this.refuse(notices.tooManyHeld, true)
+    this.#queueDeadline ||= now + timeoutMs
+    if (!wakeQueue.add(this, projectId, this.head.host, routing.limits, now)) {
+      this.refuse(notices.tooManyQueued, true)
       return
     }
-    this.#heldFor = projectId
-    this.deadline = this.#holdUntil
+    this.#queuedProjectId = projectId
+    this.deadline = this.#queueDeadline
   }
 
-  #leaveRoom(): void {
-    if (this.#heldFor !== undefined) this.serving.room.leave(this, this.#heldFor)
-    this.#heldFor = undefined
+  #leaveQueue(): void {
+    if (this.#queuedProjectId !== undefined) this.serving.wakeQueue.remove(this, this.#queuedProjectId)
+    this.#queuedProjectId = undefined
   }
 
   /** Buffers the body until the request has a handler; above the limit, reading from the client stops. */
-  #keepForLater(bytes: Buffer): void {
+  #bufferBody(bytes: Buffer): void {
     this.#backlog ??= []
     this.#backlog.push(bytes)
     this.#backlogBytes += bytes.length
-    if (this.#backlogBytes >= heldBodyBytes / 2) this.client.block(true)
+    if (this.#backlogBytes >= queuedBodyBytes / 2) this.client.block(true)
   }
 
-  #refusedByRule(route: Route): boolean {
-    this.#validated = true
+  #isRefusedByRule(route: Route): boolean {
+    this.#areRulesChecked = true
     const refusal = route.rules!.evaluate(this.head, this.address.key, Date.now())
     if (!refusal) return false
     this.refuse(refusal.retryAfterSeconds > 0 ? limitedNotice(refusal.status, refusal.retryAfterSeconds) : notices.forbidden)
@@ -306,31 +306,31 @@ export class Exchange implements Held, RequestExchange {
   }
 
   /** False if the project, or a client known only through a trusted proxy, has reached its share of concurrent requests. */
-  #takeShare(route: Route): boolean {
-    if (this.#counted) return true
+  #acquireShare(route: Route): boolean {
+    if (this.#counter) return true
     const { shares, routing } = this.serving
     const { limits } = routing
-    if ((route.projectCounter?.underWay ?? 0) >= shareOf(limits.connections, limits.projectShare)) return false
+    if ((route.projectCounter?.inFlight ?? 0) >= shareOf(limits.connections, limits.projectShare)) return false
     if (this.address === this.client.peer) return true
-    this.#inShare = shares.beginRequest(this.address, limits)
-    return this.#inShare
+    this.#hasShare = shares.beginRequest(this.address, limits)
+    return this.#hasShare
   }
 
   #count(route: Route): void {
-    if (this.#counted || !route.projectCounter) return
-    this.#counted = route.projectCounter
-    beginRequest(this.#counted, this.serving.now)
+    if (this.#counter || !route.projectCounter) return
+    this.#counter = route.projectCounter
+    beginRequest(this.#counter, this.serving.now)
   }
 
   #close(failed: boolean): void {
-    this.ended = true
-    this.#leaveRoom()
-    if (this.#inShare) this.serving.shares.endRequest(this.address)
+    this.hasEnded = true
+    this.#leaveQueue()
+    if (this.#hasShare) this.serving.shares.endRequest(this.address)
     this.#handler = undefined
     this.#backlog = undefined
     const { head, route, serving } = this
-    if (this.#counted) {
-      endRequest(this.#counted, failed, serving.now)
+    if (this.#counter) {
+      endRequest(this.#counter, failed, serving.now)
       if (route?.deploymentCounter) countRequest(route.deploymentCounter, failed)
     }
     const durationMs = performance.now() - this.#startedAt

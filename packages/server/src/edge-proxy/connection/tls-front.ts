@@ -5,15 +5,15 @@ import { findCertificate } from '../protocol/find-certificate.ts'
 
 const handshakeMs = 10_000
 
-/** Ends TLS. */
+/** Terminates TLS. */
 export interface TlsFront {
-  greet(socket: net.Socket): void
+  startHandshake(socket: net.Socket): void
 }
 
 /**
- * Finds the certificate of the name a client asks for in the table that is in force. `onSecured` gets the socket when the
- * handshake is over; a failed one is closed. `awaitCertificate` may delay the handshake of a name without a certificate: it returns
- * true and calls `resume` later. TLS is loaded only where https is served.
+ * Finds the certificate of the requested host name in the current table. `onSecured` receives the socket after the handshake; if
+ * the handshake fails, the socket is closed. `awaitCertificate` may delay the handshake of a name without a certificate: it
+ * returns true and calls `resume` later. The TLS module is loaded only if https is served.
  */
 export async function createTlsFront(
   certificates: () => ReadonlyMap<string, EdgeCertificate>,
@@ -39,17 +39,17 @@ export async function createTlsFront(
   server.on('secureConnection', onSecured)
   server.on('tlsClientError', (_, socket) => socket.destroy())
   return {
-    greet(socket) {
+    startHandshake(socket) {
       socket.on('error', () => socket.destroy())
       server.emit('connection', socket)
     },
   }
 }
 
-/** Secure contexts by name, made when first asked for and again when the certificate in the table is another one. */
+/** Secure contexts by host name. A context is created at its first use, and again when its certificate changes. */
 export class SecureContexts {
   readonly #create: (pair: EdgeCertificate) => SecureContext
-  readonly #made = new Map<string, { pair: EdgeCertificate; context: SecureContext | undefined }>()
+  readonly #contexts = new Map<string, { pair: EdgeCertificate; context: SecureContext | undefined }>()
 
   constructor(create: (pair: EdgeCertificate) => SecureContext) {
     this.#create = create
@@ -59,15 +59,15 @@ export class SecureContexts {
     const entry = findCertificate(certificates, name)
     const pair = entry === undefined ? undefined : certificates.get(entry)
     if (!pair || entry === undefined) return undefined
-    const made = this.#made.get(entry)
-    if (made && made.pair.cert === pair.cert && made.pair.key === pair.key) return made.context
-    const context = this.#attempt(entry, pair)
-    this.#made.set(entry, { pair, context })
+    const cached = this.#contexts.get(entry)
+    if (cached && cached.pair.cert === pair.cert && cached.pair.key === pair.key) return cached.context
+    const context = this.#tryCreate(entry, pair)
+    this.#contexts.set(entry, { pair, context })
     return context
   }
 
-  /** A pair that does not fit together makes that name unreachable, not the edge. */
-  #attempt(entry: string, pair: EdgeCertificate): SecureContext | undefined {
+  /** An invalid pair of key and certificate affects only its own host name. */
+  #tryCreate(entry: string, pair: EdgeCertificate): SecureContext | undefined {
     try {
       return this.#create(pair)
     } catch (cause) {

@@ -13,13 +13,13 @@ export class BodyRelay {
   readonly #relay: Relay
   readonly #write: (bytes: Buffer) => void
   readonly #chunks: ChunkedBody | undefined
-  #left: number
+  #bytesLeft: number
 
   /** `write` receives copies that it may keep. */
   constructor(response: ResponseHead, clientMinor: 0 | 1, write: (bytes: Buffer) => void) {
     this.#relay = relayFor(response, clientMinor)
     this.#write = write
-    this.#left = Math.max(0, response.body)
+    this.#bytesLeft = Math.max(0, response.body)
     if (this.#relay === 'unchunk') this.#chunks = new ChunkedBody((bytes) => write(Buffer.from(bytes)))
     else if (this.#relay === 'chunks') this.#chunks = new ChunkedBody()
   }
@@ -27,10 +27,10 @@ export class BodyRelay {
   /** Forwards the bytes that belong to the body. Returns the index after its last byte, -1 if the framing is invalid. */
   feed(input: Buffer, from: number): number {
     if (this.#chunks) return this.#feedChunks(this.#chunks, input, from)
-    const to = this.#relay === 'sized' ? Math.min(input.length, from + this.#left) : input.length
+    const to = this.#relay === 'sized' ? Math.min(input.length, from + this.#bytesLeft) : input.length
     if (this.#relay === 'sized') {
-      this.#left -= to - from
-      this.done = this.#left === 0
+      this.#bytesLeft -= to - from
+      this.done = this.#bytesLeft === 0
     }
     this.bodyBytes += to - from
     const bytes = input.subarray(from, to)
@@ -54,11 +54,11 @@ export class BodyRelay {
 }
 
 /** The length in the client's response head: a number of bytes, `chunked`, `untilClose`, or none. */
-export function framingFor(response: ResponseHead, clientMinor: 0 | 1): number | 'unsaid' {
+export function framingFor(response: ResponseHead, clientMinor: 0 | 1): number | 'omitted' {
   const relay = relayFor(response, clientMinor)
   if (relay === 'chunks' || relay === 'rechunk') return chunked
   if (relay !== 'sized') return untilClose
-  return response.contentLength >= 0 ? response.contentLength : 'unsaid'
+  return response.contentLength >= 0 ? response.contentLength : 'omitted'
 }
 
 function relayFor(response: ResponseHead, clientMinor: 0 | 1): Relay {

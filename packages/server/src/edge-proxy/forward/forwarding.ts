@@ -19,25 +19,25 @@ const maxInterimBytes = 65_536
 /** A body up to this size is sent in one write with its head. */
 const maxWriteBytes = 16_384
 const maxBacklog = 65_536
-const avoidRefusingMs = 1_000
+const avoidMs = 1_000
 
 /** Forwards one request to an upstream and streams its response back. */
 export class Forwarding implements ResponseHandler, UpstreamUser {
   readonly #exchange: RequestExchange
   readonly #balance: Balance
   readonly #routing: Routing
-  readonly #repeatable: boolean
+  readonly #isRepeatable: boolean
   #phase: Phase = 'connecting'
   #upstream: Upstream | undefined
   #connection: UpstreamConnection | undefined
   #wasReused = false
   #tried: Set<Upstream> | undefined
-  #repeated = false
+  #isRetried = false
   /** True once a part of the request was written to the current connection. */
-  #sent = false
+  #isSent = false
   /** True once a part of a response arrived on it. */
-  #heard = false
-  #requestEnded = false
+  #hasResponseBytes = false
+  #hasRequestEnded = false
   #backlog: Buffer[] | undefined
   #backlogBytes = 0
   #input: Buffer | undefined
@@ -51,7 +51,7 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
     this.#balance = balance
     this.#routing = exchange.serving.routing
     const { method, body } = exchange.head
-    this.#repeatable = body.kind === 'none' && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS')
+    this.#isRepeatable = body.kind === 'none' && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS')
   }
 
   start(): void {
@@ -60,8 +60,8 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
 
   bodyData(bytes: Buffer): void {
     const piece = this.#exchange.head.body.kind === 'chunked' ? asChunk(bytes) : bytes
-    if (this.#sent) {
-      if (this.#phase === 'head') this.#touch('requestIdleMs')
+    if (this.#isSent) {
+      if (this.#phase === 'head') this.#extendDeadline('requestIdleMs')
       if (!this.#connection!.socket.write(piece)) this.#exchange.client.block(true)
       return
     }
@@ -72,30 +72,30 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
   }
 
   bodyEnd(): void {
-    this.#requestEnded = true
-    if (!this.#sent) return
+    this.#hasRequestEnded = true
+    if (!this.#isSent) return
     if (this.#exchange.head.body.kind === 'chunked') this.#connection!.socket.write('0\r\n\r\n', 'latin1')
-    if (this.#phase === 'head') this.#touch('responseHeadMs')
+    if (this.#phase === 'head') this.#extendDeadline('responseHeadMs')
   }
 
   clientDrained(): void {
-    if (this.#phase === 'body') this.#touch('responseIdleMs')
+    if (this.#phase === 'body') this.#extendDeadline('responseIdleMs')
     this.#connection?.resume()
   }
 
   /** Only a tunnel treats its two directions separately. */
   clientEnded(): void {}
 
-  clientGone(): void {
-    this.#letGo(false)
+  clientDisconnected(): void {
+    this.#releaseConnection(false)
     this.#phase = 'done'
   }
 
   timedOut(): void {
     if (this.#phase === 'connecting') {
-      this.#letGo(false)
-      this.#refusedBy(this.#upstream!)
-    } else if (this.#phase === 'head' && !this.#requestEnded && this.#connection && !this.#connection.socket.writableNeedDrain)
+      this.#releaseConnection(false)
+      this.#tryOtherUpstream(this.#upstream!)
+    } else if (this.#phase === 'head' && !this.#hasRequestEnded && this.#connection && !this.#connection.socket.writableNeedDrain)
       this.#fail(faultNotice(408, 'the request body timed out'), false)
     else this.#fail(notices.slow)
   }
@@ -105,11 +105,11 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
   }
 
   upstreamDrained(): void {
-    if (!this.#exchange.ended) this.#exchange.client.block(false)
+    if (!this.#exchange.hasEnded) this.#exchange.client.block(false)
   }
 
   upstreamData(bytes: Buffer): void {
-    this.#heard = true
+    this.#hasResponseBytes = true
     if (this.#phase === 'head') this.#readHead(this.#input ? Buffer.concat([this.#input, bytes]) : bytes)
     else if (this.#phase === 'body') this.#relayBody(this.#relay!, bytes, 0)
   }
@@ -117,35 +117,35 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
   upstreamEnded(): void {
     if (this.#phase === 'body' && this.#relay?.close()) this.#complete(false)
     else {
-      this.#letGo(false)
-      this.#lost()
+      this.#releaseConnection(false)
+      this.#handleLostConnection()
     }
   }
 
   upstreamClosed(): void {
-    this.#letGo(false)
-    this.#lost()
+    this.#releaseConnection(false)
+    this.#handleLostConnection()
   }
 
-  #connect(again?: Upstream): void {
+  #connect(retryUpstream?: Upstream): void {
     const { serving } = this.#exchange
-    const upstream = again ?? this.#balance.choose(this.#tried, serving.now)
+    const upstream = retryUpstream ?? this.#balance.choose(this.#tried, serving.now)
     if (!upstream) {
-      this.#exhausted()
+      this.#allRefused()
       return
     }
     this.#phase = 'connecting'
-    this.#sent = false
-    this.#heard = false
+    this.#isSent = false
+    this.#hasResponseBytes = false
     this.#upstream = upstream
     upstream.begin()
-    this.#connection = upstream.acquire(this, serving.now, this.#repeatable, again !== undefined)
-    if (this.#connection.connected) this.#send()
-    else this.#touch('upstreamConnectMs')
+    this.#connection = upstream.acquire(this, serving.now, this.#isRepeatable, retryUpstream !== undefined)
+    if (this.#connection.isConnected) this.#send()
+    else this.#extendDeadline('upstreamConnectMs')
   }
 
   /** Every upstream refused. If the table has changed meanwhile, a request without a body is routed again by the new table. */
-  #exhausted(): void {
+  #allRefused(): void {
     const { head, serving } = this.#exchange
     if (serving.routing !== this.#routing && head.body.kind === 'none') {
       this.#phase = 'done'
@@ -156,10 +156,10 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
   #send(): void {
     const { socket } = this.#connection!
     this.#phase = 'head'
-    this.#sent = true
+    this.#isSent = true
     socket.write(requestText(this.#exchange), 'latin1')
     if (this.#exchange.head.body.kind !== 'none') this.#sendBacklog()
-    this.#touch(this.#requestEnded ? 'responseHeadMs' : 'requestIdleMs')
+    this.#extendDeadline(this.#hasRequestEnded ? 'responseHeadMs' : 'requestIdleMs')
   }
 
   #sendBacklog(): void {
@@ -167,8 +167,8 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
     for (const piece of this.#backlog ?? []) socket.write(piece)
     this.#backlog = undefined
     this.#backlogBytes = 0
-    if (this.#requestEnded && this.#exchange.head.body.kind === 'chunked') socket.write('0\r\n\r\n', 'latin1')
-    if (!this.#requestEnded) this.#exchange.client.block(socket.writableNeedDrain)
+    if (this.#hasRequestEnded && this.#exchange.head.body.kind === 'chunked') socket.write('0\r\n\r\n', 'latin1')
+    if (!this.#hasRequestEnded) this.#exchange.client.block(socket.writableNeedDrain)
   }
 
   #readHead(input: Buffer): void {
@@ -195,7 +195,7 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
   /** Forwards 100 Continue or 103 Early Hints; the final response is still to come. False if there were too many. */
   #relayInterim(response: ResponseHead): boolean {
     const { client, head } = this.#exchange
-    const text = `HTTP/1.1 ${response.statusLine}\r\n${response.kept}\r\n`
+    const text = `HTTP/1.1 ${response.statusLine}\r\n${response.forwardedLines}\r\n`
     this.#interims += 1
     this.#interimBytes += text.length
     if (this.#interims > maxInterim || this.#interimBytes > maxInterimBytes) {
@@ -221,7 +221,7 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
     }
     exchange.status = 101
     const upgrade = `connection: Upgrade\r\nupgrade: ${response.upgrade || exchange.head.upgrade}\r\n`
-    exchange.client.socket.write(`HTTP/1.1 ${response.statusLine}\r\n${response.kept}${upgrade}\r\n`, 'latin1')
+    exchange.client.socket.write(`HTTP/1.1 ${response.statusLine}\r\n${response.forwardedLines}${upgrade}\r\n`, 'latin1')
     const tunnel = new Tunnel(exchange, connection)
     this.#connection = undefined
     this.#phase = 'done'
@@ -235,10 +235,12 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
     this.#phase = 'body'
     this.#response = response
     exchange.status = response.status
-    const kept = response.hasRequestId ? response.kept : `${response.kept}x-request-id: ${exchange.requestId}\r\n`
-    const text = exchange.headText(response.statusLine, kept, framingFor(response, minor))
-    const wholeIsHere = response.body >= 0 && response.body <= maxWriteBytes && input.length - from >= response.body
-    if (wholeIsHere) this.#answerAtOnce(text, input, from, response.body)
+    const headerLines = response.hasRequestId
+      ? response.forwardedLines
+      : `${response.forwardedLines}x-request-id: ${exchange.requestId}\r\n`
+    const text = exchange.headText(response.statusLine, headerLines, framingFor(response, minor))
+    const isBodyComplete = response.body >= 0 && response.body <= maxWriteBytes && input.length - from >= response.body
+    if (isBodyComplete) this.#sendSmallResponse(text, input, from, response.body)
     else {
       exchange.client.socket.write(text, 'latin1')
       this.#relay = new BodyRelay(response, minor, (bytes) => this.#toClient(bytes))
@@ -247,16 +249,16 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
   }
 
   /** Sends a small response: head and body in one write. */
-  #answerAtOnce(text: string, input: Buffer, from: number, length: number): void {
+  #sendSmallResponse(text: string, input: Buffer, from: number, length: number): void {
     const exchange = this.#exchange
-    // Written as a string: a small one needs no buffer of its own. In latin1 each character is one byte.
+    // Written as a string, which needs no separate buffer. In latin1 each character is one byte.
     exchange.client.socket.write(length === 0 ? text : text + input.toString('latin1', from, from + length), 'latin1')
     exchange.bytesOut += length
     this.#complete(input.length === from + length)
   }
 
   #relayBody(relay: BodyRelay, input: Buffer, from: number): void {
-    this.#touch('responseIdleMs')
+    this.#extendDeadline('responseIdleMs')
     const to = relay.feed(input, from)
     this.#exchange.bytesOut = relay.bodyBytes
     if (to === -1) this.#fail(notices.unreachable)
@@ -268,52 +270,52 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
     if (!this.#exchange.client.socket.write(bytes)) this.#connection?.pause()
   }
 
-  /** `clean`: the upstream sent exactly this response and no further bytes. */
-  #complete(clean: boolean): void {
-    const requestDone = this.#requestEnded || this.#exchange.head.body.kind === 'none'
-    this.#letGo(clean && requestDone && this.#response!.keepAlive && this.#response!.body !== untilClose)
+  /** `isClean`: the upstream sent exactly this response and no further bytes. */
+  #complete(isClean: boolean): void {
+    const isRequestDone = this.#hasRequestEnded || this.#exchange.head.body.kind === 'none'
+    this.#releaseConnection(isClean && isRequestDone && this.#response!.keepAlive && this.#response!.body !== untilClose)
     this.#phase = 'done'
     this.#exchange.finish()
   }
 
   /** The connection was lost too early. A request that the upstream certainly did not process is retried; any other fails. */
-  #lost(): void {
+  #handleLostConnection(): void {
     if (this.#phase === 'done') return
-    if (!this.#sent) this.#refusedBy(this.#upstream!)
-    else if (!this.#heard && this.#wasReused && this.#repeatable && !this.#repeated) {
-      this.#repeated = true
+    if (!this.#isSent) this.#tryOtherUpstream(this.#upstream!)
+    else if (!this.#hasResponseBytes && this.#wasReused && this.#isRepeatable && !this.#isRetried) {
+      this.#isRetried = true
       this.#connect(this.#upstream)
     } else this.#fail(notices.unreachable)
   }
 
-  #refusedBy(upstream: Upstream): void {
+  #tryOtherUpstream(upstream: Upstream): void {
     this.#tried ??= new Set()
     this.#tried.add(upstream)
-    upstream.avoidUntil = this.#exchange.serving.now + avoidRefusingMs
+    upstream.avoidUntil = this.#exchange.serving.now + avoidMs
     this.#connect()
   }
 
   #fail(notice: Notice, failed = true): void {
-    this.#letGo(false)
+    this.#releaseConnection(false)
     this.#phase = 'done'
     if (this.#exchange.status === 0) this.#exchange.refuse(notice, failed)
     else this.#exchange.abort(failed)
   }
 
-  #letGo(reusable: boolean): void {
+  #releaseConnection(isReusable: boolean): void {
     const connection = this.#connection
     if (!connection) return
-    this.#wasReused = connection.reused
+    this.#wasReused = connection.isReused
     this.#connection = undefined
     const { serving } = this.#exchange
-    if (reusable) {
+    if (isReusable) {
       connection.resume()
       connection.upstream.release(connection, this.#response!.keepAliveMs, serving.now)
     } else connection.destroy()
     connection.upstream.finish()
   }
 
-  #touch(limit: 'upstreamConnectMs' | 'requestIdleMs' | 'responseHeadMs' | 'responseIdleMs'): void {
+  #extendDeadline(limit: 'upstreamConnectMs' | 'requestIdleMs' | 'responseHeadMs' | 'responseIdleMs'): void {
     const { serving } = this.#exchange
     this.#exchange.deadline = serving.now + serving.routing.limits[limit]
   }

@@ -14,13 +14,13 @@ export class Tunnel implements ResponseHandler, UpstreamUser {
   }
 
   start(): void {
-    this.#touch('tunnelIdleMs')
+    this.#extendDeadline('tunnelIdleMs')
     const early = this.#exchange.client.enterTunnel()
     if (early) this.#exchange.bodyData(early)
   }
 
   bodyData(bytes: Buffer): void {
-    this.#touch('tunnelIdleMs')
+    this.#extendDeadline('tunnelIdleMs')
     if (this.#connection && !this.#connection.socket.write(bytes)) this.#exchange.client.block(true)
   }
 
@@ -32,23 +32,23 @@ export class Tunnel implements ResponseHandler, UpstreamUser {
 
   clientEnded(): void {
     // A client that has disappeared looks the same: the other direction is not kept open for hours.
-    this.#touch('requestIdleMs')
+    this.#extendDeadline('requestIdleMs')
     this.#connection?.socket.end()
   }
 
-  clientGone(): void {
-    this.#letGo()
+  clientDisconnected(): void {
+    this.#releaseConnection()
   }
 
   timedOut(): void {
-    this.#letGo()
+    this.#releaseConnection()
     this.#exchange.abort(false)
   }
 
   upstreamConnected(): void {}
 
   upstreamData(bytes: Buffer): void {
-    this.#touch('tunnelIdleMs')
+    this.#extendDeadline('tunnelIdleMs')
     this.#exchange.bytesOut += bytes.length
     if (!this.#exchange.client.socket.write(Buffer.from(bytes))) this.#connection?.pause()
   }
@@ -62,18 +62,18 @@ export class Tunnel implements ResponseHandler, UpstreamUser {
   }
 
   upstreamClosed(): void {
-    this.#letGo()
+    this.#releaseConnection()
     this.#exchange.finish()
   }
 
-  #letGo(): void {
+  #releaseConnection(): void {
     const connection = this.#connection
     this.#connection = undefined
     connection?.destroy()
     connection?.upstream.finish()
   }
 
-  #touch(limit: 'tunnelIdleMs' | 'requestIdleMs'): void {
+  #extendDeadline(limit: 'tunnelIdleMs' | 'requestIdleMs'): void {
     const { serving } = this.#exchange
     this.#exchange.deadline = serving.now + serving.routing.limits[limit]
   }

@@ -1,4 +1,4 @@
-interface HeldHandshake {
+interface WaitingHandshake {
   resume: () => void
   until: number
 }
@@ -6,15 +6,15 @@ interface HeldHandshake {
 /** A host that is still used and still has no certificate is reported again after this time. */
 const reportAgainMs = 5_000
 /** Shorter than the time limit of a handshake, so that the client gets a TLS alert. */
-const longestHoldMs = 9_000
-const mostHeld = 500
-const mostHeldPerHost = 50
+const maxWaitMs = 9_000
+const maxWaiting = 500
+const maxWaitingPerHost = 50
 
-/** Reports hosts that are used without a certificate, and holds their TLS handshakes until it arrives. */
+/** Reports hosts that are used without a certificate, and delays their TLS handshakes until the certificate arrives. */
 export class CertificateRequests {
   readonly #onWanted: (hostname: string) => void
   readonly #reportedAt = new Map<string, number>()
-  readonly #held = new Map<string, HeldHandshake[]>()
+  readonly #waiting = new Map<string, WaitingHandshake[]>()
   #count = 0
 
   constructor(onWanted: (hostname: string) => void) {
@@ -27,34 +27,35 @@ export class CertificateRequests {
     this.#onWanted(hostname)
   }
 
-  /** False if too many handshakes are held. */
-  hold(hostname: string, now: number, resume: () => void): boolean {
-    const held = this.#held.get(hostname) ?? []
-    if (this.#count >= mostHeld || held.length >= mostHeldPerHost) return false
-    held.push({ resume, until: now + longestHoldMs })
-    this.#held.set(hostname, held)
+  /** Delays a handshake. Returns false if too many are waiting. */
+  queue(hostname: string, now: number, resume: () => void): boolean {
+    const waiting = this.#waiting.get(hostname) ?? []
+    if (this.#count >= maxWaiting || waiting.length >= maxWaitingPerHost) return false
+    waiting.push({ resume, until: now + maxWaitMs })
+    this.#waiting.set(hostname, waiting)
     this.#count += 1
     this.request(hostname, now)
     return true
   }
 
   /** Resumes the handshakes of hosts that have a certificate by now, or no longer request one. */
-  reconsider(isLacking: (hostname: string) => boolean): void {
-    for (const hostname of this.#reportedAt.keys()) if (!isLacking(hostname)) this.#reportedAt.delete(hostname)
-    for (const hostname of [...this.#held.keys()]) if (!isLacking(hostname)) this.#release(hostname, Number.POSITIVE_INFINITY)
+  resumeReady(lacksCertificate: (hostname: string) => boolean): void {
+    for (const hostname of this.#reportedAt.keys()) if (!lacksCertificate(hostname)) this.#reportedAt.delete(hostname)
+    for (const hostname of [...this.#waiting.keys()])
+      if (!lacksCertificate(hostname)) this.#release(hostname, Number.POSITIVE_INFINITY)
   }
 
   /** Resumes handshakes that have waited too long; without a certificate they fail. */
   sweep(now: number): void {
-    for (const hostname of [...this.#held.keys()]) this.#release(hostname, now)
+    for (const hostname of [...this.#waiting.keys()]) this.#release(hostname, now)
   }
 
   #release(hostname: string, now: number): void {
-    const [over, left] = [[] as HeldHandshake[], [] as HeldHandshake[]]
-    for (const held of this.#held.get(hostname) ?? []) (held.until <= now ? over : left).push(held)
-    if (left.length > 0) this.#held.set(hostname, left)
-    else this.#held.delete(hostname)
-    this.#count -= over.length
-    for (const { resume } of over) resume()
+    const [expired, remaining] = [[] as WaitingHandshake[], [] as WaitingHandshake[]]
+    for (const waiting of this.#waiting.get(hostname) ?? []) (waiting.until <= now ? expired : remaining).push(waiting)
+    if (remaining.length > 0) this.#waiting.set(hostname, remaining)
+    else this.#waiting.delete(hostname)
+    this.#count -= expired.length
+    for (const { resume } of expired) resume()
   }
 }

@@ -2,10 +2,10 @@ import { clientKey } from '../../platform/address-set.ts'
 import type { ClientAddress } from './client-address.ts'
 
 /** A connection from the moment it is accepted, before its TLS handshake ends. */
-export interface Admitted {
+export interface AdmittedConnection {
   /** 0: idle. 1: an incomplete request head, a TLS handshake, or the last response. 2: a request is in progress. */
-  readonly business: 0 | 1 | 2
-  /** When it became quiet. */
+  readonly activityLevel: 0 | 1 | 2
+  /** When the last request ended. */
   readonly quietSince: number
   /** The client whose share it counts towards; set by `admit`. */
   shareKey: string
@@ -19,18 +19,18 @@ export interface ShareLimits {
 }
 
 /** The key under which connections of trusted proxies are counted. */
-const proxies = ''
+const trustedProxiesKey = ''
 /**
  * Share of the connections that are closed at once, so that a flood of new connections does not cause a search for each of them.
  */
-const victimsShare = 0.01
+const evictedShare = 0.01
 
 /**
  * Limits connections per client: one client may hold only a share of them, and at the limit the quietest connections of the client
- * with the most are closed first. A request in progress is never cut off, so requests have shares too.
+ * with the most are closed first. A request in progress is never aborted, so requests have shares too.
  */
 export class ConnectionShares {
-  readonly #clients = new Map<string, Set<Admitted>>()
+  readonly #clients = new Map<string, Set<AdmittedConnection>>()
   readonly #requests = new Map<string, number>()
   #count = 0
   #allBusyAt = -1
@@ -44,24 +44,30 @@ export class ConnectionShares {
   }
 
   /** False if the limit is reached. A `trusted` proxy represents many clients and has no share of its own. */
-  admit(connection: Admitted, peer: ClientAddress, trusted: boolean, limits: ShareLimits, now: number): boolean {
-    const key = trusted ? proxies : clientKey(peer.key)
+  admit(connection: AdmittedConnection, peer: ClientAddress, trusted: boolean, limits: ShareLimits, now: number): boolean {
+    const key = trusted ? trustedProxiesKey : clientKey(peer.key)
     const share = shareOf(limits.connections, limits.clientShare)
-    const own = this.#clients.get(key)
-    if (!trusted && own && own.size >= share && this.#end(own, victims(share)) === 0) return false
+    const clientConnections = this.#clients.get(key)
+    if (
+      !trusted &&
+      clientConnections &&
+      clientConnections.size >= share &&
+      this.#end(clientConnections, evictionCount(share)) === 0
+    )
+      return false
     if (this.#count >= limits.connections && !this.#evict(limits.connections, now)) return false
     connection.shareKey = key
-    const mine = this.#clients.get(key) ?? new Set()
-    this.#clients.set(key, mine.add(connection))
+    const connections = this.#clients.get(key) ?? new Set()
+    this.#clients.set(key, connections.add(connection))
     this.#count += 1
     return true
   }
 
-  leave(connection: Admitted): void {
-    const mine = this.#clients.get(connection.shareKey)
-    if (!mine?.delete(connection)) return
+  remove(connection: AdmittedConnection): void {
+    const clientConnections = this.#clients.get(connection.shareKey)
+    if (!clientConnections?.delete(connection)) return
     this.#count -= 1
-    if (mine.size === 0) this.#clients.delete(connection.shareKey)
+    if (clientConnections.size === 0) this.#clients.delete(connection.shareKey)
   }
 
   /**
@@ -70,16 +76,16 @@ export class ConnectionShares {
    */
   beginRequest(client: ClientAddress, limits: ShareLimits): boolean {
     const key = clientKey(client.key)
-    const underWay = this.#requests.get(key) ?? 0
-    if (underWay >= shareOf(limits.connections, limits.clientShare)) return false
-    this.#requests.set(key, underWay + 1)
+    const inFlight = this.#requests.get(key) ?? 0
+    if (inFlight >= shareOf(limits.connections, limits.clientShare)) return false
+    this.#requests.set(key, inFlight + 1)
     return true
   }
 
   endRequest(client: ClientAddress): void {
     const key = clientKey(client.key)
-    const left = (this.#requests.get(key) ?? 1) - 1
-    if (left > 0) this.#requests.set(key, left)
+    const remaining = (this.#requests.get(key) ?? 1) - 1
+    if (remaining > 0) this.#requests.set(key, remaining)
     else this.#requests.delete(key)
   }
 
@@ -88,28 +94,28 @@ export class ConnectionShares {
     // `now` advances only a few times per second: if all connections were busy at this time, do not search again before it
     // advances.
     if (now === this.#allBusyAt) return false
-    let wanted = victims(connections)
-    for (const mine of [...this.#clients.values()].sort((a, b) => b.size - a.size)) {
-      wanted -= this.#end(mine, Math.min(wanted, Math.ceil(mine.size / 2)))
-      if (wanted <= 0) break
+    let count = evictionCount(connections)
+    for (const clientConnections of [...this.#clients.values()].sort((a, b) => b.size - a.size)) {
+      count -= this.#end(clientConnections, Math.min(count, Math.ceil(clientConnections.size / 2)))
+      if (count <= 0) break
     }
     if (this.#count >= connections) this.#allBusyAt = now
     return this.#count < connections
   }
 
-  /** Closes up to `wanted` of them: idle ones before those that have begun a request, the quietest first. */
-  #end(connections: ReadonlySet<Admitted>, wanted: number): number {
-    const quiet = [...connections].filter(({ business }) => business < 2)
-    quiet.sort((a, b) => a.business - b.business || a.quietSince - b.quietSince)
-    const ended = quiet.slice(0, wanted)
-    for (const connection of ended) {
-      this.leave(connection)
+  /** Closes up to `count` connections: idle ones before those with an incomplete request, the longest quiet first. */
+  #end(connections: ReadonlySet<AdmittedConnection>, count: number): number {
+    const closable = [...connections].filter(({ activityLevel }) => activityLevel < 2)
+    closable.sort((a, b) => a.activityLevel - b.activityLevel || a.quietSince - b.quietSince)
+    const hasEnded = closable.slice(0, count)
+    for (const connection of hasEnded) {
+      this.remove(connection)
       connection.destroy()
     }
-    return ended.length
+    return hasEnded.length
   }
 }
 
 export const shareOf = (whole: number, share: number) => Math.max(1, Math.floor(whole * share))
 
-const victims = (among: number) => Math.max(1, Math.floor(among * victimsShare))
+const evictionCount = (among: number) => Math.max(1, Math.floor(among * evictedShare))

@@ -51,10 +51,10 @@ describe('a rate limit', () => {
 
   test('counts what other workers let through', () => {
     const [here, there] = [new RateLimit({ requests: 4, windowSeconds: 10 }), new RateLimit({ requests: 4, windowSeconds: 10 })]
-    here.share()
-    there.share()
+    here.enableSharing()
+    there.enableSharing()
     expect(passes(here, 3, 0)).toBe(3)
-    for (const [client, count] of here.takeChanges()) there.hear(client, count, 1)
+    for (const [client, count] of here.takeChanges()) there.addRemoteCount(client, count, 1)
     expect(passes(there, 3, 2)).toBe(1)
     expect(here.takeChanges()).toEqual([])
   })

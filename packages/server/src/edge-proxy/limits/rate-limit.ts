@@ -4,8 +4,8 @@ import type { RateLimitConfig } from '../protocol/edge-table.ts'
 interface Usage {
   windowStart: number
   used: number
-  usedBefore: number
-  saved: number
+  usedInPreviousWindow: number
+  savedBurst: number
 }
 
 /**
@@ -32,19 +32,19 @@ export class RateLimit {
   /** 0: allowed. Otherwise the seconds after which the client should retry. */
   take(client: string, now: number): number {
     const usage = this.#usage(client, now)
-    const faded = usage.usedBefore * (1 - (now - usage.windowStart) / this.#windowMs)
-    if (usage.used + faded < this.#requests) usage.used += 1
-    else if (usage.saved >= 1) usage.saved -= 1
+    const previousShare = usage.usedInPreviousWindow * (1 - (now - usage.windowStart) / this.#windowMs)
+    if (usage.used + previousShare < this.#requests) usage.used += 1
+    else if (usage.savedBurst >= 1) usage.savedBurst -= 1
     else return Math.max(1, Math.ceil(this.#waitMs(usage, now) / 1000))
-    if (this.#sharing) this.#changes.set(client, (this.#changes.get(client) ?? 0) + 1)
+    if (this.#isShared) this.#changes.set(client, (this.#changes.get(client) ?? 0) + 1)
     return 0
   }
 
   /** True with several workers: each reports the requests it allowed to the others, so that the limit covers all of them. */
-  #sharing = false
+  #isShared = false
 
-  share(): void {
-    this.#sharing = true
+  enableSharing(): void {
+    this.#isShared = true
   }
 
   takeChanges(): [string, number][] {
@@ -57,46 +57,46 @@ export class RateLimit {
     return this.#clients.size
   }
 
-  hear(client: string, count: number, now: number): void {
+  addRemoteCount(client: string, count: number, now: number): void {
     this.#usage(client, now).used += count
   }
 
   #usage(client: string, now: number): Usage {
     const usage = this.#clients.get(client)
-    if (!usage) return this.#meet(client, now)
-    const passed = Math.floor((now - usage.windowStart) / this.#windowMs)
-    if (passed > 0) {
-      const unused = Math.max(0, this.#requests - usage.used) + (passed - 1) * this.#requests
-      usage.saved = Math.min(this.#burst, usage.saved + unused)
-      usage.usedBefore = passed === 1 ? usage.used : 0
+    if (!usage) return this.#addClient(client, now)
+    const passedWindows = Math.floor((now - usage.windowStart) / this.#windowMs)
+    if (passedWindows > 0) {
+      const unused = Math.max(0, this.#requests - usage.used) + (passedWindows - 1) * this.#requests
+      usage.savedBurst = Math.min(this.#burst, usage.savedBurst + unused)
+      usage.usedInPreviousWindow = passedWindows === 1 ? usage.used : 0
       usage.used = 0
       // A client that was quiet for a whole window starts anew: its next window begins with this request.
-      usage.windowStart = usage.usedBefore === 0 ? now : usage.windowStart + passed * this.#windowMs
+      usage.windowStart = usage.usedInPreviousWindow === 0 ? now : usage.windowStart + passedWindows * this.#windowMs
     }
     return usage
   }
 
-  #meet(client: string, now: number): Usage {
-    if (this.#clients.size >= this.#maxClients) this.#forget(now)
-    const usage = { windowStart: now, used: 0, usedBefore: 0, saved: this.#burst }
+  #addClient(client: string, now: number): Usage {
+    if (this.#clients.size >= this.#maxClients) this.#evict(now)
+    const usage = { windowStart: now, used: 0, usedInPreviousWindow: 0, savedBurst: this.#burst }
     this.#clients.set(client, usage)
     return usage
   }
 
   /** Forgets the oldest client, and among the oldest tenth those whose windows are over. */
-  #forget(now: number): void {
-    let looked = 0
+  #evict(now: number): void {
+    let checkedCount = 0
     for (const [client, usage] of this.#clients) {
-      if (looked === 0 || now - usage.windowStart > 2 * this.#windowMs) this.#clients.delete(client)
-      looked += 1
-      if (looked > this.#maxClients / 10) break
+      if (checkedCount === 0 || now - usage.windowStart > 2 * this.#windowMs) this.#clients.delete(client)
+      checkedCount += 1
+      if (checkedCount > this.#maxClients / 10) break
     }
   }
 
   #waitMs(usage: Usage, now: number): number {
     const left = this.#windowMs - (now - usage.windowStart)
-    if (usage.used < this.#requests && usage.usedBefore > 0) {
-      const fade = 1 - (this.#requests - usage.used) / usage.usedBefore
+    if (usage.used < this.#requests && usage.usedInPreviousWindow > 0) {
+      const fade = 1 - (this.#requests - usage.used) / usage.usedInPreviousWindow
       return Math.max(0, fade * this.#windowMs - (now - usage.windowStart))
     }
     return left + Math.max(0, 1 - this.#requests / Math.max(1, usage.used)) * this.#windowMs

@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { WakeQueue } from './wake-queue.ts'
 
 const limits = { heldRequests: 3, heldBytes: 1_000, clientShare: 1, projectShare: 1 }
-const held = (heldBytes = 10, heldBy = 'a client') => ({
-  heldBytes,
-  heldBy,
+const held = (queuedBytes = 10, shareClient = 'a client') => ({
+  queuedBytes,
+  shareClient,
   proceeded: 0,
   givenUp: 0,
   proceed() {
     this.proceeded += 1
   },
-  giveUp() {
+  reject() {
     this.givenUp += 1
   },
 })
@@ -18,35 +18,36 @@ const held = (heldBytes = 10, heldBy = 'a client') => ({
 describe('the holding room', () => {
   test('asks to wake a project once, and again while a request waits', () => {
     const woken: string[] = []
-    const room = new WakeQueue((projectId, hostname) => woken.push(`${projectId} ${hostname}`))
-    room.enter(held(), 'p', 'a', limits, 0)
-    room.enter(held(), 'p', 'b', limits, 10)
+    const wakeQueue = new WakeQueue((projectId, hostname) => woken.push(`${projectId} ${hostname}`))
+    wakeQueue.add(held(), 'p', 'a', limits, 0)
+    wakeQueue.add(held(), 'p', 'b', limits, 10)
     expect(woken).toEqual(['p a'])
-    room.retry(1_000)
+    wakeQueue.retry(1_000)
     expect(woken).toHaveLength(1)
-    room.retry(2_500)
+    wakeQueue.retry(2_500)
     expect(woken).toEqual(['p a', 'p a'])
-    room.retry(2_600, true)
+    wakeQueue.retry(2_600, true)
     expect(woken).toHaveLength(3)
   })
 
   test('is full at its number of requests and of bytes', () => {
-    const room = new WakeQueue(() => {})
-    expect(room.enter(held(600), 'p', 'a', limits, 0)).toBe(true)
-    expect(room.enter(held(600), 'p', 'a', limits, 0)).toBe(false)
+    const wakeQueue = new WakeQueue(() => {})
+    expect(wakeQueue.add(held(600), 'p', 'a', limits, 0)).toBe(true)
+    expect(wakeQueue.add(held(600), 'p', 'a', limits, 0)).toBe(false)
     const small = held()
-    expect(room.enter(small, 'p', 'a', limits, 0)).toBe(true)
-    expect(room.enter(held(), 'q', 'a', limits, 0)).toBe(true)
-    expect(room.enter(held(), 'q', 'a', limits, 0)).toBe(false)
-    room.leave(small, 'p')
-    room.leave(small, 'p')
-    expect(room.enter(held(), 'q', 'a', limits, 0)).toBe(true)
+    expect(wakeQueue.add(small, 'p', 'a', limits, 0)).toBe(true)
+    expect(wakeQueue.add(held(), 'q', 'a', limits, 0)).toBe(true)
+    expect(wakeQueue.add(held(), 'q', 'a', limits, 0)).toBe(false)
+    wakeQueue.remove(small, 'p')
+    wakeQueue.remove(small, 'p')
+    expect(wakeQueue.add(held(), 'q', 'a', limits, 0)).toBe(true)
   })
 
   test('has a share for each client and each project, so that neither keeps the others out', () => {
-    const room = new WakeQueue(() => {})
+    const wakeQueue = new WakeQueue(() => {})
     const shares = { heldRequests: 8, heldBytes: 8_000, clientShare: 0.25, projectShare: 0.5 }
-    const enter = (heldBy: string, projectId: string, bytes = 10) => room.enter(held(bytes, heldBy), projectId, 'h', shares, 0)
+    const enter = (shareClient: string, projectId: string, bytes = 10) =>
+      wakeQueue.add(held(bytes, shareClient), projectId, 'h', shares, 0)
     expect([1, 2, 3].map(() => enter('greedy', 'p'))).toEqual([true, true, false])
     expect(enter('greedy', 'q')).toBe(false)
     expect([enter('b', 'p'), enter('c', 'p'), enter('d', 'p')]).toEqual([true, true, false])
@@ -54,22 +55,22 @@ describe('the holding room', () => {
   })
 
   test('lets everybody look again at a new table, each once', () => {
-    const room = new WakeQueue(() => {})
+    const wakeQueue = new WakeQueue(() => {})
     const waiting = [held(), held()]
-    for (const one of waiting) room.enter(one, 'p', 'a', limits, 0)
-    room.reconsider()
+    for (const one of waiting) wakeQueue.add(one, 'p', 'a', limits, 0)
+    wakeQueue.rerouteAll()
     expect(waiting.map((one) => one.proceeded)).toEqual([1, 1])
-    expect(room.count).toBe(0)
-    room.reconsider()
+    expect(wakeQueue.count).toBe(0)
+    wakeQueue.rerouteAll()
     expect(waiting.map((one) => one.proceeded)).toEqual([1, 1])
   })
 
   test('sends everybody away when the edge closes', () => {
-    const room = new WakeQueue(() => {})
+    const wakeQueue = new WakeQueue(() => {})
     const waiting = [held(), held()]
-    room.enter(waiting[0]!, 'p', 'a', limits, 0)
-    room.enter(waiting[1]!, 'q', 'b', limits, 0)
-    room.dismiss()
+    wakeQueue.add(waiting[0]!, 'p', 'a', limits, 0)
+    wakeQueue.add(waiting[1]!, 'q', 'b', limits, 0)
+    wakeQueue.rejectAll()
     expect(waiting.map((one) => one.givenUp)).toEqual([1, 1])
   })
 })

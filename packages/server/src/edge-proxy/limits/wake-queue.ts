@@ -1,17 +1,17 @@
 import { shareOf } from './connection-shares.ts'
 
 /** A request that waits for its project to wake up. */
-export interface Held {
-  readonly heldBytes: number
-  /** The client, which has a share of the queue, as a project has. */
-  readonly heldBy: string
+export interface QueuedRequest {
+  readonly queuedBytes: number
+  /** The client that the request counts for: each client and each project has a share of the queue. */
+  readonly shareClient: string
   /** Routes the request again: it continues, or is queued once more. */
   proceed(): void
   /** Responds that the project did not wake up. */
-  giveUp(): void
+  reject(): void
 }
 
-export interface RoomLimits {
+export interface QueueLimits {
   heldRequests: number
   heldBytes: number
   clientShare: number
@@ -19,7 +19,7 @@ export interface RoomLimits {
 }
 
 /** Queued requests of a client, of a project, or of all. */
-interface Part {
+interface QueueUsage {
   count: number
   bytes: number
 }
@@ -28,79 +28,81 @@ const wakeAgainMs = 2_000
 
 /** The queue of requests to sleeping projects; bounded in number and bytes. */
 export class WakeQueue {
-  readonly #held = new Map<string, Map<Held, string>>()
+  readonly #queues = new Map<string, Map<QueuedRequest, string>>()
   readonly #requestedAt = new Map<string, number>()
   readonly #onWake: (projectId: string, hostname: string) => void
-  readonly #all: Part = { count: 0, bytes: 0 }
-  readonly #parts = new Map<string, Part>()
+  readonly #total: QueueUsage = { count: 0, bytes: 0 }
+  readonly #usageByOwner = new Map<string, QueueUsage>()
 
   constructor(onWake: (projectId: string, hostname: string) => void) {
     this.#onWake = onWake
   }
 
   get count(): number {
-    return this.#all.count
+    return this.#total.count
   }
 
   /** False if the queue is full, or this client's or project's share of it. */
-  enter(held: Held, projectId: string, hostname: string, limits: RoomLimits, now: number): boolean {
-    const { heldBytes } = held
-    if (!fits(this.#all, heldBytes, limits, 1)) return false
-    if (!fits(this.#parts.get(`project ${projectId}`), heldBytes, limits, limits.projectShare)) return false
-    if (!fits(this.#parts.get(`client ${held.heldBy}`), heldBytes, limits, limits.clientShare)) return false
-    const waiting = this.#held.get(projectId) ?? new Map<Held, string>()
-    this.#held.set(projectId, waiting.set(held, hostname))
-    this.#add(held, projectId, 1)
-    this.#call(projectId, hostname, now)
+  add(request: QueuedRequest, projectId: string, hostname: string, limits: QueueLimits, now: number): boolean {
+    const { queuedBytes } = request
+    if (!hasSpace(this.#total, queuedBytes, limits, 1)) return false
+    if (!hasSpace(this.#usageByOwner.get(`project ${projectId}`), queuedBytes, limits, limits.projectShare)) return false
+    if (!hasSpace(this.#usageByOwner.get(`client ${request.shareClient}`), queuedBytes, limits, limits.clientShare)) return false
+    const requests = this.#queues.get(projectId) ?? new Map<QueuedRequest, string>()
+    this.#queues.set(projectId, requests.set(request, hostname))
+    this.#count(request, projectId, 1)
+    this.#requestWake(projectId, hostname, now)
     return true
   }
 
-  leave(held: Held, projectId: string): void {
-    const waiting = this.#held.get(projectId)
-    if (!waiting?.delete(held)) return
-    this.#add(held, projectId, -1)
-    if (waiting.size === 0) {
-      this.#held.delete(projectId)
+  remove(request: QueuedRequest, projectId: string): void {
+    const requests = this.#queues.get(projectId)
+    if (!requests?.delete(request)) return
+    this.#count(request, projectId, -1)
+    if (requests.size === 0) {
+      this.#queues.delete(projectId)
       this.#requestedAt.delete(projectId)
     }
   }
 
-  #add(held: Held, projectId: string, count: 1 | -1): void {
-    this.#all.count += count
-    this.#all.bytes += count * held.heldBytes
-    for (const key of [`project ${projectId}`, `client ${held.heldBy}`]) {
-      const part = this.#parts.get(key) ?? { count: 0, bytes: 0 }
-      part.count += count
-      part.bytes += count * held.heldBytes
-      if (part.count > 0) this.#parts.set(key, part)
-      else this.#parts.delete(key)
+  #count(request: QueuedRequest, projectId: string, count: 1 | -1): void {
+    this.#total.count += count
+    this.#total.bytes += count * request.queuedBytes
+    for (const key of [`project ${projectId}`, `client ${request.shareClient}`]) {
+      const usage = this.#usageByOwner.get(key) ?? { count: 0, bytes: 0 }
+      usage.count += count
+      usage.bytes += count * request.queuedBytes
+      if (usage.count > 0) this.#usageByOwner.set(key, usage)
+      else this.#usageByOwner.delete(key)
     }
   }
 
   /** Called with a new table: routes all requests again. Those that still have to wait are queued again. */
-  reconsider(): void {
-    const everybody = [...this.#held].flatMap(([projectId, waiting]) => [...waiting.keys()].map((held) => ({ held, projectId })))
-    for (const { held, projectId } of everybody) {
-      this.leave(held, projectId)
-      held.proceed()
+  rerouteAll(): void {
+    const queued = [...this.#queues].flatMap(([projectId, requests]) =>
+      [...requests.keys()].map((request) => ({ request, projectId })),
+    )
+    for (const { request, projectId } of queued) {
+      this.remove(request, projectId)
+      request.proceed()
     }
   }
 
   /** Called when the edge closes: no new table will arrive. */
-  dismiss(): void {
-    for (const waiting of [...this.#held.values()]) for (const held of [...waiting.keys()]) held.giveUp()
+  rejectAll(): void {
+    for (const requests of [...this.#queues.values()]) for (const request of [...requests.keys()]) request.reject()
   }
 
   /** Repeats the wake-up calls while requests wait: the control plane may have been down at the first call. */
-  retry(now: number, atOnce = false): void {
-    for (const [projectId, waiting] of this.#held) {
-      if (atOnce) this.#requestedAt.delete(projectId)
-      const [hostname] = waiting.values()
-      if (hostname !== undefined) this.#call(projectId, hostname, now)
+  retry(now: number, isForced = false): void {
+    for (const [projectId, requests] of this.#queues) {
+      if (isForced) this.#requestedAt.delete(projectId)
+      const [hostname] = requests.values()
+      if (hostname !== undefined) this.#requestWake(projectId, hostname, now)
     }
   }
 
-  #call(projectId: string, hostname: string, now: number): void {
+  #requestWake(projectId: string, hostname: string, now: number): void {
     const requestedAt = this.#requestedAt.get(projectId)
     if (requestedAt !== undefined && now - requestedAt < wakeAgainMs) return
     this.#requestedAt.set(projectId, now)
@@ -109,7 +111,7 @@ export class WakeQueue {
 }
 
 /** The first request of a client or project always fits its share. */
-const fits = (part: Part | undefined, bytes: number, limits: RoomLimits, share: number) =>
-  !part ||
-  (share < 1 && part.count === 0) ||
-  (part.count < shareOf(limits.heldRequests, share) && part.bytes + bytes <= limits.heldBytes * share)
+const hasSpace = (usage: QueueUsage | undefined, bytes: number, limits: QueueLimits, share: number) =>
+  !usage ||
+  (share < 1 && usage.count === 0) ||
+  (usage.count < shareOf(limits.heldRequests, share) && usage.bytes + bytes <= limits.heldBytes * share)

@@ -85,25 +85,25 @@ export const plainLines = /^(?:[\t\x20-\x7e\x80-\xff]+\r\n)+$/
 /** A token by RFC 9110, limited in length so that clients cannot fill the cache below with long names. */
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/
 
-const known = new Map<string, HeaderName>()
+const cache = new Map<string, HeaderName>()
 const maxCached = 2_000
 
-/** The name as written, classified once and cached; undefined if it is not a valid field name. */
-export function headerName(written: string): HeaderName | undefined {
-  const name = known.get(written)
+/** Classifies a field name; the result is cached. Undefined if the name is invalid. */
+export function headerName(rawName: string): HeaderName | undefined {
+  const name = cache.get(rawName)
   if (name) return name
-  return learn(written)
+  return classify(rawName)
 }
 
-function learn(written: string): HeaderName | undefined {
-  if (!token.test(written)) return undefined
-  const lower = written.toLowerCase()
+function classify(rawName: string): HeaderName | undefined {
+  if (!token.test(rawName)) return undefined
+  const lower = rawName.toLowerCase()
   // CGI-like servers read X_Forwarded_For, some also X.Forwarded.For, as X-Forwarded-For: such a name has no other use.
   const role = roleOf(lower) ?? (roleOf(lower.replaceAll(/[^a-z0-9]/g, '-')) ? 'forged' : 'pass')
   const name = { lower, role }
-  if (known.size >= maxCached) known.clear()
+  if (cache.size >= maxCached) cache.clear()
   // The key is a slice of a whole head; a flat copy avoids keeping that head in memory.
-  known.set(Buffer.from(written, 'latin1').toString('latin1'), name)
+  cache.set(Buffer.from(rawName, 'latin1').toString('latin1'), name)
   return name
 }
 
@@ -126,11 +126,11 @@ const isBlank = (code: number) => code === 32 || code === 9
  * later.
  */
 export function withoutNamed(lines: string, names: readonly string[]): string {
-  const gone = new Set(names.filter((name) => token.test(name)))
-  if (gone.size === 0) return lines
+  const removed = new Set(names.filter((name) => token.test(name)))
+  if (removed.size === 0) return lines
   return lines
     .split('\r\n')
-    .filter((line) => line && !gone.has(line.slice(0, line.indexOf(':')).toLowerCase()))
+    .filter((line) => line && !removed.has(line.slice(0, line.indexOf(':')).toLowerCase()))
     .map((line) => `${line}\r\n`)
     .join('')
 }

@@ -67,12 +67,12 @@ const values = [
   'close',
   '',
 ]
-const ends = ['\r\n', '\r\n', '\r\n', '\r\n', '\n', '\r', '\r\r\n', '\r\n ']
+const addresses = ['\r\n', '\r\n', '\r\n', '\r\n', '\n', '\r', '\r\r\n', '\r\n ']
 const header = fc.tuple(
   fc.constantFrom(...names),
   fc.constantFrom(':', ': ', ':\t', ' :'),
   fc.constantFrom(...values),
-  fc.constantFrom(...ends),
+  fc.constantFrom(...addresses),
 )
 
 test('whatever is let through, a strict parser behind it reads with the same length', async () => {
@@ -87,7 +87,7 @@ test('whatever is let through, a strict parser behind it reads with the same len
       // What goes on is not the text that came in but what was understood of it.
       const length = ours.contentLength >= 0 ? `content-length: ${ours.contentLength}\r\n` : ''
       const framed = ours.body.kind === 'chunked' ? 'transfer-encoding: chunked\r\n' : length
-      const passedOn = `POST / HTTP/1.1\r\nhost: a\r\n${ours.kept}${framed}\r\n${body}`
+      const passedOn = `POST / HTTP/1.1\r\nhost: a\r\n${ours.forwardedLines}${framed}\r\n${body}`
       expect(await evaluate(passedOn)).toEqual({ method: 'POST', framing })
     }),
     { numRuns: 300 },

@@ -18,7 +18,7 @@ describe('a request head', () => {
     expect(head).toMatchObject({ method: 'GET', target: '/a?b=1', host: 'app.example.com', minor: 1, keepAlive: true })
     expect(head.hostHeader).toBe('App.Example.com:4080')
     expect(head.userAgent).toBe('curl/8')
-    expect(head.kept).toBe('Accept: */*\r\nUser-Agent: curl/8\r\nCookie: a=b\r\n')
+    expect(head.forwardedLines).toBe('Accept: */*\r\nUser-Agent: curl/8\r\nCookie: a=b\r\n')
   })
 
   test('loses its hop-by-hop headers, also those that Connection names', () => {
@@ -33,13 +33,13 @@ describe('a request head', () => {
       'TE: trailers',
       'X-Kept: yes',
     )
-    expect(head.kept).toBe('X-Kept: yes\r\n')
+    expect(head.forwardedLines).toBe('X-Kept: yes\r\n')
     expect(head.keepAlive).toBe(false)
   })
 
   test('keeps Content-Length even when Connection names it', () => {
     const head = good('POST / HTTP/1.1', 'Host: a', 'Content-Length: 3', 'Connection: content-length, host')
-    expect(head).toMatchObject({ kept: '', contentLength: 3 })
+    expect(head).toMatchObject({ forwardedLines: '', contentLength: 3 })
     expect(head.body).toEqual({ kind: 'sized', length: 3 })
   })
 
@@ -52,8 +52,8 @@ describe('a request head', () => {
       'X-Real-IP: 1.1.1.1',
       'Forwarded: for=1.1.1.1',
     )
-    expect(head.kept).toBe('')
-    expect(head.keptIfTrusted).toBe('X-Real-IP: 1.1.1.1\r\nForwarded: for=1.1.1.1\r\n')
+    expect(head.forwardedLines).toBe('')
+    expect(head.trustedLines).toBe('X-Real-IP: 1.1.1.1\r\nForwarded: for=1.1.1.1\r\n')
     expect(head.forwardedFor).toBe('1.1.1.1')
   })
 

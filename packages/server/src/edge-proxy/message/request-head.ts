@@ -12,9 +12,9 @@ export interface RequestHead {
   /** Host header as sent, for the upstream. */
   hostHeader: string
   /** Header lines that are forwarded to the upstream unchanged, each ended by CRLF. */
-  kept: string
+  forwardedLines: string
   /** Lines that are forwarded only from a trusted proxy (Forwarded, X-Real-IP). */
-  keptIfTrusted: string
+  trustedLines: string
   /** Value of Content-Length; -1 without one. */
   contentLength: number
   body: RequestBody
@@ -58,15 +58,15 @@ const plainRequestId = /^[0-9A-Za-z._:/+=-]{1,128}$/
 
 /** `text` is the head up to and including the CRLF of its last line, without the empty line. */
 export function parseRequestHead(text: string): RequestHead | HeadFault {
-  if (!plainLines.test(text)) return bad('control characters in the headers')
+  if (!plainLines.test(text)) return badRequest('control characters in the headers')
   const lineEnd = text.indexOf('\r\n')
   const methodEnd = text.indexOf(' ')
   const targetEnd = text.lastIndexOf(' ', lineEnd)
   const method = text.slice(0, Math.max(0, methodEnd))
   const target = text.slice(methodEnd + 1, targetEnd)
   const version = text.slice(targetEnd + 1, lineEnd)
-  if (!commonMethods.has(method) && !methodForm.test(method)) return bad('malformed request line')
-  if (target === '' || target.includes(' ') || target.includes('\t')) return bad('malformed request line')
+  if (!commonMethods.has(method) && !methodForm.test(method)) return badRequest('malformed request line')
+  if (target === '' || target.includes(' ') || target.includes('\t')) return badRequest('malformed request line')
   if (version !== 'HTTP/1.1' && version !== 'HTTP/1.0') return otherVersion(version)
   if (method === 'CONNECT' || method === 'TRACE') return new HeadFault(405, `${method} is not supported`)
   const head = emptyHead(text, method, target, version === 'HTTP/1.1' ? 1 : 0)
@@ -91,9 +91,11 @@ export function headerValue(head: RequestHead, name: string): string | undefined
 }
 
 const otherVersion = (version: string) =>
-  /^HTTP\/\d\.\d$/.test(version) ? new HeadFault(505, 'only HTTP/1.1 and HTTP/1.0 are supported') : bad('malformed request line')
+  /^HTTP\/\d\.\d$/.test(version)
+    ? new HeadFault(505, 'only HTTP/1.1 and HTTP/1.0 are supported')
+    : badRequest('malformed request line')
 
-const bad = (reason: string) => new HeadFault(400, reason)
+const badRequest = (reason: string) => new HeadFault(400, reason)
 
 const emptyHead = (text: string, method: string, target: string, minor: 0 | 1): RequestHead => ({
   method,
@@ -101,8 +103,8 @@ const emptyHead = (text: string, method: string, target: string, minor: 0 | 1): 
   minor,
   host: '',
   hostHeader: '',
-  kept: '',
-  keptIfTrusted: '',
+  forwardedLines: '',
+  trustedLines: '',
   contentLength: -1,
   body: emptyBody,
   keepAlive: minor === 1,
@@ -123,46 +125,47 @@ const emptyHead = (text: string, method: string, target: string, minor: 0 | 1): 
  */
 function readFields(head: RequestHead, from: number): HeadFault | undefined {
   const { text } = head
-  const seen = forgotten()
+  const seen = resetSeenFields()
   let runStart = from
   let at = from
   while (at < text.length) {
     const end = text.indexOf('\r\n', at)
     const colon = text.indexOf(':', at)
-    if (colon === -1 || colon > end) return bad('a header line without a colon')
+    if (colon === -1 || colon > end) return badRequest('a header line without a colon')
     const name = headerName(text.slice(at, colon))
-    if (!name) return bad('an invalid header name')
+    if (!name) return badRequest('an invalid header name')
     if (name.role !== 'pass') {
       // Node does not accept a tab as white space here, other parsers do.
-      if (name.role === 'transferEncoding' && text.slice(colon, end).includes('\t')) return bad('a tab in the transfer encoding')
-      const keep = takeField(head, seen, name.role, fieldValue(text, colon + 1, end))
-      if (!keep) {
-        if (at > runStart) head.kept += text.slice(runStart, at)
-        if (name.role === 'forwardedOther') head.keptIfTrusted += text.slice(at, end + 2)
+      if (name.role === 'transferEncoding' && text.slice(colon, end).includes('\t'))
+        return badRequest('a tab in the transfer encoding')
+      const isForwarded = readField(head, seen, name.role, fieldValue(text, colon + 1, end))
+      if (!isForwarded) {
+        if (at > runStart) head.forwardedLines += text.slice(runStart, at)
+        if (name.role === 'forwardedOther') head.trustedLines += text.slice(at, end + 2)
         runStart = end + 2
       }
     }
     at = end + 2
   }
-  if (runStart < text.length) head.kept += text.slice(runStart)
-  return settle(head, seen)
+  if (runStart < text.length) head.forwardedLines += text.slice(runStart)
+  return checkFraming(head, seen)
 }
 
 /** Reused for every head, since heads are parsed one at a time. */
-const notes: Seen = { host: 0, length: '', lengths: 0, encoding: '', encodings: 0, connection: '', upgrade: '' }
+const seenFields: SeenFields = { host: 0, length: '', lengths: 0, encoding: '', encodings: 0, connection: '', upgrade: '' }
 
-function forgotten(): Seen {
-  notes.host = 0
-  notes.lengths = 0
-  notes.encodings = 0
-  notes.length = ''
-  notes.encoding = ''
-  notes.connection = ''
-  notes.upgrade = ''
-  return notes
+function resetSeenFields(): SeenFields {
+  seenFields.host = 0
+  seenFields.lengths = 0
+  seenFields.encodings = 0
+  seenFields.length = ''
+  seenFields.encoding = ''
+  seenFields.connection = ''
+  seenFields.upgrade = ''
+  return seenFields
 }
 
-interface Seen {
+interface SeenFields {
   host: number
   length: string
   lengths: number
@@ -173,7 +176,7 @@ interface Seen {
 }
 
 /** True if the line is also forwarded. */
-function takeField(head: RequestHead, seen: Seen, role: string, value: string): boolean {
+function readField(head: RequestHead, seen: SeenFields, role: string, value: string): boolean {
   switch (role) {
     case 'userAgent':
       // Frameworks use the first of several, the last or all of them: a rule checks all.
@@ -222,24 +225,24 @@ function takeField(head: RequestHead, seen: Seen, role: string, value: string): 
 }
 
 /** Checks the framing headers together. A length beside an encoding, or either one twice, is used for request smuggling. */
-function settle(head: RequestHead, seen: Seen): HeadFault | undefined {
-  if (seen.lengths > 1 || seen.encodings > 1 || (seen.lengths && seen.encodings)) return bad('more than one body length')
+function checkFraming(head: RequestHead, seen: SeenFields): HeadFault | undefined {
+  if (seen.lengths > 1 || seen.encodings > 1 || (seen.lengths && seen.encodings)) return badRequest('more than one body length')
   if (seen.encodings) {
-    if (head.minor === 0) return bad('a transfer encoding in HTTP/1.0')
+    if (head.minor === 0) return badRequest('a transfer encoding in HTTP/1.0')
     if (seen.encoding.toLowerCase() !== 'chunked') return new HeadFault(501, 'only the chunked transfer encoding is supported')
     head.body = chunkedBody
   } else if (seen.lengths) {
-    if (!/^\d{1,15}$/.test(seen.length)) return bad('a content length that is not a number')
+    if (!/^\d{1,15}$/.test(seen.length)) return badRequest('a content length that is not a number')
     const length = Number(seen.length)
     head.contentLength = length
     if (length > 0) head.body = { kind: 'sized', length }
   }
-  if (seen.host > 1) return bad('more than one Host')
-  if (seen.host === 0 && head.minor === 1) return bad('no Host')
+  if (seen.host > 1) return badRequest('more than one Host')
+  if (seen.host === 0 && head.minor === 1) return badRequest('no Host')
   return seen.connection ? readConnection(head, seen) : undefined
 }
 
-function readConnection(head: RequestHead, seen: Seen): HeadFault | undefined {
+function readConnection(head: RequestHead, seen: SeenFields): HeadFault | undefined {
   const named = connectionOptions(seen.connection)
   if (named.includes('close')) head.keepAlive = false
   else if (named.includes('keep-alive')) head.keepAlive = true
@@ -247,10 +250,10 @@ function readConnection(head: RequestHead, seen: Seen): HeadFault | undefined {
     const protocol = seen.upgrade
     // h2c would carry a second protocol past every rule.
     if (/^[\w!#$%&'*+\-.^`|~/, ]{1,128}$/.test(protocol) && !/\bh2c\b|http\/2/i.test(protocol)) head.upgrade = protocol
-    if (head.upgrade && head.body.kind !== 'none') return bad('an upgrade with a body')
+    if (head.upgrade && head.body.kind !== 'none') return badRequest('an upgrade with a body')
   }
   const others = named.filter((option) => !['close', 'keep-alive', 'upgrade'].includes(option))
-  if (others.length > 0) head.kept = withoutNamed(head.kept, others)
+  if (others.length > 0) head.forwardedLines = withoutNamed(head.forwardedLines, others)
   return undefined
 }
 
@@ -258,9 +261,9 @@ function readTarget(head: RequestHead): HeadFault | undefined {
   // Some servers reject raw bytes, all accept their escapes.
   if (rawBytes.test(head.target)) head.target = head.target.replaceAll(/[\x80-\xff]/g, escaped)
   if (head.target.charCodeAt(0) === 47) return undefined
-  if (head.target === '*') return head.method === 'OPTIONS' ? undefined : bad('malformed request target')
+  if (head.target === '*') return head.method === 'OPTIONS' ? undefined : badRequest('malformed request target')
   const absolute = absoluteForm.exec(head.target)
-  if (!absolute) return bad('malformed request target')
+  if (!absolute) return badRequest('malformed request target')
   // The authority of an absolute target overrides Host (RFC 9112 3.2.2).
   head.hostHeader = absolute[1]!
   const path = absolute[2] ?? '/'
@@ -273,14 +276,14 @@ const maxHosts = 5_000
 
 function readHost(head: RequestHead): HeadFault | undefined {
   const written = head.hostHeader
-  const remembered = hosts.get(written)
-  if (remembered !== undefined) {
-    head.host = remembered
+  const cachedHost = hosts.get(written)
+  if (cachedHost !== undefined) {
+    head.host = cachedHost
     return undefined
   }
   if (written === '' && head.minor === 0) return undefined
   const form = hostForm.exec(written)
-  if (!form || Number(form[2] ?? 0) > 65_535) return bad('malformed Host')
+  if (!form || Number(form[2] ?? 0) > 65_535) return badRequest('malformed Host')
   head.host = form[1]!.toLowerCase().replace(/\.$/, '')
   if (hosts.size >= maxHosts) hosts.clear()
   hosts.set(Buffer.from(written, 'latin1').toString('latin1'), head.host)

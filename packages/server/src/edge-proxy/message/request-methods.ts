@@ -1,12 +1,12 @@
 import type { RequestHead } from './request-head.ts'
 
-/** A `_method` somewhere in the query, escaped or not, or as PHP also reads it. */
+/** Fast check: a query without this text and without escapes contains no `_method`. */
 const mayNameMethod = /method/i
 const escapes = /%[0-9a-f]{2}/i
 
 /**
- * Every method, in upper case, that a framework may take the request for: its own, and those that it names in a header or in
- * `_method` of the query. A form's body may name one too; that is not looked at.
+ * All methods, in upper case, that a framework may use for the request: the method itself, and those in an override header or in
+ * `_method` of the query. A method in the body of a form is not checked.
  */
 export function methodsOf(head: RequestHead): string[] {
   const methods = [head.method.toUpperCase()]
@@ -30,7 +30,7 @@ function methodsInQuery(query: string): string[] {
     .map(([, ...value]) => decoded(value.join('=')))
 }
 
-/** PHP takes a dot in a name for `_` and leaves out blanks before it; what follows a bracket or NUL is not part of it. */
+/** PHP reads a dot in a name as `_`, ignores spaces before the name, and ends the name at a bracket or NUL. */
 const namesMethod = (name: string) => /^ *[_.]method(?:$|\[|\0)/i.test(name)
 
 function decoded(text: string): string {

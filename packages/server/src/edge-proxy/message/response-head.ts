@@ -6,7 +6,7 @@ export interface ResponseHead {
   /** `200 OK`, as it is sent to the client. */
   statusLine: string
   /** Header lines that are forwarded to the client, each ended by CRLF. */
-  kept: string
+  forwardedLines: string
   body: ResponseBody
   /** Value of Content-Length; -1 without one. With HEAD and 304 it is not the body's size. */
   contentLength: number
@@ -34,7 +34,7 @@ export function parseResponseHead(text: string, requestMethod: string): Response
   const head: ResponseHead = {
     status: Number(line.slice(9, 12)),
     statusLine: line.length > 12 ? line.slice(9) : `${line.slice(9)} `,
-    kept: '',
+    forwardedLines: '',
     body: untilClose,
     contentLength: -1,
     keepAlive: line.charCodeAt(7) === 49,
@@ -59,45 +59,45 @@ function readFields(head: ResponseHead, text: string, from: number, requestMetho
     if (colon === -1 || colon > end) return false
     const name = headerName(text.slice(at, colon))
     if (!name) return false
-    let keep = true
+    let isForwarded = true
     switch (name.role) {
       case 'contentLength':
         lengths += 1
         length = fieldValue(text, colon + 1, end)
-        keep = false
+        isForwarded = false
         break
       case 'transferEncoding':
         encodings += 1
         if (text.slice(colon, end).includes('\t')) return false
         encoding = fieldValue(text, colon + 1, end).toLowerCase()
-        keep = false
+        isForwarded = false
         break
       case 'connection':
         connection = connection ? `${connection},${text.slice(colon + 1, end)}` : text.slice(colon + 1, end)
-        keep = false
+        isForwarded = false
         break
       case 'keepAlive':
         head.keepAliveMs = Number(/timeout=(\d{1,6})/i.exec(text.slice(colon + 1, end))?.[1] ?? 0) * 1000
-        keep = false
+        isForwarded = false
         break
       case 'upgrade':
         head.upgrade = fieldValue(text, colon + 1, end)
-        keep = false
+        isForwarded = false
         break
       case 'requestId':
         head.hasRequestId = true
         break
       case 'hop':
-        keep = name.lower === 'te'
+        isForwarded = name.lower === 'te'
         break
     }
-    if (!keep) {
-      if (at > runStart) head.kept += text.slice(runStart, at)
+    if (!isForwarded) {
+      if (at > runStart) head.forwardedLines += text.slice(runStart, at)
       runStart = end + 2
     }
     at = end + 2
   }
-  if (runStart < text.length) head.kept += runStart === from ? text.slice(from) : text.slice(runStart)
+  if (runStart < text.length) head.forwardedLines += runStart === from ? text.slice(from) : text.slice(runStart)
   if (connection && connection !== ' keep-alive') readConnection(head, connectionOptions(connection))
   else if (connection) head.keepAlive = true
   if (lengths > 1 || encodings > 1 || (lengths > 0 && encodings > 0)) return false
@@ -118,5 +118,5 @@ function readConnection(head: ResponseHead, options: string[]): void {
   if (options.includes('close')) head.keepAlive = false
   else if (options.includes('keep-alive')) head.keepAlive = true
   const others = options.filter((option) => option !== 'close' && option !== 'keep-alive' && option !== 'upgrade')
-  if (others.length > 0) head.kept = withoutNamed(head.kept, others)
+  if (others.length > 0) head.forwardedLines = withoutNamed(head.forwardedLines, others)
 }

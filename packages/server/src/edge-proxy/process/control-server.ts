@@ -15,20 +15,20 @@ export class ControlServer {
   readonly #onAttach: () => void
   readonly #server: net.Server
   readonly #sockets = new Set<net.Socket>()
-  #owner: { socket: net.Socket; lines: JsonLines } | undefined
+  #controlPlane: { socket: net.Socket; lines: JsonLines } | undefined
   /** When the last control plane disconnected; initially the start of the edge. */
-  aloneSince = Date.now()
+  detachedSince = Date.now()
 
   constructor(path: string, calls: Calls, onAttach: () => void) {
     this.#path = path
     this.#calls = calls
     this.#onAttach = onAttach
-    this.#server = net.createServer((socket) => this.#welcome(socket))
+    this.#server = net.createServer((socket) => this.#accept(socket))
   }
 
   /** The connection that events are sent to: the control plane that attached last. */
-  get line(): JsonLines | undefined {
-    return this.#owner?.lines
+  get connection(): JsonLines | undefined {
+    return this.#controlPlane?.lines
   }
 
   async start(): Promise<void> {
@@ -50,7 +50,7 @@ export class ControlServer {
     for (const socket of this.#sockets) socket.destroy()
   }
 
-  #welcome(socket: net.Socket): void {
+  #accept(socket: net.Socket): void {
     this.#sockets.add(socket)
     const lines = new JsonLines(socket, (message) => {
       if (!isCall(message)) return
@@ -65,14 +65,14 @@ export class ControlServer {
     socket.on('error', () => {})
     socket.on('close', () => {
       this.#sockets.delete(socket)
-      if (this.#owner?.socket !== socket) return
-      this.#owner = undefined
-      this.aloneSince = Date.now()
+      if (this.#controlPlane?.socket !== socket) return
+      this.#controlPlane = undefined
+      this.detachedSince = Date.now()
     })
   }
 
   #attach(socket: net.Socket, lines: JsonLines): void {
-    this.#owner = { socket, lines }
+    this.#controlPlane = { socket, lines }
     setImmediate(this.#onAttach)
   }
 }

@@ -4,17 +4,17 @@ import type { TablePiece } from '../protocol/table-pieces.ts'
 import { RecordBuffer } from '../records/record-buffer.ts'
 import { TableFile } from '../routing/table-file.ts'
 import { ControlServer } from './control-server.ts'
-import { holdsFolder, lockFolder } from './folder-lock.ts'
+import { lockFolder, ownsFolder } from './folder-lock.ts'
 import { type Listening, listen, listeningOf, portOf } from './listening.ts'
 import { announceServing, handOver, takeOver } from './socket-handoff.ts'
 import { type ApplyResult, EdgeWorker } from './worker.ts'
 import { type WorkerEvent, WorkerPool } from './worker-pool.ts'
 
 const flushEveryMs = 50
-const lostEveryMs = 3_000
+const folderCheckMs = 3_000
 const trafficEveryMs = 3_000
 const graceOnSignalMs = 8_000
-const graceInSuccessionMs = 30_000
+const graceOnHandOverMs = 30_000
 const maxLogBytes = 1_048_576
 const maxUnreadBytes = 4_194_304
 
@@ -31,15 +31,15 @@ export class EdgeProcess {
   #unlock: () => Promise<void> = async () => {}
   #stopping = false
   /** Received pieces of the change in progress. */
-  #taken: TablePiece[] = []
+  #pendingPieces: TablePiece[] = []
 
   constructor(settings: EdgeSettings) {
     const files = edgeFiles(settings.folder)
     this.#settings = settings
     this.#file = new TableFile(files.table)
     this.#worker = new EdgeWorker({
-      onWake: (projectId, hostname) => this.#hear({ event: 'wake', projectId, hostname }),
-      onCertificateWanted: (hostname) => this.#hear({ event: 'certificate', hostname }),
+      onWake: (projectId, hostname) => this.#onWorkerEvent({ event: 'wake', projectId, hostname }),
+      onCertificateWanted: (hostname) => this.#onWorkerEvent({ event: 'certificate', hostname }),
     })
     this.#control = new ControlServer(files.socket, this.#calls(), () => this.#pool.retry())
   }
@@ -50,7 +50,7 @@ export class EdgeProcess {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     if (role === 'first') {
       this.#unlock = await lockFolder(folder, false)
-      await boundLog(edgeFiles(folder).log)
+      await truncateLog(edgeFiles(folder).log)
     }
     const state = await this.#file.read()
     if (state.token !== null) for (const piece of state.pieces()) this.#worker.take(piece)
@@ -58,19 +58,19 @@ export class EdgeProcess {
     const serve: EdgeWorker['serve'] = (server, name) => this.#worker.serve(server, name)
     this.#listening = role === 'first' ? await listen(this.#settings, serve) : await takeOver(https !== null, serve)
     this.#worker.httpsPort = portOf(this.#listening.https)
-    this.#pool = new WorkerPool(this.#worker, state, this.#settings, this.#listening, (event) => this.#hear(event))
+    this.#pool = new WorkerPool(this.#worker, state, this.#settings, this.#listening, (event) => this.#onWorkerEvent(event))
     await this.#pool.start()
     await this.#control.start()
     if (role === 'successor') {
       this.#unlock = await lockFolder(folder, true)
       announceServing()
     }
-    this.#live()
+    this.#startTimers()
   }
 
-  #live(): void {
+  #startTimers(): void {
     setInterval(() => this.#tick(), flushEveryMs)
-    setInterval(() => void this.#endIfLost(), lostEveryMs)
+    setInterval(() => void this.#stopIfFolderLost(), folderCheckMs)
     setInterval(() => void this.#reportTraffic(), trafficEveryMs)
     process.on('SIGTERM', () => void this.#stop(graceOnSignalMs))
     process.on('SIGINT', () => void this.#stop(graceOnSignalMs))
@@ -81,7 +81,7 @@ export class EdgeProcess {
     return {
       attach: () => this.#identity(),
       ping: () => true,
-      take: (piece: TablePiece) => this.#take(piece),
+      take: (piece: TablePiece) => this.#apply(piece),
       drain: async (upstreamId: string, timeoutMs: number) => ({ inFlight: await this.#pool.drain(upstreamId, timeoutMs) }),
       activity: () => this.#pool.activity(),
       ruleHits: () => this.#pool.takeHits(),
@@ -103,16 +103,16 @@ export class EdgeProcess {
     }
   }
 
-  /** Applies first and stores second: a full disk is a warning, not a reason to serve the old table. */
-  async #take(piece: TablePiece): Promise<ApplyResult | null> {
+  /** Applies the table before it is stored: if the disk is full, the new table is still served. */
+  async #apply(piece: TablePiece): Promise<ApplyResult | null> {
     if (this.#stopping) throw new Error('this edge is stopping')
-    if (this.#taken[0]?.token !== piece.token) this.#taken = []
-    this.#taken.push(piece)
+    if (this.#pendingPieces[0]?.token !== piece.token) this.#pendingPieces = []
+    this.#pendingPieces.push(piece)
     const result = await this.#pool.take(piece)
     if (!result) return null
-    const taken = this.#taken.splice(0)
+    const pieces = this.#pendingPieces.splice(0)
     try {
-      await this.#file.add(taken, () => this.#pool.state.pieces())
+      await this.#file.add(pieces, () => this.#pool.state.pieces())
       return result
     } catch (cause) {
       return { ...result, warnings: [...result.warnings, `the routing table could not be saved to disk: ${String(cause)}`] }
@@ -125,7 +125,7 @@ export class EdgeProcess {
     try {
       const pid = await handOver(successor, this.#listening, () => this.#control.release())
       // The lock and the path of the socket belong to the successor now.
-      void this.#closeAndExit(graceInSuccessionMs)
+      void this.#closeAndExit(graceOnHandOverMs)
       return { pid }
     } catch (cause) {
       this.#stopping = false
@@ -152,46 +152,46 @@ export class EdgeProcess {
     setTimeout(() => process.exit(0), 100)
   }
 
-  #hear(event: WorkerEvent): void {
+  #onWorkerEvent(event: WorkerEvent): void {
     if (event.event === 'records') this.#recordBuffer.add({ ...event.batch, json: Buffer.from(event.batch.json) })
     else if (event.event === 'wake' || event.event === 'certificate') this.#report(event)
   }
 
   /** Drops the event if the control plane does not read: waiting requests repeat it. */
   #report(event: WorkerEvent): void {
-    const { line } = this.#control
-    if (line && line.waitingBytes < maxUnreadBytes) line.send(event)
+    const { connection } = this.#control
+    if (connection && connection.waitingBytes < maxUnreadBytes) connection.send(event)
   }
 
-  async #endIfLost(): Promise<void> {
-    if (!this.#stopping && !(await holdsFolder(this.#settings.folder))) await this.#stop(graceOnSignalMs)
+  async #stopIfFolderLost(): Promise<void> {
+    if (!this.#stopping && !(await ownsFolder(this.#settings.folder))) await this.#stop(graceOnSignalMs)
   }
 
   /** Sends nothing without a control plane: the counts stay in the workers. */
   async #reportTraffic(): Promise<void> {
-    const { line } = this.#control
-    if (!line || line.waitingBytes > maxUnreadBytes) return
+    const { connection } = this.#control
+    if (!connection || connection.waitingBytes > maxUnreadBytes) return
     const minutes = await this.#pool.takeTraffic()
-    if (minutes.length > 0) line.send({ event: 'traffic', minutes })
+    if (minutes.length > 0) connection.send({ event: 'traffic', minutes })
   }
 
   #tick(): void {
-    const { line } = this.#control
+    const { connection } = this.#control
     const { orphanExitMs } = this.#settings
-    if (!line) {
-      if (orphanExitMs !== null && Date.now() - this.#control.aloneSince > orphanExitMs) void this.#stop(0)
+    if (!connection) {
+      if (orphanExitMs !== null && Date.now() - this.#control.detachedSince > orphanExitMs) void this.#stop(0)
       return
     }
-    while (this.#recordBuffer.hasRoom) {
+    while (this.#recordBuffer.hasSpace) {
       const batch = this.#worker.takeRecords()
       if (!batch) break
       this.#recordBuffer.add(batch)
     }
-    this.#recordBuffer.flush(line)
+    this.#recordBuffer.flush(connection)
   }
 }
 
-async function boundLog(path: string): Promise<void> {
+async function truncateLog(path: string): Promise<void> {
   const size = (await stat(path).catch(() => undefined))?.size ?? 0
   if (size > maxLogBytes) await truncate(path, 0)
 }

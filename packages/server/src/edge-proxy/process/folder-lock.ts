@@ -16,23 +16,23 @@ export class AnotherEdge extends Error {
  * Ensures one edge per folder. The lock file names its process; it is valid while that process answers on the socket, or is too
  * young to answer yet. The lock of a killed process is ignored.
  */
-export async function lockFolder(folder: string, takeOver: boolean): Promise<() => Promise<void>> {
+export async function lockFolder(folder: string, isTakeover: boolean): Promise<() => Promise<void>> {
   const { lock, socket } = edgeFiles(folder)
-  if (takeOver) {
+  if (isTakeover) {
     await writeFile(`${lock}.new`, String(process.pid), { mode: 0o600 })
     await rename(`${lock}.new`, lock)
-  } else if (!(await taken(lock))) {
-    if ((await answers(socket)) || (await isStarting(lock))) throw new AnotherEdge()
+  } else if (!(await createLock(lock))) {
+    if ((await isAnswering(socket)) || (await isStarting(lock))) throw new AnotherEdge()
     await rm(lock, { force: true })
-    if (!(await taken(lock))) throw new AnotherEdge()
+    if (!(await createLock(lock))) throw new AnotherEdge()
   }
   return async () => {
-    if (await holdsFolder(folder)) await rm(lock, { force: true })
+    if (await ownsFolder(folder)) await rm(lock, { force: true })
   }
 }
 
-/** False if the folder was removed or belongs to another edge: no control plane will find this one again. */
-export async function holdsFolder(folder: string): Promise<boolean> {
+/** False if the folder was removed or belongs to another edge: no control plane can find this edge any more. */
+export async function ownsFolder(folder: string): Promise<boolean> {
   try {
     return (await readFile(edgeFiles(folder).lock, 'utf8')) === String(process.pid)
   } catch (cause) {
@@ -41,7 +41,7 @@ export async function holdsFolder(folder: string): Promise<boolean> {
   }
 }
 
-async function taken(lock: string): Promise<boolean> {
+async function createLock(lock: string): Promise<boolean> {
   try {
     const file = await open(lock, 'wx', 0o600)
     await file.writeFile(String(process.pid))
@@ -53,21 +53,21 @@ async function taken(lock: string): Promise<boolean> {
   }
 }
 
-function answers(path: string): Promise<boolean> {
+function isAnswering(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = net.connect(socketAddress(path))
-    const report = (answer: boolean) => {
+    const finish = (answer: boolean) => {
       socket.destroy()
       resolve(answer)
     }
-    socket.once('connect', () => report(true))
-    socket.once('error', () => report(false))
+    socket.once('connect', () => finish(true))
+    socket.once('error', () => finish(false))
   })
 }
 
 async function isStarting(lock: string): Promise<boolean> {
-  const [written, pid] = await Promise.all([stat(lock).catch(() => undefined), readFile(lock, 'utf8').catch(() => '')])
-  if (!written || Date.now() - written.mtimeMs > startingMs) return false
+  const [lockStat, pid] = await Promise.all([stat(lock).catch(() => undefined), readFile(lock, 'utf8').catch(() => '')])
+  if (!lockStat || Date.now() - lockStat.mtimeMs > startingMs) return false
   try {
     process.kill(Number(pid), 0)
     return Number(pid) !== process.pid

@@ -2,7 +2,7 @@ import net from 'node:net'
 import type { EdgeAddress, EdgeListening } from '../protocol/edge-listening.ts'
 import type { EdgeSettings } from '../protocol/edge-settings.ts'
 
-/** The listening sockets. They outlive the process that opened them when a successor gets them. */
+/** The listening sockets. A successor process takes them over and keeps them open. */
 export interface Listening {
   http: net.Server
   https: net.Server | undefined
@@ -10,18 +10,18 @@ export interface Listening {
 
 const backlog = 1_024
 
-/** Opens the sockets; `onServer` is called before a connection can come in. Fails when an address is taken. */
+/** Opens the sockets; `onServer` is called before a connection can arrive. Fails if an address is in use. */
 export async function listen(
   settings: EdgeSettings,
   onServer: (server: net.Server, name: 'http' | 'https') => void,
 ): Promise<Listening> {
   const http = net.createServer()
   onServer(http, 'http')
-  await opened(http, settings.http)
+  await openSocket(http, settings.http)
   if (!settings.https) return { http, https: undefined }
   const https = net.createServer()
   onServer(https, 'https')
-  await opened(https, settings.https)
+  await openSocket(https, settings.https)
   return { http, https }
 }
 
@@ -37,12 +37,12 @@ function addressOf(server: net.Server | undefined): EdgeAddress | undefined {
   return typeof address === 'object' && address !== null ? { host: address.address, port: address.port } : undefined
 }
 
-function opened(server: net.Server, { host, port }: EdgeAddress): Promise<void> {
+function openSocket(server: net.Server, { host, port }: EdgeAddress): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host, port, backlog }, () => {
       server.off('error', reject)
-      server.on('error', (error) => console.error('listening socket:', error.message))
+      server.on('error', (error) => console.error('edge: listening socket failed:', error.message))
       resolve()
     })
   })

@@ -5,18 +5,18 @@ import type { Listening } from './listening.ts'
 const stepMs = 10_000
 
 /**
- * Starts the successor and gives it the listening sockets themselves: both accept from the same queue until the old one lets
- * go, so no connection is refused or reset. Rejects, with everything as it was, when the successor does not come up.
+ * Starts the successor and sends it the listening sockets: both processes accept from the same queue until the old one stops, so
+ * no connection is refused or reset. Rejects and changes nothing if the successor does not start.
  */
 export async function handOver(successor: EdgeSettings, listening: Listening, release: () => Promise<void>): Promise<number> {
-  // Loaded when it is needed: most edges never start a process.
+  // Loaded on demand: most edges never start a process.
   const { spawnEdge } = await import('../protocol/spawn-edge.ts')
   const child = spawnEdge(successor, 'successor')
-  const reported = (word: string) =>
+  const waitForReport = (state: string) =>
     new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`the new edge process did not become ${word} in time`)), stepMs)
+      const timer = setTimeout(() => reject(new Error(`the new edge process did not become ${state} in time`)), stepMs)
       child.on('message', (message) => {
-        if (message !== word) return
+        if (message !== state) return
         clearTimeout(timer)
         resolve()
       })
@@ -24,9 +24,9 @@ export async function handOver(successor: EdgeSettings, listening: Listening, re
       child.once('exit', (code) => reject(new Error(`the new edge process exited with code ${code}`)))
     })
   try {
-    const serving = reported('serving')
+    const serving = waitForReport('serving')
     serving.catch(() => {})
-    await reported('prepared')
+    await waitForReport('prepared')
     await release()
     child.send({ listen: 'http' }, listening.http)
     if (listening.https) child.send({ listen: 'https' }, listening.https)
@@ -39,7 +39,7 @@ export async function handOver(successor: EdgeSettings, listening: Listening, re
   }
 }
 
-/** The successor's side: everything that takes connections is ready before the sockets are asked for. */
+/** Called by the successor: it requests the sockets only when it is ready to accept connections. */
 export function takeOver(withTls: boolean, serve: (server: net.Server, name: 'http' | 'https') => void): Promise<Listening> {
   return new Promise((resolve) => {
     const servers: Partial<Listening> = {}
@@ -49,19 +49,19 @@ export function takeOver(withTls: boolean, serve: (server: net.Server, name: 'ht
       serve(handle as net.Server, message.listen)
       if (servers.http && (servers.https || !withTls)) resolve({ http: servers.http, https: servers.https })
     })
-    process.on('disconnect', giveUp)
+    process.on('disconnect', exitWithoutSockets)
     process.send!('prepared')
   })
 }
 
-/** The predecessor may stop from here on. */
+/** Tells the predecessor that it may stop. */
 export function announceServing(): void {
-  process.off('disconnect', giveUp)
+  process.off('disconnect', exitWithoutSockets)
   process.send!('serving')
 }
 
-/** A predecessor that dies in the middle has given us nothing to serve. */
-const giveUp = () => process.exit(1)
+/** The predecessor died before it sent the sockets: there is nothing to serve. */
+const exitWithoutSockets = () => process.exit(1)
 
 export const isListen = (message: unknown): message is { listen: 'http' | 'https' } =>
   typeof message === 'object' && message !== null && 'listen' in message

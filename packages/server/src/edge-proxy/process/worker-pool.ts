@@ -19,36 +19,36 @@ interface WorkerProcess {
   child: ReturnType<typeof spawnEdge>
   caller: Caller
   /** True if it missed a piece and needs the whole table. */
-  behind: boolean
+  isBehind: boolean
 }
 
 const restartAfterMs = 500
 const changesIntervalMs = 100
-/** A worker that has not accepted a piece by then would serve an old table: it is ended and replaced. */
-const takeMs = 5_000
+/** Time limit for a worker to accept a piece. A slower worker would serve an old table, so it is replaced. */
+const maxApplyMs = 5_000
 
 /** The worker in this process and, if configured, further worker processes on the same listening sockets. */
 export class WorkerPool {
   /** The current table, for workers that start later. */
   readonly state: TableState
-  readonly #own: EdgeWorker
+  readonly #local: EdgeWorker
   readonly #settings: EdgeSettings
   readonly #listening: Listening
   readonly #processes = new Set<WorkerProcess>()
   readonly #onEvent: (event: WorkerEvent) => void
   /** Traffic counts of workers that have ended. */
   readonly #lastTraffic: TrafficMinute[] = []
-  #closing = false
+  #isClosing = false
   #changesTimer: NodeJS.Timeout | undefined
 
   constructor(
-    own: EdgeWorker,
+    local: EdgeWorker,
     state: TableState,
     settings: EdgeSettings,
     listening: Listening,
     onEvent: (event: WorkerEvent) => void,
   ) {
-    this.#own = own
+    this.#local = local
     this.state = state
     this.#settings = settings
     this.#listening = listening
@@ -57,8 +57,8 @@ export class WorkerPool {
 
   async start(): Promise<void> {
     if (this.#settings.workers <= 1) return
-    this.#own.shareLimits()
-    this.#changesTimer = setInterval(() => this.#sendLimitChanges(this.#own.takeChanges(), undefined), changesIntervalMs)
+    this.#local.shareLimits()
+    this.#changesTimer = setInterval(() => this.#sendLimitChanges(this.#local.takeChanges(), undefined), changesIntervalMs)
     await Promise.all(Array.from({ length: this.#settings.workers - 1 }, () => this.#startWorker()))
   }
 
@@ -68,56 +68,59 @@ export class WorkerPool {
    */
   async take(piece: TablePiece): Promise<ApplyResult | undefined> {
     this.state.take(piece)
-    const result = this.#own.take(piece)
-    await Promise.all([...this.#processes].map((worker) => this.#notify(worker, piece)))
+    const result = this.#local.take(piece)
+    await Promise.all([...this.#processes].map((worker) => this.#sendPiece(worker, piece)))
     return result
   }
 
   async drain(upstreamId: string, timeoutMs: number): Promise<number> {
-    const [own, others] = await Promise.all([
-      this.#own.drain(upstreamId, timeoutMs),
+    const [local, others] = await Promise.all([
+      this.#local.drain(upstreamId, timeoutMs),
       this.#requestSiblings<number>('drain', [upstreamId, timeoutMs]),
     ])
-    return others.reduce((sum, left) => sum + left, own)
+    return others.reduce((sum, remaining) => sum + remaining, local)
   }
 
   async activity(): Promise<Record<string, number>> {
-    return joined([this.#own.activity(), ...(await this.#requestSiblings<Record<string, number>>('activity', []))], Math.max)
+    return mergeCounts(
+      [this.#local.activity(), ...(await this.#requestSiblings<Record<string, number>>('activity', []))],
+      Math.max,
+    )
   }
 
   async takeHits(): Promise<Record<string, number>> {
-    const hits = [this.#own.takeHits(), ...(await this.#requestSiblings<Record<string, number>>('takeHits', []))]
-    return joined(hits, (a, b) => a + b)
+    const hits = [this.#local.takeHits(), ...(await this.#requestSiblings<Record<string, number>>('takeHits', []))]
+    return mergeCounts(hits, (a, b) => a + b)
   }
 
   async switchCounters(id: string): Promise<SwitchCounters> {
-    const all = [this.#own.switchCounters(id), ...(await this.#requestSiblings<SwitchCounters>('switchCounters', [id]))]
+    const all = [this.#local.switchCounters(id), ...(await this.#requestSiblings<SwitchCounters>('switchCounters', [id]))]
     return all.reduce((sum, one) => ({ total: sum.total + one.total, failed: sum.failed + one.failed }))
   }
 
   /** The counts of every worker that have changed since the last call. */
   async takeTraffic(): Promise<TrafficMinute[]> {
-    const others = await this.#requestSiblings<TrafficMinute[]>('takeTraffic', [], takeMs)
-    return [...this.#own.takeTraffic(), ...others.flat(), ...this.#lastTraffic.splice(0)]
+    const others = await this.#requestSiblings<TrafficMinute[]>('takeTraffic', [], maxApplyMs)
+    return [...this.#local.takeTraffic(), ...others.flat(), ...this.#lastTraffic.splice(0)]
   }
 
   retry(): void {
-    this.#own.retry()
+    this.#local.retry()
     this.#requestSiblings('askAgain', []).catch(() => {})
   }
 
   async close(graceMs: number): Promise<void> {
-    this.#closing = true
+    this.#isClosing = true
     clearInterval(this.#changesTimer)
-    await Promise.all([this.#own.close(graceMs), this.#requestSiblings('close', [graceMs])])
-    this.#lastTraffic.push(...(await this.#requestSiblings<TrafficMinute[]>('takeTraffic', [], takeMs)).flat())
+    await Promise.all([this.#local.close(graceMs), this.#requestSiblings('close', [graceMs])])
+    this.#lastTraffic.push(...(await this.#requestSiblings<TrafficMinute[]>('takeTraffic', [], maxApplyMs)).flat())
     for (const { child } of this.#processes) child.kill('SIGKILL')
   }
 
   /** A worker that dies during the call is left out of the result. */
   async #requestSiblings<Value>(call: string, args: unknown[], timeoutMs?: number): Promise<Value[]> {
-    const inTime = timeoutMs === undefined || this.#processes.size === 0 ? undefined : AbortSignal.timeout(timeoutMs)
-    const requested = [...this.#processes].map((worker) => worker.caller.request<Value>(call, args, inTime))
+    const timeout = timeoutMs === undefined || this.#processes.size === 0 ? undefined : AbortSignal.timeout(timeoutMs)
+    const requested = [...this.#processes].map((worker) => worker.caller.request<Value>(call, args, timeout))
     const settled = await Promise.allSettled(requested)
     return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
   }
@@ -128,22 +131,22 @@ export class WorkerPool {
     const worker: WorkerProcess = {
       child,
       caller: new Caller((message) => child.connected && child.send(message)),
-      behind: false,
+      isBehind: false,
     }
     child.on('message', (message) => {
-      if (!worker.caller.hear(message)) this.#hear(worker, message as WorkerEvent)
+      if (!worker.caller.handleReply(message)) this.#onWorkerMessage(worker, message as WorkerEvent)
     })
     child.on('error', () => {})
     child.once('exit', () => {
       this.#processes.delete(worker)
       worker.caller.fail(new Error('the worker exited'))
-      if (!this.#closing) setTimeout(() => this.#startWorker().catch(() => {}), restartAfterMs)
+      if (!this.#isClosing) setTimeout(() => this.#startWorker().catch(() => {}), restartAfterMs)
     })
     await worker.caller.request('prepare', [this.#listening.https ? portOf(this.#listening.https) : 0])
     // Added before the table is sent, so that a piece that arrives in between reaches it too.
     this.#processes.add(worker)
-    await this.#sendEverything(worker).catch(async (cause) => {
-      await endOf(child)
+    await this.#sendWholeTable(worker).catch(async (cause) => {
+      await kill(child)
       throw cause
     })
     // Sockets are sent last, when the worker is ready for their connections.
@@ -151,23 +154,23 @@ export class WorkerPool {
     if (this.#listening.https) child.send({ listen: 'https' }, this.#listening.https)
   }
 
-  async #notify(worker: WorkerProcess, piece: TablePiece): Promise<void> {
-    if (!worker.behind) {
-      await worker.caller.request('take', [piece], AbortSignal.timeout(takeMs)).catch(() => {
-        worker.behind = true
+  async #sendPiece(worker: WorkerProcess, piece: TablePiece): Promise<void> {
+    if (!worker.isBehind) {
+      await worker.caller.request('take', [piece], AbortSignal.timeout(maxApplyMs)).catch(() => {
+        worker.isBehind = true
       })
     }
-    if (worker.behind && piece.last) await this.#sendEverything(worker).catch(() => endOf(worker.child))
+    if (worker.isBehind && piece.last) await this.#sendWholeTable(worker).catch(() => kill(worker.child))
   }
 
-  async #sendEverything(worker: WorkerProcess): Promise<void> {
-    worker.behind = false
-    for (const piece of this.state.pieces()) await worker.caller.request('take', [piece], AbortSignal.timeout(takeMs))
+  async #sendWholeTable(worker: WorkerProcess): Promise<void> {
+    worker.isBehind = false
+    for (const piece of this.state.pieces()) await worker.caller.request('take', [piece], AbortSignal.timeout(maxApplyMs))
   }
 
-  #hear(from: WorkerProcess, event: WorkerEvent): void {
+  #onWorkerMessage(from: WorkerProcess, event: WorkerEvent): void {
     if (event.event === 'news') {
-      this.#own.hear(event.news)
+      this.#local.addRemoteCounts(event.news)
       this.#sendLimitChanges(event.news, from)
     } else this.#onEvent(event)
   }
@@ -178,14 +181,14 @@ export class WorkerPool {
   }
 }
 
-async function endOf(child: WorkerProcess['child']): Promise<void> {
+async function kill(child: WorkerProcess['child']): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = new Promise((resolve) => child.once('exit', resolve))
+  const exited = new Promise((resolve) => child.once('exit', resolve))
   child.kill('SIGKILL')
-  await ended
+  await exited
 }
 
-function joined(records: Record<string, number>[], join: (a: number, b: number) => number): Record<string, number> {
+function mergeCounts(records: Record<string, number>[], join: (a: number, b: number) => number): Record<string, number> {
   const sum: Record<string, number> = {}
   for (const record of records)
     for (const [id, value] of Object.entries(record)) sum[id] = id in sum ? join(sum[id]!, value) : value

@@ -6,31 +6,31 @@ import { EdgeWorker, type LimitChanges } from './worker.ts'
 import type { WorkerEvent } from './worker-pool.ts'
 
 const reportIntervalMs = 100
-/** Batches that the leading process has not taken yet. While there are more, records stay here, where the oldest are dropped. */
+/** Maximum number of batches that the edge process has not read yet. Above it, records stay in this worker, which drops the oldest. */
 const maxBatchesInFlight = 16
 
-/** A further worker: gets its table, its listening sockets and its orders from the edge process that started it. */
+/** An additional worker. The edge process that started it sends its table, listening sockets and calls. */
 export function runWorkerProcess(): void {
   let worker: EdgeWorker | undefined
-  const notify = (event: WorkerEvent) => {
+  const sendEvent = (event: WorkerEvent) => {
     if (process.connected) process.send!(event)
   }
-  let batchesUnderWay = 0
+  let batchesInFlight = 0
   const sendRecords = () => {
-    while (process.connected && batchesUnderWay < maxBatchesInFlight) {
+    while (process.connected && batchesInFlight < maxBatchesInFlight) {
       const batch = worker?.takeRecords()
       if (!batch) return
-      batchesUnderWay += 1
+      batchesInFlight += 1
       const event: WorkerEvent = { event: 'records', batch: { ...batch, json: batch.json.toString() } }
       process.send!(event, undefined, undefined, () => {
-        batchesUnderWay -= 1
+        batchesInFlight -= 1
       })
     }
   }
   const prepare = async (httpsPort: number) => {
     worker = new EdgeWorker({
-      onWake: (projectId, hostname) => notify({ event: 'wake', projectId, hostname }),
-      onCertificateWanted: (hostname) => notify({ event: 'certificate', hostname }),
+      onWake: (projectId, hostname) => sendEvent({ event: 'wake', projectId, hostname }),
+      onCertificateWanted: (hostname) => sendEvent({ event: 'certificate', hostname }),
     })
     worker.httpsPort = httpsPort
     worker.shareLimits()
@@ -43,9 +43,9 @@ export function runWorkerProcess(): void {
   setInterval(() => {
     sendRecords()
     const changes = worker?.takeChanges() ?? []
-    if (changes.length > 0) notify({ event: 'news', news: changes })
+    if (changes.length > 0) sendEvent({ event: 'news', news: changes })
   }, reportIntervalMs)
-  // Without the process that leads it a worker has no table to follow.
+  // Without the edge process the worker gets no new tables.
   process.on('disconnect', () => process.exit(0))
 }
 
@@ -62,7 +62,7 @@ const callsOf = (worker: EdgeWorker | undefined, sendRecords: () => void) =>
     switchCounters: (id: string) => worker.switchCounters(id),
     askAgain: () => worker.retry(),
     takeTraffic: () => worker.takeTraffic(),
-    hear: (changes: LimitChanges) => worker.hear(changes),
+    hear: (changes: LimitChanges) => worker.addRemoteCounts(changes),
     close: async (graceMs: number) => {
       await worker.close(graceMs)
       sendRecords()

@@ -1,6 +1,6 @@
 import type net from 'node:net'
 import type { Serving } from '../answer/serving.ts'
-import { Admission, endsOf } from '../connection/admission.ts'
+import { Admission, addressPair } from '../connection/admission.ts'
 import { ClientConnection } from '../connection/client-connection.ts'
 import { createTlsFront, type TlsFront } from '../connection/tls-front.ts'
 import { CertificateRequests } from '../limits/certificate-requests.ts'
@@ -43,27 +43,27 @@ export class EdgeWorker {
   readonly #serving: Serving
   readonly #connections = new Set<ClientConnection>()
   /** Sockets whose TLS handshake has not finished. */
-  readonly #greeted = new Map<string, Admission>()
+  readonly #handshakes = new Map<string, Admission>()
   readonly #servers = new Set<net.Server>()
   /** Upstreams that were removed from the table and still have requests in progress. */
-  readonly #leaving = new Set<Upstream>()
+  readonly #draining = new Set<Upstream>()
   readonly #sweeper: NodeJS.Timeout
   #draft: Routing | undefined
-  #sharing = false
-  #front: TlsFront | undefined
+  #isSharing = false
+  #tls: TlsFront | undefined
 
   constructor({ onWake, onCertificateWanted }: EdgeWorkerEvents) {
     const counters = new RequestCounters()
     this.#serving = {
       routing: new Routing(null, null, undefined, counters),
-      room: new WakeQueue(onWake),
+      wakeQueue: new WakeQueue(onWake),
       certificateRequests: new CertificateRequests(onCertificateWanted),
       shares: new ConnectionShares(),
       records: new RequestRecords(),
       counters,
       sites: new StaticSites(),
       httpsPort: 0,
-      closing: false,
+      isClosing: false,
       now: Date.now(),
     }
     this.#sweeper = setInterval(() => this.#sweep(), sweepMs)
@@ -73,25 +73,25 @@ export class EdgeWorker {
     return this.#serving.routing.version
   }
 
-  /** The port that redirects to https name. */
+  /** The port in redirects to https. */
   set httpsPort(port: number) {
     this.#serving.httpsPort = port
   }
 
   /** Call before serving a TLS server: the TLS code is loaded only here. */
   async prepareTls(): Promise<void> {
-    this.#front ??= await createTlsFront(
+    this.#tls ??= await createTlsFront(
       () => this.#serving.routing.certificates,
-      (socket) => this.#secured(socket),
+      (socket) => this.#onHandshakeDone(socket),
       (hostname, resume) => this.#awaitCertificate(hostname, resume),
     )
   }
 
   /** Accepts the connections of a listening server from now on: without a listener they would be lost. */
   serve(server: net.Server, name: 'http' | 'https'): void {
-    const front = this.#front
-    if (name === 'http') this.#accept(server, (socket, admission) => this.#welcome(socket, admission, false))
-    else if (front) this.#accept(server, (socket, admission) => this.#greet(front, socket, admission))
+    const tls = this.#tls
+    if (name === 'http') this.#accept(server, (socket, admission) => this.#openConnection(socket, admission, false))
+    else if (tls) this.#accept(server, (socket, admission) => this.#startHandshake(tls, socket, admission))
     else throw new Error('TLS was not prepared')
   }
 
@@ -102,17 +102,17 @@ export class EdgeWorker {
     const draft = this.#draft
     if (!draft.take(piece)) return undefined
     this.#draft = undefined
-    this.#putInForce(draft)
+    this.#activateTable(draft)
     return { version: draft.version, warnings: draft.warnings, refused: Object.fromEntries(draft.refused) }
   }
 
-  /** The number of requests left when the time is over. */
+  /** Waits for the requests of an upstream; returns the number of unfinished requests at the time limit. */
   async drain(upstreamId: string, timeoutMs: number): Promise<number> {
-    const upstreams = [...this.#leaving].filter((upstream) => upstream.id === upstreamId)
+    const upstreams = [...this.#draining].filter((upstream) => upstream.id === upstreamId)
     const current = this.#serving.routing.upstreams.get(upstreamId)
     if (current) upstreams.push(current)
-    const left = await Promise.all(upstreams.map((upstream) => upstream.drained(timeoutMs)))
-    return left.reduce((sum, count) => sum + count, 0)
+    const remaining = await Promise.all(upstreams.map((upstream) => upstream.waitForDrain(timeoutMs)))
+    return remaining.reduce((sum, count) => sum + count, 0)
   }
 
   activity(): Record<string, number> {
@@ -138,13 +138,13 @@ export class EdgeWorker {
   /** A control plane has attached: wake-up calls and counts are sent again. */
   retry(): void {
     this.#serving.counters.traffic.reportAgain()
-    this.#serving.room.retry(Date.now(), true)
+    this.#serving.wakeQueue.retry(Date.now(), true)
   }
 
   /** Reports the requests that rate limits allow here to the other workers. */
   shareLimits(): void {
-    this.#sharing = true
-    for (const rule of this.#serving.routing.rules.values()) rule.limit?.share()
+    this.#isSharing = true
+    for (const rule of this.#serving.routing.rules.values()) rule.limit?.enableSharing()
   }
 
   takeChanges(): LimitChanges {
@@ -153,17 +153,17 @@ export class EdgeWorker {
     )
   }
 
-  hear(changes: LimitChanges): void {
+  addRemoteCounts(changes: LimitChanges): void {
     const { routing } = this.#serving
-    for (const [ruleId, client, count] of changes) routing.rules.get(ruleId)?.limit?.hear(client, count, Date.now())
+    for (const [ruleId, client, count] of changes) routing.rules.get(ruleId)?.limit?.addRemoteCount(client, count, Date.now())
   }
 
   /** Stops accepting connections, waits for requests in progress, and gives up at the time limit. */
   async close(graceMs: number): Promise<void> {
-    this.#serving.closing = true
+    this.#serving.isClosing = true
     for (const server of this.#servers) server.close()
     this.#servers.clear()
-    this.#serving.room.dismiss()
+    this.#serving.wakeQueue.rejectAll()
     const giveUpAt = Date.now() + graceMs
     const idleUntil = Date.now() + Math.min(idleGraceMs, graceMs)
     while (this.#connections.size > 0 && Date.now() < giveUpAt) {
@@ -171,21 +171,21 @@ export class EdgeWorker {
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
     for (const connection of this.#connections) connection.socket.destroy()
-    for (const upstream of this.#serving.routing.upstreams.values()) upstream.retire()
+    for (const upstream of this.#serving.routing.upstreams.values()) upstream.deactivate()
     clearInterval(this.#sweeper)
   }
 
-  #putInForce(routing: Routing): void {
-    const { counters, room, sites, certificateRequests } = this.#serving
+  #activateTable(routing: Routing): void {
+    const { counters, wakeQueue, sites, certificateRequests } = this.#serving
     const previous = this.#serving.routing
-    if (this.#sharing) for (const rule of routing.rules.values()) rule.limit?.share()
+    if (this.#isSharing) for (const rule of routing.rules.values()) rule.limit?.enableSharing()
     this.#serving.routing = routing
     this.#serving.now = Date.now()
-    this.#exchangeUpstreams(previous, routing)
+    this.#replaceUpstreams(previous, routing)
     counters.keepOnly(routing.ids, previous.ids)
     sites.keepOnly(routing.folders)
-    room.reconsider()
-    certificateRequests.reconsider((hostname) => this.#lacksCertificate(hostname))
+    wakeQueue.rerouteAll()
+    certificateRequests.resumeReady((hostname) => this.#lacksCertificate(hostname))
   }
 
   #lacksCertificate(hostname: string): boolean {
@@ -195,12 +195,12 @@ export class EdgeWorker {
 
   /** False if no certificate is to be expected. */
   #awaitCertificate(hostname: string, resume: () => void): boolean {
-    const { certificateRequests, closing } = this.#serving
-    if (closing || !this.#lacksCertificate(hostname)) return false
-    return certificateRequests.hold(hostname, Date.now(), resume)
+    const { certificateRequests, isClosing } = this.#serving
+    if (isClosing || !this.#lacksCertificate(hostname)) return false
+    return certificateRequests.queue(hostname, Date.now(), resume)
   }
 
-  #accept(server: net.Server, greet: (socket: net.Socket, admission: Admission) => void): void {
+  #accept(server: net.Server, startHandshake: (socket: net.Socket, admission: Admission) => void): void {
     this.#servers.add(server)
     server.on('connection', (socket: net.Socket) => {
       const { shares, routing, now } = this.#serving
@@ -211,48 +211,48 @@ export class EdgeWorker {
         socket.destroy()
         return
       }
-      socket.on('close', () => shares.leave(admission))
+      socket.on('close', () => shares.remove(admission))
       socket.setNoDelay(true)
-      greet(socket, admission)
+      startHandshake(socket, admission)
     })
   }
 
-  #greet(front: TlsFront, socket: net.Socket, admission: Admission): void {
-    const ends = endsOf(socket)
-    this.#greeted.set(ends, admission)
+  #startHandshake(tls: TlsFront, socket: net.Socket, admission: Admission): void {
+    const addresses = addressPair(socket)
+    this.#handshakes.set(addresses, admission)
     socket.on('close', () => {
-      if (this.#greeted.get(ends) === admission) this.#greeted.delete(ends)
+      if (this.#handshakes.get(addresses) === admission) this.#handshakes.delete(addresses)
     })
-    front.greet(socket)
+    tls.startHandshake(socket)
   }
 
-  #secured(socket: net.Socket): void {
-    const ends = endsOf(socket)
-    const admission = this.#greeted.get(ends)
-    this.#greeted.delete(ends)
+  #onHandshakeDone(socket: net.Socket): void {
+    const addresses = addressPair(socket)
+    const admission = this.#handshakes.get(addresses)
+    this.#handshakes.delete(addresses)
     // The client disconnected during the handshake, and its admission was removed.
-    if (admission) this.#welcome(socket, admission, true)
+    if (admission) this.#openConnection(socket, admission, true)
     else socket.destroy()
   }
 
-  #welcome(socket: net.Socket, admission: Admission, secure: boolean): void {
-    // Only after the TLS handshake: a client that closes during the handshake is gone.
+  #openConnection(socket: net.Socket, admission: Admission, isSecure: boolean): void {
+    // Set only after the TLS handshake: a client that closes during the handshake has disconnected.
     socket.allowHalfOpen = true
-    const connection = new ClientConnection(socket, this.#serving, secure, (closed) => this.#connections.delete(closed))
+    const connection = new ClientConnection(socket, this.#serving, isSecure, (closed) => this.#connections.delete(closed))
     this.#connections.add(connection)
     admission.connection = connection
   }
 
-  #exchangeUpstreams(previous: Routing, routing: Routing): void {
-    const stay = new Set(routing.upstreams.values())
-    for (const upstream of stay) {
-      this.#leaving.delete(upstream)
-      upstream.revive()
+  #replaceUpstreams(previous: Routing, routing: Routing): void {
+    const currentUpstreams = new Set(routing.upstreams.values())
+    for (const upstream of currentUpstreams) {
+      this.#draining.delete(upstream)
+      upstream.activate()
     }
     for (const upstream of previous.upstreams.values()) {
-      if (stay.has(upstream)) continue
-      upstream.retire()
-      if (upstream.inFlight > 0) this.#leaving.add(upstream)
+      if (currentUpstreams.has(upstream)) continue
+      upstream.deactivate()
+      if (upstream.inFlight > 0) this.#draining.add(upstream)
     }
   }
 
@@ -261,8 +261,8 @@ export class EdgeWorker {
     this.#serving.now = now
     for (const connection of this.#connections) connection.sweep(now)
     for (const upstream of this.#serving.routing.upstreams.values()) upstream.sweep(now)
-    for (const upstream of this.#leaving) if (upstream.inFlight === 0) this.#leaving.delete(upstream)
-    this.#serving.room.retry(now)
+    for (const upstream of this.#draining) if (upstream.inFlight === 0) this.#draining.delete(upstream)
+    this.#serving.wakeQueue.retry(now)
     this.#serving.certificateRequests.sweep(now)
   }
 }

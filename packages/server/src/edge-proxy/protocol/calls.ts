@@ -1,7 +1,7 @@
 import { errorMessage } from '../../platform/error-message.ts'
 import type { TrafficMinute } from './traffic.ts'
 
-/** Questions and answers between the control plane, the edge and its workers; plain JSON. */
+/** Calls and replies between the control plane, the edge and its workers, as JSON. */
 export interface CallMessage {
   id: number
   call: string
@@ -20,23 +20,23 @@ export type EdgeEvent =
   | { event: 'certificate'; hostname: string }
   | { event: 'traffic'; minutes: TrafficMinute[] }
 
-/** Thrown at everybody who waits when the other side is gone. */
-export class EdgeGone extends Error {
+/** The edge process has exited; every pending call is rejected with this error. */
+export class EdgeExited extends Error {
   constructor(reason: string) {
     super(`the edge process exited: ${reason}`)
-    this.name = 'EdgeGone'
+    this.name = 'EdgeExited'
   }
 }
 
-interface Waiting {
+interface PendingCall {
   resolve(value: unknown): void
   reject(reason: unknown): void
 }
 
-/** Asks over a channel that carries messages both ways, and matches answers to questions. */
+/** Sends calls over a bidirectional channel and matches the replies to them. */
 export class Caller {
   readonly #send: (message: CallMessage) => void
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #pending = new Map<number, PendingCall>()
   #lastId = 0
 
   constructor(send: (message: CallMessage) => void) {
@@ -48,44 +48,44 @@ export class Caller {
     this.#lastId += 1
     const id = this.#lastId
     return new Promise<Value>((resolve, reject) => {
-      const give = () => {
-        this.#waiting.delete(id)
+      const onAbort = () => {
+        this.#pending.delete(id)
         reject(abort?.reason)
       }
-      const done = () => {
-        this.#waiting.delete(id)
-        abort?.removeEventListener('abort', give)
+      const removePending = () => {
+        this.#pending.delete(id)
+        abort?.removeEventListener('abort', onAbort)
       }
-      this.#waiting.set(id, {
+      this.#pending.set(id, {
         resolve: (value) => {
-          done()
+          removePending()
           resolve(value as Value)
         },
         reject: (reason) => {
-          done()
+          removePending()
           reject(reason)
         },
       })
-      abort?.addEventListener('abort', give, { once: true })
+      abort?.addEventListener('abort', onAbort, { once: true })
       this.#send({ id, call, args })
     })
   }
 
-  /** True when the message was an answer. */
-  hear(message: unknown): boolean {
+  /** Handles a reply; returns false if the message is not a reply. */
+  handleReply(message: unknown): boolean {
     if (!isReply(message)) return false
-    const waiting = this.#waiting.get(message.id)
-    if (message.error !== undefined) waiting?.reject(new Error(message.error))
-    else waiting?.resolve(message.value)
+    const pending = this.#pending.get(message.id)
+    if (message.error !== undefined) pending?.reject(new Error(message.error))
+    else pending?.resolve(message.value)
     return true
   }
 
   fail(reason: Error): void {
-    for (const waiting of [...this.#waiting.values()]) waiting.reject(reason)
+    for (const pending of [...this.#pending.values()]) pending.reject(reason)
   }
 }
 
-/** Runs the call that a message names, and answers it; a failure becomes words. */
+/** Runs the named call and sends its reply; an error is sent as its message. */
 export async function answerCall(
   message: CallMessage,
   calls: Record<string, (...args: never[]) => unknown>,

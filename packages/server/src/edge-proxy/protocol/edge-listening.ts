@@ -3,7 +3,7 @@ export interface EdgeAddress {
   port: number
 }
 
-/** Where the edge really listens; ports that were asked for as 0 are known here. */
+/** The addresses that the edge listens on; a configured port of 0 is replaced by the real port. */
 export interface EdgeListening {
   http: EdgeAddress
   https: EdgeAddress | null

@@ -11,7 +11,7 @@ export interface EdgeSettings {
   https: EdgeAddress | null
   /** Number of serving processes, including the first one. */
   workers: number
-  /** Exits after this long without a control plane; null: never. Tests set it, so that no process is left behind. */
+  /** Exits after this long without a control plane; null: never. Tests set it, so that no process remains. */
   orphanExitMs: number | null
   /** The Node binary. */
   program: string

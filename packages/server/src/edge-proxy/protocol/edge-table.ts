@@ -17,7 +17,7 @@ export interface EdgeTable {
   trustedProxies?: string[]
   limits?: Partial<EdgeLimits>
   deliveries?: EdgeDeliveries
-  /** The port that redirects to https name, if clients reach it on another port than the edge listens on. */
+  /** The port in redirects to https, if it differs from the port that the edge listens on. */
   publicHttpsPort?: number
 }
 
@@ -62,7 +62,7 @@ export interface UpstreamsTarget {
   upstreams: EdgeUpstream[]
 }
 
-/** `id` identifies one replica for ever; after a restart it has another address. */
+/** One replica. Its `id` never changes; its address changes with a restart. */
 export interface EdgeUpstream {
   id: string
   host: string
@@ -171,7 +171,7 @@ export interface BanConfig {
   userAgents?: string[]
 }
 
-/** A request passes when it is not in `deny`, is in `allow` where that is given, and has one of `methods` where they are given. */
+/** A request passes if its address is not in `deny`, is in `allow` (if set), and its method is in `methods` (if set). */
 export interface AllowDenyConfig {
   allow?: string[]
   deny?: string[]

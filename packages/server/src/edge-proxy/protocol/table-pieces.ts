@@ -25,7 +25,7 @@ export type TableRest = Pick<EdgeTable, 'challenges' | 'trustedProxies' | 'limit
 /** Error of an edge that does not have the base of a piece: it must be sent the whole table. */
 export const unknownBase = 'unknown base'
 
-const entriesAPiece = 200
+const entriesPerPiece = 200
 
 export const wholePieces = (table: EdgeTable, token: string): Generator<TablePiece> => changePieces(undefined, null, table, token)
 
@@ -42,7 +42,7 @@ export function* changePieces(
   let at = 0
   const total = hosts.length + certificates.length
   do {
-    const to = at + entriesAPiece
+    const to = at + entriesPerPiece
     const last = to >= total
     yield {
       base,
@@ -84,9 +84,9 @@ export class TableState {
 
   /** True if the piece completed a table. */
   take(piece: TablePiece): boolean {
-    // A change in one piece needs no copy to fall back on.
-    const atOnce = piece.last && piece.base !== null && piece.base === this.#token && this.#draft?.token !== piece.token
-    if (atOnce) this.#draft = { token: piece.token, table: this.#table }
+    // A change in one piece is applied in place, without a copy.
+    const isSinglePiece = piece.last && piece.base !== null && piece.base === this.#token && this.#draft?.token !== piece.token
+    if (isSinglePiece) this.#draft = { token: piece.token, table: this.#table }
     if (this.#draft?.token !== piece.token) this.#draft = { token: piece.token, table: this.#baseOf(piece) }
     const { table } = this.#draft
     putEntries(table.hosts, piece.hosts)

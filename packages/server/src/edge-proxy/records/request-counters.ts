@@ -1,16 +1,16 @@
 import type { SwitchCounters } from '../protocol/request-record.ts'
 import { TrafficCounters } from './traffic-counters.ts'
 
-/** The running counter of one project or deployment. Routes hold theirs, so that a request costs no look-up. */
+/** The counter of one project or deployment. Routes reference it, so that a request needs no look-up. */
 export interface RequestCounter {
   total: number
   failed: number
-  underWay: number
+  inFlight: number
   /** 0: never. */
   lastRequestAt: number
 }
 
-/** Numbers the control plane asks for: how requests ended, when a project was last used, which rules struck. */
+/** Counts for the control plane: ended requests, the last use of each project, and the hits of each rule. */
 export class RequestCounters {
   readonly traffic = new TrafficCounters()
   readonly #projects = new Map<string, RequestCounter>()
@@ -43,26 +43,27 @@ export class RequestCounters {
   activity(now: number): Record<string, number> {
     const activity: Record<string, number> = {}
     for (const [id, counter] of this.#projects)
-      if (counter.underWay > 0) activity[id] = now
+      if (counter.inFlight > 0) activity[id] = now
       else if (counter.lastRequestAt > 0) activity[id] = counter.lastRequestAt
     return activity
   }
 
-  /** Forgets what neither the table in force nor the one before it names. */
-  keepOnly(ids: ReadonlySet<string>, idsBefore: ReadonlySet<string>): void {
-    this.traffic.keepOnly(ids, idsBefore)
+  /** Removes counters whose id is neither in the current table nor in the previous one. */
+  keepOnly(ids: ReadonlySet<string>, previousIds: ReadonlySet<string>): void {
+    this.traffic.keepOnly(ids, previousIds)
     for (const counters of [this.#projects, this.#deployments])
-      for (const [id, counter] of counters) if (!ids.has(id) && !idsBefore.has(id) && counter.underWay === 0) counters.delete(id)
+      for (const [id, counter] of counters)
+        if (!ids.has(id) && !previousIds.has(id) && counter.inFlight === 0) counters.delete(id)
   }
 }
 
 export function beginRequest(counter: RequestCounter, now: number): void {
-  counter.underWay += 1
+  counter.inFlight += 1
   counter.lastRequestAt = now
 }
 
 export function endRequest(counter: RequestCounter, failed: boolean, now: number): void {
-  counter.underWay -= 1
+  counter.inFlight -= 1
   counter.lastRequestAt = now
   countRequest(counter, failed)
 }
@@ -73,9 +74,9 @@ export function countRequest(counter: RequestCounter, failed: boolean): void {
 }
 
 function counterIn(counters: Map<string, RequestCounter>, id: string): RequestCounter {
-  const known = counters.get(id)
-  if (known) return known
-  const counter = { total: 0, failed: 0, underWay: 0, lastRequestAt: 0 }
+  const existing = counters.get(id)
+  if (existing) return existing
+  const counter = { total: 0, failed: 0, inFlight: 0, lastRequestAt: 0 }
   counters.set(id, counter)
   return counter
 }

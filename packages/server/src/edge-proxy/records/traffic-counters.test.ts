@@ -7,7 +7,7 @@ const ids = (...names: string[]) => new Set(names)
 
 test('a minute is told whole whenever it has grown, and not when it has not', () => {
   const counters = new TrafficCounters()
-  const shop = counters.of('shop', 'production')
+  const shop = counters.counterOf('shop', 'production')
   counters.count(shop, 5 * minute, ok, 3)
   counters.count(shop, 5 * minute + 1, { status: 404, bytesOut: 0 }, 3)
   const [first, ...others] = counters.take(5 * minute)
@@ -27,7 +27,7 @@ test('a minute is told whole whenever it has grown, and not when it has not', ()
 
 test('a minute that is over is told with its last numbers, beside the one that runs', () => {
   const counters = new TrafficCounters()
-  const shop = counters.of('shop', 'production')
+  const shop = counters.counterOf('shop', 'production')
   counters.count(shop, 5 * minute, ok, 3)
   counters.take(5 * minute)
   counters.count(shop, 5 * minute + 1, ok, 3)
@@ -40,7 +40,7 @@ test('a minute that is over is told with its last numbers, beside the one that r
 
 test('a control plane that comes anew is told everything of the last quarter of an hour', () => {
   const counters = new TrafficCounters()
-  const shop = counters.of('shop', 'production')
+  const shop = counters.counterOf('shop', 'production')
   for (let at = 1; at <= 40; at++) {
     counters.count(shop, at * minute, ok, 3)
     counters.take(at * minute)
@@ -51,7 +51,7 @@ test('a control plane that comes anew is told everything of the last quarter of 
 
 test('without a control plane it keeps its counts, up to a limit', () => {
   const counters = new TrafficCounters()
-  const shop = counters.of('shop', 'production')
+  const shop = counters.counterOf('shop', 'production')
   for (let at = 1; at <= 5000; at++) counters.count(shop, at * minute, ok, 3)
   const reported = counters.take(5000 * minute)
   expect([reported.length, reported.at(-1)!.at / minute]).toEqual([4097, 5000])
@@ -59,10 +59,10 @@ test('without a control plane it keeps its counts, up to a limit', () => {
 
 test('a project that leaves the table is still reported; one that comes back gets a new counter', () => {
   const counters = new TrafficCounters()
-  const before = counters.of('shop', 'production')
+  const before = counters.counterOf('shop', 'production')
   counters.count(before, minute, ok, 3)
   counters.keepOnly(ids(), ids())
-  const after = counters.of('shop', 'production')
+  const after = counters.counterOf('shop', 'production')
   counters.count(after, minute, ok, 3)
   const reported = counters.take(minute)
   expect(reported.map(({ requests }) => requests)).toEqual([1, 1])
@@ -71,7 +71,7 @@ test('a project that leaves the table is still reported; one that comes back get
 
 test('a clock that is put back begins no minute twice', () => {
   const counters = new TrafficCounters()
-  const shop = counters.of('shop', 'production')
+  const shop = counters.counterOf('shop', 'production')
   for (const at of [7, 6, 7]) counters.count(shop, at * minute, ok, 3)
   const reported = counters.take(7 * minute)
   expect(new Set(reported.map(({ counter, at }) => `${counter} ${at}`)).size).toBe(3)
@@ -79,6 +79,6 @@ test('a clock that is put back begins no minute twice', () => {
 
 test('a connection that was upgraded counts as a request and not in the latency', () => {
   const counters = new TrafficCounters()
-  counters.count(counters.of('shop', 'production'), minute, { status: 101, bytesOut: 9 }, 3_600_000)
+  counters.count(counters.counterOf('shop', 'production'), minute, { status: 101, bytesOut: 9 }, 3_600_000)
   expect(counters.take(minute)).toEqual([expect.objectContaining({ requests: 1, bytesOut: 9, latency: [] })])
 })

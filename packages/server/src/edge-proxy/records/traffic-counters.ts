@@ -14,33 +14,33 @@ export interface TrafficCounter {
   bytesOut: number
   readonly latency: Uint32Array
   /** True if it has grown since the last report. */
-  isNews: boolean
+  isUnreported: boolean
 }
 
-interface Closed {
-  told: TrafficMinute
-  isNews: boolean
+interface ClosedMinute {
+  minute: TrafficMinute
+  isUnreported: boolean
 }
 
 const minuteMs = 60_000
 /** How long a reported minute is reported again to a new control plane: the previous one may have died with it. */
 const keptMinutes = 15
 /** Maximum number of unreported minutes without a control plane; above it the oldest are dropped. */
-const maxClosed = 4_096
+const maxClosedMinutes = 4_096
 
 /** Traffic of each environment, per minute. */
 export class TrafficCounters {
   readonly #counters = new Map<string, TrafficCounter>()
-  readonly #mark = randomBytes(6).toString('base64url')
-  #closed: Closed[] = []
-  #made = 0
+  readonly #counterPrefix = randomBytes(6).toString('base64url')
+  #closedMinutes: ClosedMinute[] = []
+  #counterCount = 0
 
-  of(projectId: string, environment: string): TrafficCounter {
+  counterOf(projectId: string, environment: string): TrafficCounter {
     const key = `${projectId}/${environment}`
-    const known = this.#counters.get(key)
-    if (known) return known
+    const existing = this.#counters.get(key)
+    if (existing) return existing
     const counter: TrafficCounter = {
-      ...{ name: this.#nextName(), projectId, environment, minute: 0, isNews: false },
+      ...{ name: this.#nextName(), projectId, environment, minute: 0, isUnreported: false },
       ...{ requests: 0, errors4xx: 0, errors5xx: 0, bytesOut: 0 },
       latency: new Uint32Array(latencyBuckets),
     }
@@ -51,67 +51,67 @@ export class TrafficCounters {
   /** Counts a request that has ended. */
   count(counter: TrafficCounter, now: number, answer: { status: number; bytesOut: number }, durationMs: number): void {
     const minute = Math.floor(now / minuteMs)
-    if (minute !== counter.minute) this.#turn(counter, minute)
+    if (minute !== counter.minute) this.#startMinute(counter, minute)
     counter.requests += 1
     if (answer.status >= 500) counter.errors5xx += 1
     else if (answer.status >= 400) counter.errors4xx += 1
     counter.bytesOut += answer.bytesOut
     // An upgraded connection stays open for an arbitrary time.
     if (answer.status !== 101) counter.latency[bucketOf(durationMs)]! += 1
-    counter.isNews = true
+    counter.isUnreported = true
   }
 
   /** The counts that have grown since the last call. */
   take(now: number): TrafficMinute[] {
     const changes: TrafficMinute[] = []
-    for (const closed of this.#closed) {
-      if (closed.isNews) changes.push(closed.told)
-      closed.isNews = false
+    for (const closedMinute of this.#closedMinutes) {
+      if (closedMinute.isUnreported) changes.push(closedMinute.minute)
+      closedMinute.isUnreported = false
     }
     const oldest = (Math.floor(now / minuteMs) - keptMinutes) * minuteMs
-    if (this.#closed.length > 0) this.#closed = this.#closed.filter(({ told: reported }) => reported.at >= oldest)
+    if (this.#closedMinutes.length > 0) this.#closedMinutes = this.#closedMinutes.filter(({ minute }) => minute.at >= oldest)
     for (const counter of this.#counters.values()) {
-      if (counter.isNews) changes.push(told(counter))
-      counter.isNews = false
+      if (counter.isUnreported) changes.push(toMinute(counter))
+      counter.isUnreported = false
     }
     return changes
   }
 
   /** Marks everything that is still known as unreported. */
   reportAgain(): void {
-    for (const closed of this.#closed) closed.isNews = true
-    for (const counter of this.#counters.values()) if (counter.requests > 0) counter.isNews = true
+    for (const closedMinute of this.#closedMinutes) closedMinute.isUnreported = true
+    for (const counter of this.#counters.values()) if (counter.requests > 0) counter.isUnreported = true
   }
 
   /**
    * Removes counters of projects that are neither in the current table nor in the previous one; their counts are still reported.
    */
-  keepOnly(ids: ReadonlySet<string>, idsBefore: ReadonlySet<string>): void {
+  keepOnly(ids: ReadonlySet<string>, previousIds: ReadonlySet<string>): void {
     for (const [key, counter] of this.#counters) {
-      if (ids.has(counter.projectId) || idsBefore.has(counter.projectId)) continue
-      this.#turn(counter, counter.minute)
+      if (ids.has(counter.projectId) || previousIds.has(counter.projectId)) continue
+      this.#startMinute(counter, counter.minute)
       this.#counters.delete(key)
     }
   }
 
-  #turn(counter: TrafficCounter, minute: number): void {
+  #startMinute(counter: TrafficCounter, minute: number): void {
     if (counter.requests > 0) {
-      this.#closed.push({ told: told(counter), isNews: true })
-      if (this.#closed.length > maxClosed) this.#closed.shift()
+      this.#closedMinutes.push({ minute: toMinute(counter), isUnreported: true })
+      if (this.#closedMinutes.length > maxClosedMinutes) this.#closedMinutes.shift()
     }
     // The clock was set back: the same minute of the same counter must not begin twice.
     if (minute < counter.minute) counter.name = this.#nextName()
-    Object.assign(counter, { minute, requests: 0, errors4xx: 0, errors5xx: 0, bytesOut: 0, isNews: false })
+    Object.assign(counter, { minute, requests: 0, errors4xx: 0, errors5xx: 0, bytesOut: 0, isUnreported: false })
     counter.latency.fill(0)
   }
 
   #nextName(): string {
-    this.#made += 1
-    return `${this.#mark}.${this.#made}`
+    this.#counterCount += 1
+    return `${this.#counterPrefix}.${this.#counterCount}`
   }
 }
 
-function told({ name, projectId, environment, minute, latency, ...counter }: TrafficCounter): TrafficMinute {
+function toMinute({ name, projectId, environment, minute, latency, ...counter }: TrafficCounter): TrafficMinute {
   const { requests, errors4xx, errors5xx, bytesOut } = counter
   const sums = { requests, errors4xx, errors5xx, bytesOut, latency: packLatency(latency) }
   return { counter: name, projectId, environment, at: minute * minuteMs, ...sums }

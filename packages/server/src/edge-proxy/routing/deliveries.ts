@@ -17,15 +17,17 @@ export class Deliveries {
   readonly #key: string
 
   constructor({ hostnames, to, key }: EdgeDeliveries, previous: Deliveries | undefined) {
-    const known = previous?.upstream
+    const existing = previous?.upstream
     this.upstream =
-      known?.host === to.host && known.port === to.port ? known : new Upstream({ id: `control ${to.host}:${to.port}`, ...to })
+      existing?.host === to.host && existing.port === to.port
+        ? existing
+        : new Upstream({ id: `control ${to.host}:${to.port}`, ...to })
     this.balance = new Balance([{ upstream: this.upstream, weight: 1 }])
     this.#hostnames = new Set(hostnames)
     this.#key = key
   }
 
-  isOne({ method, host, target }: RequestHead): boolean {
+  matches({ method, host, target }: RequestHead): boolean {
     return method === 'POST' && this.#hostnames.has(host) && path.test(target)
   }
 
@@ -33,12 +35,12 @@ export class Deliveries {
     return this.upstream.inFlight >= maxConcurrent
   }
 
-  /** Placed before the client's headers: of two lines with this name the first one counts. */
+  /** Sent before the client's headers: of two headers with this name the control plane reads the first. */
   headersFor(client: string, protocol: string): string {
     return edgeHeader(this.#key, client, protocol)
   }
 }
 
-/** The header with which the edge tells the control plane the client's address and protocol. */
+/** The header that reports the client's address and protocol to the control plane. */
 export const edgeHeader = (key: string, client: string, protocol: string): string =>
   `berth-edge: ${key} ${client} ${protocol}\r\n`

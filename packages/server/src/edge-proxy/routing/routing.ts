@@ -33,7 +33,7 @@ export interface Route {
   rules: RuleSet | undefined
   redirectToHttps: boolean
   requestCertificate: boolean
-  /** Parts that had to be left out. */
+  /** Invalid parts of the entry, which were ignored. */
   warnings: string[]
 }
 
@@ -63,7 +63,7 @@ export class Routing {
   readonly #counters: RequestCounters
   #previous: Routing | undefined
 
-  /** `base` tells whether this changes the previous table or is a whole table. */
+  /** `base` is null for a whole table, otherwise the id of the table that this one changes. */
   constructor(token: string | null, base: string | null, previous: Routing | undefined, counters: RequestCounters) {
     if (base !== null && base !== previous?.token) throw new Error(unknownBase)
     this.token = token
@@ -90,8 +90,8 @@ export class Routing {
       else this.#routes.set(name, this.#compile(host))
     } catch (cause) {
       this.refused.set(name, errorMessage(cause))
-      const before = this.#previous ? this.#previous.#routes.get(name) : undefined
-      if (before) this.#routes.set(name, before)
+      const previousRoute = this.#previous ? this.#previous.#routes.get(name) : undefined
+      if (previousRoute) this.#routes.set(name, previousRoute)
     }
   }
 
@@ -145,7 +145,7 @@ export class Routing {
       deploymentId,
       projectCounter: projectId ? this.#counters.project(projectId) : undefined,
       deploymentCounter: deploymentId ? this.#counters.deployment(deploymentId) : undefined,
-      traffic: projectId && host.environment ? this.#counters.traffic.of(projectId, host.environment) : undefined,
+      traffic: projectId && host.environment ? this.#counters.traffic.counterOf(projectId, host.environment) : undefined,
       recordTail: recordTail({ environment: host.environment ?? null, service: host.service ?? null, deploymentId, projectId }),
       upstreams: shares.map(({ upstream }) => upstream),
       balance: target.kind === 'upstreams' || target.kind === 'control' ? new Balance(shares) : undefined,
@@ -171,9 +171,10 @@ export class Routing {
     })
     if (usable.length === 0 && upstreams.length > 0) throw new Error(warnings.join('; '))
     return usable.map((entry) => {
-      const known = this.upstreams.get(entry.id) ?? this.#previous?.upstreams.get(entry.id)
-      const same = known && known.host === entry.host && known.port === entry.port && sameOwner(known.listener, entry.listener)
-      const upstream = same ? known : new Upstream(entry)
+      const existing = this.upstreams.get(entry.id) ?? this.#previous?.upstreams.get(entry.id)
+      const isSame =
+        existing && existing.host === entry.host && existing.port === entry.port && isSameOwner(existing.listener, entry.listener)
+      const upstream = isSame ? existing : new Upstream(entry)
       this.upstreams.set(entry.id, upstream)
       return { upstream, weight: Math.min(100, Math.max(0, Math.round(entry.weight ?? 1))) }
     })
@@ -183,11 +184,11 @@ export class Routing {
     const compiled: CompiledRule[] = []
     for (const rule of host.rules ?? []) {
       // Several hosts of a project share a rule, and therefore its count.
-      const known = this.rules.get(rule.id) ?? this.#previous?.rules.get(rule.id)
-      const ready = compileRule(rule, known, warnings)
-      if (!ready) continue
-      this.rules.set(rule.id, ready)
-      compiled.push(ready)
+      const existing = this.rules.get(rule.id) ?? this.#previous?.rules.get(rule.id)
+      const compiledRule = compileRule(rule, existing, warnings)
+      if (!compiledRule) continue
+      this.rules.set(rule.id, compiledRule)
+      compiled.push(compiledRule)
     }
     if (compiled.length === 0) return undefined
     compiled.sort((a, b) => a.order - b.order)
@@ -195,4 +196,4 @@ export class Routing {
   }
 }
 
-const sameOwner = (one: EdgeUpstream['listener'], other: EdgeUpstream['listener']) => isDeepStrictEqual(one, other)
+const isSameOwner = (one: EdgeUpstream['listener'], other: EdgeUpstream['listener']) => isDeepStrictEqual(one, other)

@@ -15,7 +15,7 @@ export class PathReadings {
   constructor(target: string) {
     const query = target.indexOf('?')
     const path = query === -1 ? target : target.slice(0, query)
-    this.#readings = doubtful.test(path) ? allReadings(path)?.flatMap(comparable) : [folded(path)]
+    this.#readings = ambiguousPath.test(path) ? allReadings(path)?.flatMap(decodedForms) : [foldCase(path)]
   }
 
   /** `prefixes` come from `rulePrefixes` and end in a slash: `/admin/` covers `/admin` and `/admin/x`, not `/administrator`. */
@@ -30,11 +30,11 @@ export class PathReadings {
  */
 export function rulePrefixes(prefix: string): string[] {
   const bytes = utf8Bytes(prefix)
-  const meant = [bytes, decodeAll(bytes)].flatMap((path) => [path, path.replaceAll(/\/{2,}/g, '/')])
-  return [...new Set(meant.map((path) => `${folded(utf8Text(path)).replace(/\/+$/, '')}/`))]
+  const variants = [bytes, decodeAll(bytes)].flatMap((path) => [path, path.replaceAll(/\/{2,}/g, '/')])
+  return [...new Set(variants.map((path) => `${foldCase(utf8Text(path)).replace(/\/+$/, '')}/`))]
 }
 
-const doubtful = /[%\\;#+]|\/\/|\/\.|\.(?:\/|$)|[^\x21-\x7e]|\.(?:php\d?|phtml|f?cgi)\/|^\/(?:_next\/|page-)data\//i
+const ambiguousPath = /[%\\;#+]|\/\/|\/\.|\.(?:\/|$)|[^\x21-\x7e]|\.(?:php\d?|phtml|f?cgi)\/|^\/(?:_next\/|page-)data\//i
 
 /** The closure of the steps, or undefined if it is too large. */
 function allReadings(path: string): string[] | undefined {
@@ -52,10 +52,10 @@ function allReadings(path: string): string[] | undefined {
 }
 
 /** The bytes as UTF-8 and, for servers that decode them so, as Latin-1. */
-const comparable = (reading: string): string[] => {
+const decodedForms = (reading: string): string[] => {
   const text = utf8Text(reading)
-  return text === reading ? [folded(text)] : [folded(text), folded(reading)]
+  return text === reading ? [foldCase(text)] : [foldCase(text), foldCase(reading)]
 }
 
 /** Case-insensitive, as Express and file systems compare; through upper case, because some letters are equal only there. */
-const folded = (text: string) => text.toUpperCase().toLowerCase().replaceAll('+', ' ')
+const foldCase = (text: string) => text.toUpperCase().toLowerCase().replaceAll('+', ' ')

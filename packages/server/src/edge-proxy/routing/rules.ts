@@ -23,7 +23,7 @@ export interface CompiledRule {
   dryRun: boolean
 }
 
-/** The rules of one host, refusing ones before counting ones. */
+/** The rules of one host: bans and allow lists before rate limits. */
 export class RuleSet {
   readonly rules: CompiledRule[]
   readonly #onHit: (ruleId: string) => void
@@ -66,7 +66,7 @@ export function compileRule(rule: EdgeRule, previous: CompiledRule | undefined, 
   const hostname = rule.hostname?.toLowerCase()
   const prefixes = rule.pathPrefix ? rulePrefixes(rule.pathPrefix) : undefined
   const limit = rule.kind === 'rate-limit' ? new RateLimit(rule.config) : undefined
-  const evaluate = judgement(rule, limit, warnings)
+  const evaluate = createEvaluator(rule, limit, warnings)
   return {
     id: rule.id,
     order: orders[rule.kind],
@@ -79,7 +79,7 @@ export function compileRule(rule: EdgeRule, previous: CompiledRule | undefined, 
   }
 }
 
-function judgement(rule: EdgeRule, limit: RateLimit | undefined, warnings: string[]): CompiledRule['evaluate'] {
+function createEvaluator(rule: EdgeRule, limit: RateLimit | undefined, warnings: string[]): CompiledRule['evaluate'] {
   if (rule.kind === 'ban') return evaluateBan(rule.id, rule.config, warnings)
   if (rule.kind === 'allow-deny') return evaluateAllowDeny(rule.id, rule.config, warnings)
   const status = rule.config.status ?? 429
@@ -89,7 +89,7 @@ function judgement(rule: EdgeRule, limit: RateLimit | undefined, warnings: strin
   }
 }
 
-/** Characters of a User-Agent that are compared: no browser sends a longer one, and it is searched for every text of the rule. */
+/** Maximum length of a User-Agent that is compared: browsers send less, and each rule text is searched in it. */
 const comparedCharacters = 2048
 const forbidden: Refusal = { status: 403, retryAfterSeconds: 0 }
 

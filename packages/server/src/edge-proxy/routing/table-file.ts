@@ -6,8 +6,8 @@ const rewriteFromBytes = 1_048_576
 const rewriteFromChanges = 1_000
 
 /**
- * The last table on disk, so that an edge that restarts serves at once, with or without a control plane: a file of pieces, one
- * a line. Changes are added at its end; when they outweigh the table the file is written anew and takes the old one's place.
+ * The last table on disk, so that a restarted edge serves at once, even without a control plane. The file has one piece per line.
+ * Changes are appended; when they are larger than the table, the file is replaced by one with the current table.
  */
 export class TableFile {
   readonly #path: string
@@ -15,14 +15,14 @@ export class TableFile {
   #wholeBytes = 0
   #addedBytes = 0
   #changes = 0
-  /** Writes happen one after the other, in the order they were asked for. */
+  /** Writes run one after another. */
   readonly #mutex = new Mutex()
 
   constructor(path: string) {
     this.#path = path
   }
 
-  /** The last complete table. A line that was cut short ends the reading: a change without its last piece has not happened. */
+  /** Reads the last complete table. A truncated line ends the reading: a change without its last piece is ignored. */
   async read(): Promise<TableState> {
     const state = new TableState()
     const text = await readFile(this.#path, 'utf8').catch(() => '')
@@ -31,19 +31,19 @@ export class TableFile {
         state.take(JSON.parse(line) as TablePiece)
       } catch (cause) {
         if (cause instanceof SyntaxError) break
-        // A change that the file's whole table already holds.
+        // The change is already part of the whole table in the file.
       }
     }
     return state
   }
 
-  /** Adds the pieces of one change; resolves when they are on disk. `whole` gives the table if it has to be written anew. */
+  /** Appends the pieces of one change; resolves when they are on disk. `whole` returns the table if the file is rewritten. */
   add(pieces: readonly TablePiece[], whole: () => Iterable<TablePiece>): Promise<void> {
     return this.#mutex.run(async () => {
       const text = pieces.map(lineOf).join('')
-      // A whole table makes everything before it void, and so does a file that we did not write ourselves.
-      const tooMuch = this.#changes >= rewriteFromChanges || this.#addedBytes > this.#wholeBytes + rewriteFromBytes
-      if (!this.#file || pieces[0]?.base === null || tooMuch) {
+      // A whole table replaces all earlier pieces. A file that another process wrote is not appended to.
+      const isOversized = this.#changes >= rewriteFromChanges || this.#addedBytes > this.#wholeBytes + rewriteFromBytes
+      if (!this.#file || pieces[0]?.base === null || isOversized) {
         await this.#rewrite(whole())
         return
       }
@@ -58,10 +58,10 @@ export class TableFile {
     return this.#mutex.run(async () => this.#file?.close())
   }
 
-  /** Either the old file or the new one whole: written aside, synced, renamed. It holds keys, hence the mode. */
+  /** Replaces the file atomically: writes a temporary file, syncs and renames it. It contains private keys, hence the mode. */
   async #rewrite(pieces: Iterable<TablePiece>): Promise<void> {
-    const aside = `${this.#path}.new`
-    const file = await open(aside, 'w', 0o600)
+    const temporaryPath = `${this.#path}.new`
+    const file = await open(temporaryPath, 'w', 0o600)
     try {
       let bytes = 0
       for (const piece of pieces) {
@@ -70,7 +70,7 @@ export class TableFile {
         bytes += line.length
       }
       await file.sync()
-      await rename(aside, this.#path)
+      await rename(temporaryPath, this.#path)
       await this.#file?.close()
       this.#file = file
       this.#wholeBytes = bytes

@@ -15,10 +15,10 @@ export interface UpstreamUser {
   upstreamClosed(): void
 }
 
-/** A connection that was idle for longer may just be closing at the other end; only repeatable requests use it. */
-const surelyOpenMs = 1_000
+/** A connection that was idle for longer may be closing at the upstream; only repeatable requests use it. */
+const trustedIdleMs = 1_000
 /** Node's own servers close after 5 s; without a Keep-Alive header the edge closes earlier than that. */
-const idleMsByDefault = 4_000
+const defaultIdleMs = 4_000
 const maxIdle = 512
 
 /** A running replica of a deployment: its address, its idle connections and its requests in progress. */
@@ -31,9 +31,9 @@ export class Upstream {
   inFlight = 0
   /** Other replicas are tried first until then, because this one refused a connection. */
   avoidUntil = 0
-  #retired = false
+  #isDeactivated = false
   readonly #idle: UpstreamConnection[] = []
-  readonly #waiting = new Set<() => void>()
+  readonly #drainWaiters = new Set<() => void>()
 
   constructor(upstream: EdgeUpstream) {
     this.id = upstream.id
@@ -43,19 +43,19 @@ export class Upstream {
   }
 
   /** An idle connection if there is a usable one, otherwise a new one that is still connecting. */
-  acquire(user: UpstreamUser, now: number, repeatable: boolean, fresh: boolean): UpstreamConnection {
-    while (!fresh && this.#idle.length > 0) {
-      const kept = this.#idle.at(-1)!
-      if (!kept.usable || now > kept.idleUntil) {
+  acquire(user: UpstreamUser, now: number, isRepeatable: boolean, needsNew: boolean): UpstreamConnection {
+    while (!needsNew && this.#idle.length > 0) {
+      const connection = this.#idle.at(-1)!
+      if (!connection.isUsable || now > connection.idleUntil) {
         this.#idle.pop()
-        kept.destroy()
+        connection.destroy()
         continue
       }
-      if (!repeatable && now - kept.idleSince > surelyOpenMs) break
+      if (!isRepeatable && now - connection.idleSince > trustedIdleMs) break
       this.#idle.pop()
-      kept.user = user
-      kept.reused = true
-      return kept
+      connection.user = user
+      connection.isReused = true
+      return connection
     }
     return new UpstreamConnection(this, user)
   }
@@ -63,19 +63,19 @@ export class Upstream {
   /** Returns a connection to the pool after a complete response. */
   release(connection: UpstreamConnection, keepAliveMs: number, now: number): void {
     connection.user = undefined
-    if (this.#retired || !connection.usable || this.#idle.length >= maxIdle) {
+    if (this.#isDeactivated || !connection.isUsable || this.#idle.length >= maxIdle) {
       connection.destroy()
       return
     }
     connection.idleSince = now
     // A second before the upstream's own limit: the request must arrive in time.
-    const idleMs = keepAliveMs > 0 ? Math.min(keepAliveMs - 1_000, 60_000) : idleMsByDefault
+    const idleMs = keepAliveMs > 0 ? Math.min(keepAliveMs - 1_000, 60_000) : defaultIdleMs
     connection.idleUntil = now + idleMs
     if (idleMs > 0) this.#idle.push(connection)
     else connection.destroy()
   }
 
-  forget(connection: UpstreamConnection): void {
+  removeIdle(connection: UpstreamConnection): void {
     const at = this.#idle.lastIndexOf(connection)
     if (at !== -1) this.#idle.splice(at, 1)
   }
@@ -86,17 +86,17 @@ export class Upstream {
 
   finish(): void {
     this.inFlight -= 1
-    if (this.inFlight === 0) for (const resolve of [...this.#waiting]) resolve()
+    if (this.inFlight === 0) for (const resolve of [...this.#drainWaiters]) resolve()
   }
 
   /** Called when no table names it any more: closes idle connections; requests in progress continue. */
-  retire(): void {
-    this.#retired = true
+  deactivate(): void {
+    this.#isDeactivated = true
     for (const connection of this.#idle.splice(0)) connection.destroy()
   }
 
-  revive(): void {
-    this.#retired = false
+  activate(): void {
+    this.#isDeactivated = false
   }
 
   sweep(now: number): void {
@@ -104,16 +104,16 @@ export class Upstream {
   }
 
   /** Resolves with the number of requests left: 0, or more at the time limit. */
-  drained(timeoutMs: number): Promise<number> {
+  waitForDrain(timeoutMs: number): Promise<number> {
     if (this.inFlight === 0) return Promise.resolve(0)
     return new Promise((resolve) => {
       const done = () => {
         clearTimeout(timer)
-        this.#waiting.delete(done)
+        this.#drainWaiters.delete(done)
         resolve(this.inFlight)
       }
       const timer = setTimeout(done, timeoutMs)
-      this.#waiting.add(done)
+      this.#drainWaiters.add(done)
     })
   }
 }
@@ -126,11 +126,11 @@ export class UpstreamConnection {
   readonly upstream: Upstream
   readonly socket: net.Socket
   user: UpstreamUser | undefined
-  reused = false
-  connected = false
+  isReused = false
+  isConnected = false
   idleSince = 0
   idleUntil = 0
-  #paused = false
+  #isPaused = false
 
   constructor(upstream: Upstream, user: UpstreamUser) {
     this.upstream = upstream
@@ -140,10 +140,10 @@ export class UpstreamConnection {
       port: upstream.port,
       noDelay: true,
       allowHalfOpen: true,
-      onread: { buffer: readBuffer, callback: (length) => this.#take(readBuffer.subarray(0, length)) },
+      onread: { buffer: readBuffer, callback: (length) => this.#receive(readBuffer.subarray(0, length)) },
     })
     this.socket.on('connect', () => {
-      if (upstream.listener) checkListener(upstream, upstream.listener, (isOwn) => this.#open(isOwn))
+      if (upstream.listener) checkListener(upstream, upstream.listener, (isExpected) => this.#open(isExpected))
       else this.#open(true)
     })
     this.socket.on('drain', () => this.user?.upstreamDrained())
@@ -153,7 +153,7 @@ export class UpstreamConnection {
     })
     this.socket.on('error', ignore)
     this.socket.on('close', () => {
-      upstream.forget(this)
+      upstream.removeIdle(this)
       const { user } = this
       this.user = undefined
       user?.upstreamClosed()
@@ -161,19 +161,19 @@ export class UpstreamConnection {
   }
 
   /** A foreign listener at the upstream's address is treated as a refused connection. */
-  #open(isOwn: boolean): void {
+  #open(isExpected: boolean): void {
     if (this.socket.destroyed) return
-    if (!isOwn) {
+    if (!isExpected) {
       this.socket.destroy()
       return
     }
-    this.connected = true
+    this.isConnected = true
     this.user?.upstreamConnected()
   }
 
-  #take(bytes: Buffer): boolean {
+  #receive(bytes: Buffer): boolean {
     // Bytes sent before the request are not a response, and may come from a foreign listener.
-    if (!this.connected) {
+    if (!this.isConnected) {
       this.socket.destroy()
       return true
     }
@@ -192,18 +192,18 @@ export class UpstreamConnection {
     return true
   }
 
-  get usable(): boolean {
-    return this.connected && !this.socket.destroyed && this.socket.readable && this.socket.writable
+  get isUsable(): boolean {
+    return this.isConnected && !this.socket.destroyed && this.socket.readable && this.socket.writable
   }
 
   pause(): void {
-    this.#paused = true
+    this.#isPaused = true
     this.socket.pause()
   }
 
   resume(): void {
-    if (!this.#paused) return
-    this.#paused = false
+    if (!this.#isPaused) return
+    this.#isPaused = false
     this.socket.resume()
   }
 

@@ -1,10 +1,10 @@
 export type Encoding = 'br' | 'zstd' | 'gzip'
 
-/** Ours first: smallest at the price of a quick level. */
+/** The edge's order of preference: the smallest output at a fast compression level first. */
 const preferred: readonly Encoding[] = ['br', 'zstd', 'gzip']
 export const suffixes: Record<Encoding, string> = { br: '.br', zstd: '.zst', gzip: '.gz' }
 
-/** Encodings the client takes, best for both sides first. */
+/** Encodings that the client accepts, by its preference, then by the edge's. */
 export function acceptedEncodings(header: string | undefined): Encoding[] {
   if (!header) return []
   const weights = new Map<string, number>()

@@ -1,6 +1,6 @@
 /**
- * How long a browser may keep a file without asking. Only names that carry a hash of their content are kept for a year: a
- * wrong guess would stay on people's disks, so a doubtful name is asked about each time (and answered with 304).
+ * The Cache-Control header of a file. Only files with a content hash in their name are cached for a year. All other files are
+ * revalidated each time: a wrongly cached file could not be replaced.
  */
 export function cacheControl(path: string): string {
   if (/\.html?$/i.test(path)) return 'no-cache'
@@ -13,7 +13,7 @@ export function cacheControl(path: string): string {
 export function isHashedName(name: string): boolean {
   const hash = /[-._]([A-Za-z0-9_-]{8,64})(?:\.[A-Za-z0-9]{1,10}){1,3}$/.exec(name)?.[1]
   if (!hash) return false
-  // `a-b-c1D2e3F4` matches from its first dash on: the last piece is the one that counts.
+  // In `a-b-c1D2e3F4` the expression matches from the first dash; the hash is the part after the last one.
   return [hash, hash.slice(hash.lastIndexOf('-') + 1)].some(
     (part) =>
       part.length >= 8 &&

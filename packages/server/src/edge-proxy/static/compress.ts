@@ -1,23 +1,23 @@
 import { promisify } from 'node:util'
 import type { Encoding } from './accept-encoding.ts'
 
-/** More at once would take the thread pool from the reading of files. */
+/** Maximum number of concurrent compressions: more would block the thread pool, which also reads files. */
 const maxConcurrent = 4
-let underWay = 0
+let running = 0
 
-/** Undefined when it is not worth it, or too many are at it: the plain bytes are always right. */
+/** Returns undefined if the result is hardly smaller. Throws if too many compressions are running. */
 export async function compress(bytes: Buffer, encoding: Encoding): Promise<Buffer | undefined> {
-  if (underWay >= maxConcurrent) throw new Error('too many compressions at once')
-  underWay += 1
+  if (running >= maxConcurrent) throw new Error('too many concurrent compressions')
+  running += 1
   try {
     const smaller = await compressBy[encoding](bytes)
     return smaller.length < bytes.length * 0.95 ? smaller : undefined
   } finally {
-    underWay -= 1
+    running -= 1
   }
 }
 
-/** zlib is loaded with the first use: an edge without static sites does without its memory. */
+/** zlib is loaded at its first use: an edge without static sites saves its memory. */
 const compressBy: Record<Encoding, (bytes: Buffer) => Promise<Buffer>> = {
   async br(bytes) {
     const zlib = await import('node:zlib')

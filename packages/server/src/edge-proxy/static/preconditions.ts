@@ -3,7 +3,7 @@ export interface Representation {
   modifiedMs: number
 }
 
-/** 304? If-None-Match decides alone where it is given (weak comparison); else If-Modified-Since, to the second. */
+/** Whether to respond with 304: by If-None-Match if sent (weak comparison), otherwise by If-Modified-Since, to the second. */
 export function isUnchanged(file: Representation, ifNoneMatch: string | undefined, ifModifiedSince: string | undefined): boolean {
   if (ifNoneMatch !== undefined) {
     if (ifNoneMatch.trim() === '*') return true
@@ -14,7 +14,7 @@ export function isUnchanged(file: Representation, ifNoneMatch: string | undefine
   return !Number.isNaN(since) && Math.floor(file.modifiedMs / 1000) * 1000 <= since
 }
 
-/** Whether a range may be sent: without If-Range always, else only when the client's copy is the same (strong comparison). */
+/** Whether a range may be sent: always without If-Range, otherwise only if the client's copy is unchanged (strong comparison). */
 export function mayResume(file: Representation, ifRange: string | undefined): boolean {
   if (ifRange === undefined) return true
   if (ifRange.startsWith('"')) return ifRange === file.etag
@@ -22,7 +22,7 @@ export function mayResume(file: Representation, ifRange: string | undefined): bo
   return !Number.isNaN(date) && Math.floor(file.modifiedMs / 1000) * 1000 === date
 }
 
-/** First and last byte. `whole`: send everything; `unsatisfiable`: 416. Several ranges at once are answered with the whole. */
+/** First and last byte. `whole`: send the whole file, also for several ranges; `unsatisfiable`: respond with 416. */
 export function byteRange(header: string | undefined, size: number): { first: number; last: number } | 'whole' | 'unsatisfiable' {
   const range = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '')
   if (!range || (range[1] === '' && range[2] === '')) return 'whole'

@@ -32,7 +32,7 @@ interface Entry {
   bytes: number
 }
 
-/** Files of all static deployments, looked up safely and cached within a limit. */
+/** Finds the files of all static deployments inside their folders and caches them up to a size limit. */
 export class StaticSites {
   readonly #maxBytes: number
   readonly #entries = new Map<string, Entry>()
@@ -46,7 +46,7 @@ export class StaticSites {
 
   /** The file at a path below the folder; symlinks never lead to a file outside it. */
   find(site: StaticTarget, path: string): Promise<SiteFile | undefined> {
-    return this.#remember(`${site.folder}\0${path}`, (before) => this.#read(site, path, before))
+    return this.#cached(`${site.folder}\0${path}`, (previous) => this.#read(site, path, previous))
   }
 
   /** The file in that encoding: a sibling created by the build, or compressed here if it is small enough. */
@@ -57,9 +57,9 @@ export class StaticSites {
     if (sibling) return { ...sibling, type: file.type, etag, modifiedMs: file.modifiedMs }
     const { contents } = file
     if (!contents || contents.length < compressFrom) return undefined
-    return this.#remember(`${file.path}\0${etag}`, async (before) => {
+    return this.#cached(`${file.path}\0${etag}`, async (previous) => {
       // The etag of a small file is its hash: the compressed copy is still valid.
-      if (before) return before
+      if (previous) return previous
       const smaller = await compress(contents, encoding)
       return smaller && { ...file, etag, size: smaller.length, contents: smaller }
     })
@@ -67,29 +67,29 @@ export class StaticSites {
 
   /** The redirects and headers of the site; null if there are none. The folder does not change, so the file is read once. */
   rules({ folder }: StaticTarget): Promise<SiteRules | null> {
-    const known = this.#rules.get(folder) ?? readRules(folder)
-    this.#rules.set(folder, known)
-    return known
+    const existing = this.#rules.get(folder) ?? readRules(folder)
+    this.#rules.set(folder, existing)
+    return existing
   }
 
   /** Called with a new table: forgets folders of removed deployments. */
   keepOnly(folders: ReadonlySet<string>): void {
-    for (const known of [this.#roots, this.#rules])
-      for (const folder of known.keys()) if (!folders.has(folder)) known.delete(folder)
+    for (const existing of [this.#roots, this.#rules])
+      for (const folder of existing.keys()) if (!folders.has(folder)) existing.delete(folder)
   }
 
   /** `read` receives the previous entry, so that slow clients of an unchanged file share the same buffer. */
-  #remember(key: string, read: (before: SiteFile | undefined) => Promise<SiteFile | undefined>): Promise<SiteFile | undefined> {
+  #cached(key: string, read: (previous: SiteFile | undefined) => Promise<SiteFile | undefined>): Promise<SiteFile | undefined> {
     const now = Date.now()
-    const known = this.#entries.get(key)
-    if (known && known.until > now) return known.file
-    if (known) this.#forget(key, known)
-    const entry: Entry = { file: known ? known.file.then(read) : read(undefined), until: now + cacheTtlMs, bytes: 0 }
+    const existing = this.#entries.get(key)
+    if (existing && existing.until > now) return existing.file
+    if (existing) this.#remove(key, existing)
+    const entry: Entry = { file: existing ? existing.file.then(read) : read(undefined), until: now + cacheTtlMs, bytes: 0 }
     this.#entries.set(key, entry)
     entry.file = entry.file.then(
       (file) => this.#accountAndEvict(key, entry, file),
       () => {
-        this.#forget(key, entry)
+        this.#remove(key, entry)
         return undefined
       },
     )
@@ -102,38 +102,40 @@ export class StaticSites {
     this.#bytes += entry.bytes
     for (const [oldest, other] of this.#entries) {
       if (this.#bytes <= this.#maxBytes && this.#entries.size <= maxEntries) break
-      this.#forget(oldest, other)
+      this.#remove(oldest, other)
     }
     return file
   }
 
-  #forget(key: string, entry: Entry): void {
+  #remove(key: string, entry: Entry): void {
     if (this.#entries.get(key) !== entry) return
     this.#entries.delete(key)
     this.#bytes -= entry.bytes
   }
 
-  async #read(site: StaticTarget, path: string, before: SiteFile | undefined): Promise<SiteFile | undefined> {
+  async #read(site: StaticTarget, path: string, previous: SiteFile | undefined): Promise<SiteFile | undefined> {
     const root = await this.#root(site.folder)
-    const real = await files.realpath(join(root, path)).catch(() => undefined)
-    if (!real?.startsWith(root + sep)) return undefined
+    const realPath = await files.realpath(join(root, path)).catch(() => undefined)
+    if (!realPath?.startsWith(root + sep)) return undefined
     // A symlink inside the folder may point to a hidden file; the rule applies to its target.
-    const inside = real.slice(root.length + 1).split(sep)
-    if (inside.some((part, at) => part.startsWith('.') && !(at === 0 && part === '.well-known'))) return undefined
-    const handle = await files.open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => undefined)
+    const segments = realPath.slice(root.length + 1).split(sep)
+    if (segments.some((part, at) => part.startsWith('.') && !(at === 0 && part === '.well-known'))) return undefined
+    const handle = await files
+      .open(realPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+      .catch(() => undefined)
     if (!handle) return undefined
     try {
       const stat = await handle.stat()
       if (!stat.isFile()) return undefined
       const version = [stat.dev, stat.ino, stat.size, stat.mtimeMs, stat.ctimeMs].join(' ')
-      if (before?.path === real && before.version === version) return before
+      if (previous?.path === realPath && previous.version === version) return previous
       const contents = stat.size <= maxContents ? await handle.readFile() : undefined
       // Equal times do not prove equal contents: reproducible builds give every file the same time. Small files are hashed.
       const etag = contents
         ? `"${await contentHash(contents)}"`
         : `"${site.deploymentId}-${stat.size.toString(36)}-${Math.floor(stat.mtimeMs).toString(36)}"`
       return {
-        path: real,
+        path: realPath,
         size: contents?.length ?? stat.size,
         modifiedMs: stat.mtimeMs,
         type: contentType(path),
@@ -147,8 +149,8 @@ export class StaticSites {
   }
 
   #root(folder: string): Promise<string> {
-    const known = this.#roots.get(folder)
-    if (known) return known
+    const existing = this.#roots.get(folder)
+    if (existing) return existing
     const root = files.realpath(folder)
     this.#roots.set(folder, root)
     root.catch(() => this.#roots.delete(folder))

@@ -35,35 +35,35 @@ import type { Logger } from '../logger.ts'
 import { assembleRunning } from './assemble-running.ts'
 import type { Common, Module, Parts } from './parts.ts'
 
-export interface Basis {
+export interface ModuleInputs {
   common: Common
   limiter: RateLimiter
-  /** Drivers with their time limits; absent where nothing is deployed or served. */
+  /** Drivers with their time limits; absent if this instance deploys and serves nothing. */
   drivers: Drivers | undefined
   isolation: InstanceFacts['isolation']
   /** See `AccessDeps`. */
-  onlyOnePerson: boolean
+  isSingleUser: boolean
   /** Address of this control plane, for the edge. */
   control: EdgeDeps['control']
 }
 
 /** Creates the modules from the lowest to the highest, each with the modules below it as dependencies. */
-export function assembleModules(parts: Parts, { common, limiter, drivers, isolation, onlyOnePerson, control }: Basis) {
+export function assembleModules(parts: Parts, { common, limiter, drivers, isolation, isSingleUser, control }: ModuleInputs) {
   const { config, version } = parts
   const { db } = common.database
-  const owned = async (organizationId: string, ids: readonly string[]): Promise<ReadonlySet<string>> => {
-    const here = await ownedProjects(db, organizationId, ids)
-    if (ids.every((id) => here.has(id)) || !projectPorts.cloud) return here
+  const ownedAnywhere = async (organizationId: string, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+    const local = await ownedProjects(db, organizationId, ids)
+    if (ids.every((id) => local.has(id)) || !projectPorts.cloud) return local
     const { linked, reachable, projects } = await projectPorts.cloud.list({ organizationId, projectIds: new Set(ids) })
     if (linked && !reachable) fail('cloud_unreachable')
-    return new Set([...here, ...projects.map(({ id }) => id)])
+    return new Set([...local, ...projects.map(({ id }) => id)])
   }
   const delivery = parts.deliveryDrivers ?? createDeliveryDrivers(config)
   const access = createAccess({
     ...common,
     limiter,
-    onlyOnePerson,
-    ownedProjects: owned,
+    isSingleUser,
+    ownedProjects: ownedAnywhere,
     mailer: delivery.mailer,
     isCloud: config.mode === 'cloud',
     organizationsEach: config.quotas.organizations,

@@ -13,8 +13,8 @@ import { createTransfers, type TransfersDeps } from '../../modules/transfers/ind
 import type { LogStore } from '../../platform/log-store/log-store.ts'
 import type { Config } from '../config/config.ts'
 import type { Drivers } from '../drivers/drivers.ts'
-import { leftBehind } from './left-behind.ts'
 import type { Common } from './parts.ts'
+import { untransferredParts } from './untransferred-parts.ts'
 
 /** The part that builds, runs and serves. It fills in the ports that the projects module declares. */
 export function assembleRunning(
@@ -115,7 +115,7 @@ export function assembleRunning(
           await backups.history.write(db, project, saved)
         }),
     },
-    leftBehind: (projectId) => leftBehind(projectId, { database: common.database, backups, registries }),
+    untransferredParts: (projectId) => untransferredParts(projectId, { database: common.database, backups, registries }),
     syncRoutes: (projectId) => edge.routes.sync(projectId),
   })
   backupPorts.hasLeft = transfers.hasLeft

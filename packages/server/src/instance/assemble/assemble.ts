@@ -38,7 +38,7 @@ export interface Assembled {
   /** `module.row` of every route with a handler; the others answer 501. */
   builtRows: ReadonlySet<string>
   /** See `AccessDeps`. */
-  onlyOnePerson: boolean
+  isSingleUser: boolean
   publicUrl(): string
   /** Ends open streams, then waits for requests in progress. */
   stopAnswering(): Promise<void>
@@ -52,16 +52,16 @@ export function assemble(parts: Parts): Assembled {
   const publicUrl = () => config.publicUrl ?? `http://${config.host}:${portOf(app) ?? config.port}`
   const drivers = parts.drivers && limitDrivers(parts.drivers, logger)
   const isolation = () => drivers?.runtimes.for(null).isolation
-  const onlyOnePerson = isolation()?.kind === 'none' && !config.trustEveryone
+  const isSingleUser = isolation()?.kind === 'none' && !config.trustEveryone
   const limiter = new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...parts.rateLimits })
   const edgeKey = randomBytes(24).toString('base64url')
   const control = () => {
     const port = portOf(app) ?? config.port
-    return port === 0 ? null : { host: reachable(config.host), port, key: edgeKey }
+    return port === 0 ? null : { host: connectAddress(config.host), port, key: edgeKey }
   }
   const common: Common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
-  const made = assembleModules(parts, { common, limiter, drivers, isolation, onlyOnePerson, control })
-  const { modules, access, gitHost, projects, git, logStore, cloud, running } = made
+  const assembled = assembleModules(parts, { common, limiter, drivers, isolation, isSingleUser, control })
+  const { modules, access, gitHost, projects, git, logStore, cloud, running } = assembled
 
   const loaders: Loaders = Object.assign({}, ...Object.values(modules).map(({ loaders }) => loaders))
   const { authenticator, streamTokens } = access
@@ -101,19 +101,19 @@ export function assemble(parts: Parts): Assembled {
     return closed
   }
   return {
-    ...{ app, access, gitHost, projects, git, logStore, running, loaders, onlyOnePerson, publicUrl },
+    ...{ app, access, gitHost, projects, git, logStore, running, loaders, isSingleUser, publicUrl },
     jobs: jobsOf(modules, running, parts, common),
     builtRows: rowsWithHandler(modules),
     stopAnswering,
     close: async () => {
       await stopAnswering()
-      await made.close()
+      await assembled.close()
     },
   }
 }
 
 /** The address to reach a server that listens on all addresses. */
-const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host)
+const connectAddress = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host)
 
 function jobsOf(modules: Modules, running: Assembled['running'], { config }: Parts, { database, clock, log }: Common): Jobs {
   const all = Object.values(modules)

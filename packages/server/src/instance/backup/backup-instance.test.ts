@@ -8,7 +8,7 @@ import { type TempFolder, tempFolder } from '../../../../../tests/kit/temp-folde
 import { openDatabase } from '../../platform/database.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { backupInstance, InstanceBackupRefused, restoreInstance } from './backup-instance.ts'
-import { accessTo } from './postgres-copy.ts'
+import { postgresEnvironment } from './postgres-copy.ts'
 
 describeNeeding(['postgres'], 'an instance on PostgreSQL', () => {
   let folder: TempFolder
@@ -93,5 +93,5 @@ test.each([
   ],
   ['postgres:///db?host=/run/pg&sslmode=no-verify', { PGHOST: '/run/pg', PGDATABASE: 'db', PGSSLMODE: 'require' }],
 ])('PostgreSQL’s own programs are told of %s by variables, which no list of processes shows', (url, variables) => {
-  expect(accessTo(url)).toEqual(variables)
+  expect(postgresEnvironment(url)).toEqual(variables)
 })

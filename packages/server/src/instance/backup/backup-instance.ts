@@ -14,13 +14,13 @@ import { openDataFolder } from '../data-folder.ts'
 import { InstanceBackupRefused } from './backup-refused.ts'
 import { checkDatabase, databaseFileOf, databaseFiles, loadDatabase, snapshotDatabase } from './database-copy.ts'
 import {
-  type Brought,
-  bringToEngine,
   contentOnEngine,
   type EngineContent,
   engineEntries,
   engineTop,
   openEngineOf,
+  type RestoredVolumes,
+  restoreToEngine,
 } from './engine-archive.ts'
 
 export { InstanceBackupRefused } from './backup-refused.ts'
@@ -31,9 +31,9 @@ const maxMs = 24 * 3_600_000
  * Excluded from the archive: files that can be recreated, belong to a running process, or are backups. The key opens the archive,
  * so it is never in it.
  */
-const leftOut = ['in-use.lock', 'in-use.json', ...databaseFiles, 'backup.key', 'backups', 'work', 'git', 'edge']
+const excludedNames = ['in-use.lock', 'in-use.json', ...databaseFiles, 'backup.key', 'backups', 'work', 'git', 'edge']
 
-export interface InstanceSaved {
+export interface InstanceBackup {
   file: string
   keyFile: string
   /** Number of Docker volumes in the archive. */
@@ -44,27 +44,27 @@ export interface InstanceSaved {
  * Backs up the whole instance to one encrypted file, also while it runs: a database snapshot, its Docker volumes and images, and
  * the data folder. With the key file it restores the instance on an empty machine.
  */
-export async function backupInstance(config: Config, file: string, { withEngine = true } = {}): Promise<InstanceSaved> {
+export async function backupInstance(config: Config, file: string, { withEngine = true } = {}): Promise<InstanceBackup> {
   const target = resolve(file)
   if (existsSync(target)) throw new InstanceBackupRefused(`${target} already exists. Choose another file.`)
   const keyFile = backupKeyFile(config.dataDir)
   const { identity } = await readOrMakeIdentity(keyFile)
   const snapshot = await mkdtemp(join(tmpdir(), 'berth-snapshot-'))
-  const draft = `${target}.part`
+  const partialFile = `${target}.part`
   try {
-    const held = await snapshotDatabase(config, join(snapshot, databaseFileOf(config)), contentOnEngine)
-    const onEngine = withEngine ? held : null
-    const content = allOf(config, snapshot, onEngine)
-    await pipeline(Readable.from(sealedFile(content, identity)), createWriteStream(draft, { mode: 0o600, flush: true }))
-    await rename(draft, target)
+    const engineContent = await snapshotDatabase(config, join(snapshot, databaseFileOf(config)), contentOnEngine)
+    const onEngine = withEngine ? engineContent : null
+    const content = archiveContent(config, snapshot, onEngine)
+    await pipeline(Readable.from(sealedFile(content, identity)), createWriteStream(partialFile, { mode: 0o600, flush: true }))
+    await rename(partialFile, target)
     return { file: target, keyFile, volumes: onEngine?.volumes.length ?? 0 }
   } finally {
-    await Promise.all([rm(snapshot, { recursive: true, force: true }), rm(draft, { force: true })])
+    await Promise.all([rm(snapshot, { recursive: true, force: true }), rm(partialFile, { force: true })])
   }
 }
 
 /** The whole archive. The engine's part comes first, so that a restore of it need not read the rest. */
-async function* allOf(config: Config, snapshot: string, onEngine: EngineContent | null): AsyncGenerator<Uint8Array> {
+async function* archiveContent(config: Config, snapshot: string, onEngine: EngineContent | null): AsyncGenerator<Uint8Array> {
   if (onEngine) yield* engineEntries(onEngine, await engineFor(config), AbortSignal.timeout(maxMs))
   yield* tarOf(config, snapshot)
 }
@@ -87,9 +87,9 @@ async function* tarOf(config: Config, snapshot: string): AsyncGenerator<Uint8Arr
   const { dataDir, environment } = config
   const pipe = new PassThrough({ highWaterMark: 1024 * 1024 })
   const args = ['--create', '--sparse', '--numeric-owner', '--warning=no-file-changed']
-  const excluded = leftOut.map((name) => `--exclude=./${name}`)
+  const excluded = excludedNames.map((name) => `--exclude=./${name}`)
   const content = [`--directory=${dataDir}`, '.', `--directory=${snapshot}`, databaseFileOf(config)]
-  const made = createRunCommand(environment)(
+  const archiving = createRunCommand(environment)(
     { program: 'tar', args: [...args, ...excluded, ...content] },
     {
       timeoutMs: maxMs,
@@ -106,7 +106,7 @@ async function* tarOf(config: Config, snapshot: string): AsyncGenerator<Uint8Arr
     (error: Error) => void pipe.destroy(error),
   )
   for await (const chunk of pipe) yield chunk as Uint8Array
-  await made
+  await archiving
 }
 
 /**
@@ -118,27 +118,27 @@ export async function restoreInstance(
   file: string,
   keyFile: string,
   { withEngine = true } = {},
-): Promise<{ dataDir: string } & Brought> {
+): Promise<{ dataDir: string } & RestoredVolumes> {
   const { dataDir } = config
   const identity = await readIdentity(keyFile)
   if (!identity) throw new InstanceBackupRefused(`${keyFile} does not exist. The backup cannot be decrypted without its key.`)
   if (existsSync(dataDir) && (await readdir(dataDir)).length > 0)
     throw new InstanceBackupRefused(`${dataDir} is not empty. Set BERTH_DATA_DIR to a new folder.`)
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  const opened = () => openedFile(createReadStream(file), identity)
+  const openArchive = () => openedFile(createReadStream(file), identity)
   try {
-    await untar(config, opened())
+    await untar(config, openArchive())
     await checkDatabase(config)
-    const nothing: Brought = { volumes: 0, kept: [] }
+    const noVolumes: RestoredVolumes = { volumes: 0, kept: [] }
     const abort = AbortSignal.timeout(maxMs)
-    const brought = withEngine ? await bringToEngine(opened(), () => engineFor(config), abort) : nothing
+    const restored = withEngine ? await restoreToEngine(openArchive(), () => engineFor(config), abort) : noVolumes
     await copyFile(keyFile, backupKeyFile(dataDir))
-    // Checks that the folder is complete: it can be locked.
+    // Opening the folder checks that it is complete.
     const folder = await openDataFolder(dataDir)
     folder.release()
     // Last, because this step cannot be undone.
     await loadDatabase(config)
-    return { dataDir, ...brought }
+    return { dataDir, ...restored }
   } catch (error) {
     // A partial instance must not be started.
     await rm(dataDir, { recursive: true, force: true })

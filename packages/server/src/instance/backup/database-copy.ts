@@ -6,7 +6,7 @@ import { openDatabase } from '../../platform/database.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { Config } from '../config/config.ts'
 import { InstanceBackupRefused } from './backup-refused.ts'
-import { dumpPostgres, loadPostgres, refuseFilled } from './postgres-copy.ts'
+import { dumpPostgres, loadPostgres, refuseNonEmpty } from './postgres-copy.ts'
 
 const sqliteFile = 'berth.db'
 const postgresFile = 'berth.sql'
@@ -17,7 +17,7 @@ export const databaseFiles = [sqliteFile, `${sqliteFile}-wal`, `${sqliteFile}-sh
 /** The database file's name in an archive. */
 export const databaseFileOf = ({ databaseUrl }: Config) => (databaseUrl ? postgresFile : sqliteFile)
 
-/** Writes a consistent snapshot of the database to a file; returns the result of `look` on it. */
+/** Writes a consistent snapshot of the database to a file; returns the result of `check` on it. */
 export async function snapshotDatabase<Found>(config: Config, file: string, check: (db: Db) => Promise<Found>): Promise<Found> {
   const database = await openDatabase({ url: config.databaseUrl?.reveal(), folder: config.dataDir })
   try {
@@ -38,7 +38,7 @@ export async function checkDatabase(config: Config): Promise<void> {
     throw new InstanceBackupRefused(
       'The backup is from an instance on PostgreSQL. Set BERTH_DATABASE_URL to a new, empty database.',
     )
-  if (config.databaseUrl) await refuseFilled(config.databaseUrl.reveal(), config.environment)
+  if (config.databaseUrl) await refuseNonEmpty(config.databaseUrl.reveal(), config.environment)
 }
 
 /** Loads the PostgreSQL dump. The SQLite file is already in place. */

@@ -53,8 +53,8 @@ export async function* engineEntries(
     yield encodeHeader({ ...plain, name: volumeTop(id), type: 'directory', size: 0 })
     yield* rewriteEntries(engine.readVolume(id, abort), (header) => below(volumeTop(id), header))
   }
-  const own = await engine.ownImages(images)
-  if (own.length > 0) yield* rewriteEntries(engine.saveImages(own, abort), (header) => below(imagesTop, header))
+  const localImages = await engine.ownImages(images)
+  if (localImages.length > 0) yield* rewriteEntries(engine.saveImages(localImages, abort), (header) => below(imagesTop, header))
 }
 
 const plain = { mode: 0o755, uid: 0, gid: 0, mtime: new Date(0), linkname: '' }
@@ -66,31 +66,31 @@ const below = (top: string, header: TarHeader): TarHeader => ({
   linkname: header.type === 'link' ? `${top}${header.linkname.replace(/^\.?\/+/, '')}` : header.linkname,
 })
 
-export interface Brought {
+export interface RestoredVolumes {
   volumes: number
-  /** Volumes that already existed in the engine; they are left as they are. */
+  /** Names of volumes that already existed in the engine; they are not changed. */
   kept: string[]
 }
 
 /** Restores the engine's part of an archive. `openEngine` is called only if there is one. */
-export async function bringToEngine(
+export async function restoreToEngine(
   archive: AsyncIterable<Uint8Array>,
   openEngine: () => Promise<EngineCopy>,
   abort: AbortSignal,
-): Promise<Brought> {
+): Promise<RestoredVolumes> {
   const entries = new Entries(archive)
   try {
     if ((await entries.peek())?.header.name !== listName) return { volumes: 0, kept: [] }
     const volumes = await readList(entries)
     const engine = await openEngine()
-    const brought: Brought = { volumes: 0, kept: [] }
+    const restored: RestoredVolumes = { volumes: 0, kept: [] }
     for (const volume of volumes) {
-      if (await engine.bringVolume(volume, entries.below(volumeTop(volume.id)), abort)) brought.volumes += 1
-      else brought.kept.push(volume.name)
+      if (await engine.restoreVolume(volume, entries.below(volumeTop(volume.id)), abort)) restored.volumes += 1
+      else restored.kept.push(volume.name)
       await entries.skip(volumeTop(volume.id))
     }
     if ((await entries.peek())?.header.name.startsWith(imagesTop)) await engine.loadImages(entries.below(imagesTop), abort)
-    return brought
+    return restored
   } finally {
     await entries.end()
   }
@@ -102,7 +102,7 @@ async function readList(entries: Entries): Promise<SavedVolume[]> {
   return JSON.parse(Buffer.concat(await Array.fromAsync(entry.content)).toString()) as SavedVolume[]
 }
 
-/** Entries of a streamed archive, with a look ahead of one. */
+/** Entries of a streamed archive, with a lookahead of one entry. */
 class Entries {
   readonly #entries: AsyncIterator<TarEntry, void, void>
   #next: Promise<IteratorResult<TarEntry, void>> | undefined
@@ -126,9 +126,9 @@ class Entries {
   async *below(top: string): AsyncGenerator<Uint8Array> {
     while ((await this.peek())?.header.name.startsWith(top)) {
       const { header, content } = (await this.take()) as TarEntry
-      const cut = (name: string) => name.slice(top.length) || './'
-      const linkname = header.type === 'link' ? cut(header.linkname) : header.linkname
-      yield encodeHeader({ ...header, name: cut(header.name), linkname })
+      const withoutPrefix = (name: string) => name.slice(top.length) || './'
+      const linkname = header.type === 'link' ? withoutPrefix(header.linkname) : header.linkname
+      yield encodeHeader({ ...header, name: withoutPrefix(header.name), linkname })
       yield* content
       yield fillAfter(header.size)
     }

@@ -14,7 +14,7 @@ export async function dumpPostgres(url: string, file: string, environment: Envir
 const psql = ['--no-psqlrc', '--no-password', '--quiet', '--tuples-only', '--no-align', '--set=ON_ERROR_STOP=1']
 const count = `SELECT count(*) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`
 
-export async function refuseFilled(url: string, environment: Environment): Promise<void> {
+export async function refuseNonEmpty(url: string, environment: Environment): Promise<void> {
   const tables = await run('psql', [...psql, `--command=${count}`], url, environment)
   if (Number(tables) !== 0)
     throw new InstanceBackupRefused('The database of BERTH_DATABASE_URL is not empty. Use a new database.')
@@ -22,14 +22,14 @@ export async function refuseFilled(url: string, environment: Environment): Promi
 
 /** Loads a dump into an empty database, in one transaction. */
 export async function loadPostgres(url: string, file: string, environment: Environment): Promise<void> {
-  await refuseFilled(url, environment)
+  await refuseNonEmpty(url, environment)
   await run('psql', [...psql, '--single-transaction', `--file=${file}`], url, environment)
 }
 
 async function run(program: string, args: string[], url: string, environment: Environment): Promise<string> {
   try {
     const options = { timeoutMs: maxMs, maxOutputBytes: 16_384 }
-    const { stdout } = await createRunCommand(environment)({ program, args, env: accessTo(url) }, options)
+    const { stdout } = await createRunCommand(environment)({ program, args, env: postgresEnvironment(url) }, options)
     return stdout
   } catch (error) {
     if (!(error instanceof ProgramMissing)) throw error
@@ -53,9 +53,9 @@ const parameters = {
 }
 
 /** Connection settings as environment variables, so that the password is not in the process list. */
-export function accessTo(url: string): Record<string, string> {
+export function postgresEnvironment(url: string): Record<string, string> {
   const { hostname, port, username, password, pathname, searchParams } = new URL(url)
-  const given = Object.entries(parameters).flatMap(([name, variable]) => {
+  const fromParameters = Object.entries(parameters).flatMap(([name, variable]) => {
     const value = searchParams.get(name)
     return value === null ? [] : [[variable, value] as const]
   })
@@ -65,7 +65,7 @@ export function accessTo(url: string): Record<string, string> {
     ...(username ? { PGUSER: decodeURIComponent(username) } : {}),
     ...(password ? { PGPASSWORD: decodeURIComponent(password) } : {}),
     PGDATABASE: decodeURIComponent(pathname.slice(1)),
-    ...Object.fromEntries(given),
+    ...Object.fromEntries(fromParameters),
   }
   // `no-verify` exists only in our driver: encrypted, without checking the certificate.
   if (access.PGSSLMODE === 'no-verify') access.PGSSLMODE = 'require'

@@ -2,7 +2,7 @@ import { sealedColumns } from '../../platform/db/sealed-columns.ts'
 import type { Config } from '../config/config.ts'
 import { openInstanceContext } from '../instance-context.ts'
 
-/** `berth secrets rotate`: a new key seals from now on, and every stored value is sealed again under it. May run again after a crash. */
+/** `berth secrets rotate`: creates a new key and encrypts every stored secret again with it. After a crash it can be run again. */
 export async function rotateSecrets(config: Config): Promise<{ resealed: number }> {
   const context = await openInstanceContext(config)
   const { database, secretBox } = context

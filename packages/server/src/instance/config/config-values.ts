@@ -9,9 +9,9 @@ export interface ValueKind<T> {
   parse(text: string, location: { home: string }): T | undefined
 }
 
-export const oneOf = <const T extends string>(...words: T[]): ValueKind<T> => ({
-  accepts: words.length === 2 ? words.join(' or ') : `one of ${words.join(', ')}`,
-  parse: (text) => words.find((word) => word === text),
+export const oneOf = <const T extends string>(...values: T[]): ValueKind<T> => ({
+  accepts: values.length === 2 ? values.join(' or ') : `one of ${values.join(', ')}`,
+  parse: (text) => values.find((value) => value === text),
 })
 
 export const wholeNumber = (least: number, max: number): ValueKind<number> => ({
@@ -128,7 +128,7 @@ export const privateKey: ValueKind<Secret> = {
   },
 }
 
-export const word: ValueKind<string> = {
+export const plainName: ValueKind<string> = {
   accepts: '1 to 200 letters, digits, dots, dashes or underscores',
   parse: (text) => (/^[A-Za-z0-9._-]{1,200}$/.test(text) ? text : undefined),
 }
@@ -164,15 +164,15 @@ export const addresses: ValueKind<readonly string[]> = {
 export const commandLine: ValueKind<readonly string[]> = {
   accepts: 'an absolute program and its arguments, separated by spaces or as a JSON list',
   parse: (text) => {
-    const words = text.startsWith('[') ? jsonWords(text) : text.split(/\s+/).filter((word) => word !== '')
-    return words?.[0]?.startsWith('/') && !text.includes('\0') ? Object.freeze(words) : undefined
+    const values = text.startsWith('[') ? jsonStrings(text) : text.split(/\s+/).filter((value) => value !== '')
+    return values?.[0]?.startsWith('/') && !text.includes('\0') ? Object.freeze(values) : undefined
   },
 }
 
-function jsonWords(text: string): string[] | undefined {
+function jsonStrings(text: string): string[] | undefined {
   try {
-    const words: unknown = JSON.parse(text)
-    return Array.isArray(words) && words.every((word) => typeof word === 'string') ? words : undefined
+    const values: unknown = JSON.parse(text)
+    return Array.isArray(values) && values.every((value) => typeof value === 'string') ? values : undefined
   } catch {
     return undefined
   }

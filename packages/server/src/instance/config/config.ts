@@ -4,13 +4,13 @@ import { ConfigError } from '../../platform/config-error.ts'
 import {
   allSettings,
   baseImageSettings,
+  type DefaultsContext,
   dnsSettings,
   giteaSettings,
   githubSettings,
   gitlabSettings,
-  type Location,
   mainSettings,
-  nowhere,
+  noLocation,
   quotaSettings,
   type Setting,
   uploadSettings,
@@ -37,18 +37,18 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** Reads all settings. An empty value counts as absent. */
 export function readConfig(env: Environment): Config {
   const home = env.HOME?.trim() || homedir()
-  const location: Location = { home, dataDir: '', mode: 'self-hosted' }
-  location.mode = readSetting(mainSettings.mode, env, location)
-  location.dataDir = readSetting(mainSettings.dataDir, env, location)
+  const context: DefaultsContext = { home, dataDir: '', mode: 'self-hosted' }
+  context.mode = readSetting(mainSettings.mode, env, context)
+  context.dataDir = readSetting(mainSettings.dataDir, env, context)
   const config = {
-    ...withDashboardUrl(readTable(mainSettings, env, location)),
-    github: Object.freeze(withOwnApi(readTable(githubSettings, env, location))),
-    gitlab: Object.freeze(readTable(gitlabSettings, env, location)),
-    gitea: Object.freeze(readTable(giteaSettings, env, location)),
-    baseImages: Object.freeze(readTable(baseImageSettings, env, location)),
-    quotas: Object.freeze(readTable(quotaSettings, env, location)),
-    uploads: Object.freeze(readTable(uploadSettings, env, location)),
-    dns: Object.freeze(readTable(dnsSettings, env, location)),
+    ...withDashboardUrl(readTable(mainSettings, env, context)),
+    github: Object.freeze(withEnterpriseApi(readTable(githubSettings, env, context))),
+    gitlab: Object.freeze(readTable(gitlabSettings, env, context)),
+    gitea: Object.freeze(readTable(giteaSettings, env, context)),
+    baseImages: Object.freeze(readTable(baseImageSettings, env, context)),
+    quotas: Object.freeze(readTable(quotaSettings, env, context)),
+    uploads: Object.freeze(readTable(uploadSettings, env, context)),
+    dns: Object.freeze(readTable(dnsSettings, env, context)),
     environment: Object.freeze(inheritedEnvironment(env)),
     warnings: Object.freeze(unknownVariables(env)),
   }
@@ -62,7 +62,7 @@ export function describeSettings() {
     variable,
     help,
     accepts: kind.accepts,
-    default: fallbackText ?? String(fallback(nowhere) ?? ''),
+    default: fallbackText ?? String(fallback(noLocation) ?? ''),
     secret: kind.secret ?? false,
   }))
 }
@@ -70,35 +70,35 @@ export function describeSettings() {
 function readTable<Table extends Record<string, Setting<unknown>>>(
   table: Table,
   env: Environment,
-  location: Location,
+  context: DefaultsContext,
 ): Values<Table> {
-  const entries = Object.entries(table).map(([key, row]) => [key, readSetting(row, env, location)])
+  const entries = Object.entries(table).map(([key, row]) => [key, readSetting(row, env, context)])
   return Object.fromEntries(entries) as Values<Table>
 }
 
-function readSetting<T>({ variable, kind, fallback, parse }: Setting<T>, env: Environment, location: Location): T {
+function readSetting<T>({ variable, kind, fallback, parse }: Setting<T>, env: Environment, context: DefaultsContext): T {
   const raw = env[variable] ?? ''
-  if (raw.trim() === '') return fallback(location)
+  if (raw.trim() === '') return fallback(context)
   const text = kind.secret ? raw : raw.trim()
-  const value = parse(text, location)
+  const value = parse(text, context)
   if (value !== undefined) return value
-  const shown = kind.secret ? 'is invalid' : `is ${JSON.stringify(text.slice(0, 100))}`
-  throw new ConfigError(variable, `${variable} ${shown}: it must be ${kind.accepts}`)
+  const problem = kind.secret ? 'is invalid' : `is ${JSON.stringify(text.slice(0, 100))}`
+  throw new ConfigError(variable, `${variable} ${problem}: it must be ${kind.accepts}`)
 }
 
 function refuseInvalidCombinations(config: Omit<Config, 'warnings'>): void {
-  togetherWith(config, 'adminEmail', 'adminPassword', mainSettings)
-  togetherWith(config.github, 'appId', 'privateKey', githubSettings)
-  togetherWith<'bucket' | 'accessKeyId'>(config.uploads, 'bucket', 'accessKeyId', uploadSettings)
-  togetherWith<'bucket' | 'secretAccessKey'>(config.uploads, 'bucket', 'secretAccessKey', uploadSettings)
+  refuseOneWithoutOther(config, 'adminEmail', 'adminPassword', mainSettings)
+  refuseOneWithoutOther(config.github, 'appId', 'privateKey', githubSettings)
+  refuseOneWithoutOther<'bucket' | 'accessKeyId'>(config.uploads, 'bucket', 'accessKeyId', uploadSettings)
+  refuseOneWithoutOther<'bucket' | 'secretAccessKey'>(config.uploads, 'bucket', 'secretAccessKey', uploadSettings)
   for (const [values, table] of [
     [config.github, githubSettings],
     [config.gitlab, gitlabSettings],
     [config.gitea, giteaSettings],
   ] as const)
     if (values.clientSecret && !values.clientId)
-      togetherWith<'clientId' | 'clientSecret'>(values, 'clientId', 'clientSecret', table)
-  refuseOnePortTwice(config)
+      refuseOneWithoutOther<'clientId' | 'clientSecret'>(values, 'clientId', 'clientSecret', table)
+  refuseSharedPort(config)
   refuseIncompleteDns(config.dns)
   // Open sign-up verifies addresses by mail.
   if (config.mode === 'cloud' && config.signUp === 'open' && !config.smtpUrl)
@@ -112,11 +112,11 @@ function refuseInvalidCombinations(config: Omit<Config, 'warnings'>): void {
  * The API of a GitHub Enterprise server is below its own URL. This prevents sending its token to github.com when only one of the
  * two settings is set.
  */
-function withOwnApi(github: Config['github']): Config['github'] {
+function withEnterpriseApi(github: Config['github']): Config['github'] {
   const { apiUrl, webUrl } = githubSettings
-  const isDefault = (row: Setting<string>, value: string) => value === row.fallback(nowhere)
-  const isRemote = isDefault(apiUrl, github.apiUrl) && !isDefault(webUrl, github.webUrl)
-  return isRemote ? { ...github, apiUrl: `${github.webUrl}/api/v3` } : github
+  const isDefault = (row: Setting<string>, value: string) => value === row.fallback(noLocation)
+  const needsEnterpriseApi = isDefault(apiUrl, github.apiUrl) && !isDefault(webUrl, github.webUrl)
+  return needsEnterpriseApi ? { ...github, apiUrl: `${github.webUrl}/api/v3` } : github
 }
 
 /** The default public URL: the edge serves the dashboard at `berth.<base domain>` if it has a base domain and https. */
@@ -134,19 +134,19 @@ function refuseIncompleteDns(dns: Config['dns']): void {
   throw new ConfigError(variable, `${variable} is missing: with BERTH_DNS_PROVIDER=${dns.provider} it must be ${kind.accepts}`)
 }
 
-function togetherWith<Key extends string>(
+function refuseOneWithoutOther<Key extends string>(
   values: Readonly<Record<Key, unknown>>,
   first: Key,
   second: Key,
   table: Readonly<Record<Key, Setting<unknown>>>,
 ): void {
   if ((values[first] === null) === (values[second] === null)) return
-  const [missing, given] = values[first] === null ? [first, second] : [second, first]
+  const [missing, present] = values[first] === null ? [first, second] : [second, first]
   const { variable, kind } = table[missing]
-  throw new ConfigError(variable, `${variable} is missing: with ${table[given].variable} it must be ${kind.accepts}`)
+  throw new ConfigError(variable, `${variable} is missing: with ${table[present].variable} it must be ${kind.accepts}`)
 }
 
-function refuseOnePortTwice({ port, edgePort, edgeTlsPort }: Pick<Config, 'port' | 'edgePort' | 'edgeTlsPort'>): void {
+function refuseSharedPort({ port, edgePort, edgeTlsPort }: Pick<Config, 'port' | 'edgePort' | 'edgeTlsPort'>): void {
   const refuse = (variable: string, value: number, other: string) => {
     throw new ConfigError(variable, `${variable} is "${value}": it must be another port than ${other}`)
   }

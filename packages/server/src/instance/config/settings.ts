@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import * as kinds from './config-values.ts'
 
 /** Values that defaults are computed from: the user's home, the data folder once known, and the mode. */
-export interface Location {
+export interface DefaultsContext {
   home: string
   dataDir: string
   mode: 'self-hosted' | 'cloud'
@@ -12,7 +12,7 @@ export interface Setting<T> {
   readonly variable: string
   readonly kind: kinds.ValueKind<unknown>
   readonly help: string
-  readonly fallback: (location: Location) => T
+  readonly fallback: (context: DefaultsContext) => T
   /** The default as text, if it is not a plain value. */
   readonly fallbackText?: string
   readonly parse: kinds.ValueKind<T>['parse']
@@ -26,7 +26,7 @@ function setting<T, D extends T | null>(variable: string, kind: kinds.ValueKind<
 function computed<T>(
   variable: string,
   kind: kinds.ValueKind<T>,
-  fallback: (location: Location) => T,
+  fallback: (context: DefaultsContext) => T,
   text: string,
   help: string,
 ): Setting<T> {
@@ -34,7 +34,7 @@ function computed<T>(
 }
 
 /** Placeholder for defaults that are plain values. */
-export const nowhere: Location = { home: '', dataDir: '', mode: 'self-hosted' }
+export const noLocation: DefaultsContext = { home: '', dataDir: '', mode: 'self-hosted' }
 
 const { oneOf, wholeNumber, port, webAddress, secretUrl, secretText } = kinds
 
@@ -226,8 +226,8 @@ export const mainSettings = {
 export const githubSettings = {
   appId: setting('BERTH_GITHUB_APP_ID', wholeNumber(1, Number.MAX_SAFE_INTEGER), null, 'Id of the GitHub App'),
   privateKey: setting('BERTH_GITHUB_PRIVATE_KEY', kinds.privateKey, null, 'Private key of the GitHub App'),
-  appSlug: setting('BERTH_GITHUB_APP_SLUG', kinds.word, null, 'Slug of the GitHub App in its install URL'),
-  clientId: setting('BERTH_GITHUB_CLIENT_ID', kinds.word, null, 'OAuth client id'),
+  appSlug: setting('BERTH_GITHUB_APP_SLUG', kinds.plainName, null, 'Slug of the GitHub App in its install URL'),
+  clientId: setting('BERTH_GITHUB_CLIENT_ID', kinds.plainName, null, 'OAuth client id'),
   clientSecret: setting('BERTH_GITHUB_CLIENT_SECRET', secretText(), null, 'OAuth client secret'),
   webhookSecret: setting('BERTH_GITHUB_WEBHOOK_SECRET', secretText(), null, 'Secret that webhook deliveries are signed with'),
   apiUrl: setting(
@@ -247,7 +247,7 @@ export const githubSettings = {
 /** Settings of GitLab and Gitea (or Forgejo): the URL, and the OAuth application there. */
 const hostSettings = <const Name extends string>(name: Name, title: string, url: string) => ({
   url: setting(`BERTH_${name}_URL`, webAddress(), url, `Where ${title} is`),
-  clientId: setting(`BERTH_${name}_CLIENT_ID`, kinds.word, null, `OAuth client id at ${title}`),
+  clientId: setting(`BERTH_${name}_CLIENT_ID`, kinds.plainName, null, `OAuth client id at ${title}`),
   clientSecret: setting(`BERTH_${name}_CLIENT_SECRET`, secretText(), null, `OAuth client secret at ${title}`),
 })
 export const gitlabSettings = hostSettings('GITLAB', 'GitLab', 'https://gitlab.com')
@@ -280,18 +280,23 @@ export const quotaSettings = {
 
 /** The object store to which clients of a cloud upload folders directly. */
 export const uploadSettings = {
-  bucket: setting('BERTH_UPLOADS_BUCKET', kinds.word, null, 'Bucket for uploads to a cloud; absent: the instance stores them'),
+  bucket: setting(
+    'BERTH_UPLOADS_BUCKET',
+    kinds.plainName,
+    null,
+    'Bucket for uploads to a cloud; absent: the instance stores them',
+  ),
   endpoint: setting(
     'BERTH_UPLOADS_ENDPOINT',
     webAddress(),
     null,
     'S3 endpoint of that bucket, reachable by clients; absent: AWS',
   ),
-  region: setting('BERTH_UPLOADS_REGION', kinds.word, 'us-east-1', 'Region of that bucket'),
-  prefix: setting('BERTH_UPLOADS_PREFIX', kinds.word, 'berth-uploads', 'Folder in that bucket for uploads'),
+  region: setting('BERTH_UPLOADS_REGION', kinds.plainName, 'us-east-1', 'Region of that bucket'),
+  prefix: setting('BERTH_UPLOADS_PREFIX', kinds.plainName, 'berth-uploads', 'Folder in that bucket for uploads'),
   accessKeyId: setting(
     'BERTH_UPLOADS_ACCESS_KEY_ID',
-    kinds.word,
+    kinds.plainName,
     null,
     'Access key with permission to put, get, list and delete',
   ),
@@ -317,8 +322,8 @@ export const dnsSettings = {
   ),
 } as const
 
-const baseImage = (stack: string, what: string) =>
-  setting(`BERTH_BASE_IMAGE_${stack}`, kinds.image, null, `Docker image to build and run ${what}`)
+const baseImage = (stack: string, projects: string) =>
+  setting(`BERTH_BASE_IMAGE_${stack}`, kinds.image, null, `Docker image to build and run ${projects}`)
 
 /** Base images by the docker runtime's stack names. */
 export const baseImageSettings = {

@@ -13,28 +13,29 @@ import { ConfigError } from '../../platform/config-error.ts'
 import type { Config } from '../config/config.ts'
 import type { Logger } from '../logger.ts'
 
-const answersWithinMs = 5_000
+const maxCheckMs = 5_000
 
 /** Chooses the runtime. `auto`: Docker if an engine answers, else plain processes. */
 export async function chooseRuntime(config: Config, logger: Logger): Promise<Runtime> {
   const { runtime } = config
-  if (runtime === 'process') return processes(config, logger)
-  if (runtime === 'auto' && !existsSync(config.dockerSocket)) return processes(config, logger)
-  const docker = await containers(config, logger)
+  if (runtime === 'process') return processRuntime(config, logger)
+  if (runtime === 'auto' && !existsSync(config.dockerSocket)) return processRuntime(config, logger)
+  const docker = await dockerRuntime(config, logger)
   try {
-    const { version } = await docker.check(AbortSignal.timeout(answersWithinMs))
+    const { version } = await docker.check(AbortSignal.timeout(maxCheckMs))
     logger.info({ version, socket: config.dockerSocket }, 'runtime: projects run in Docker')
     return docker
   } catch (error) {
     await docker.close()
     const message = operatorText(error)
-    if (runtime === 'docker') throw new ConfigError('BERTH_RUNTIME', `BERTH_RUNTIME is "docker", but: ${message}`)
+    if (runtime === 'docker')
+      throw new ConfigError('BERTH_RUNTIME', `BERTH_RUNTIME is "docker", but Docker cannot be used: ${message}`)
     logger.warn({ words: message }, 'runtime: Docker engine is unreachable, projects run as plain processes')
-    return processes(config, logger)
+    return processRuntime(config, logger)
   }
 }
 
-function processes(config: Config, logger: Logger): Runtime {
+function processRuntime(config: Config, logger: Logger): Runtime {
   const folder = processFolder(config.dataDir)
   const sandbox = sandboxFor(config, folder)
   if (config.mode === 'cloud' && sandbox.kind === 'none')
@@ -62,7 +63,7 @@ function sandboxFor({ dataDir, environment, isolation }: Config, folder: string)
 export const processFolder = (dataDir: string) => join(dataDir, 'processes')
 
 /** Imported only when used: the Docker client is large. */
-async function containers(config: Config, logger: Logger) {
+async function dockerRuntime(config: Config, logger: Logger) {
   const { dataDir, dockerSocket, mode, edgePort, edgeTlsPort, environment } = config
   const { createDockerRuntime } = await import('../../drivers/runtime/docker/docker-runtime.ts')
   const isCloud = mode === 'cloud'
@@ -89,10 +90,10 @@ export const allowedRegistries = ({
 
 function imageSettings(config: Config) {
   const { imageMirror, baseImages, buildCacheMb, allowRoot } = config
-  const given = Object.entries(baseImages).flatMap(([stack, image]) => (image === null ? [] : [[stack, image]]))
+  const configured = Object.entries(baseImages).flatMap(([stack, image]) => (image === null ? [] : [[stack, image]]))
   return {
     imageMirror,
-    baseImages: Object.fromEntries(given) as Record<string, string>,
+    baseImages: Object.fromEntries(configured) as Record<string, string>,
     registries: allowedRegistries(config),
     buildCacheBytes: buildCacheMb === null ? null : buildCacheMb * 1024 ** 2,
     allowRoot,

@@ -26,7 +26,7 @@ function limitEdge(edge: EdgeDriver, log: Log): EdgeDriver {
   const limited = withTimeLimits(edge, {
     title: 'the edge',
     limits: {
-      // Longer than an edge that hangs is waited for before it is replaced.
+      // Longer than the time after which an edge that does not respond is replaced.
       apply: { ms: 40_000, abortAt: 1 },
       activity: { ms: 40_000, abortAt: null },
       ruleHits: { ms: 40_000, abortAt: null },
@@ -53,9 +53,9 @@ const limitRuntime = (runtime: Runtime, serverId: string | null): Runtime =>
 function limitRuntimes(runtimes: Runtimes): Runtimes {
   const limited = new WeakMap<Runtime, Runtime>()
   const limit = (serverId: string | null, runtime: Runtime): Runtime => {
-    const known = limited.get(runtime) ?? limitRuntime(runtime, serverId)
-    limited.set(runtime, known)
-    return known
+    const limitedRuntime = limited.get(runtime) ?? limitRuntime(runtime, serverId)
+    limited.set(runtime, limitedRuntime)
+    return limitedRuntime
   }
   return {
     ...runtimes,

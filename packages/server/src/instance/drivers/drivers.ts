@@ -23,7 +23,7 @@ import type { Config } from '../config/config.ts'
 import type { Logger } from '../logger.ts'
 import { chooseRuntime, serverRuntimes } from './choose-runtime.ts'
 
-/** Everything with a side effect that an instance uses, behind its interfaces. */
+/** The external systems that an instance uses, behind interfaces. */
 export interface Drivers {
   runtimes: Runtimes
   /** Servers over SSH. */
@@ -34,11 +34,11 @@ export interface Drivers {
   dnsChallenge: DnsChallenge | null
   tlsProbe: TlsProbe
   probe: Probe
-  /** Where backups are kept. */
+  /** Backup destinations. */
   stores: ArchiveStores
-  /** Encrypts them to the instance's key, which is made when it is first needed. */
+  /** Encrypted backup archives. The instance's key is created at the first call. */
   archives(): Promise<Archives>
-  /** Folders of deployments that are under way. */
+  /** Parent of the work folders of running deployments. */
   workFolder: string
 }
 

@@ -4,7 +4,7 @@ import type { GitHost } from '../../drivers/git-host/git-host.ts'
 import { createGitea } from '../../drivers/git-host/gitea/gitea.ts'
 import { createGitHub } from '../../drivers/git-host/github/github.ts'
 import { createGitLab } from '../../drivers/git-host/gitlab/gitlab.ts'
-import { withKeptLists } from '../../drivers/git-host/kept-lists.ts'
+import { withListCache } from '../../drivers/git-host/kept-lists.ts'
 import { createRunCommand } from '../../drivers/shell/run-command.ts'
 import type { Secret } from '../../platform/secrets/secret.ts'
 import type { Config } from '../config/config.ts'
@@ -19,9 +19,9 @@ export interface GitHostDrivers {
 export function createGitHosts({ github, gitlab, gitea, mode, environment }: Config): GitHostDrivers {
   return {
     hosts: {
-      github: withKeptLists(createGitHub(github)),
-      gitlab: withKeptLists(createGitLab({ ...gitlab, webUrl: gitlab.url })),
-      gitea: withKeptLists(createGitea({ ...gitea, webUrl: gitea.url })),
+      github: withListCache(createGitHub(github)),
+      gitlab: withListCache(createGitLab({ ...gitlab, webUrl: gitlab.url })),
+      gitea: withListCache(createGitea({ ...gitea, webUrl: gitea.url })),
     },
     localLogin: mode === 'self-hosted' ? createGhLogin(createRunCommand(environment), github.webUrl) : null,
     webhookSecrets: github.webhookSecret ? { github: github.webhookSecret } : {},

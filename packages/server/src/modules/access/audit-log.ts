@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { AuditEvent } from '../../http/audit-event.ts'
+import { batchWrites } from '../../platform/batch-writes.ts'
 import { newId } from '../../platform/db/ids.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { AuditRow } from '../../platform/db/tables/access.ts'
 import { type RecordingTransaction, unrecorded } from '../../platform/write-record.ts'
-import { writeTogether } from '../../platform/write-together.ts'
 import { changesText } from './audit-changes.ts'
 import type { AccessDeps } from './deps.ts'
 
@@ -39,7 +39,7 @@ export function createAuditLog({ database, clock }: AccessDeps): AuditLog {
     async record(event) {
       const organizationId = event.organizationId ?? ''
       const chain = chains.get(organizationId) ?? {
-        append: writeTogether(maxBatch, appendTogether(organizationId)),
+        append: batchWrites(maxBatch, appendTogether(organizationId)),
         waiting: 0,
       }
       chains.set(organizationId, chain)

@@ -16,7 +16,7 @@ export interface AccessDeps {
   database: Database
   clock: Clock
   log: Log
-  limiter: Pick<RateLimiter, 'take' | 'giveBack'>
+  limiter: Pick<RateLimiter, 'count' | 'uncount'>
   secretBox: Pick<SecretBox, 'sign' | 'isSigned'>
   /** Public URL of this instance, without a trailing slash. */
   publicUrl: () => string
@@ -34,5 +34,5 @@ export interface AccessDeps {
   /**
    * Projects are not isolated here and the operator did not declare all users trusted: one user may deploy, in one organisation.
    */
-  onlyOnePerson?: boolean
+  isSingleUser?: boolean
 }

@@ -30,7 +30,7 @@ export async function placeGrants(
   { id: projectId, organizationId }: Pick<ProjectRow, 'id' | 'organizationId'>,
   grants: readonly TravellingGrant[],
   db: Db,
-  deps: Pick<AccessDeps, 'clock' | 'onlyOnePerson'>,
+  deps: Pick<AccessDeps, 'clock' | 'isSingleUser'>,
 ): Promise<(TravellingGrant & { reason: string })[]> {
   await deleteGrants(db, projectId)
   const refused = []
@@ -52,7 +52,7 @@ export async function placeGrants(
   return refused
 }
 
-function refusalOf(level: Level, role: Role, deps: Pick<AccessDeps, 'onlyOnePerson'>): string | null {
+function refusalOf(level: Level, role: Role, deps: Pick<AccessDeps, 'isSingleUser'>): string | null {
   if (role === 'owner') return 'is an owner, whose level is always admin'
   try {
     refuseSecondDeployer(level, role, deps)

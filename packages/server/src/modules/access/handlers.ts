@@ -2,7 +2,7 @@ import type { contract } from '@berth/contract'
 import type { Handlers, RequestContext } from '../../http/handler.ts'
 import { clientOf } from '../../platform/address-set.ts'
 import { thenSync } from '../../platform/awaitable.ts'
-import { listed } from '../../platform/db/pages.ts'
+import { listResponse } from '../../platform/db/pages.ts'
 import { fail } from '../../platform/failure.ts'
 import type { AccessDeps } from './deps.ts'
 import { setUp } from './first-start.ts'
@@ -64,7 +64,7 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
     },
 
     listOrganizations: async ({ query }, { caller }) =>
-      listed(await store.listOrganizations(db, caller.userId, query), (row) => store.showOrganization(row, row.role)),
+      listResponse(await store.listOrganizations(db, caller.userId, query), (row) => store.showOrganization(row, row.role)),
     createOrganization: async ({ body }, context) => {
       refuseSecondOrganization(deps)
       context.audit({ objectKind: 'organization', made: 'org' })
@@ -103,7 +103,7 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
     },
 
     listMembers: async ({ query }, { caller }) =>
-      listed(await store.listMembers(db, caller.organizationId, query), store.showMember),
+      listResponse(await store.listMembers(db, caller.organizationId, query), store.showMember),
     updateMember: async ({ body }, { member, caller }) => ({ data: await changeRole(member, body.role, caller, deps) }),
     removeMember: async (_, { member, caller }) => {
       await removeMember(member, caller, deps)
@@ -111,7 +111,10 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
     },
 
     listInvitations: async ({ query }, { caller }) =>
-      listed(await store.listInvitations(db, caller.organizationId, deps.clock.now().getTime(), query), store.showInvitation),
+      listResponse(
+        await store.listInvitations(db, caller.organizationId, deps.clock.now().getTime(), query),
+        store.showInvitation,
+      ),
     createInvitation: async ({ body }, context) => {
       context.audit({ objectKind: 'invitation', made: 'inv' })
       return { data: await invite(body, context.caller, deps) }
@@ -125,12 +128,13 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
       return start(session, context)
     },
 
-    listGrants: async ({ query }, { project }) => listed(await store.listGrants(db, project.id, query), store.showGrant),
+    listGrants: async ({ query }, { project }) => listResponse(await store.listGrants(db, project.id, query), store.showGrant),
     setGrant: async ({ body }, { project }) => {
       await setGrant(project, body, deps)
-      return listed(await store.listGrants(db, project.id, {}), store.showGrant)
+      return listResponse(await store.listGrants(db, project.id, {}), store.showGrant)
     },
 
-    auditLog: async ({ query }, { caller }) => listed(await store.listAudit(db, caller.organizationId, query), store.showAudit),
+    auditLog: async ({ query }, { caller }) =>
+      listResponse(await store.listAudit(db, caller.organizationId, query), store.showAudit),
   }
 }

@@ -8,7 +8,7 @@ import { grantsOf, placeGrants, type TravellingGrant } from './grants.ts'
 import { accessHandlers } from './handlers.ts'
 import { invitationMailJob } from './invitation-mail.ts'
 import { accessLoaders } from './loaders.ts'
-import { tooManyPeople } from './one-person.ts'
+import { tooManyUsers } from './one-person.ts'
 import { isSetupOrganization } from './setup-organization.ts'
 import { signUpMailJob } from './sign-up-mail.ts'
 import { findOrganization, memberRepositories } from './store.ts'
@@ -53,7 +53,7 @@ export function createAccess(deps: AccessDeps) {
     /** Whether a user can sign in or set the instance up. */
     isReady: createReadiness(deps),
     expiringTokens: (now: Date, until: Date) => expiringTokens(now, until, deps),
-    tooManyPeople: () => tooManyPeople(deps.database.db),
+    tooManyUsers: () => tooManyUsers(deps.database.db),
     createAdmin: (admin: Parameters<typeof createAdmin>[0]) => createAdmin(admin, deps),
   }
 }

@@ -9,8 +9,8 @@ const mayDeploy = (role: Role) => role !== 'viewer'
 const howTo =
   'Install bubblewrap, use Docker or run Berth as root. If all users trust each other, set BERTH_TRUST_EVERYONE=true instead.'
 
-export function refuseSecondPerson(role: Role, { onlyOnePerson }: Pick<AccessDeps, 'onlyOnePerson'>): void {
-  if (onlyOnePerson && mayDeploy(role))
+export function refuseSecondPerson(role: Role, { isSingleUser }: Pick<AccessDeps, 'isSingleUser'>): void {
+  if (isSingleUser && mayDeploy(role))
     fail('no_isolation', {
       message: `This machine does not isolate projects: a second user who can deploy could read every project and the keys of the instance. ${howTo}`,
       field: 'role',
@@ -18,19 +18,19 @@ export function refuseSecondPerson(role: Role, { onlyOnePerson }: Pick<AccessDep
 }
 
 /** A viewer with a higher level on one project counts as a second deployer. */
-export function refuseSecondDeployer(level: Level, role: Role, deps: Pick<AccessDeps, 'onlyOnePerson'>): void {
+export function refuseSecondDeployer(level: Level, role: Role, deps: Pick<AccessDeps, 'isSingleUser'>): void {
   if (level !== 'read' && !mayDeploy(role)) refuseSecondPerson('member', deps)
 }
 
-export function refuseSecondOrganization({ onlyOnePerson }: AccessDeps): void {
-  if (onlyOnePerson)
+export function refuseSecondOrganization({ isSingleUser }: AccessDeps): void {
+  if (isSingleUser)
     fail('no_isolation', {
       message: `This machine does not isolate projects: a second organisation could read the projects of the first. ${howTo}`,
     })
 }
 
 /** The reason why the instance must not run its projects, checked at startup; null when it may. */
-export async function tooManyPeople(db: Db): Promise<string | null> {
+export async function tooManyUsers(db: Db): Promise<string | null> {
   const { people } = await db
     .selectFrom('members')
     .select(({ fn }) => fn.count<number>('userId').distinct().as('people'))

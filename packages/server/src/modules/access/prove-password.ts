@@ -21,10 +21,10 @@ export async function provePassword({ email, password, device }: Attempt, user: 
   const known = device && nameOfDevice(device, account, deps)
   const counted = known ? `${account} ${known}` : account
   // Counted before the slow hash check: otherwise many concurrent guesses would pass before the first one fails.
-  deps.limiter.take('account', counted)
+  deps.limiter.count('account', counted)
   const proven = await verifyPassword(password, user?.passwordHash ?? null)
   if (!user || !proven) fail('unauthorized', { message: 'Wrong e-mail address or password' })
-  deps.limiter.giveBack('account', counted)
+  deps.limiter.uncount('account', counted)
   return user
 }
 

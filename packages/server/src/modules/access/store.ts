@@ -1,8 +1,8 @@
 import type { AuditEntry, Grant, Invitation, Member, Organization, QuotaName, Role, Token, User } from '@berth/contract'
 import { iso, isoOrNull } from '../../platform/db/columns.ts'
 import { auditJson, organizationJson, tokenJson } from '../../platform/db/json-columns/access.ts'
-import { memoizeByRows } from '../../platform/db/kept-rows.ts'
-import { listed, type Page, page, preparedPage } from '../../platform/db/pages.ts'
+import { memoizeByRows } from '../../platform/db/memoize-rows.ts'
+import { listResponse, type Page, page, preparedPage } from '../../platform/db/pages.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { AuditRow, InvitationRow, MemberRow, OrganizationRow, TokenRow, UserRow } from '../../platform/db/tables/access.ts'
 import { changesCharacters, shortenedText } from './audit-changes.ts'
@@ -187,7 +187,7 @@ export const showToken = (row: TokenRow): Token => ({
   createdAt: iso(row.createdAt),
 })
 
-export const showTokens = memoizeByRows((tokens: Page<TokenRow>) => listed(tokens, showToken))
+export const showTokens = memoizeByRows((tokens: Page<TokenRow>) => listResponse(tokens, showToken))
 
 export const showMember = (row: Awaited<ReturnType<typeof findMemberWithUser>>): Member => ({
   ...row,

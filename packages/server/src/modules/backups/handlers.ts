@@ -1,6 +1,6 @@
 import type { contract } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
-import { listed } from '../../platform/db/pages.ts'
+import { listResponse } from '../../platform/db/pages.ts'
 import type { DestinationRow } from '../../platform/db/tables/backups.ts'
 import { ownedProjects } from '../projects/index.ts'
 import type { BackupsDeps } from './deps.ts'
@@ -71,7 +71,7 @@ function destinationHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, Destinatio
       const { db } = deps.database
       if (projectId !== undefined && !(await ownedProjects(db, organizationId, [projectId])).has(projectId))
         return (await deps.ports.destinationsInCloud?.(organizationId, { projectId, ...query })) ?? { data: [], nextCursor: null }
-      return listed(await listDestinations(db, organizationId, query), (row) => showDestination(row, deps))
+      return listResponse(await listDestinations(db, organizationId, query), (row) => showDestination(row, deps))
     },
     createDestination: async ({ body }, { caller, audit }) => {
       audit({ objectKind: 'backupDestination', made: 'bkd' })

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type CloudProxy, type ForwardedAnswer, type ForwardedRequest, ProjectCameBack } from '../../http/cloud-proxy.ts'
+import { type CloudProxy, type ForwardedAnswer, type ForwardedRequest, ProjectMovedBack } from '../../http/cloud-proxy.ts'
 import { fail } from '../../platform/failure.ts'
 import { findAnyProject } from '../projects/index.ts'
 import type { CloudDeps } from './deps.ts'
 import { forgetSoon } from './forget-job.ts'
 import type { Links } from './links.ts'
-import { passUploadOn } from './pass-upload-on.ts'
+import { forwardUpload } from './pass-upload-on.ts'
 import { cloudUnreachable } from './request-cloud.ts'
 
 /** Forwards requests to the cloud for projects that are not on this instance. */
@@ -13,9 +13,9 @@ export const createCloudProxy = (links: Links, deps: CloudDeps): CloudProxy => (
   isLinked: (organizationId) => links.has(organizationId),
   // The object stays the same until the link changes.
   linkOf: (organizationId) => links.of(organizationId),
-  async passUploadOn(organizationId, upload) {
+  async forwardUpload(organizationId, upload) {
     const link = (await links.of(organizationId)) ?? fail('not_found')
-    return passUploadOn(link, upload, deps)
+    return forwardUpload(link, upload, deps)
   },
   async requestCloud(organizationId, { projectId, ...request }) {
     const link = (await links.of(organizationId)) ?? fail('not_found')
@@ -48,7 +48,7 @@ async function refuseImporting(
   body.destroy()
   const giveUpAt = Date.now() + importWaitMs
   while (method === 'GET' && Date.now() < giveUpAt) {
-    if ((await findAnyProject(db, projectId))?.presence === 'here') throw new ProjectCameBack()
+    if ((await findAnyProject(db, projectId))?.presence === 'here') throw new ProjectMovedBack()
     await pause(pollMs, undefined, { signal: abort })
   }
   fail('work_in_progress', {

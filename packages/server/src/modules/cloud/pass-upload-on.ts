@@ -6,7 +6,7 @@ import type { Link } from './links.ts'
 import { requestCloud } from './request-cloud.ts'
 
 /** Forwards an upload that was opened here without a project to the cloud of the project. */
-export async function passUploadOn(
+export async function forwardUpload(
   { row, address }: Link,
   { sessionId, projectId }: { sessionId: string; projectId: string },
   { api, uploads }: CloudDeps,

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { type CloudAddress, type CloudApi, type CloudRequest, CloudUnreachable } from '../../drivers/cloud-api/cloud-api.ts'
-import { bodyWithinMs, revokedMessage } from '../../http/forwarded-answer.ts'
+import { maxBodyMs, revokedMessage } from '../../http/forwarded-answer.ts'
 import { Failure } from '../../platform/failure.ts'
 import { parseInSlices } from '../../platform/sliced-json.ts'
 
@@ -49,7 +49,7 @@ export async function requestWithAnyLink(
   const requestedAt = performance.now()
   try {
     const { status, body } = await api.send(address, request)
-    const text = await textOf(body, mostBytes, bodyWithinMs(requestedAt))
+    const text = await textOf(body, mostBytes, maxBodyMs(requestedAt))
     return { status, body: await parseInSlices(text || 'null'), bytes: text.length }
   } catch (error) {
     throw cloudUnreachable(error)

@@ -1,6 +1,6 @@
 import type { contract } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
-import { BadCursor, listed } from '../../platform/db/pages.ts'
+import { BadCursor, listResponse } from '../../platform/db/pages.ts'
 import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { fail } from '../../platform/failure.ts'
 import { isLogId } from '../../platform/log-store/log-entry.ts'
@@ -28,7 +28,7 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
       : namedInOrganization(db, organizationId, environment)
   return {
     ...execHandlers(deps),
-    listHooks: async ({ query }, { project }) => listed(await listHooks(db, project.id, query), showHook),
+    listHooks: async ({ query }, { project }) => listResponse(await listHooks(db, project.id, query), showHook),
     createHook: async ({ body }, context) => {
       context.audit({ objectKind: 'deployHook', made: 'hok' })
       return { data: await createHook(context.project, body, deps) }

@@ -1,9 +1,9 @@
 import type { Insertable } from 'kysely'
+import { batchWrites } from '../../platform/batch-writes.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { GitDeliveriesTable } from '../../platform/db/tables/git-events.ts'
 import { type JobOwner, sharedKind } from '../../platform/jobs/declare.ts'
 import { enqueueAll } from '../../platform/jobs/enqueue.ts'
-import { writeTogether } from '../../platform/write-together.ts'
 import type { GitEventsDeps } from './deps.ts'
 import { insertDeliveries, markHandled } from './store.ts'
 
@@ -23,7 +23,7 @@ const maxBatch = 50
 
 /** Records each delivery once, with its job. Writes are batched, because hosts send bursts. */
 export const createRecorder = (deps: Pick<GitEventsDeps, 'database' | 'clock'>): ((incoming: Incoming) => Promise<boolean>) =>
-  writeTogether(maxBatch, (all) => recordAll(all, deps))
+  batchWrites(maxBatch, (all) => recordAll(all, deps))
 
 /** Records deliveries. False for a duplicate: the same id, or a push with the same body that was replayed under another id. */
 const recordAll = (

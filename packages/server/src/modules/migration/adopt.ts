@@ -59,7 +59,7 @@ const shownVolume = (what: AdoptedVolume | undefined) => (what ? plainText('volu
 /** An error that names no field of the request concerns the discovered services, which the caller did not write. */
 function answerFailed(error: unknown): never {
   if (isDiskFull(error)) throw error
-  if (error instanceof Failure && (error.code !== 'validation_failed' || isOfRequest(error.particulars.field))) throw error
+  if (error instanceof Failure && (error.code !== 'validation_failed' || isOfRequest(error.options.field))) throw error
   const reason = error instanceof Failure ? error.message : 'internal error. The log of the instance has the details.'
   return fail('adoption_failed', { message: `The server rejected the adoption of the services: ${reason}`, cause: error })
 }

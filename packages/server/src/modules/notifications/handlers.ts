@@ -1,6 +1,6 @@
 import { categories, type contract } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
-import { listed, pageOf } from '../../platform/db/pages.ts'
+import { listResponse, pageOf } from '../../platform/db/pages.ts'
 import { fail } from '../../platform/failure.ts'
 import { writeAuditRecord } from '../../platform/write-record.ts'
 import { changeChannel, createChannel, deleteChannel, show } from './channels/channels.ts'
@@ -15,9 +15,10 @@ export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof 
   const testChannel = createTestSend(deps)
 
   return {
-    listCategories: ({ query }) => listed(pageOf(categories, query), (category) => category),
+    listCategories: ({ query }) => listResponse(pageOf(categories, query), (category) => category),
 
-    listChannels: async ({ query }, { caller }) => listed(await store.listChannels(db, caller, query), (row) => show(row, deps)),
+    listChannels: async ({ query }, { caller }) =>
+      listResponse(await store.listChannels(db, caller, query), (row) => show(row, deps)),
     createChannel: async ({ body }, context) => {
       context.audit({ objectKind: 'channel', made: 'nch' })
       return { data: await createChannel(body, context.caller, deps) }
@@ -33,7 +34,7 @@ export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof 
     },
 
     listSubscriptions: async ({ query }, { caller }) =>
-      listed(await store.listSubscriptions(db, caller, query), store.showSubscription),
+      listResponse(await store.listSubscriptions(db, caller, query), store.showSubscription),
     putSubscription: async ({ body }, context) => {
       const channel = await store.findChannelOf(db, context.caller, body.channelId)
       if (!channel) fail('not_found', { message: 'This channel does not exist', field: 'channelId' })
@@ -50,14 +51,15 @@ export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof 
     },
 
     listDefaults: async ({ query }, { caller }) =>
-      listed(await store.listDefaults(db, caller.organizationId, query), store.showDefault),
+      listResponse(await store.listDefaults(db, caller.organizationId, query), store.showDefault),
     putDefault: async ({ body }, context) => {
       context.audit({ objectKind: 'notificationDefault', objectId: body.category })
       const row = await store.putDefault(db, context.caller.organizationId, body, nowOf(deps))
       return { data: store.showDefault(row) }
     },
 
-    listDeliveries: async ({ query }, { caller }) => listed(await feed.listDeliveries(db, caller, query), feed.showDelivery),
+    listDeliveries: async ({ query }, { caller }) =>
+      listResponse(await feed.listDeliveries(db, caller, query), feed.showDelivery),
     countUnseen: async (_, { caller }) => ({ data: { count: await feed.countUnseen(db, caller) } }),
     markSeen: async (_, { delivery, caller }) => {
       const { id, userId, organizationId } = delivery

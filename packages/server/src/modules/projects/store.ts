@@ -1,7 +1,7 @@
 import type { Presence } from '@berth/contract'
 import { type Insertable, type RawBuilder, type SqlBool, sql, type Updateable } from 'kysely'
 import { type Awaitable, thenSync } from '../../platform/awaitable.ts'
-import { memoizeByRows } from '../../platform/db/kept-rows.ts'
+import { memoizeByRows } from '../../platform/db/memoize-rows.ts'
 import { type Page, page, preparedPage } from '../../platform/db/pages.ts'
 import { preparedQuery } from '../../platform/db/prepared.ts'
 import type { Db } from '../../platform/db/schema.ts'

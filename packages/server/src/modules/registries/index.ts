@@ -1,6 +1,6 @@
 import type { contract } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
-import { listed } from '../../platform/db/pages.ts'
+import { listResponse } from '../../platform/db/pages.ts'
 import { openLogins, openLoginsOfEach, type RegistriesDeps, saveLogin, showLogin } from './logins.ts'
 import { allLoginsOf, deleteLogin, findLoginOf, listLoginsOf } from './store.ts'
 
@@ -11,7 +11,7 @@ export function createRegistries(deps: RegistriesDeps) {
   const { db } = deps.database
   return {
     handlers: {
-      list: async ({ query }, { caller }) => listed(await listLoginsOf(db, caller.organizationId, query), showLogin),
+      list: async ({ query }, { caller }) => listResponse(await listLoginsOf(db, caller.organizationId, query), showLogin),
       save: async ({ body }, context) => {
         context.audit({ objectKind: 'registryLogin', made: 'reg' })
         const { login, isNew } = await saveLogin(body, context.caller.organizationId, deps)

@@ -1,6 +1,6 @@
 import type { contract, ServerCheck } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
-import { listed } from '../../platform/db/pages.ts'
+import { listResponse } from '../../platform/db/pages.ts'
 import { SharedRuns } from '../../platform/shared-runs.ts'
 import { checkForCaller } from './check.ts'
 import type { ServersDeps } from './deps.ts'
@@ -11,7 +11,8 @@ export const serversHandlers = (
   deps: ServersDeps,
   checks = new SharedRuns<ServerCheck>(),
 ): Handlers<typeof contract.servers> => ({
-  list: async ({ query }, { caller }) => listed(await listServersOf(deps.database.db, caller.organizationId, query), showServer),
+  list: async ({ query }, { caller }) =>
+    listResponse(await listServersOf(deps.database.db, caller.organizationId, query), showServer),
   create: async ({ body }, context) => {
     context.audit({ objectKind: 'server', made: 'srv' })
     return { data: await createServer(body, context.caller, deps) }

@@ -40,7 +40,7 @@ export interface TransfersDeps {
     write(project: { projectId: string; organizationId: string }, history: History): Promise<void>
   }
   /** Names the parts of a project that a transfer leaves behind. */
-  leftBehind(projectId: string): Promise<string[]>
+  untransferredParts(projectId: string): Promise<string[]>
   /** Connection to the linked cloud; undefined in a cloud, which coordinates no transfers. */
   cloud: CloudConnection | undefined
   /** Retry limits for a cloud that becomes unreachable during a transfer. */

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../awaitable.ts'
 import type { Db } from './schema.ts'
 
-/** A read that goes past Kysely, straight to the driver's prepared statement; never inside a transaction. */
+/** Reads with the driver's prepared statements, without Kysely; never used inside a transaction. */
 export interface DirectReads {
   read(sql: string, parameters: readonly unknown[]): Awaitable<StoredRows>
 }
@@ -10,7 +10,7 @@ export type StoredRows = readonly Readonly<Record<string, unknown>>[]
 
 const byAdapter = new WeakMap<object, DirectReads>()
 
-/** Kysely's adapter is the one object that a database and its transactions share. */
+/** Registers the reads of a database. The key is Kysely's adapter, which a database shares with its transactions. */
 export function rememberDirectReads(db: Db, direct: DirectReads): void {
   byAdapter.set(db.getExecutor().adapter, direct)
 }

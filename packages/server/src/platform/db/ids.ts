@@ -41,17 +41,17 @@ export type IdPrefix =
 
 /** An id is a prefix that names the kind of object and 100 random bits. It is not a secret, but cannot be guessed. */
 export function newId(prefix: IdPrefix): string {
-  if (used === drawn.length) {
-    randomFillSync(drawn)
-    used = 0
+  if (usedBytes === randomBytes.length) {
+    randomFillSync(randomBytes)
+    usedBytes = 0
   }
   let id = `${prefix}_`
-  for (const end = used + characters; used < end; used++) id += alphabet[(drawn[used] as number) & 31]
-  pendingRecord()?.noteMade(prefix, id)
+  for (const end = usedBytes + idLength; usedBytes < end; usedBytes++) id += alphabet[(randomBytes[usedBytes] as number) & 31]
+  pendingRecord()?.noteCreated(prefix, id)
   return id
 }
 
-const characters = 20
-/** Random bytes for 200 ids at a time: drawing them one by one takes longer than the insert. */
-const drawn = Buffer.alloc(200 * characters)
-let used = drawn.length
+const idLength = 20
+/** Random bytes for 200 ids: generating them for each id takes longer than the insert. */
+const randomBytes = Buffer.alloc(200 * idLength)
+let usedBytes = randomBytes.length

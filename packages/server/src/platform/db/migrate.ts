@@ -4,7 +4,7 @@ import type { Migration } from './migrations/index.ts'
 import { insideTransaction } from './open-transaction.ts'
 import type { Db } from './schema.ts'
 
-/** The database was written by a newer Berth; starting on it could spoil what this build does not know of. */
+/** A newer version of Berth wrote the database; this version could damage data that it does not know. */
 export class SchemaIsNewer extends Error {
   override readonly name = 'SchemaIsNewer'
 }
@@ -14,8 +14,8 @@ interface MigrationTables {
 }
 
 /**
- * Brings the database to this build's schema. Each migration commits together with its record, under a lock, so that
- * neither a kill in the middle nor a second control plane that starts at the same time can apply one twice or by half.
+ * Migrates the database to the schema of this version. Each migration commits together with its record and under a lock: neither
+ * a crash nor a second control plane can apply a migration twice or partly.
  */
 export async function migrate(root: Db, kind: 'sqlite' | 'postgres', migrations: readonly Migration[], log: Log): Promise<void> {
   const db = root as unknown as Kysely<MigrationTables>
@@ -31,13 +31,13 @@ export async function migrate(root: Db, kind: 'sqlite' | 'postgres', migrations:
   refuseNewerSchema(applied, migrations)
   for (const migration of migrations) {
     if (applied.includes(migration.name)) continue
-    const ran = await locked(db, kind, async (tx) => {
+    const wasApplied = await locked(db, kind, async (tx) => {
       if ((await appliedNames(tx)).includes(migration.name)) return false
       await migration.up(tx as unknown as Kysely<unknown>)
       await tx.insertInto('schemaMigrations').values({ name: migration.name, appliedAt: Date.now() }).execute()
       return true
     })
-    if (ran) log.info({ migration: migration.name }, 'database: migration applied')
+    if (wasApplied) log.info({ migration: migration.name }, 'database: migration applied')
   }
 }
 
@@ -50,7 +50,7 @@ function locked<Result>(
   work: (tx: Kysely<MigrationTables>) => Promise<Result>,
 ): Promise<Result> {
   return db.transaction().execute(async (tx) => {
-    // On SQLite a transaction holds the file's write lock from its first word.
+    // On SQLite a transaction holds the write lock of the file from its start.
     if (kind === 'postgres') await sql`select pg_advisory_xact_lock(${lockKey})`.execute(tx)
     return await insideTransaction(() => work(tx))
   })

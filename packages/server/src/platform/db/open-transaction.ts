@@ -1,23 +1,23 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-const current = new AsyncLocalStorage<{ open: boolean }>()
+const current = new AsyncLocalStorage<{ isOpen: boolean }>()
 
-/** Runs `work` so that a query on the root database from inside it is refused until it has ended. */
+/** Runs `work` as a transaction: until it ends, queries on the root database inside it throw. */
 export async function insideTransaction<Result>(work: () => Promise<Result>): Promise<Result> {
-  const mark = { open: true }
+  const state = { isOpen: true }
   try {
-    return await current.run(mark, work)
+    return await current.run(state, work)
   } finally {
-    mark.open = false
+    state.isOpen = false
   }
 }
 
 /**
- * A query that leaves its transaction waits for itself for ever on SQLite, and silently does not belong to the
- * transaction on PostgreSQL. Both databases refuse it in the same words.
+ * Rejects a query on the root database inside a transaction. On SQLite it would wait for itself for ever, and on PostgreSQL it
+ * would silently run outside the transaction.
  */
 export function assertOutsideTransaction(): void {
-  if (current.getStore()?.open) {
-    throw new Error('this query runs inside a transaction() but on the root database: use the db that the transaction hands out')
+  if (current.getStore()?.isOpen) {
+    throw new Error('this query runs inside a transaction() but on the root database: use the db of the transaction')
   }
 }

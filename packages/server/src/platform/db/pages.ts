@@ -1,11 +1,11 @@
 import type { SelectQueryBuilder } from 'kysely'
 import { type Awaitable, thenSync } from '../awaitable.ts'
-import { memoizeByRows } from './kept-rows.ts'
+import { memoizeByRows } from './memoize-rows.ts'
 import { preparedQuery } from './prepared.ts'
 import type { Db, Schema } from './schema.ts'
-import { isUnfitValue } from './violations.ts'
+import { isInvalidValue } from './violations.ts'
 
-/** The cursor was not issued by this list: answered with a 400 that names `cursor`. */
+/** The cursor was not issued by this list; the response is a 400 that names `cursor`. */
 export class BadCursor extends Error {
   override readonly name = 'BadCursor'
   constructor() {
@@ -29,7 +29,7 @@ export interface Page<Row> {
 }
 
 /** The response body of a list route. */
-export const listed = <Row, Shown>({ rows, nextCursor }: Page<Row>, show: (row: Row) => Shown) => ({
+export const listResponse = <Row, Shown>({ rows, nextCursor }: Page<Row>, show: (row: Row) => Shown) => ({
   data: rows.map((row) => show(row)),
   nextCursor,
 })
@@ -57,7 +57,7 @@ export async function page<DB, TB extends keyof DB, Row>(
     .limit(limit + 1)
     .execute()
     .catch((error: unknown) => {
-      throw cursor != null && isUnfitValue(error) ? new BadCursor() : error
+      throw cursor != null && isInvalidValue(error) ? new BadCursor() : error
     })
   return cutToPage(rows, limit, by, direction)
 }

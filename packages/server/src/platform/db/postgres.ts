@@ -23,7 +23,7 @@ export function postgresParts(url: string, log: Log): PostgresParts {
   })
   // Without a listener, a server that restarts while a client is idle would end this process.
   pool.on('error', (error) => log.warn({ err: error }, 'database: idle PostgreSQL connection lost'))
-  // The same holds between two queries of a transaction, where the pool does not listen; the next query fails anyway.
+  // The pool does not listen between two queries of a transaction. An error there is ignored: the next query fails.
   pool.on('connect', (client) => client.on('error', () => {}))
   const statementNames = new Map<string, string>()
   return {
@@ -52,7 +52,7 @@ export function postgresParts(url: string, log: Log): PostgresParts {
   }
 }
 
-/** Also for a client outside the pool, such as the one that listens for signals. */
+/** Connection settings of the pool, and of clients outside it, such as the one that listens for signals. */
 export function connectionSettings(url: string): pg.ClientConfig {
   return {
     connectionString: url,
@@ -74,20 +74,20 @@ class FlagsAsNumbers extends PostgresQueryCompiler {
   }
 }
 
-/** The server keeps a named statement's plan for as long as the connection lives. */
+/** Names a statement: PostgreSQL keeps the plan of a named statement as long as the connection is open. */
 function nameStatement(sql: string, names: Map<string, string>): string {
   const name = `berth_${createHash('sha256').update(sql).digest('hex').slice(0, 24)}`
   names.set(sql, name)
   return name
 }
 
-/** A newer control plane has added a column since the statement was planned. The pool has closed the connection that knew the plan. */
+/** A newer control plane has added a column since the statement was planned. The pool has closed the connection with that plan. */
 const isOutdatedPlan = (error: unknown) =>
   (error as { code?: string }).code === '0A000' && errorMessage(error).includes('cached plan')
 
 const { INT8, NUMERIC } = pg.types.builtins
 
-/** Counts, sums and bigint columns come as numbers, as SQLite gives them. */
+/** Parses counts, sums and bigint columns as numbers, as SQLite does. */
 function typeParser(oid: number, format?: 'text' | 'binary'): unknown {
   if (oid === INT8) return toSafeNumber
   if (oid === NUMERIC) return Number
@@ -96,6 +96,6 @@ function typeParser(oid: number, format?: 'text' | 'binary'): unknown {
 
 function toSafeNumber(text: string): number {
   const value = Number(text)
-  if (!Number.isSafeInteger(value)) throw new RangeError(`the database holds ${text}, which is too large for a number`)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`the database contains ${text}, which is too large for a number`)
   return value
 }

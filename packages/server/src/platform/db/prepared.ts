@@ -21,15 +21,15 @@ export function preparedQuery<Parameters extends Record<string, string | number 
   const plans = new WeakMap<object, Plan>()
   const planOf = (db: Db): Plan => {
     const { adapter } = db.getExecutor()
-    const known = plans.get(adapter)
-    if (known) return known
+    const cachedPlan = plans.get(adapter)
+    if (cachedPlan) return cachedPlan
     const plan = makePlan(db, build as Build)
     plans.set(adapter, plan)
     return plan
   }
   const all = (db: Db, parameters: Parameters): Awaitable<readonly Row[]> => {
-    const { values: locations, compiled, direct } = planOf(db)
-    const values = locations.map((value) => (value instanceof Slot ? storedValue(parameters[value.name]) : value))
+    const { values: slots, compiled, direct } = planOf(db)
+    const values = slots.map((value) => (value instanceof Slot ? storedValue(parameters[value.name]) : value))
     if (!direct || db.isTransaction) return db.executeQuery<Row>({ ...compiled, parameters: values }).then(({ rows }) => rows)
     assertOutsideTransaction()
     return direct.read(compiled.sql, values) as Awaitable<readonly Row[]>
@@ -56,6 +56,6 @@ class Slot {
 function makePlan(db: Db, build: Build): Plan {
   const slots = new Proxy<Record<string, never>>({}, { get: (_target, name) => new Slot(String(name)) as never })
   const compiled = build(db, slots).compile()
-  const reads = compiled.query.kind === 'SelectQueryNode'
-  return { compiled, values: compiled.parameters, direct: reads ? directReadsOf(db) : undefined }
+  const isSelect = compiled.query.kind === 'SelectQueryNode'
+  return { compiled, values: compiled.parameters, direct: isSelect ? directReadsOf(db) : undefined }
 }

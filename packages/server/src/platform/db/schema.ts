@@ -14,7 +14,7 @@ import type { RoutingTables } from './tables/routing.ts'
 import type { ServersTables } from './tables/servers.ts'
 import type { TransfersTables } from './tables/transfers.ts'
 
-/** Every table of the control plane. A module adds its tables in `tables/<module>.ts` and one word here. */
+/** Every table of the control plane. A module declares its tables in `tables/<module>.ts` and adds their interface here. */
 export interface Schema
   extends JobsTables,
     AccessTables,

@@ -35,7 +35,7 @@ export class SqliteFile {
     if (!options.readOnly) this.#database.exec(writerSettings)
   }
 
-  get inTransaction(): boolean {
+  get isInTransaction(): boolean {
     return this.#database.isTransaction
   }
 
@@ -61,12 +61,12 @@ export class SqliteFile {
   }
 
   #statement(sql: string): Statement {
-    const known = this.#statements.get(sql)
-    if (known) {
+    const cached = this.#statements.get(sql)
+    if (cached) {
       // Moves it to the most recently used end; a Map keeps insertion order.
       this.#statements.delete(sql)
-      this.#statements.set(sql, known)
-      return known
+      this.#statements.set(sql, cached)
+      return cached
     }
     const prepared = this.#database.prepare(sql)
     prepared.setReturnArrays(true)
@@ -79,7 +79,7 @@ export class SqliteFile {
 
 const namesOf = (prepared: StatementSync) => prepared.columns().map((column) => column.name)
 
-/** SQLite returns rows as arrays, and this makes plain objects of them: a third faster than SQLite's own null-prototype objects. */
+/** Reads rows as arrays and converts them to objects, which is a third faster than SQLite's own null-prototype objects. */
 function readRows(statement: Statement, values: SQLInputValue[]): Record<string, unknown>[] {
   const rows = statement.prepared.all(...values) as unknown as unknown[][]
   // Another connection has added a column to the table: SQLite notices this when it reads, not when it prepares.

@@ -11,7 +11,7 @@ const maximumRows = 10_000
  */
 export class SqliteReadCache implements DirectReads {
   readonly #reader: SqliteFile
-  readonly #kept: Kept = { rows: undefined, next: new Map() }
+  readonly #root: CacheNode = { rows: undefined, next: new Map() }
   #rows = 0
   #dataVersion: unknown
   #isChecked = false
@@ -22,15 +22,15 @@ export class SqliteReadCache implements DirectReads {
 
   read(sql: string, parameters: readonly unknown[]): StoredRows {
     if (!this.#isChecked) this.#check()
-    let kept = this.#kept.next?.get(sql)
-    for (const parameter of parameters) kept = kept?.next?.get(parameter)
-    return kept?.rows ?? this.#keep(sql, parameters, freeze(this.#reader.run(sql, parameters).rows))
+    let node = this.#root.next?.get(sql)
+    for (const parameter of parameters) node = node?.next?.get(parameter)
+    return node?.rows ?? this.#store(sql, parameters, freeze(this.#reader.run(sql, parameters).rows))
   }
 
   /** Must be called after every write and after every commit. */
   drop(): void {
     if (this.#rows === 0) return
-    this.#kept.next?.clear()
+    this.#root.next?.clear()
     this.#rows = 0
   }
 
@@ -48,30 +48,30 @@ export class SqliteReadCache implements DirectReads {
     }).unref()
   }
 
-  #keep(sql: string, parameters: readonly unknown[], rows: StoredRows): StoredRows {
+  #store(sql: string, parameters: readonly unknown[], rows: StoredRows): StoredRows {
     // An empty result is cached too, and counts as one row.
     if (this.#rows + rows.length + 1 > maximumRows) this.drop()
     this.#rows += rows.length + 1
-    let kept = below(this.#kept, sql)
-    for (const parameter of parameters) kept = below(kept, parameter)
-    kept.rows = rows
+    let node = childOf(this.#root, sql)
+    for (const parameter of parameters) node = childOf(node, parameter)
+    node.rows = rows
     return rows
   }
 }
 
-/** Looked up by the statement, then by each parameter in turn, unconverted, so that `'1'` and `1` are different keys. */
-interface Kept {
+/** A tree node: the first level is the statement, each further level a parameter, unconverted, so that `'1'` and `1` differ. */
+interface CacheNode {
   rows: StoredRows | undefined
-  next: Map<unknown, Kept> | undefined
+  next: Map<unknown, CacheNode> | undefined
 }
 
-function below(kept: Kept, step: unknown): Kept {
-  kept.next ??= new Map()
-  const known = kept.next.get(step)
-  if (known) return known
-  const made: Kept = { rows: undefined, next: undefined }
-  kept.next.set(step, made)
-  return made
+function childOf(node: CacheNode, key: unknown): CacheNode {
+  node.next ??= new Map()
+  const existing = node.next.get(key)
+  if (existing) return existing
+  const created: CacheNode = { rows: undefined, next: undefined }
+  node.next.set(key, created)
+  return created
 }
 
 function freeze(rows: Record<string, unknown>[]): StoredRows {

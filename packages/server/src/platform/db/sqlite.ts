@@ -9,8 +9,8 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import type { DirectReads } from './direct-reads.ts'
+import { EventLoopYielder } from './event-loop-yielder.ts'
 import { assertOutsideTransaction } from './open-transaction.ts'
-import { ShortTurns } from './short-turns.ts'
 import { SqliteFile, type SqliteResult } from './sqlite-file.ts'
 import { SqliteReadCache } from './sqlite-read-cache.ts'
 
@@ -27,13 +27,13 @@ export function sqliteParts(file: string): SqliteParts {
   const writer = new SqliteFile(file, { readOnly: false, afterRun: () => cache.drop() })
   const reader = new SqliteFile(file, { readOnly: true })
   const cache = new SqliteReadCache(reader)
-  const turns = new Turns()
-  const shortTurns = new ShortTurns()
+  const writeLock = new WriteLock()
+  const yielder = new EventLoopYielder()
   const driver: Driver = {
     init: async () => {},
     acquireConnection: async () => {
       assertOutsideTransaction()
-      return new SqliteConnection(writer, reader, turns, shortTurns)
+      return new SqliteConnection(writer, reader, writeLock, yielder)
     },
     beginTransaction: (connection) => (connection as SqliteConnection).begin(),
     commitTransaction: (connection) => (connection as SqliteConnection).commit(),
@@ -51,7 +51,7 @@ export function sqliteParts(file: string): SqliteParts {
   return {
     dialect: {
       createDriver: () => driver,
-      createAdapter: () => new TurnTakingAdapter(),
+      createAdapter: () => new QueueingAdapter(),
       createIntrospector: (db) => new SqliteIntrospector(db),
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
@@ -60,7 +60,7 @@ export function sqliteParts(file: string): SqliteParts {
 }
 
 /** The driver queues writes itself; Kysely's own lock around it would make a forgotten transaction hang instead of fail. */
-class TurnTakingAdapter extends SqliteAdapter {
+class QueueingAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true
   }
@@ -69,82 +69,82 @@ class TurnTakingAdapter extends SqliteAdapter {
 class SqliteConnection implements DatabaseConnection {
   readonly #writer: SqliteFile
   readonly #reader: SqliteFile
-  readonly #turns: Turns
-  readonly #shortTurns: ShortTurns
-  #endTurn: (() => void) | undefined
-  #isOver = false
+  readonly #writeLock: WriteLock
+  readonly #yielder: EventLoopYielder
+  #releaseLock: (() => void) | undefined
+  #hasEnded = false
 
-  constructor(writer: SqliteFile, reader: SqliteFile, turns: Turns, shortTurns: ShortTurns) {
+  constructor(writer: SqliteFile, reader: SqliteFile, writeLock: WriteLock, yielder: EventLoopYielder) {
     this.#writer = writer
     this.#reader = reader
-    this.#turns = turns
-    this.#shortTurns = shortTurns
+    this.#writeLock = writeLock
+    this.#yielder = yielder
   }
 
   async begin(): Promise<void> {
-    const endTurn = await this.#turns.take()
+    const releaseLock = await this.#writeLock.take()
     try {
       this.#writer.run('begin immediate', [])
     } catch (error) {
-      endTurn()
+      releaseLock()
       throw error
     }
-    this.#endTurn = endTurn
-    this.#isOver = false
+    this.#releaseLock = releaseLock
+    this.#hasEnded = false
   }
 
   /** A failed commit keeps the write lock: Kysely rolls back next. */
   async commit(): Promise<void> {
-    await this.#shortTurns.next()
+    await this.#yielder.next()
     this.#writer.run('commit', [])
-    this.#finishTurn()
+    this.#endTransaction()
   }
 
   /** SQLite has already rolled back by itself after some failures, such as a full disk. */
   async rollback(): Promise<void> {
     try {
-      if (this.#writer.inTransaction) this.#writer.run('rollback', [])
+      if (this.#writer.isInTransaction) this.#writer.run('rollback', [])
     } finally {
-      this.#finishTurn()
+      this.#endTransaction()
     }
   }
 
-  #finishTurn(): void {
-    this.#endTurn?.()
-    this.#endTurn = undefined
-    this.#isOver = true
+  #endTransaction(): void {
+    this.#releaseLock?.()
+    this.#releaseLock = undefined
+    this.#hasEnded = true
   }
 
   async executeQuery<Row>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<Row>> {
-    await this.#shortTurns.next()
-    // A query that was running beside the failed one would otherwise be written on its own, after the rollback.
-    if (this.#isOver) throw new Error('the transaction that this query belongs to has ended')
-    if (this.#endTurn) return toResult(this.#writer.run(sql, parameters))
+    await this.#yielder.next()
+    // A query that ran concurrently with the failed one would otherwise write outside the transaction, after the rollback.
+    if (this.#hasEnded) throw new Error('the transaction that this query belongs to has ended')
+    if (this.#releaseLock) return toResult(this.#writer.run(sql, parameters))
     if (query.kind === 'SelectQueryNode') return toResult(this.#reader.run(sql, parameters))
-    const endTurn = await this.#turns.take()
+    const releaseLock = await this.#writeLock.take()
     try {
       return toResult(this.#writer.run(sql, parameters))
     } finally {
-      endTurn()
+      releaseLock()
     }
   }
 
   async *streamQuery<Row>({ sql, parameters }: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
-    const file = this.#endTurn ? this.#writer : this.#reader
+    const file = this.#releaseLock ? this.#writer : this.#reader
     for (const row of file.iterate(sql, parameters)) yield { rows: [row as Row] }
   }
 }
 
 /** A first-in, first-out lock. */
-class Turns {
+class WriteLock {
   #last: Promise<void> = Promise.resolve()
 
   async take(): Promise<() => void> {
-    const before = this.#last
-    const mine = Promise.withResolvers<void>()
-    this.#last = mine.promise
-    await before
-    return mine.resolve
+    const previous = this.#last
+    const current = Promise.withResolvers<void>()
+    this.#last = current.promise
+    await previous
+    return current.resolve
   }
 }
 

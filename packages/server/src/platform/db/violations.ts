@@ -18,7 +18,7 @@ export function isTransientConflict(error: unknown): boolean {
 }
 
 /** A value that the column's type cannot hold, such as letters for a number. Only PostgreSQL reports it. */
-export function isUnfitValue(error: unknown): boolean {
+export function isInvalidValue(error: unknown): boolean {
   const code = databaseCode(error)
   return typeof code === 'string' && code.startsWith('22')
 }

@@ -2,14 +2,14 @@ import { sql } from 'kysely'
 import type { Database } from '../database.ts'
 import type { Millis } from '../db/columns.ts'
 import type { Db } from '../db/schema.ts'
-import { FairShare } from '../fair-share.ts'
+import { Throttle } from '../throttle.ts'
 import { InvalidRecurrence, nextOccurrence } from './occurrences.ts'
 import { recurrenceOf, type ScheduleRow } from './schedules.ts'
 import { isQueued } from './statuses.ts'
 
-/** Brings back schedules whose next time lies beyond their next occurrence: the clock was ahead when it was computed. */
+/** Corrects schedules whose next run is later than their next occurrence: it was computed while the clock was ahead. */
 export async function recomputeSchedules({ db }: Pick<Database, 'db'>, now: Date): Promise<number> {
-  const share = new FairShare()
+  const share = new Throttle()
   let recomputed = 0
   const rows = await db.selectFrom('schedules').selectAll().where('nextRunAt', '>', now.getTime()).execute()
   for (const row of rows) {
@@ -20,12 +20,12 @@ export async function recomputeSchedules({ db }: Pick<Database, 'db'>, now: Date
   return recomputed
 }
 
-/** The latest time that the schedule may be due next; null where that is not known. */
+/** The latest possible next run of the schedule; null if it is unknown. */
 function latestNext(row: ScheduleRow, now: Date): Millis | null {
   if (row.everySeconds !== null) {
-    const paceMs = row.everySeconds * 1000
-    const tooMany = Math.ceil((row.nextRunAt - now.getTime()) / paceMs) - 1
-    return row.nextRunAt - Math.max(0, tooMany) * paceMs
+    const intervalMs = row.everySeconds * 1000
+    const excessIntervals = Math.ceil((row.nextRunAt - now.getTime()) / intervalMs) - 1
+    return row.nextRunAt - Math.max(0, excessIntervals) * intervalMs
   }
   try {
     return nextOccurrence(recurrenceOf(row), now)?.getTime() ?? null
@@ -47,8 +47,8 @@ async function moveBack(db: Db, { key, nextRunAt: from }: ScheduleRow, nextRunAt
 }
 
 /**
- * Brings forward jobs that were put off while the clock was ahead by `aheadMs`: retries, and jobs for a later time. Each keeps the
- * pause that it was given.
+ * Reschedules jobs that were delayed while the clock was ahead by `aheadMs`: retries, and jobs for a later time. Each job keeps
+ * its delay.
  */
 export async function shiftJobs({ db }: Pick<Database, 'db'>, now: Date, aheadMs: Millis, toleranceMs: Millis): Promise<void> {
   const at = now.getTime()

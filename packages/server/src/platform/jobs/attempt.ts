@@ -4,7 +4,7 @@ import { jobJson } from '../db/json-columns/jobs.ts'
 import { errorMessage } from '../error-message.ts'
 import type { Log } from '../log.ts'
 import { type AbortReason, type Job, JobAborted } from './declare.ts'
-import { diedMessage, type Ending, endAttempt, type LeasedRow, recordFailure } from './lease.ts'
+import { type Ending, endAttempt, type LeasedRow, processDiedMessage, recordFailure } from './lease.ts'
 
 export interface AttemptParts<Deps> {
   database: Database
@@ -26,7 +26,7 @@ export class Attempt<Deps> {
   confirmedAt: number
   readonly #parts: AttemptParts<Deps>
   readonly #controller = new AbortController()
-  #over = false
+  #isAbandoned = false
 
   constructor(row: LeasedRow, job: Job<unknown, Deps>, confirmedAt: number, parts: AttemptParts<Deps>) {
     this.row = row
@@ -46,11 +46,11 @@ export class Attempt<Deps> {
   }
 
   /** Called after a shutdown's grace period: puts the job back into the queue, even if its run has not ended. Never throws. */
-  async handBack(): Promise<void> {
+  async requeue(): Promise<void> {
     const { database, clock, log } = this.#parts
-    this.#over = true
+    this.#isAbandoned = true
     try {
-      await endAttempt(database, this.row, { as: 'handed back' }, clock.now())
+      await endAttempt(database, this.row, { as: 'requeued' }, clock.now())
     } catch (error) {
       log.error({ err: error, jobId: this.row.id, kind: this.row.kind }, 'jobs: release failed')
     }
@@ -61,10 +61,10 @@ export class Attempt<Deps> {
     if (row.cancelRequested || this.#controller.signal.aborted) return { as: 'cancelled', error: null }
     if (row.failure !== null) return await this.#endAsFailed(row.failure)
     // The process of the last attempt died before it could record the failure.
-    if (row.attempts > job.maxAttempts) return await this.#endAsFailed(row.lastError ?? diedMessage)
+    if (row.attempts > job.maxAttempts) return await this.#endAsFailed(row.lastError ?? processDiedMessage)
     const deadline = setTimeout(() => this.abort('deadline'), job.deadlineMs)
     try {
-      await orAbandoned(this.#run(), this.#controller.signal)
+      await runOrAbandon(this.#run(), this.#controller.signal)
     } catch (error) {
       if (!this.#controller.signal.aborted) return await this.#afterError(messageOf(error))
     } finally {
@@ -91,7 +91,7 @@ export class Attempt<Deps> {
     const { reason } = this.#controller.signal.reason as JobAborted
     if (reason === 'cancelled') return { as: 'cancelled', error: null }
     if (reason === 'deadline') return await this.#afterError(`timed out after ${this.job.deadlineMs} ms`)
-    return { as: 'handed back' }
+    return { as: 'requeued' }
   }
 
   async #afterError(error: string): Promise<Ending> {
@@ -110,8 +110,8 @@ export class Attempt<Deps> {
     log.error({ jobId: row.id, kind: row.kind, attempts, reason: failure }, 'jobs: failed, no attempts left')
     if (!job.onFailed) return { as: 'failed', error: failure }
     try {
-      if (row.failure === null && !(await recordFailure(database, row, failure))) return { as: 'handed back' }
-      await within(onFailedMs, job.onFailed(jobJson.payload(row), { message: failure, attempts }, deps))
+      if (row.failure === null && !(await recordFailure(database, row, failure))) return { as: 'requeued' }
+      await withTimeout(onFailedMs, job.onFailed(jobJson.payload(row), { message: failure, attempts }, deps))
       return { as: 'failed', error: failure }
     } catch (error) {
       log.error({ err: error, jobId: row.id, kind: row.kind }, 'jobs: failure handler failed')
@@ -122,7 +122,7 @@ export class Attempt<Deps> {
   /** Retries until the row is written or another process holds the lease: a job must not stay running because one write failed. */
   async #record(ending: Ending): Promise<void> {
     const { database, clock, log } = this.#parts
-    for (let pauseMs = 200; !this.#over && !this.#leaseIsLost; pauseMs = Math.min(pauseMs * 2, 30_000)) {
+    for (let pauseMs = 200; !this.#isAbandoned && !this.#isLeaseLost; pauseMs = Math.min(pauseMs * 2, 30_000)) {
       try {
         await endAttempt(database, this.row, ending, clock.now())
         return
@@ -133,14 +133,14 @@ export class Attempt<Deps> {
     }
   }
 
-  get #leaseIsLost(): boolean {
+  get #isLeaseLost(): boolean {
     const { reason } = this.#controller.signal
     return reason instanceof JobAborted && reason.reason === 'lease_lost'
   }
 }
 
 /** Settles as `run` does, or rejects if `run` ignores the abort signal for too long. */
-async function orAbandoned(run: Promise<void>, abort: AbortSignal): Promise<void> {
+async function runOrAbandon(run: Promise<void>, abort: AbortSignal): Promise<void> {
   const abandoned = Promise.withResolvers<never>()
   let timer: NodeJS.Timeout | undefined
   const wait = () => {
@@ -156,11 +156,11 @@ async function orAbandoned(run: Promise<void>, abort: AbortSignal): Promise<void
   }
 }
 
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error(`timed out after ${ms} ms`)), ms)
+async function withTimeout(ms: number, work: Promise<void>): Promise<void> {
+  const timeout = Promise.withResolvers<never>()
+  const timer = setTimeout(() => timeout.reject(new Error(`timed out after ${ms} ms`)), ms)
   try {
-    await Promise.race([work, late.promise])
+    await Promise.race([work, timeout.promise])
   } finally {
     clearTimeout(timer)
   }

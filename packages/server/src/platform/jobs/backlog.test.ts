@@ -7,8 +7,8 @@ import { claimNext } from './claim.ts'
 const kinds = Array.from({ length: 40 }, (_, at) => `kind.${at}`)
 const now = new Date('2030-01-01T00:00:00Z')
 const claim = async (database: Database, from = kinds, busy: string[] = []) => {
-  const turns = Object.fromEntries(from.map((kind) => [kind, { after: '', busy }]))
-  const row = await claimNext(database, { turns, now, token: randomUUID(), leaseMs: 30_000 })
+  const owners = Object.fromEntries(from.map((kind) => [kind, { after: '', busy }]))
+  const row = await claimNext(database, { owners, now, token: randomUUID(), leaseMs: 30_000 })
   return row === 'taken' ? undefined : row
 }
 

@@ -7,34 +7,34 @@ import { isUniqueViolation } from '../db/violations.ts'
 import { type LeasedRow, leaseEnd } from './lease.ts'
 import { isQueued, isRunning } from './statuses.ts'
 
-/** Owners of jobs of one kind: the search begins behind `after` and passes over the busy ones. */
-export interface OwnerTurn {
+/** The order of owners for one kind: the search starts after the owner `after` and skips the busy owners. */
+export interface OwnerOrder {
   after: string
   busy: readonly string[]
 }
 
 export interface Claim {
   /** Kinds with a free slot. */
-  turns: Readonly<Record<string, OwnerTurn>>
+  owners: Readonly<Record<string, OwnerOrder>>
   now: Date
   token: string
   leaseMs: number
 }
 
 /**
- * The next job that is due, now leased under `token`: of each kind the most urgent job of the owner whose turn it is, and of
- * these the most urgent. Undefined when there is none; 'taken' when another control plane was faster.
+ * Leases the next due job under `token`. Of each kind it considers the most urgent job of the next owner, and takes the most urgent
+ * of these. Undefined if no job is due; 'taken' if another control plane was faster.
  */
 export async function claimNext({ db, kind }: Database, claim: Claim): Promise<LeasedRow | 'taken' | undefined> {
   const { token, leaseMs } = claim
-  const parameters = { turns: JSON.stringify(claim.turns), now: claim.now.getTime() }
+  const parameters = { owners: JSON.stringify(claim.owners), now: claim.now.getTime() }
   const next = await nextJob[kind].first(db, parameters)
   if (!next) return undefined
   try {
     const row = await leaseById[kind].first(db, { id: next.id, token, leaseMs })
     return (row as LeasedRow | undefined) ?? 'taken'
   } catch (error) {
-    // A job of the same group began in the same moment.
+    // A job of the same group was started at the same moment.
     if (isUniqueViolation(error)) return 'taken'
     throw error
   }
@@ -48,23 +48,25 @@ const nextJob: Record<DatabaseKind, ReturnType<typeof nextQuery>> = {
 }
 
 /**
- * Asked several times for each job, on SQLite in the event loop: it may neither read nor sort all that waits. Each owner with
- * waiting jobs is found by one step in the index, and so is its most urgent job.
+ * Runs several times per job, on SQLite in the event loop, so it must not read or sort all queued jobs. Each owner with queued jobs
+ * and its most urgent job are found by one index look-up each.
  */
 function nextQuery(kind: DatabaseKind) {
-  return preparedQuery((db, { turns, now }: { turns: string; now: Millis }) => {
-    const free = freeKinds(kind, turns)
+  return preparedQuery((db, { owners, now }: { owners: string; now: Millis }) => {
+    const free = freeKinds(kind, owners)
     const isDue = db
       .selectFrom('jobs as due')
       .select('due.id')
       .where('due.status', '=', isQueued)
       .where('due.kind', '=', freeKind)
       .where('due.runAt', '<=', now)
-    const following = nextOfKind(kind, db, now, sql`> ${lastServed}`)
-    const fromTheFirst = nextOfKind(kind, db, now, sql`>= ''`)
+    const afterLastServed = nextOfKind(kind, db, now, sql`> ${lastServed}`)
+    const fromFirstOwner = nextOfKind(kind, db, now, sql`>= ''`)
     return db
       .selectFrom(free)
-      .innerJoin('jobs as first', (join) => join.on('first.id', '=', sql<string>`coalesce(${following}, ${fromTheFirst})`))
+      .innerJoin('jobs as first', (join) =>
+        join.on('first.id', '=', sql<string>`coalesce(${afterLastServed}, ${fromFirstOwner})`),
+      )
       .select('first.id')
       .where(({ exists }) => exists(isDue))
       .orderBy('first.priority', 'desc')
@@ -77,17 +79,17 @@ function nextQuery(kind: DatabaseKind) {
 const freeKind = sql<string>`free.key`
 const lastServed = sql<string>`free.value ->> 'after'`
 
-const freeKinds = (kind: DatabaseKind, turns: string) =>
+const freeKinds = (kind: DatabaseKind, owners: string) =>
   kind === 'sqlite'
-    ? sql<{ key: string; value: string }>`json_each(${turns})`.as('free')
-    : sql<{ key: string; value: string }>`jsonb_each(cast(${turns} as jsonb))`.as('free')
+    ? sql<{ key: string; value: string }>`json_each(${owners})`.as('free')
+    : sql<{ key: string; value: string }>`jsonb_each(cast(${owners} as jsonb))`.as('free')
 
 const busyOwners = {
   sqlite: sql`(select busy.value from json_each(free.value, '$.busy') as busy)`,
   postgres: sql`(select jsonb_array_elements_text(free.value -> 'busy'))`,
 }
 
-/** The id of the next job of the kind, of the first owner behind `from` that has one which may begin. */
+/** The id of the next job of the kind: of the first owner after `from` that has a job that may start. */
 function nextOfKind(kind: DatabaseKind, db: Db, now: Millis, from: ReturnType<typeof sql>) {
   const owner = sql`select min(waiting."ownerId") from jobs as waiting where waiting.status = ${isQueued} and waiting.kind = ${freeKind}`
   return sql<string>`(
@@ -110,7 +112,7 @@ function mostUrgent(db: Db, now: Millis) {
       .where('next.status', '=', isQueued)
       .where('next.kind', '=', freeKind)
       .where('next.ownerId', '=', sql<string>`owners.id`)
-      // With a sign before it, it chooses no index: the order does.
+      // The `+` keeps SQLite from using an index for this condition: the index for the order is used.
       .where(sql<Millis>`+${sql.ref('next.runAt')}`, '<=', now)
       .where(({ or, eb, not, exists, ref }) =>
         or([eb('next.groupKey', 'is', null), not(exists(running.where('other.groupKey', '=', ref('next.groupKey'))))]),

@@ -3,7 +3,7 @@ import { describeOnEachDatabase } from '../test-each-database.ts'
 import { deletionTime, steadyMs } from './clock-watch.ts'
 import type { Jobs } from './create-jobs.ts'
 import type { Recurrence } from './occurrences.ts'
-import { handClock, readJob, startJobs, testJob } from './test-jobs.ts'
+import { manualClock, readJob, startJobs, testJob } from './test-jobs.ts'
 
 /** Schedules and clock jumps, while the instance runs and while it is down. */
 const hour = 3_600_000
@@ -24,7 +24,7 @@ const cases = Object.keys(jumps).flatMap((jump) => [
 
 describeOnEachDatabase('schedules and the clock', (open) => {
   const setUp = async () => {
-    const clock = handClock('2030-01-01T00:30:00Z')
+    const clock = manualClock('2030-01-01T00:30:00Z')
     const database = await open({ clock })
     let runs = 0
     const work = testJob('work', { concurrency: 10, run: async () => void runs++ })

@@ -7,9 +7,9 @@ import type { Db } from '../db/schema.ts'
 export const jumpMs = 10 * 60_000
 /** The clock counts as steady again after this long without a jump. */
 export const steadyMs = 24 * 3_600_000
-/** An instance that was down for longer cannot distinguish its downtime from a wrong clock. */
+/** After a longer downtime, an instance cannot distinguish the downtime from a wrong clock. */
 const downtimeMs = 24 * 3_600_000
-const markEveryMs = 60_000
+const markIntervalMs = 60_000
 const markId = 'clock'
 
 /** Detects jumps of the wall clock, and records the time that deletions by age may assume. */
@@ -29,17 +29,17 @@ export class ClockWatch {
   /** Returns by how much the clock jumped since the last call, or since the previous process; undefined if it did not jump. */
   async check(): Promise<Millis | undefined> {
     const current = { wall: this.#clock.now().getTime(), monotonic: this.#monotonic() }
-    const before = this.#last
-    const byMs = before
-      ? Math.round(current.wall - before.wall - (current.monotonic - before.monotonic))
+    const last = this.#last
+    const jumpedMs = last
+      ? Math.round(current.wall - last.wall - (current.monotonic - last.monotonic))
       : await this.#sinceMark(current.wall)
-    const isJump = byMs > (before ? jumpMs : downtimeMs) || byMs < -jumpMs
-    const isMarkDue = current.monotonic - this.#markedAt >= markEveryMs
-    if (isJump) await this.#hold(before?.wall ?? current.wall - byMs, current.wall)
+    const isJump = jumpedMs > (last ? jumpMs : downtimeMs) || jumpedMs < -jumpMs
+    const isMarkDue = current.monotonic - this.#markedAt >= markIntervalMs
+    if (isJump) await this.#limitDeletions(last?.wall ?? current.wall - jumpedMs, current.wall)
     else if (isMarkDue) await this.#mark(current.wall)
     if (isJump || isMarkDue) this.#markedAt = current.monotonic
     this.#last = current
-    return isJump ? byMs : undefined
+    return isJump ? jumpedMs : undefined
   }
 
   async #sinceMark(now: Millis): Promise<Millis> {
@@ -48,16 +48,16 @@ export class ClockWatch {
   }
 
   /** Deletions assume the earlier of both times until the clock is steady. */
-  async #hold(before: Millis, now: Millis): Promise<void> {
-    const known = await findMark(this.#db)
-    const heldAt = Math.min(known?.heldAt ?? before, before, now)
+  async #limitDeletions(last: Millis, now: Millis): Promise<void> {
+    const mark = await findMark(this.#db)
+    const heldAt = Math.min(mark?.heldAt ?? last, last, now)
     await this.#save({ seenAt: now, heldAt, steadySince: now })
   }
 
   async #mark(now: Millis): Promise<void> {
-    const known = await findMark(this.#db)
-    const steadySince = known?.steadySince ?? now
-    const heldAt = known?.heldAt != null && now - steadySince < steadyMs ? known.heldAt : null
+    const mark = await findMark(this.#db)
+    const steadySince = mark?.steadySince ?? now
+    const heldAt = mark?.heldAt != null && now - steadySince < steadyMs ? mark.heldAt : null
     await this.#save({ seenAt: now, heldAt, steadySince })
   }
 

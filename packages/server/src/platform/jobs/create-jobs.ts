@@ -18,9 +18,9 @@ export interface JobsSettings<Deps> {
   deps: Deps
   /** Every kind that this control plane runs. Jobs of other kinds wait for one that does. */
   jobs: readonly Job<unknown, Deps>[]
-  /** How long a job of a process that died waits on PostgreSQL until another takes it. Default 30 s. */
+  /** On PostgreSQL: how long a job of a dead process waits until another process claims it. Default 30 s. */
   leaseMs?: number
-  /** The longest sleep between looks at the table, in case a signal was lost. */
+  /** The maximum interval between checks of the table, in case a signal was lost. */
   pollMs?: number
   /** How long finished jobs are kept. Default 7 days. */
   keepMs?: number
@@ -30,7 +30,7 @@ export interface Jobs {
   /** Every kind that runs here, with its slots. */
   declared: readonly Pick<Job<unknown, never>, 'kind' | 'concurrency' | 'isShared' | 'deadlineMs'>[]
   enqueue<Payload>(job: JobKind<Payload>, payload: NoInfer<Payload>, options?: EnqueueOptions): Promise<Enqueued>
-  /** Undefined when there is no such job, or it has ended. */
+  /** Undefined if the job does not exist or has ended. */
   cancel(target: CancelTarget): Promise<Cancelled | undefined>
   schedules: {
     set<Payload>(schedule: Schedule<Payload>): Promise<{ nextRunAt: Date }>
@@ -38,35 +38,35 @@ export interface Jobs {
     find(key: string): Promise<ScheduleRow | undefined>
   }
   start(): Promise<void>
-  /** No new jobs; what runs gets its abort signal and is back in the queue, its attempt not counted, within the grace. */
+  /** Starts no new jobs. Running jobs get the abort signal and are requeued within the grace period; the attempt is not counted. */
   stop(options?: { graceMs?: number }): Promise<void>
   /** Resolves when no job is due and none is running here; for tests and for programs that run once. */
   whenIdle(): Promise<void>
 }
 
-const day = 86_400_000
+const dayMs = 86_400_000
 
 export function createJobs<Deps>(settings: JobsSettings<Deps>): Jobs {
   const { database, signals, deps, clock = systemClock, log = silentLog, leaseMs = 30_000 } = settings
   // Signals within one process are not lost.
-  const { pollMs = database.kind === 'sqlite' ? 60_000 : 5_000, keepMs = 7 * day } = settings
+  const { pollMs = database.kind === 'sqlite' ? 60_000 : 5_000, keepMs = 7 * dayMs } = settings
   const jobs = byKind(settings.jobs)
   const prune = pruneJob<Deps>(database, keepMs, () => clock.now())
-  for (const own of [missedJob(jobs), prune]) jobs.set(own.kind, own as Job<unknown, Deps>)
+  for (const internal of [missedJob(jobs), prune]) jobs.set(internal.kind, internal as Job<unknown, Deps>)
   const worker = new Worker({ database, signals, clock, log, deps, jobs, leaseMs, pollMs })
   const { transaction, db } = database
   return {
     declared: [...jobs.values()],
-    enqueue: (job, payload, options) => transaction((bound) => bound.enqueue(job, payload, options)),
-    cancel: (target) => transaction((bound) => bound.cancelJob(target)),
+    enqueue: (job, payload, options) => transaction((context) => context.enqueue(job, payload, options)),
+    cancel: (target) => transaction((context) => context.cancelJob(target)),
     schedules: {
-      set: (schedule) => transaction((bound) => bound.schedule(schedule)),
-      remove: (key) => transaction((bound) => bound.unschedule(key)),
+      set: (schedule) => transaction((context) => context.schedule(schedule)),
+      remove: (key) => transaction((context) => context.unschedule(key)),
       find: (key) => findSchedule(db, key),
     },
     async start() {
-      await transaction((bound) =>
-        bound.schedule({ key: 'jobs.prune', job: prune, payload: {}, recurrence: { everySeconds: 3600 } }),
+      await transaction((context) =>
+        context.schedule({ key: 'jobs.prune', job: prune, payload: {}, recurrence: { everySeconds: 3600 } }),
       )
       await worker.start()
     },

@@ -60,7 +60,7 @@ export interface JobOptions<Payload, Deps> {
   /** May run twice; must end soon after `abort` fires. */
   run(payload: Payload, deps: Deps, abort: AbortSignal, info: RunInfo): Promise<void>
   /**
-   * Called when the attempts are used up, to end what the job was for. Retried until it succeeds once, across crashes; may run
+   * Called after the last attempt, to mark the job's subject as failed. Retried until it succeeds once, across crashes; may run
    * twice.
    */
   onFailed?(payload: Payload, error: JobFailure, deps: Deps): Promise<void>

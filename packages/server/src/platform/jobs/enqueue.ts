@@ -55,7 +55,7 @@ export async function insertJob<Payload>(
     const { uniqueKey } = options
     const existing = uniqueKey === undefined ? undefined : await findActive(db, uniqueKey)
     if (existing) {
-      if (existing.priority < (options.priority ?? 0)) await raise(db, existing.id, options.priority ?? 0)
+      if (existing.priority < (options.priority ?? 0)) await raisePriority(db, existing.id, options.priority ?? 0)
       return { id: existing.id, isNew: false, isRunning: existing.status === 'running' }
     }
     if (attempt === 10)
@@ -74,10 +74,10 @@ export async function enqueueAll<Payload>(
   jobs: readonly BulkJob<NoInfer<Payload>>[],
 ): Promise<string[]> {
   const rows = jobs.map(({ payload, owner, ...options }) => newRow(newId('job'), now, { kind, owner }, payload, options))
-  for (let at = 0; at < rows.length; at += rowsAtOnce) {
+  for (let at = 0; at < rows.length; at += rowsPerStatement) {
     await db
       .insertInto('jobs')
-      .values(rows.slice(at, at + rowsAtOnce))
+      .values(rows.slice(at, at + rowsPerStatement))
       .execute()
   }
   if (rows.length > 0) signal(jobsTopic, { due: true } satisfies JobsSignal)
@@ -85,7 +85,7 @@ export async function enqueueAll<Payload>(
 }
 
 /** Building a statement blocks the event loop: 100 rows take about a millisecond. */
-const rowsAtOnce = 100
+const rowsPerStatement = 100
 
 const findActive = (db: Db, uniqueKey: string) =>
   db
@@ -96,7 +96,7 @@ const findActive = (db: Db, uniqueKey: string) =>
     .executeTakeFirst()
 
 /** Only a queued job is changed: priority has no effect on a running one. */
-const raise = (db: Db, id: string, priority: number) =>
+const raisePriority = (db: Db, id: string, priority: number) =>
   db.updateTable('jobs').set({ priority }).where('id', '=', id).where('status', '=', 'queued').execute()
 
 function newRow(id: string, now: Date, { kind, owner }: JobKind<unknown>, payload: unknown, options: EnqueueOptions) {

@@ -7,7 +7,7 @@ import { InvalidRecurrence, nextOccurrence, occurrencesUntil } from './occurrenc
 import { recurrenceOf, type ScheduleRow } from './schedules.ts'
 
 /** Schedules started per batch when many are due in the same minute; other jobs and requests run between the batches. */
-const atOnce = 10
+const batchSize = 10
 /** A schedule that is later than this was missed: no control plane was running at the time. */
 const missedAfterMs = 60_000
 
@@ -51,9 +51,9 @@ export async function fireSchedules<Deps>(
   for (let fired = 0; ; fired++) {
     const row = await earliest(database, [...jobs.keys()])
     if (!row) return undefined
-    if (row.nextRunAt > firing.now.getTime() || fired === atOnce) return new Date(row.nextRunAt)
+    if (row.nextRunAt > firing.now.getTime() || fired === batchSize) return new Date(row.nextRunAt)
     const declared = jobs.get(row.kind) as Job<unknown, Deps>
-    await database.transaction((bound) => fire(bound, row, declared, firing))
+    await database.transaction((context) => fire(context, row, declared, firing))
   }
 }
 
@@ -62,30 +62,30 @@ function earliest({ db }: Database, kinds: readonly string[]): Promise<ScheduleR
 }
 
 async function fire(
-  bound: TransactionContext,
+  context: TransactionContext,
   row: ScheduleRow,
   declared: Job<unknown, never>,
   { now, since, log }: Firing,
 ): Promise<void> {
-  const { next, isUsable } = nextTime(row, now)
-  if (!(await moveOn(bound, row, next))) return
-  if (!isUsable) return log.error({ schedule: row.key, kind: row.kind }, 'jobs: invalid schedule skipped')
+  const { next, isValid } = nextTime(row, now)
+  if (!(await advance(context, row, next))) return
+  if (!isValid) return log.error({ schedule: row.key, kind: row.kind }, 'jobs: invalid schedule skipped')
   const due = new Date(row.nextRunAt)
   const payload = scheduleJson.payload(row)
-  const hears = declared.onMissed !== undefined
-  if (hears && since.getTime() - row.nextRunAt > missedAfterMs) {
+  const handlesMissed = declared.onMissed !== undefined
+  if (handlesMissed && since.getTime() - row.nextRunAt > missedAfterMs) {
     const missed = occurrencesUntil(recurrenceOf(row), due, now).map((time) => time.getTime())
-    await bound.enqueue(missedKind, { kind: row.kind, payload, missed })
+    await context.enqueue(missedKind, { kind: row.kind, payload, missed })
     return
   }
-  const { isNew } = await bound.enqueue(declared, payload, { uniqueKey: `schedule:${row.key}`, scheduledFor: due })
+  const { isNew } = await context.enqueue(declared, payload, { uniqueKey: `schedule:${row.key}`, scheduledFor: due })
   // The previous run has not ended: this time is skipped, and a module with `onMissed` is notified.
-  if (!isNew && hears) await bound.enqueue(missedKind, { kind: row.kind, payload, missed: [row.nextRunAt] })
+  if (!isNew && handlesMissed) await context.enqueue(missedKind, { kind: row.kind, payload, missed: [row.nextRunAt] })
 }
 
 /** Only one control plane advances a row from a given time, and only that one fires it. */
-async function moveOn({ db }: TransactionContext, row: ScheduleRow, next: Date | null): Promise<boolean> {
-  const moved = next
+async function advance({ db }: TransactionContext, row: ScheduleRow, next: Date | null): Promise<boolean> {
+  const advanced = next
     ? await db
         .updateTable('schedules')
         .set({ nextRunAt: next.getTime() })
@@ -99,25 +99,25 @@ async function moveOn({ db }: TransactionContext, row: ScheduleRow, next: Date |
         .where('nextRunAt', '=', row.nextRunAt)
         .returning('key')
         .executeTakeFirst()
-  return moved !== undefined
+  return advanced !== undefined
 }
 
-const unusablePauseMs = 3_600_000
+const invalidPauseMs = 3_600_000
 
 /** A row that has become invalid, for example because a time zone was abolished, must not block the others. */
-function nextTime(row: ScheduleRow, now: Date): { next: Date | null; isUsable: boolean } {
+function nextTime(row: ScheduleRow, now: Date): { next: Date | null; isValid: boolean } {
   try {
-    return { next: nextAfter(row, now), isUsable: true }
+    return { next: nextAfter(row, now), isValid: true }
   } catch (error) {
     if (!(error instanceof InvalidRecurrence)) throw error
-    return { next: new Date(now.getTime() + unusablePauseMs), isUsable: false }
+    return { next: new Date(now.getTime() + invalidPauseMs), isValid: false }
   }
 }
 
 /** The times of a fixed interval stay on their grid, however late this one is. */
 function nextAfter(row: ScheduleRow, now: Date): Date | null {
   if (row.everySeconds === null) return nextOccurrence(recurrenceOf(row), now)
-  const paceMs = row.everySeconds * 1000
-  const passed = Math.floor((now.getTime() - row.nextRunAt) / paceMs) + 1
-  return new Date(row.nextRunAt + passed * paceMs)
+  const intervalMs = row.everySeconds * 1000
+  const passedIntervals = Math.floor((now.getTime() - row.nextRunAt) / intervalMs) + 1
+  return new Date(row.nextRunAt + passedIntervals * intervalMs)
 }

@@ -4,17 +4,17 @@ import { renewLeases } from './lease.ts'
 /**
  * Extends the leases of all attempts of this process, and aborts those that lost their lease or are to be cancelled. Never throws.
  */
-export async function beat<Deps>(
+export async function renewAttempts<Deps>(
   parts: AttemptParts<Deps> & { leaseMs: number },
   attempts: ReadonlyMap<string, Attempt<Deps>>,
 ): Promise<void> {
-  const beating = [...attempts]
-  if (beating.length === 0) return
+  const renewing = [...attempts]
+  if (renewing.length === 0) return
   const sentAt = performance.now()
   try {
-    const standing = await renewLeases(parts.database, [...attempts.keys()], parts.leaseMs)
-    const byToken = new Map(standing.map((row) => [row.leaseToken, row]))
-    for (const [token, attempt] of beating) {
+    const renewed = await renewLeases(parts.database, [...attempts.keys()], parts.leaseMs)
+    const byToken = new Map(renewed.map((row) => [row.leaseToken, row]))
+    for (const [token, attempt] of renewing) {
       const row = byToken.get(token)
       if (row) attempt.confirmedAt = sentAt
       if (row?.cancelRequested) attempt.abort('cancelled')

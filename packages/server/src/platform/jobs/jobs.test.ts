@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { describeOnEachDatabase } from '../test-each-database.ts'
-import { aborted, handClock, readJob, startJobs, testJob } from './test-jobs.ts'
+import { aborted, manualClock, readJob, startJobs, testJob } from './test-jobs.ts'
 
 describeOnEachDatabase('a job', (open) => {
   test('runs at once with its payload and ends as succeeded', async () => {
@@ -105,7 +105,7 @@ describeOnEachDatabase('a job', (open) => {
   })
 
   test('does not run before its time', async () => {
-    const clock = handClock()
+    const clock = manualClock()
     const database = await open({ clock })
     const ran: string[] = []
     const work = testJob<string>('work', { run: async (name) => void ran.push(name) })

@@ -8,7 +8,7 @@ import { isRunning } from './statuses.ts'
 export type JobRow = Selectable<JobsTable>
 export type LeasedRow = JobRow & { leaseToken: string }
 
-export const diedMessage = 'the process exited while the job was running'
+export const processDiedMessage = 'the process exited while the job was running'
 
 /** Extends the leases; returns those that are still held, and whether their jobs are to be cancelled. */
 export function renewLeases(
@@ -40,7 +40,7 @@ export async function recoverDead(
     .set(({ eb }) => ({
       status: eb.case().when('cancelRequested', '=', 1).then('cancelled').else('queued').end().$castTo<'cancelled' | 'queued'>(),
       finishedAt: eb.case().when('cancelRequested', '=', 1).then(now.getTime()).else(null).end(),
-      lastError: diedMessage,
+      lastError: processDiedMessage,
       ...noLease,
     }))
     .where('status', '=', isRunning)
@@ -70,7 +70,7 @@ export type Ending =
   /** Retried later. `failure`: the attempts are used up, and the next run is `onFailed`. */
   | { as: 'retry'; runAt: Date; error: string; failure?: string | null }
   /** The attempt is not counted, since the job did not cause its end. */
-  | { as: 'handed back' }
+  | { as: 'requeued' }
 
 /** Returns false if the lease was lost: another process owns the job now. */
 export async function endAttempt({ db }: Database, row: LeasedRow, ending: Ending, now: Date): Promise<boolean> {
@@ -118,7 +118,7 @@ function changesOf(ending: Ending, row: LeasedRow, now: Date) {
         lastError: ending.error,
         failure: ending.failure ?? row.failure,
       }
-    case 'handed back':
+    case 'requeued':
       return { status: 'queued' as const, attempts: row.attempts - 1 }
   }
 }

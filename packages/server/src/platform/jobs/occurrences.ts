@@ -1,9 +1,9 @@
 import { Cron } from 'croner'
 
-/** When a schedule is due: by a cron expression in a time zone, or at a fixed pace. */
+/** When a schedule is due: by a cron expression in a time zone, or at a fixed interval. */
 export type Recurrence = { cron: string; timezone?: string | null } | { everySeconds: number }
 
-/** The expression or the time zone cannot be understood; `field` says which. */
+/** The expression, the time zone or the interval is invalid; `field` names which. */
 export class InvalidRecurrence extends Error {
   override readonly name = 'InvalidRecurrence'
   readonly field: 'cron' | 'timezone' | 'everySeconds'
@@ -13,7 +13,7 @@ export class InvalidRecurrence extends Error {
   }
 }
 
-/** The first time strictly after `after`; null when there is none any more, as for 30 February. */
+/** The first time strictly after `after`; null if there is none, as for 30 February. */
 export function nextOccurrence(recurrence: Recurrence, after: Date): Date | null {
   if ('everySeconds' in recurrence) {
     if (!(Number.isSafeInteger(recurrence.everySeconds) && recurrence.everySeconds > 0)) {
@@ -24,13 +24,13 @@ export function nextOccurrence(recurrence: Recurrence, after: Date): Date | null
   return parseCron(recurrence).nextRun(after)
 }
 
-/** The last time of a cron expression that is not after `at`; null when there was none. */
+/** The last time of a cron expression up to `at`; null if there is none. */
 export function lastOccurrence(recurrence: { cron: string; timezone?: string | null }, at: Date): Date | null {
-  // The reference itself is not among the previous times.
+  // `previousRuns` excludes its reference time, so a second is added.
   return parseCron(recurrence).previousRuns(1, new Date(at.getTime() + 1_000))[0] ?? null
 }
 
-/** The times from `first` on, itself included, that are not after `until`; at most the oldest `limit`. */
+/** The times from `first` to `until`, both included; at most the oldest `limit`. */
 export function occurrencesUntil(recurrence: Recurrence, first: Date, until: Date, limit = 1000): Date[] {
   const times: Date[] = []
   for (let time: Date | null = first; time && time <= until && times.length < limit; time = nextOccurrence(recurrence, time)) {
@@ -52,7 +52,7 @@ function parseCron({ cron, timezone }: { cron: string; timezone?: string | null 
   }
 }
 
-/** Asking costs as much as a query; there are some hundred of them, and as many spellings as people write. */
+/** Valid time zones: checking a name costs as much as a query. */
 const knownTimezones = new Set<string>()
 const maxCached = 1_000
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../db/schema.ts'
 import type { JobOwner } from './declare.ts'
 
-/** The value of a new row's `ownerId`. A project that is gone leaves its jobs to the instance. */
+/** The value of a new row's `ownerId`. Jobs of a deleted project belong to the instance. */
 export function ownerIdOf(owner: JobOwner | undefined) {
   if (!owner) return ''
   if ('organizationId' in owner) return owner.organizationId
@@ -10,7 +10,7 @@ export function ownerIdOf(owner: JobOwner | undefined) {
   return sql<string>`coalesce((select "organizationId" from projects where id = ${owner.projectId}), '')`
 }
 
-/** The only organisation of an instance uses all slots: no other one could wait for them. */
+/** With a single organisation, no slot is reserved: no other organisation can wait for it. */
 export async function hasSeveralOrganizations(db: Db): Promise<boolean> {
   return (await db.selectFrom('organizations').select('id').limit(2).execute()).length > 1
 }

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { describeOnEachDatabase } from '../test-each-database.ts'
-import { handClock, startJobs, testJob } from './test-jobs.ts'
+import { manualClock, startJobs, testJob } from './test-jobs.ts'
 
 const waiting = { timeout: 50_000, interval: 5 }
 const minute = 60_000
@@ -8,7 +8,7 @@ const hour = 60 * minute
 
 describeOnEachDatabase('a schedule', (open) => {
   const setUp = async () => {
-    const clock = handClock('2030-01-01T00:30:00Z')
+    const clock = manualClock('2030-01-01T00:30:00Z')
     const database = await open({ clock })
     const ran: string[] = []
     const missed: string[] = []
@@ -229,7 +229,7 @@ describeOnEachDatabase('a schedule', (open) => {
 
 describeOnEachDatabase('pruning', (open) => {
   test('removes finished jobs that are old, in batches, and nothing else', async () => {
-    const clock = handClock()
+    const clock = manualClock()
     const database = await open({ clock })
     const work = testJob('work', { concurrency: 50 })
     await database.transaction(async ({ enqueue, db }) => {

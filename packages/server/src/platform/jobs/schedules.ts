@@ -26,8 +26,8 @@ export async function setSchedule<Payload>(db: Db, now: Date, schedule: Schedule
     timezone: 'cron' in recurrence ? (recurrence.timezone ?? null) : null,
     everySeconds: 'cron' in recurrence ? null : recurrence.everySeconds,
   }
-  const known = await findSchedule(db, key)
-  if (known && sameContent(known, content)) return { nextRunAt: new Date(known.nextRunAt) }
+  const existing = await findSchedule(db, key)
+  if (existing && hasSameContent(existing, content)) return { nextRunAt: new Date(existing.nextRunAt) }
   const row = { key, ...content, nextRunAt: next.getTime() }
   await db
     .insertInto('schedules')
@@ -50,6 +50,6 @@ export function recurrenceOf(row: ScheduleRow): Recurrence {
   return { cron: row.cron as string, timezone: row.timezone }
 }
 
-function sameContent(row: ScheduleRow, content: Omit<ScheduleRow, 'key' | 'nextRunAt'>): boolean {
+function hasSameContent(row: ScheduleRow, content: Omit<ScheduleRow, 'key' | 'nextRunAt'>): boolean {
   return (Object.keys(content) as (keyof typeof content)[]).every((name) => row[name] === content[name])
 }

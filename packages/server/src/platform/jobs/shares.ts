@@ -1,21 +1,21 @@
 import type { Database } from '../database.ts'
-import type { OwnerTurn } from './claim.ts'
+import type { OwnerOrder } from './claim.ts'
 import type { Job } from './declare.ts'
 import type { JobRow } from './lease.ts'
 import { hasSeveralOrganizations } from './owners.ts'
 
 type SlotsOf = Pick<Job<unknown, never>, 'kind' | 'concurrency' | 'isShared'>
-type Turns = Record<string, OwnerTurn>
+type OwnerOrders = Record<string, OwnerOrder>
 
 /**
  * Divides the slots of each kind between organisations. If an instance has several, one of them never holds the last slot of a
- * kind; owners without a running job go first, and the others take turns.
+ * kind; owners without a running job go first, and the others follow in round-robin order.
  */
 export class Shares {
   readonly #jobs: readonly SlotsOf[]
   readonly #database: Pick<Database, 'db'>
   /** The owner that was served last, by kind. */
-  readonly #served = new Map<string, string>()
+  readonly #lastServed = new Map<string, string>()
 
   constructor(jobs: Iterable<SlotsOf>, database: Pick<Database, 'db'>) {
     this.#jobs = [...jobs]
@@ -28,22 +28,22 @@ export class Shares {
   }
 
   /** The queries for the next job, in order: the first one that finds a job decides. */
-  async turns(running: readonly JobRow[]): Promise<Turns[]> {
+  async claimOrders(running: readonly JobRow[]): Promise<OwnerOrders[]> {
     const free = this.#free(running)
     const isReserved = await this.#isReserved(free)
-    const [idle, others]: [Turns, Turns] = [{}, {}]
+    const [idle, others]: [OwnerOrders, OwnerOrders] = [{}, {}]
     for (const { job, owners } of free) {
-      const after = this.#served.get(job.kind) ?? ''
+      const after = this.#lastServed.get(job.kind) ?? ''
       const limit = isReserved && isDivided(job) ? job.concurrency - 1 : job.concurrency
       const full = [...owners].flatMap(([owner, count]) => (count >= limit ? [owner] : []))
       idle[job.kind] = { after, busy: [...owners.keys()] }
       if (full.length < owners.size) others[job.kind] = { after, busy: full }
     }
-    return [idle, others].filter((turns) => Object.keys(turns).length > 0)
+    return [idle, others].filter((orders) => Object.keys(orders).length > 0)
   }
 
-  served({ kind, ownerId }: JobRow): void {
-    this.#served.set(kind, ownerId)
+  noteServed({ kind, ownerId }: JobRow): void {
+    this.#lastServed.set(kind, ownerId)
   }
 
   #free(running: readonly JobRow[]): { job: SlotsOf; owners: Map<string, number> }[] {
@@ -59,10 +59,10 @@ export class Shares {
 
   /** Checked only if an owner is about to take the last slot of a kind. */
   async #isReserved(free: readonly { job: SlotsOf; owners: Map<string, number> }[]): Promise<boolean> {
-    const isAsked = free.some(
+    const isLastSlotNext = free.some(
       ({ job, owners }) => isDivided(job) && [...owners.values()].some((count) => count >= job.concurrency - 1),
     )
-    return isAsked && (await hasSeveralOrganizations(this.#database.db))
+    return isLastSlotNext && (await hasSeveralOrganizations(this.#database.db))
   }
 }
 

@@ -28,8 +28,8 @@ export async function readJob({ db }: Database, id: string): Promise<JobRow> {
   return await db.selectFrom('jobs').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 }
 
-/** A clock that stands still until it is moved. */
-export function handClock(start = '2030-01-01T00:00:00Z'): Clock & { advance(ms: number): void } {
+/** A clock that changes only by `advance`. */
+export function manualClock(start = '2030-01-01T00:00:00Z'): Clock & { advance(ms: number): void } {
   let now = new Date(start).getTime()
   return {
     now: () => new Date(now),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { describeOnEachDatabase } from '../test-each-database.ts'
 import { sharedKind } from './declare.ts'
 import { enqueueAll } from './enqueue.ts'
-import { handClock, readJob, startJobs, testJob } from './test-jobs.ts'
+import { manualClock, readJob, startJobs, testJob } from './test-jobs.ts'
 import { endWaiting, findWaiting } from './waiting.ts'
 
 const now = new Date('2030-01-01T00:00:00Z')
@@ -29,7 +29,7 @@ describeOnEachDatabase('jobs that wait', (open) => {
   })
 
   test('end with the transaction that did their work, and run if it does not commit', async () => {
-    const clock = handClock()
+    const clock = manualClock()
     const database = await open({ clock })
     const ran: number[] = []
     const work = testJob(shared, { run: async (payload) => void ran.push(payload) })
@@ -54,7 +54,7 @@ describeOnEachDatabase('jobs that wait', (open) => {
   })
 
   test('that a worker has taken meanwhile are its own', async () => {
-    const clock = handClock()
+    const clock = manualClock()
     const database = await open({ clock })
     const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const work = testJob('work', {
@@ -74,7 +74,7 @@ describeOnEachDatabase('jobs that wait', (open) => {
 
 describeOnEachDatabase('many jobs enqueued at once', (open) => {
   test('wake the workers and each runs once, in their order, not before its time', async () => {
-    const clock = handClock()
+    const clock = manualClock()
     const database = await open({ clock })
     const ran: number[] = []
     const work = testJob(shared, { run: async (payload) => void ran.push(payload) })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Millis } from '../db/columns.ts'
-import { FairShare } from '../fair-share.ts'
 import { isReread, type Reread, type Signals } from '../signals/signals.ts'
+import { Throttle } from '../throttle.ts'
 import { recomputeSchedules, shiftJobs } from './after-jump.ts'
 import { Attempt, type AttemptParts } from './attempt.ts'
 import { claimNext } from './claim.ts'
@@ -9,13 +9,13 @@ import { ClockWatch, jumpMs } from './clock-watch.ts'
 import type { Job } from './declare.ts'
 import { type JobsSignal, jobsTopic } from './enqueue.ts'
 import { fireSchedules } from './fire-schedules.ts'
-import { beat } from './heartbeat.ts'
+import { renewAttempts } from './heartbeat.ts'
 import { type JobRow, type LeasedRow, recoverDead, untilNextExpiry } from './lease.ts'
 import { Shares } from './shares.ts'
 import { isQueued } from './statuses.ts'
 import { Wakeup } from './wakeup.ts'
 
-const shortestSleepMs = 10
+const minSleepMs = 10
 /** Pause between two batches of due schedules. */
 const schedulesRestMs = 100
 
@@ -34,7 +34,7 @@ export class Worker<Deps> {
   readonly #attempts = new Map<string, Attempt<Deps>>()
   readonly #completions = new Set<Promise<void>>()
   readonly #wakeup = new Wakeup()
-  readonly #fairShare = new FairShare()
+  readonly #throttle = new Throttle()
   readonly #shares: Shares
   readonly #clockWatch: ClockWatch
   /** Ids of jobs whose cancellation was signalled since the last claim began; one of them may be the job that is being claimed. */
@@ -47,7 +47,7 @@ export class Worker<Deps> {
   /** When the current series of batches of due schedules began. */
   #firingSince: Date | undefined
   /** Size of a clock jump that schedules and jobs have not been adjusted for yet. */
-  #unfollowedJumpMs: Millis = 0
+  #unhandledJumpMs: Millis = 0
   #idleWaiters: (() => void)[] = []
   #state: 'new' | 'started' | 'stopping' = 'new'
   #loop: Promise<void> | undefined
@@ -68,9 +68,9 @@ export class Worker<Deps> {
       const count = await recoverDead(database, { whose: 'all', except: [], now: clock.now() })
       if (count > 0) log.info({ count }, 'jobs: jobs of the previous process queued again')
     }
-    await this.#followClock({ isStart: true })
-    this.#unsubscribe = signals.subscribe<JobsSignal>(jobsTopic, (event) => this.#hear(event))
-    this.#heartbeat = setInterval(() => void beat(this.#parts, this.#attempts), leaseMs / 3)
+    await this.#adjustToClock({ isStart: true })
+    this.#unsubscribe = signals.subscribe<JobsSignal>(jobsTopic, (event) => this.#onSignal(event))
+    this.#heartbeat = setInterval(() => void renewAttempts(this.#parts, this.#attempts), leaseMs / 3)
     this.#loop = this.#work()
   }
 
@@ -89,7 +89,7 @@ export class Worker<Deps> {
     await withinGrace(2_000, async () => {
       // A claim that was sent before the stop may be answered after the grace period; its lease would block the job for `leaseMs`.
       await this.#loop
-      await Promise.all([...this.#attempts.values()].map((attempt) => attempt.handBack()))
+      await Promise.all([...this.#attempts.values()].map((attempt) => attempt.requeue()))
     })
   }
 
@@ -101,12 +101,12 @@ export class Worker<Deps> {
     })
   }
 
-  #hear(event: JobsSignal | Reread): void {
+  #onSignal(event: JobsSignal | Reread): void {
     if ('cancel' in event) this.#abortJob(event.cancel)
     if ('schedules' in event) this.#nextSchedule = 0
     if (isReread(event)) {
       this.#sweepAt = 0
-      void beat(this.#parts, this.#attempts)
+      void renewAttempts(this.#parts, this.#attempts)
     }
     this.#wakeup.ring()
   }
@@ -128,7 +128,7 @@ export class Worker<Deps> {
   /** Does all due work; returns the milliseconds until more is due. */
   async #round(): Promise<number> {
     const { clock } = this.#parts
-    await this.#followClock()
+    await this.#adjustToClock()
     if (this.#isSweepDue) await this.#sweep()
     if (this.#mayFireSchedules) await this.#fireSchedules()
     await this.#claimAll()
@@ -139,29 +139,29 @@ export class Worker<Deps> {
   }
 
   /** Corrects the times of schedules and jobs that were set while the clock was ahead, also when a previous process set them. */
-  async #followClock({ isStart = false } = {}): Promise<void> {
+  async #adjustToClock({ isStart = false } = {}): Promise<void> {
     const { database, clock, log } = this.#parts
     const byMs = await this.#clockWatch.check()
     if (byMs !== undefined) {
       log.warn({ bySeconds: Math.round(byMs / 1000), now: clock.now().toISOString() }, 'jobs: system clock jumped')
-      this.#unfollowedJumpMs += byMs
+      this.#unhandledJumpMs += byMs
     }
-    if (!isStart && this.#unfollowedJumpMs === 0) return
+    if (!isStart && this.#unhandledJumpMs === 0) return
     const now = clock.now()
-    if (this.#unfollowedJumpMs < 0) await shiftJobs(database, now, -this.#unfollowedJumpMs, jumpMs)
+    if (this.#unhandledJumpMs < 0) await shiftJobs(database, now, -this.#unhandledJumpMs, jumpMs)
     const count = await recomputeSchedules(database, now)
     if (count > 0) log.warn({ count }, 'jobs: schedules recomputed, the clock was ahead when they were set')
-    this.#unfollowedJumpMs = 0
+    this.#unhandledJumpMs = 0
     this.#nextSchedule = 0
   }
 
-  /** Handles what no signal reports: a control plane that died, or a signal that was lost. */
+  /** Detects events without a signal: a control plane that died, or a lost signal. */
   async #sweep(): Promise<void> {
     const { database, clock, pollMs } = this.#parts
     const except = [...this.#attempts.keys()]
     await recoverDead(database, { whose: 'expired', except, now: clock.now() })
     const expiry = (await untilNextExpiry(database, except)) ?? pollMs
-    this.#sweepAt = performance.now() + Math.min(pollMs, Math.max(expiry, shortestSleepMs))
+    this.#sweepAt = performance.now() + Math.min(pollMs, Math.max(expiry, minSleepMs))
     this.#nextSchedule = 0
   }
 
@@ -179,16 +179,16 @@ export class Worker<Deps> {
 
   async #fireSchedules(): Promise<void> {
     const { database, jobs, clock, log } = this.#parts
-    // A change that is signalled from here on resets it to 0.
+    // A signal that arrives from now on resets this to 0.
     this.#nextSchedule = Number.POSITIVE_INFINITY
     try {
       const now = clock.now()
       const since = this.#firingSince ?? now
       const next = await fireSchedules(database, jobs, { now, since, log })
-      const isMore = next !== undefined && next <= now
-      this.#firingSince = isMore ? since : undefined
+      const hasMore = next !== undefined && next <= now
+      this.#firingSince = hasMore ? since : undefined
       if (next) this.#nextSchedule = Math.min(this.#nextSchedule, next.getTime())
-      if (isMore) this.#schedulesRestUntil = performance.now() + schedulesRestMs
+      if (hasMore) this.#schedulesRestUntil = performance.now() + schedulesRestMs
     } catch (error) {
       this.#nextSchedule = 0
       throw error
@@ -203,8 +203,8 @@ export class Worker<Deps> {
       const waiting = this.#attempts.size === 0 && !this.#isScheduleDue ? this.#idleWaiters.length : 0
       if (await this.#claim()) {
         // Many due jobs must not delay requests.
-        await this.#fairShare.next()
-        // Nor schedules and recovery: if jobs end as fast as they are claimed, this loop never ends.
+        await this.#throttle.next()
+        // They must not delay schedules and recovery either: if jobs end as fast as they are claimed, this loop never ends.
         if (this.#mayFireSchedules || this.#isSweepDue) return
         continue
       }
@@ -216,13 +216,13 @@ export class Worker<Deps> {
   /** True if a job was claimed, so that there may be more. */
   async #claim(): Promise<boolean> {
     const { database, clock, leaseMs } = this.#parts
-    for (const turns of await this.#shares.turns(this.#running)) {
+    for (const owners of await this.#shares.claimOrders(this.#running)) {
       const claimedAt = performance.now()
       this.#recentCancels.clear()
-      const row = await claimNext(database, { turns, now: clock.now(), token: randomUUID(), leaseMs })
+      const row = await claimNext(database, { owners, now: clock.now(), token: randomUUID(), leaseMs })
       if (row === 'taken') return true
       if (!row) continue
-      this.#shares.served(row)
+      this.#shares.noteServed(row)
       this.#begin(row, claimedAt)
       return true
     }

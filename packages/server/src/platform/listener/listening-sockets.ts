@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { isIPv4 } from 'node:net'
 import { endianness } from 'node:os'
-import { setImmediate as letOthers } from 'node:timers/promises'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { ListenerAddress } from './listener-owner.ts'
 
 export interface ListeningSocket {
@@ -55,7 +55,7 @@ export class ListeningSockets {
         const end = text.indexOf('\n', from + pieceBytes)
         for (const listener of listenersIn(text.slice(from, end === -1 ? text.length : end))) found.push(listener)
         from = end === -1 ? text.length : end
-        if (from < text.length) await letOthers()
+        if (from < text.length) await yieldToOthers()
       }
     return found
   }
@@ -126,15 +126,15 @@ export function listenersIn(text: string): (ListeningSocket & ListenerAddress)[]
 const localAddress = /^([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4})$/
 
 /** The bytes of one number of the kernel's list in network byte order. */
-function bytesOf(word: string): number[] {
-  const bytes = [...Buffer.from(word, 'hex')]
+function bytesOf(hexWord: string): number[] {
+  const bytes = [...Buffer.from(hexWord, 'hex')]
   return endianness() === 'LE' ? bytes.reverse() : bytes
 }
 
-const ipv4Of = (word: string) => bytesOf(word).join('.')
+const ipv4Of = (hexWord: string) => bytesOf(hexWord).join('.')
 
-function ipv6Of(message: string): string {
-  const bytes = (message.match(/.{8}/g) ?? []).flatMap(bytesOf)
+function ipv6Of(hex: string): string {
+  const bytes = (hex.match(/.{8}/g) ?? []).flatMap(bytesOf)
   const isMapped = bytes.slice(0, 12).join() === '0,0,0,0,0,0,0,0,0,0,255,255'
   if (isMapped) return bytes.slice(12).join('.')
   const groups = Array.from({ length: 8 }, (_, at) => (((bytes[at * 2] ?? 0) << 8) | (bytes[at * 2 + 1] ?? 0)).toString(16))

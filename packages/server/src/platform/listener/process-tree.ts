@@ -1,6 +1,6 @@
 import { type Dir, readFileSync, readlinkSync } from 'node:fs'
 import { opendir } from 'node:fs/promises'
-import { setImmediate as letOthers } from 'node:timers/promises'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { processStat, startTimeOf } from '../process-stat.ts'
 
 interface Descent {
@@ -19,7 +19,7 @@ export const searchBounds = { processes: 4096, threads: 4096, descriptors: 16_38
 /** Descriptors that are read of every process before the rest of any: a program usually opens its listener early. */
 const firstDescriptors = 128
 /** Entries that are read without yielding: less than a millisecond. */
-const slice = 64
+const entriesPerSlice = 64
 
 /**
  * True if the launched process and its descendants hold all the sockets. Descendants may be in their own pid namespace; processes
@@ -33,14 +33,14 @@ export async function treeHolds(
   if (startTimeOf(pid) !== startTime) return false
   const missing = new Set(inodes)
   // Checked again for the process that holds the socket: its pid may have been reused since it was listed.
-  const isOurs = (one: number) => comesFrom(one, pid) && startTimeOf(pid) === startTime
-  const below = await descendants(pid)
+  const isInTree = (current: number) => isDescendant(current, pid) && startTimeOf(pid) === startTime
+  const tree = await descendants(pid)
   const search = async (pids: readonly number[]) => {
-    for await (const { inode, holder } of heldBy(pids, missing, descriptors))
-      if (isOurs(holder) && missing.delete(inode) && missing.size === 0) return
+    for await (const { inode, holder } of findSockets(pids, missing, descriptors))
+      if (isInTree(holder) && missing.delete(inode) && missing.size === 0) return
   }
-  await search(below)
-  if (missing.size > 0) await search(await sessionOf(pid, new Set(below)))
+  await search(tree)
+  if (missing.size > 0) await search(await sessionOf(pid, new Set(tree)))
   return missing.size === 0
 }
 
@@ -51,36 +51,36 @@ export async function socketsOf(
 ): Promise<Set<string>> {
   const found = new Set<string>()
   if (wanted.size === 0 || startTime === null || startTimeOf(pid) !== startTime) return found
-  for await (const { inode } of heldBy(await descendants(pid), wanted, searchBounds.descriptors)) found.add(inode)
+  for await (const { inode } of findSockets(await descendants(pid), wanted, searchBounds.descriptors)) found.add(inode)
   return found
 }
 
 /** Yields the wanted sockets among the open files of the processes: first the low descriptors of each, then the rest. */
-async function* heldBy(
+async function* findSockets(
   pids: readonly number[],
   wanted: ReadonlySet<string>,
   max: number,
 ): AsyncGenerator<{ inode: string; holder: number }> {
-  let left = max
-  const long: number[] = []
+  let remaining = max
+  const unfinished: number[] = []
   for (const pid of pids) {
-    const names = await namesIn(`/proc/${pid}/fd`, Math.min(left, firstDescriptors))
-    left -= names.length
-    if (names.length === firstDescriptors) long.push(pid)
+    const names = await namesIn(`/proc/${pid}/fd`, Math.min(remaining, firstDescriptors))
+    remaining -= names.length
+    if (names.length === firstDescriptors) unfinished.push(pid)
     yield* socketsAmong(names, pid, wanted)
-    if (left <= 0) return
+    if (remaining <= 0) return
   }
-  for (const pid of long) {
-    const names = (await namesIn(`/proc/${pid}/fd`, firstDescriptors + left)).slice(firstDescriptors)
-    left -= names.length
+  for (const pid of unfinished) {
+    const names = (await namesIn(`/proc/${pid}/fd`, firstDescriptors + remaining)).slice(firstDescriptors)
+    remaining -= names.length
     yield* socketsAmong(names, pid, wanted)
-    if (left <= 0) return
+    if (remaining <= 0) return
   }
 }
 
 async function* socketsAmong(names: readonly string[], holder: number, wanted: ReadonlySet<string>) {
   for (const [at, name] of names.entries()) {
-    if (at % slice === slice - 1) await letOthers()
+    if (at % entriesPerSlice === entriesPerSlice - 1) await yieldToOthers()
     const inode = socketAt(`/proc/${holder}/fd/${name}`)
     if (inode !== undefined && wanted.has(inode)) yield { inode, holder }
   }
@@ -95,14 +95,14 @@ function socketAt(link: string): string | undefined {
   }
 }
 
-function comesFrom(pid: number, ancestor: number, seen: Seen = new Map()): boolean {
-  for (let one = pid, generation = 0; one > 0 && generation < searchBounds.generations; generation++) {
-    if (one === ancestor) return true
-    if (!seen.has(one)) seen.set(one, descentOf(one))
-    const stat = seen.get(one)
+function isDescendant(pid: number, ancestor: number, seen: Seen = new Map()): boolean {
+  for (let current = pid, generation = 0; current > 0 && generation < searchBounds.generations; generation++) {
+    if (current === ancestor) return true
+    if (!seen.has(current)) seen.set(current, descentOf(current))
+    const stat = seen.get(current)
     if (!stat) return false
     if (stat.session === ancestor) return true
-    one = stat.parent
+    current = stat.parent
   }
   return false
 }
@@ -114,9 +114,9 @@ export async function descendants(pid: number): Promise<number[]> {
   for (let at = 0; at < found.length && threads > 0; at++)
     for (const thread of await namesIn(`/proc/${found[at]}/task`, threads)) {
       threads -= 1
-      if (threads % slice === 0) await letOthers()
-      const room = searchBounds.processes - found.length
-      found.push(...childrenOf(`/proc/${found[at]}/task/${thread}/children`).slice(0, room))
+      if (threads % entriesPerSlice === 0) await yieldToOthers()
+      const freeSlots = searchBounds.processes - found.length
+      found.push(...childrenOf(`/proc/${found[at]}/task/${thread}/children`).slice(0, freeSlots))
     }
   return found
 }
@@ -135,9 +135,9 @@ async function sessionOf(pid: number, known: ReadonlySet<number>): Promise<numbe
   const found: number[] = []
   const names = await namesIn('/proc', Number.POSITIVE_INFINITY)
   for (const [at, name] of names.entries()) {
-    if (at % slice === slice - 1) await letOthers()
-    const one = Number(name)
-    if (one > 0 && !known.has(one) && comesFrom(one, pid, seen)) found.push(one)
+    if (at % entriesPerSlice === entriesPerSlice - 1) await yieldToOthers()
+    const current = Number(name)
+    if (current > 0 && !known.has(current) && isDescendant(current, pid, seen)) found.push(current)
     if (found.length >= searchBounds.processes) break
   }
   return found
@@ -148,7 +148,7 @@ async function namesIn(folder: string, max: number): Promise<string[]> {
   const names: string[] = []
   let open: Dir
   try {
-    open = await opendir(folder, { bufferSize: slice })
+    open = await opendir(folder, { bufferSize: entriesPerSlice })
   } catch {
     return names
   }

@@ -83,8 +83,8 @@ export function toLine(kind: LogKind, id: number, entry: NewEntry<LogKind>, now:
   let line = `{"id":"${formatLogId(id)}","time":"${toTime(entry.time, now)}"`
   for (const field of fieldsOf[kind]) {
     const value: unknown = entry[field as keyof typeof entry]
-    const bounded = typeof value === 'string' ? cut(value, field === 'message' ? maxMessageLength : maxFieldLength) : value
-    line += `,"${field}":${JSON.stringify(bounded ?? null)}`
+    const limited = typeof value === 'string' ? truncate(value, field === 'message' ? maxMessageLength : maxFieldLength) : value
+    line += `,"${field}":${JSON.stringify(limited ?? null)}`
   }
   return `${line}}\n`
 }
@@ -121,15 +121,15 @@ const deploymentField = /"deploymentId":("(?:[^"\\]|\\.)*")/
 const maxMessageLength = 16 * 1024
 const maxFieldLength = 4 * 1024
 
-/** Limits are in bytes; the mark at the end tells the original size. */
-function cut(text: string, max: number): string {
+/** Limits are in bytes; the text ends with a note of the original size. */
+function truncate(text: string, max: number): string {
   if (text.length * 3 <= max) return text
   const bytes = Buffer.byteLength(text)
   if (bytes <= max) return text
   const head = Buffer.from(text.slice(0, max))
   let end = max
   while (((head[end] ?? 0) & 0xc0) === 0x80) end--
-  return `${head.subarray(0, end).toString()}… [cut: ${bytes} bytes in all]`
+  return `${head.subarray(0, end).toString()}… [truncate: ${bytes} bytes in all]`
 }
 
 function toTime(time: string | number | Date | undefined, now: number): string {
@@ -141,10 +141,10 @@ function toTime(time: string | number | Date | undefined, now: number): string {
 let second = Number.NaN
 let secondText = ''
 function formatTime(ms: number): string {
-  const ownSecond = Math.floor(ms / 1000)
-  if (ownSecond !== second) {
-    secondText = new Date(ownSecond * 1000).toISOString().slice(0, -4)
-    second = ownSecond
+  const entrySecond = Math.floor(ms / 1000)
+  if (entrySecond !== second) {
+    secondText = new Date(entrySecond * 1000).toISOString().slice(0, -4)
+    second = entrySecond
   }
-  return `${secondText}${String(ms - ownSecond * 1000).padStart(3, '0')}Z`
+  return `${secondText}${String(ms - entrySecond * 1000).padStart(3, '0')}Z`
 }

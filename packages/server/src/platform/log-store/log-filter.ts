@@ -23,22 +23,23 @@ export interface CompiledFilter {
 
 export function compileFilter(filter: LogFilter = {}): CompiledFilter {
   const { q, environment, service, deployment, status, method, path } = filter
-  const wanted = q?.toLowerCase()
-  const wantedText = q && escaped(q).toLowerCase()
+  const searchText = q?.toLowerCase()
+  const escapedSearch = q && escaped(q).toLowerCase()
   const texts = textsOf(filter)
   const methods = method?.toUpperCase().split(',')
   const statuses = status?.toLowerCase().split(',')
   return {
     deployment,
-    mayBeIn: (text) => texts.every((part) => text.includes(part)) && (!wantedText || text.toLowerCase().includes(wantedText)),
+    mayBeIn: (text) =>
+      texts.every((part) => text.includes(part)) && (!escapedSearch || text.toLowerCase().includes(escapedSearch)),
     matches: (entry) => {
       if (deployment && entry.deploymentId !== deployment) return false
       if (environment && !('environment' in entry && entry.environment === environment)) return false
       if (service && !('service' in entry && entry.service === service)) return false
-      if (statuses && !('status' in entry && statuses.some((one) => statusFits(entry.status, one)))) return false
+      if (statuses && !('status' in entry && statuses.some((one) => matchesStatus(entry.status, one)))) return false
       if (methods && !('method' in entry && methods.includes(entry.method.toUpperCase()))) return false
       if (path && !('path' in entry && entry.path.startsWith(path))) return false
-      return !wanted || searchedIn(entry).some((text) => text.toLowerCase().includes(wanted))
+      return !searchText || searchableTexts(entry).some((text) => text.toLowerCase().includes(searchText))
     },
   }
 }
@@ -58,11 +59,11 @@ function escaped(text: string): string {
   return JSON.stringify(text).slice(1, -1)
 }
 
-function statusFits(status: number, wanted: string): boolean {
-  return /^\dxx$/.test(wanted) ? Math.floor(status / 100) === Number(wanted[0]) : status === Number(wanted)
+function matchesStatus(status: number, pattern: string): boolean {
+  return /^\dxx$/.test(pattern) ? Math.floor(status / 100) === Number(pattern[0]) : status === Number(pattern)
 }
 
-function searchedIn(entry: AnyEntry): string[] {
+function searchableTexts(entry: AnyEntry): string[] {
   if ('message' in entry) return [entry.message]
   const { ip, method, host, path, status, userAgent } = entry
   return [method, host, path, String(status), ip, userAgent ?? '']

@@ -202,8 +202,8 @@ describe('ids', () => {
 
   test.each(['../escape', 'a/b', '', '.', '..', 'a\0b', '-rf', 'x'.repeat(65)])('%j is no project id', async (id) => {
     const store = openStore()
-    await expect(store.append(id, 'runtime', lines(0, 1))).rejects.toThrow('Not the id of a project')
-    await expect(store.remove(id)).rejects.toThrow('Not the id of a project')
+    await expect(store.append(id, 'runtime', lines(0, 1))).rejects.toThrow('Invalid project id')
+    await expect(store.remove(id)).rejects.toThrow('Invalid project id')
   })
 })
 

@@ -21,7 +21,7 @@ export interface LogStoreSettings {
   /** How many streams keep their file open. */
   maxOpenStreams?: number
   now?: () => number
-  onError?: (error: unknown, what: string) => void
+  onError?: (error: unknown, message: string) => void
 }
 
 export interface ReadOptions {
@@ -31,7 +31,7 @@ export interface ReadOptions {
 
 export interface LogStore {
   /**
-   * Resolves when there is room for more; the lines are in a file soon after. Callers that do not await it may lose lines under
+   * Resolves when more lines may be appended; the lines are in a file soon after. Callers that do not await it may lose lines under
    * overload.
    */
   append<Kind extends LogKind>(projectId: string, kind: Kind, entries: readonly NewEntry<Kind>[]): Promise<void>
@@ -124,54 +124,54 @@ class OpenStreams {
   }
 
   async use<T>(projectId: string, kind: LogKind, work: (stream: LogStream) => Promise<T>): Promise<T> {
-    const entry = this.#enter(projectId, kind)
+    const entry = this.#acquire(projectId, kind)
     try {
       return await entry.opened.then(work)
     } finally {
-      this.#leave(entry)
+      this.#release(entry)
     }
   }
 
   async *iterate<T>(projectId: string, kind: LogKind, work: (stream: LogStream) => AsyncGenerator<T>): AsyncGenerator<T> {
-    const entry = this.#enter(projectId, kind)
+    const entry = this.#acquire(projectId, kind)
     try {
       yield* work(await entry.opened)
     } finally {
-      this.#leave(entry)
+      this.#release(entry)
     }
   }
 
   /** Renames the folder first, so that a crash leaves no partly deleted folder in place. */
   async remove(projectId: string): Promise<void> {
     const folder = this.#folderOf(projectId)
-    const aside = join(this.#settings.folder, `removed-${randomBytes(8).toString('hex')}.tmp`)
+    const removedFolder = join(this.#settings.folder, `removed-${randomBytes(8).toString('hex')}.tmp`)
     const closing = kinds.map(async (kind) => {
       const key = `${projectId}/${kind}`
       const entry = this.#open.get(key)
       this.#open.delete(key)
       await (await entry?.opened)?.close({ discard: true })
     })
-    const removed = Promise.allSettled(closing).then(() => rename(folder, aside))
+    const removed = Promise.allSettled(closing).then(() => rename(folder, removedFolder))
     const done = removed.catch((error) => {
       if (!isMissing(error)) throw error
     })
     this.#removing.set(projectId, done)
     await done.finally(() => this.#removing.delete(projectId))
-    await rm(aside, { recursive: true, force: true })
+    await rm(removedFolder, { recursive: true, force: true })
   }
 
   async flush(): Promise<void> {
-    await allDone([...this.#open.values()].map(async ({ opened }) => (await opened).sync()))
+    await waitForAll([...this.#open.values()].map(async ({ opened }) => (await opened).sync()))
   }
 
   async close(): Promise<void> {
     this.#closed = true
     const all = [...this.#open.values()]
     this.#open.clear()
-    await allDone(all.map(async ({ opened }) => (await opened).close()))
+    await waitForAll(all.map(async ({ opened }) => (await opened).close()))
   }
 
-  #enter(projectId: string, kind: LogKind): OpenStream {
+  #acquire(projectId: string, kind: LogKind): OpenStream {
     if (this.#closed) throw new Error('The log store is closed')
     const key = `${projectId}/${kind}`
     const entry = this.#open.get(key) ?? this.#openStream(projectId, kind)
@@ -208,35 +208,37 @@ class OpenStreams {
     return entry
   }
 
-  #leave(entry: OpenStream): void {
+  #release(entry: OpenStream): void {
     entry.users--
-    let tooMany = this.#open.size - this.#settings.maxOpenStreams
+    let excess = this.#open.size - this.#settings.maxOpenStreams
     for (const [key, { stream, users }] of this.#open) {
-      if (tooMany <= 0) return
+      if (excess <= 0) return
       if (users > 0 || !stream?.isIdle) continue
       this.#open.delete(key)
-      tooMany--
+      excess--
       void stream.close().catch((error) => this.#settings.onError(error, key))
     }
   }
 
   /** Ids come from the database, but are validated because they become a folder's name. */
   #folderOf(projectId: string): string {
-    if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(projectId)) throw new RangeError('Not the id of a project')
+    if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(projectId)) throw new RangeError('Invalid project id')
     return join(this.#settings.folder, projectId)
   }
 
   async #finishRemovals(): Promise<void> {
     const names = await readdir(this.#settings.folder).catch(() => [])
-    const aside = names.filter((name) => name.startsWith('removed-') && name.endsWith('.tmp'))
+    const removedFolders = names.filter((name) => name.startsWith('removed-') && name.endsWith('.tmp'))
     await Promise.all(
-      aside.map((name) => rm(join(this.#settings.folder, name), { recursive: true, force: true }).catch(() => undefined)),
+      removedFolders.map((name) =>
+        rm(join(this.#settings.folder, name), { recursive: true, force: true }).catch(() => undefined),
+      ),
     )
   }
 }
 
 /** Waits for all, so that a failing stream does not prevent the others from finishing; then throws the first error. */
-async function allDone(work: Promise<void>[]): Promise<void> {
+async function waitForAll(work: Promise<void>[]): Promise<void> {
   const results = await Promise.allSettled(work)
   const failed = results.find((result) => result.status === 'rejected')
   if (failed) throw failed.reason

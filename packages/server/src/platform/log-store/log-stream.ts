@@ -2,7 +2,7 @@ import { type AnyEntry, type LogKind, type NewEntry, toLine } from './log-entry.
 import { compileFilter, type LogFilter } from './log-filter.ts'
 import { PendingLines, type PendingMemory } from './pending-lines.ts'
 import { SegmentList, type SegmentSettings } from './segment-list.ts'
-import type { Cursor, Wanted } from './segment-reader.ts'
+import type { Cursor, ReadRange } from './segment-reader.ts'
 
 export interface StreamSettings extends SegmentSettings {
   kind: LogKind
@@ -52,7 +52,7 @@ export class LogStream {
   /** The write that has not begun, if any: it includes everything appended until it begins. */
   #nextFlush: Promise<void> | null = null
   readonly #waiting = new Set<() => void>()
-  #ended = false
+  #hasEnded = false
 
   static async open(settings: StreamSettings): Promise<LogStream> {
     return new LogStream(settings, await SegmentList.open(settings))
@@ -67,15 +67,15 @@ export class LogStream {
   }
 
   /**
-   * Resolves when there is room for more. A caller that does not wait loses lines once the limit is reached, and a line in the log
+   * Resolves when more lines may be appended. If a caller does not wait, lines above the limit are dropped, and a line in the log
    * reports it.
    */
   async append(entries: readonly NewEntry<LogKind>[]): Promise<void> {
-    if (this.#ended) return
+    if (this.#hasEnded) return
     for (const entry of entries) {
       this.#reportDropped()
       if (this.#isExhausted) this.#dropped = { count: (this.#dropped?.count ?? 0) + 1, last: entry }
-      else this.#hold(entry)
+      else this.#addLine(entry)
     }
     const mustWait = this.#pending.bytes >= waitAtBytes || this.#settings.memory.isFull
     if (mustWait) await this.flush().catch(() => undefined)
@@ -87,13 +87,13 @@ export class LogStream {
   flush(): Promise<void> {
     if (this.#nextFlush) return this.#nextFlush
     this.#stopTimer()
-    const written = this.#writing.then(() => {
+    const write = this.#writing.then(() => {
       this.#nextFlush = null
       return this.#writePending()
     })
-    this.#nextFlush = written
-    this.#writing = written.catch(() => undefined)
-    return written
+    this.#nextFlush = write
+    this.#writing = write.catch(() => undefined)
+    return write
   }
 
   /** Flushes and then syncs to disk, so that the lines survive a crash of the machine. */
@@ -104,8 +104,8 @@ export class LogStream {
 
   /** The newest matching entries, oldest first. */
   async tail({ limit, since, before, filter, abort }: TailOptions): Promise<AnyEntry[]> {
-    await this.#show()
-    const wanted: Wanted = {
+    await this.#flushForRead()
+    const range: ReadRange = {
       afterId: 0,
       beforeId: before === undefined ? Number.MAX_SAFE_INTEGER : Number(before),
       since: since?.getTime() ?? Number.NEGATIVE_INFINITY,
@@ -114,7 +114,7 @@ export class LogStream {
     }
     const newestFirst: AnyEntry[] = []
     if (limit > 0) {
-      for await (const entry of this.#segments.backward(wanted)) if (newestFirst.push(entry) >= limit) break
+      for await (const entry of this.#segments.backward(range)) if (newestFirst.push(entry) >= limit) break
     }
     abort?.throwIfAborted()
     return newestFirst.reverse()
@@ -122,7 +122,7 @@ export class LogStream {
 
   /** Entries after an id, oldest first, up to the last one appended so far. */
   async *read(afterId: number, filter: LogFilter | undefined, abort?: AbortSignal): AsyncGenerator<AnyEntry> {
-    await this.#show()
+    await this.#flushForRead()
     yield* this.#segments.forward(after(afterId, filter, abort))
   }
 
@@ -136,8 +136,8 @@ export class LogStream {
     const cursor: Cursor = { segment: null, offset: 0 }
     while (!abort.aborted) {
       if (this.#flushedId <= position) {
-        if (this.#ended) return
-        await this.#nextWrite(abort)
+        if (this.#hasEnded) return
+        await this.#waitForWrite(abort)
         continue
       }
       const readTo = this.#flushedId
@@ -157,7 +157,7 @@ export class LogStream {
 
   /** Ends all followers. With `discard`, pending lines are dropped. */
   async close({ discard = false } = {}): Promise<void> {
-    this.#ended = true
+    this.#hasEnded = true
     if (discard) {
       this.#pending.release(this.#pending.take(Number.POSITIVE_INFINITY))
       this.#dropped = null
@@ -172,7 +172,7 @@ export class LogStream {
   }
 
   /** An id is the time in microseconds, or the last id plus one: unique even if the files with earlier ids are deleted. */
-  #hold(entry: NewEntry<LogKind>): void {
+  #addLine(entry: NewEntry<LogKind>): void {
     const now = this.#settings.now()
     this.#lastId = Math.max(this.#lastId + 1, now * 1000)
     this.#pending.add(toLine(this.#settings.kind, this.#lastId, entry, now), this.#lastId)
@@ -192,7 +192,7 @@ export class LogStream {
   }
 
   /** Flushes before a read. A failed write is retried later, and must not prevent reading the lines that are in the file. */
-  async #show(): Promise<void> {
+  async #flushForRead(): Promise<void> {
     await this.flush().catch(() => undefined)
   }
 
@@ -201,10 +201,10 @@ export class LogStream {
     this.#reportDropped()
     const target = this.#lastId
     while (!this.#pending.isEmpty && this.#flushedId < target) {
-      const chunks = this.#pending.take(this.#segments.room)
+      const chunks = this.#pending.take(this.#segments.freeBytes)
       await this.#segments.write(chunks).catch((error) => {
         this.#pending.putBack(chunks)
-        this.#settings.onError(error, `${this.#settings.folder} cannot be written, will retry`)
+        this.#settings.onError(error, `${this.#settings.folder} cannot be write, will retry`)
         this.#flushIn(retryMs)
         throw error
       })
@@ -219,16 +219,16 @@ export class LogStream {
     if (!this.#dropped || this.#isExhausted) return
     const { count, last } = this.#dropped
     this.#dropped = null
-    const text = `${count} lines were dropped: they arrived faster than they could be written`
+    const text = `${count} lines were dropped: they arrived faster than they could be write`
     this.#settings.onError(new Error(text), this.#settings.folder)
-    if ('message' in last) this.#hold({ ...last, message: `[${text}]` })
+    if ('message' in last) this.#addLine({ ...last, message: `[${text}]` })
   }
 
   #wakeFollowers(): void {
     for (const wake of [...this.#waiting]) wake()
   }
 
-  #nextWrite(abort: AbortSignal): Promise<void> {
+  #waitForWrite(abort: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const wake = () => {
         this.#waiting.delete(wake)
@@ -241,6 +241,6 @@ export class LogStream {
   }
 }
 
-function after(afterId: number, filter: LogFilter | undefined, abort?: AbortSignal): Wanted {
+function after(afterId: number, filter: LogFilter | undefined, abort?: AbortSignal): ReadRange {
   return { afterId, beforeId: Number.MAX_SAFE_INTEGER, since: Number.NEGATIVE_INFINITY, filter: compileFilter(filter), abort }
 }

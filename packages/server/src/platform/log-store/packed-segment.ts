@@ -8,7 +8,7 @@ import { type Block, readRange } from './segment.ts'
 const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
 
-/** Where the blocks of a packed file are and what is in them, so that few of them need to be opened. */
+/** Positions and contents of the blocks of a packed file, so that a read opens few of them. */
 export interface PackedIndex {
   blocks: PackedBlock[]
   /** Deployments that have entries here; null when there are too many to list. */
@@ -28,8 +28,8 @@ interface PackedBlock {
 const maxListedDeployments = 200
 
 /**
- * A packed file is one zstd frame a block and then the index in a frame that zstd skips,
- * so that `zstd -d` gives the lines. It is complete and on the disk when this returns.
+ * Writes a packed file: one zstd frame per block, then the index in a skippable frame, so that `zstd -d` prints the lines. The
+ * file is complete and synced when this returns.
  */
 export async function packFile(from: string, to: string): Promise<{ index: PackedIndex; bytes: number }> {
   const source = await open(from, 'r')
@@ -72,7 +72,7 @@ export async function readBlock(file: FileHandle, { position, bytes, plainBytes 
   return { text: (await decompress(frame)).toString('utf8'), plainBytes }
 }
 
-/** `skippable frame: magic, length` · `index as JSON` · `its length` · `mark`: found from the end of the file. */
+/** The last frame: magic and length of a skippable frame, the index as JSON, its length, and the mark. It is read from the end. */
 const skippable = 0x184d2a50
 const mark = 'BERTHLOG'
 const trailerBytes = 4 + mark.length
@@ -87,7 +87,7 @@ function indexFrame(index: PackedIndex): Buffer {
   return Buffer.concat([head, json, length, Buffer.from(mark, 'latin1')])
 }
 
-/** Null for a block without a single good line. */
+/** Null for a block without a valid line. */
 function factsOf(text: string, deployments: Set<string>): Pick<PackedBlock, 'firstId' | 'lastId' | 'earliest' | 'latest'> | null {
   const facts = { firstId: 0, lastId: 0, earliest: Number.POSITIVE_INFINITY, latest: Number.NEGATIVE_INFINITY }
   for (const line of text.split('\n')) {

@@ -11,7 +11,7 @@ const maxSpare = 64
 
 /** Memory that all streams together hold in pending lines: appending waits at the first limit and drops lines at the second. */
 export class PendingMemory {
-  #held = 0
+  #usedBytes = 0
   readonly #max: number
   readonly #spare: Buffer[] = []
 
@@ -20,22 +20,22 @@ export class PendingMemory {
   }
 
   get isFull(): boolean {
-    return this.#held >= this.#max
+    return this.#usedBytes >= this.#max
   }
 
   get isExhausted(): boolean {
-    return this.#held >= 2 * this.#max
+    return this.#usedBytes >= 2 * this.#max
   }
 
   count(bytes: number): void {
-    this.#held += bytes
+    this.#usedBytes += bytes
   }
 
   take(bytes: number): Buffer {
     return (bytes <= chunkBytes && this.#spare.pop()) || Buffer.allocUnsafeSlow(Math.max(bytes, chunkBytes))
   }
 
-  giveBack(buffer: Buffer): void {
+  recycle(buffer: Buffer): void {
     if (buffer.length === chunkBytes && this.#spare.length < maxSpare) this.#spare.push(buffer)
   }
 }
@@ -62,7 +62,7 @@ export class PendingLines {
   add(line: string, id: number): void {
     const bytes = Buffer.byteLength(line)
     const last = this.#chunks.at(-1)
-    const chunk = last && last.bytes + bytes <= last.buffer.length ? last : this.#begin(bytes, id)
+    const chunk = last && last.bytes + bytes <= last.buffer.length ? last : this.#addChunk(bytes, id)
     chunk.buffer.write(line, chunk.bytes)
     chunk.bytes += bytes
     chunk.lastId = id
@@ -72,7 +72,7 @@ export class PendingLines {
   /** The oldest chunks up to a number of bytes, at least one. */
   take(maxBytes: number): Chunk[] {
     let count = 0
-    for (let room = maxBytes; room > 0 && count < this.#chunks.length; count++) room -= this.#chunks[count]!.bytes
+    for (let freeBytes = maxBytes; freeBytes > 0 && count < this.#chunks.length; count++) freeBytes -= this.#chunks[count]!.bytes
     return this.#chunks.splice(0, Math.max(count, 1))
   }
 
@@ -83,11 +83,11 @@ export class PendingLines {
   release(chunks: readonly Chunk[]): void {
     for (const { buffer, bytes } of chunks) {
       this.#count(-bytes)
-      this.#memory.giveBack(buffer)
+      this.#memory.recycle(buffer)
     }
   }
 
-  #begin(bytes: number, id: number): Chunk {
+  #addChunk(bytes: number, id: number): Chunk {
     const chunk = { buffer: this.#memory.take(bytes), bytes: 0, firstId: id, lastId: id }
     this.#chunks.push(chunk)
     return chunk

@@ -33,7 +33,7 @@ export async function recoverPlainFile(path: string): Promise<{ bytes: number; l
   try {
     const { size } = await file.stat()
     for await (const { bytes, start } of piecesBackward(file, size)) {
-      const last = lastGoodLine(bytes)
+      const last = lastValidLine(bytes)
       if (!last) continue
       if (start + last.end < size) await file.truncate(start + last.end)
       return { bytes: start + last.end, lastId: last.id }
@@ -51,22 +51,22 @@ export async function recoverPlainFile(path: string): Promise<{ bytes: number; l
  */
 async function* piecesBackward(file: FileHandle, end: number): AsyncGenerator<{ bytes: Buffer; start: number }> {
   let rest: Buffer = Buffer.alloc(0)
-  let wanted = chunkBytes / 4
+  let chunkSize = chunkBytes / 4
   for (let at = end; at > 0; ) {
-    const length = Math.min(wanted, at)
-    wanted = Math.min(wanted * 2, chunkBytes)
+    const length = Math.min(chunkSize, at)
+    chunkSize = Math.min(chunkSize * 2, chunkBytes)
     at -= length
     const chunk = await readRange(file, at, length)
     const bytes = rest.length > 0 ? Buffer.concat([chunk, rest]) : chunk
     const firstLine = at === 0 ? 0 : bytes.indexOf(newline) + 1
-    const startsHere = at === 0 || (firstLine > 0 && firstLine < bytes.length)
-    rest = startsHere ? bytes.subarray(0, firstLine) : bytes
-    if (startsHere) yield { bytes: bytes.subarray(firstLine), start: at + firstLine }
+    const hasLineStart = at === 0 || (firstLine > 0 && firstLine < bytes.length)
+    rest = hasLineStart ? bytes.subarray(0, firstLine) : bytes
+    if (hasLineStart) yield { bytes: bytes.subarray(firstLine), start: at + firstLine }
   }
 }
 
 /** Decodes as latin1: one character per byte, for any bytes. */
-function lastGoodLine(bytes: Buffer): { end: number; id: number } | null {
+function lastValidLine(bytes: Buffer): { end: number; id: number } | null {
   for (let end = bytes.lastIndexOf(newline); end >= 0; end = end === 0 ? -1 : bytes.lastIndexOf(newline, end - 1)) {
     const begin = end === 0 ? 0 : bytes.lastIndexOf(newline, end - 1) + 1
     const entry = parseLine(bytes.toString('latin1', begin, end))

@@ -3,7 +3,7 @@ import type { AnyEntry } from './log-entry.ts'
 import type { Chunk } from './pending-lines.ts'
 import type { Segment } from './segment.ts'
 import { listSegments, packSegment, plainPath } from './segment-files.ts'
-import { type Cursor, SegmentReader, type Wanted } from './segment-reader.ts'
+import { type Cursor, type ReadRange, SegmentReader } from './segment-reader.ts'
 import { SegmentWriter } from './segment-writer.ts'
 
 export interface SegmentSettings {
@@ -12,13 +12,13 @@ export interface SegmentSettings {
   segmentBytes: number
   /** Packs one segment at a time over the whole store. */
   withLock: (work: () => Promise<void>) => Promise<void>
-  onError: (error: unknown, what: string) => void
+  onError: (error: unknown, message: string) => void
 }
 
 /** Closed segments that may wait to be packed before writing waits for them. */
 const maxUnpacked = 3
 
-/** The files of one stream, oldest first: the newest one grows, full ones are packed, the oldest go when all of them take too much. */
+/** The files of one stream, oldest first. The newest grows, full ones are packed, and the oldest are deleted above the size limit. */
 export class SegmentList {
   readonly #settings: SegmentSettings
   readonly #segments: Segment[]
@@ -48,15 +48,15 @@ export class SegmentList {
     return this.#packing.size > 0
   }
 
-  /** How many bytes the newest segment takes before it is full. */
-  get room(): number {
+  /** Free bytes in the newest segment. */
+  get freeBytes(): number {
     const newest = this.#segments.at(-1)
     return this.#settings.segmentBytes - (newest && this.#canGrow(newest) ? newest.bytes : 0)
   }
 
   /** Either all the lines are in the file afterwards, or none can be read. */
   async write(chunks: readonly Chunk[]): Promise<void> {
-    const segment = this.#growing(chunks[0]!.firstId)
+    const segment = this.#growingSegment(chunks[0]!.firstId)
     await this.#writer.write(segment, chunks)
     if (!this.#canGrow(segment)) this.#pack(segment)
     await this.#removeOldest()
@@ -64,16 +64,16 @@ export class SegmentList {
   }
 
   /** Oldest first. */
-  async *forward(wanted: Wanted, cursor?: Cursor): AsyncGenerator<AnyEntry> {
+  async *forward(range: ReadRange, cursor?: Cursor): AsyncGenerator<AnyEntry> {
     for (const segment of [...this.#segments]) {
-      for await (const entries of this.#reader.forward(segment, wanted, cursor)) yield* entries
+      for await (const entries of this.#reader.forward(segment, range, cursor)) yield* entries
     }
   }
 
   /** Newest first. */
-  async *backward(wanted: Wanted): AsyncGenerator<AnyEntry> {
+  async *backward(range: ReadRange): AsyncGenerator<AnyEntry> {
     for (const segment of [...this.#segments].reverse()) {
-      for await (const entries of this.#reader.backward(segment, wanted)) yield* entries
+      for await (const entries of this.#reader.backward(segment, range)) yield* entries
     }
   }
 
@@ -86,7 +86,7 @@ export class SegmentList {
     await this.#writer.close()
   }
 
-  #growing(firstId: number): Segment {
+  #growingSegment(firstId: number): Segment {
     const newest = this.#segments.at(-1)
     if (newest && this.#canGrow(newest)) return newest
     const path = plainPath(this.#settings.folder, firstId)
@@ -101,10 +101,10 @@ export class SegmentList {
 
   #pack(segment: Segment): void {
     if (segment.form === 'packed' || this.#packing.has(segment)) return
-    const { folder, withLock: inTurn, onError } = this.#settings
-    const done = inTurn(async () => {
+    const { folder, withLock, onError } = this.#settings
+    const done = withLock(async () => {
       const index = await packSegment(segment, folder)
-      if (index) this.#reader.remember(segment, index)
+      if (index) this.#reader.cacheIndex(segment, index)
       else this.#segments.splice(this.#segments.indexOf(segment), 1)
     })
       .catch((error) => onError(error, `${segment.path} could not be compressed, keeping it uncompressed`))
@@ -113,11 +113,11 @@ export class SegmentList {
     this.#packing.set(segment, done)
   }
 
-  /** Room for a full newest segment is kept free, so that the bound holds while it grows. */
+  /** Space for a full newest segment is reserved, so that the limit holds while it grows. */
   async #removeOldest(): Promise<void> {
     const { maxBytes, segmentBytes } = this.#settings
-    const isTooMuch = () => this.#segments.reduce((sum, { bytes }) => sum + bytes, segmentBytes) > maxBytes
-    while (this.#segments.length > 1 && !this.#packing.has(this.#segments[0]!) && isTooMuch()) {
+    const isOverLimit = () => this.#segments.reduce((sum, { bytes }) => sum + bytes, segmentBytes) > maxBytes
+    while (this.#segments.length > 1 && !this.#packing.has(this.#segments[0]!) && isOverLimit()) {
       const [oldest] = this.#segments.splice(0, 1)
       await rm(oldest!.path, { force: true }).catch((error) => this.#settings.onError(error, `${oldest!.path} cannot be removed`))
     }

@@ -5,7 +5,7 @@ import { plainBlocks, plainBlocksBackward } from './plain-segment.ts'
 import { type Block, openSegment, type Segment } from './segment.ts'
 
 /** Range and filter of a read; ids are exclusive. */
-export interface Wanted {
+export interface ReadRange {
   afterId: number
   beforeId: number
   /** Milliseconds since 1970. */
@@ -30,43 +30,43 @@ export class SegmentReader {
     this.#onDamage = onDamage
   }
 
-  remember(segment: Segment, index: PackedIndex): void {
+  cacheIndex(segment: Segment, index: PackedIndex): void {
     this.#indexes.set(segment, index)
   }
 
   /** Entries oldest first, block by block. The cursor, if given, is where the last read of the same reader stopped. */
-  async *forward(segment: Segment, wanted: Wanted, cursor?: Cursor): AsyncGenerator<Iterable<AnyEntry>> {
-    if (!mayHold(segment, wanted)) return
+  async *forward(segment: Segment, range: ReadRange, cursor?: Cursor): AsyncGenerator<Iterable<AnyEntry>> {
+    if (!mayContain(segment, range)) return
     const offset = cursor?.segment === segment && segment.form === 'plain' ? cursor.offset : 0
     let read = offset
-    for await (const { text, plainBytes } of this.#blocks(segment, wanted, { offset, backward: false })) {
-      if (wanted.abort?.aborted) return
-      if (wanted.filter.mayBeIn(text)) yield entriesOf(text.split('\n'), wanted)
+    for await (const { text, plainBytes } of this.#blocks(segment, range, { offset, isBackward: false })) {
+      if (range.abort?.aborted) return
+      if (range.filter.mayBeIn(text)) yield entriesOf(text.split('\n'), range)
       read += plainBytes
       if (cursor && segment.form === 'plain') Object.assign(cursor, { segment, offset: read })
     }
   }
 
   /** Entries newest first, block by block. */
-  async *backward(segment: Segment, wanted: Wanted): AsyncGenerator<Iterable<AnyEntry>> {
-    if (!mayHold(segment, wanted)) return
-    for await (const { text } of this.#blocks(segment, wanted, { offset: 0, backward: true })) {
-      if (wanted.abort?.aborted) return
-      if (wanted.filter.mayBeIn(text)) yield entriesOf(text.split('\n').reverse(), wanted)
+  async *backward(segment: Segment, range: ReadRange): AsyncGenerator<Iterable<AnyEntry>> {
+    if (!mayContain(segment, range)) return
+    for await (const { text } of this.#blocks(segment, range, { offset: 0, isBackward: true })) {
+      if (range.abort?.aborted) return
+      if (range.filter.mayBeIn(text)) yield entriesOf(text.split('\n').reverse(), range)
     }
   }
 
   async *#blocks(
     segment: Segment,
-    wanted: Wanted,
-    { offset, backward }: { offset: number; backward: boolean },
+    range: ReadRange,
+    { offset, isBackward }: { offset: number; isBackward: boolean },
   ): AsyncGenerator<Block> {
     const opened = await openSegment(segment)
     if (!opened) return
     const { file, form, bytes } = opened
     try {
-      if (form === 'packed') yield* this.#packedBlocks({ segment, file, wanted, backward })
-      else yield* backward ? plainBlocksBackward(file, bytes) : plainBlocks(file, offset, bytes)
+      if (form === 'packed') yield* this.#packedBlocks({ segment, file, range, isBackward })
+      else yield* isBackward ? plainBlocksBackward(file, bytes) : plainBlocks(file, offset, bytes)
     } catch (error) {
       this.#onDamage(error, segment.path)
     } finally {
@@ -74,15 +74,15 @@ export class SegmentReader {
     }
   }
 
-  async *#packedBlocks({ segment, file, wanted, backward }: PackedRead): AsyncGenerator<Block> {
+  async *#packedBlocks({ segment, file, range, isBackward }: PackedRead): AsyncGenerator<Block> {
     const index = this.#indexes.get(segment) ?? (await readIndex(file))
     this.#indexes.set(segment, index)
-    const { deployment } = wanted.filter
+    const { deployment } = range.filter
     if (deployment && index.deployments && !index.deployments.includes(deployment)) return
     const blocks = index.blocks.filter(
-      ({ firstId, lastId, latest }) => lastId > wanted.afterId && firstId < wanted.beforeId && latest >= wanted.since,
+      ({ firstId, lastId, latest }) => lastId > range.afterId && firstId < range.beforeId && latest >= range.since,
     )
-    for (const block of backward ? blocks.reverse() : blocks) {
+    for (const block of isBackward ? blocks.reverse() : blocks) {
       try {
         yield await readBlock(file, block)
       } catch (error) {
@@ -95,16 +95,16 @@ export class SegmentReader {
 interface PackedRead {
   segment: Segment
   file: Parameters<typeof readBlock>[0]
-  wanted: Wanted
-  backward: boolean
+  range: ReadRange
+  isBackward: boolean
 }
 
-function mayHold({ firstId, lastId, times }: Segment, { afterId, beforeId, since }: Wanted): boolean {
+function mayContain({ firstId, lastId, times }: Segment, { afterId, beforeId, since }: ReadRange): boolean {
   return lastId > afterId && firstId < beforeId && (times === null || times.latest >= since)
 }
 
 /** Parses lazily: a short tail parses few lines of its block. */
-function* entriesOf(lines: readonly string[], { afterId, beforeId, since, filter }: Wanted): Generator<AnyEntry> {
+function* entriesOf(lines: readonly string[], { afterId, beforeId, since, filter }: ReadRange): Generator<AnyEntry> {
   const after = formatLogId(afterId)
   const before = formatLogId(beforeId)
   for (const line of lines) {

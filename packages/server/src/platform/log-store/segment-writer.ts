@@ -8,7 +8,7 @@ import type { Segment } from './segment.ts'
 export class SegmentWriter {
   #segment: Segment | null = null
   #file: FileHandle | null = null
-  #nameKept: Segment | null = null
+  #syncedFolderFor: Segment | null = null
 
   /** Writes at the end of the segment that readers know, so that leftovers of a failed write are overwritten. */
   async write(segment: Segment, chunks: readonly Chunk[]): Promise<void> {
@@ -18,7 +18,7 @@ export class SegmentWriter {
       for (let parts = chunks.map(({ buffer, bytes }) => buffer.subarray(0, bytes)); parts.length > 0; ) {
         const { bytesWritten } = await file.writev(parts, end)
         end += bytesWritten
-        parts = after(parts, bytesWritten)
+        parts = withoutWritten(parts, bytesWritten)
       }
     } catch (error) {
       await this.close().catch(() => undefined)
@@ -31,10 +31,10 @@ export class SegmentWriter {
   /** Syncs the written data to disk, and the folder too for a new file, so that its name survives a crash of the machine. */
   async sync(): Promise<void> {
     await this.#file?.datasync()
-    if (!this.#segment || this.#nameKept === this.#segment) return
+    if (!this.#segment || this.#syncedFolderFor === this.#segment) return
     const folder = await open(dirname(this.#segment.path), 'r').catch(unlessRemoved)
     await folder?.sync().finally(() => folder.close())
-    this.#nameKept = this.#segment
+    this.#syncedFolderFor = this.#segment
   }
 
   async close(): Promise<void> {
@@ -55,14 +55,14 @@ export class SegmentWriter {
 }
 
 /** The rest of the parts after `bytes` bytes were written; a nearly full disk writes less than requested. */
-function after(parts: readonly Buffer[], bytes: number): Buffer[] {
-  const left: Buffer[] = []
+function withoutWritten(parts: readonly Buffer[], bytes: number): Buffer[] {
+  const remaining: Buffer[] = []
   let skip = bytes
   for (const part of parts) {
-    if (skip < part.length) left.push(part.subarray(skip))
+    if (skip < part.length) remaining.push(part.subarray(skip))
     skip = Math.max(0, skip - part.length)
   }
-  return left
+  return remaining
 }
 
 /** The logs of a deleted project are removed while a stream may be open: then there is nothing to sync. */

@@ -93,9 +93,9 @@ function byDepth(parent: Int32Array, count: number): Int32Array {
   const depth = new Int32Array(count)
   const starts: number[] = [0, 0]
   for (let node = 1; node < count; node++) {
-    const own = depth[parent[node]!]! + 1
-    depth[node] = own
-    starts[own + 1] = (starts[own + 1] ?? 0) + 1
+    const nodeDepth = depth[parent[node]!]! + 1
+    depth[node] = nodeDepth
+    starts[nodeDepth + 1] = (starts[nodeDepth + 1] ?? 0) + 1
   }
   for (let level = 1; level < starts.length; level++) starts[level] = starts[level]! + starts[level - 1]!
   const order = new Int32Array(count - 1)

@@ -1,8 +1,8 @@
 import { buildAutomaton } from './automaton.ts'
-import { patternsOf, pieceLength, replaceSpans, type Span, shortestSecret } from './scrubber.ts'
+import { minSecretLength, patternsOf, pieceLength, replaceSpans, type Span } from './scrubber.ts'
 
 /** Common words that reveal no secret; replacing them would make logs unreadable. */
-const everyday = new Set([
+const commonWords = new Set([
   ...['production', 'development', 'staging', 'preview', 'localhost', '127.0.0.1', '0.0.0.0', 'default', 'enabled', 'disabled'],
   ...['postgres', 'postgresql', 'mysql', 'mariadb', 'mongodb', 'redis', 'warning', 'verbose'],
 ])
@@ -11,17 +11,17 @@ const everyday = new Set([
 const maxCharacters = 128 * 1024
 
 /** True if a value is so short or so common that it stays visible in logs. */
-export const isEveryday = (value: string): boolean => value.length < shortestSecret || everyday.has(value.toLowerCase())
+export const isCommonValue = (value: string): boolean => value.length < minSecretLength || commonWords.has(value.toLowerCase())
 
 /**
  * Replaces a fixed set of values by `[secret]`. All values are covered: if they exceed the memory limit, each one is searched by as
  * many of its first pieces as fit into its share.
  */
 export function fixedScrubber(values: Iterable<string>): (text: string) => string {
-  const kept = [...new Set(values)].filter((value) => !isEveryday(value))
-  if (kept.length === 0) return (text) => text
-  const share = Math.max(pieceLength * 2, Math.floor(maxCharacters / kept.length))
-  const automaton = buildAutomaton(kept.flatMap((value) => withinShare(patternsOf(value), share)))
+  const secrets = [...new Set(values)].filter((value) => !isCommonValue(value))
+  if (secrets.length === 0) return (text) => text
+  const share = Math.max(pieceLength * 2, Math.floor(maxCharacters / secrets.length))
+  const automaton = buildAutomaton(secrets.flatMap((value) => withinShare(patternsOf(value), share)))
   return (text) => {
     const spans: Span[] = []
     automaton.scan(text, (start, end) => spans.push({ start, end }))
@@ -30,9 +30,9 @@ export function fixedScrubber(values: Iterable<string>): (text: string) => strin
 }
 
 function withinShare(patterns: readonly string[], share: number): string[] {
-  let left = share
+  let remaining = share
   return patterns.filter((pattern, at) => {
-    left -= pattern.length
-    return at === 0 || left >= 0
+    remaining -= pattern.length
+    return at === 0 || remaining >= 0
   })
 }

@@ -5,13 +5,13 @@ import { takeFileLock } from '../file-lock.ts'
 import type { Secret } from './secret.ts'
 
 export interface SecretKey {
-  /** Made from the key itself, so that one key has one id wherever it comes from. */
+  /** Derived from the key, so that a key has the same id whether it comes from the settings or the file. */
   readonly id: string
   readonly key: KeyObject
 }
 
 export interface KeyRing {
-  /** Newest first: the first one encrypts, all of them open. */
+  /** Newest first: the first key encrypts, all keys decrypt. */
   keys(): readonly SecretKey[]
   /** Reads the file again, since another process may have added a key. */
   reload(): void
@@ -20,14 +20,14 @@ export interface KeyRing {
 }
 
 /**
- * Keys come from BERTH_SECRET_KEY (newest first, commas between) and from `secret-keys.json` in the data folder.
- * Where the setting is given, keys of the file only open what was encrypted before; where it is not, the file is made once.
+ * Opens the keys of BERTH_SECRET_KEY (newest first, comma-separated) and of `secret-keys.json` in the data folder. If the setting
+ * is present, the keys of the file only decrypt older values; otherwise the file is created once.
  */
 export function openKeyRing({ folder, fromSettings }: { folder: string; fromSettings: Secret | null }): KeyRing {
   const file = join(folder, 'secret-keys.json')
-  const given = (fromSettings?.reveal().split(',') ?? []).map((text) => toSecretKey(keyFromText(text.trim())))
-  if (given.length === 0) makeKeyFile(file)
-  const read = () => [...given, ...(readKeyFile(file) ?? []).map(toSecretKey)]
+  const settingKeys = (fromSettings?.reveal().split(',') ?? []).map((text) => toSecretKey(keyFromText(text.trim())))
+  if (settingKeys.length === 0) makeKeyFile(file)
+  const read = () => [...settingKeys, ...(readKeyFile(file) ?? []).map(toSecretKey)]
   let keys = read()
   return {
     keys: () => keys,
@@ -35,7 +35,7 @@ export function openKeyRing({ folder, fromSettings }: { folder: string; fromSett
       keys = read()
     },
     rotate: () => {
-      if (given.length > 0)
+      if (settingKeys.length > 0)
         throw new Error('The newest key comes from BERTH_SECRET_KEY. Put a new key and a comma in front of it instead.')
       addKey(file)
       keys = read()
@@ -44,11 +44,11 @@ export function openKeyRing({ folder, fromSettings }: { folder: string; fromSett
   }
 }
 
-/** A key that is not known may have been added by another process since the start, so the ring is read once more. */
+/** Finds a key. If it is unknown, the ring is reloaded, because another process may have added the key. */
 export function findKey(ring: KeyRing, keyId: string): SecretKey | undefined {
   const find = () => ring.keys().find(({ id }) => id === keyId)
-  const known = find()
-  if (known) return known
+  const found = find()
+  if (found) return found
   ring.reload()
   return find()
 }
@@ -67,35 +67,35 @@ function keyFromText(text: string): Buffer {
   return scryptSync(text, 'berth secret key', keyBytes, { cost: 32_768, maxmem: 64 * 1024 * 1024 })
 }
 
-/** Linking the finished file into place is atomic and never replaces: of two starting at once, both use the same key. */
+/** Creates the file by a hard link, which is atomic and never replaces a file: two concurrent starts use the same key. */
 function makeKeyFile(file: string): void {
   if (readKeyFile(file)) return
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  const draft = writeDraft(file, [randomBytes(keyBytes)])
+  const temporaryFile = writeTemporaryFile(file, [randomBytes(keyBytes)])
   try {
-    linkSync(draft, file)
+    linkSync(temporaryFile, file)
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
   } finally {
-    rmSync(draft, { force: true })
+    rmSync(temporaryFile, { force: true })
   }
   syncFolder(dirname(file))
 }
 
-/** Two rotations at once must not each drop the other's key, hence the lock. */
+/** The lock prevents two concurrent rotations from dropping each other's key. */
 function addKey(file: string): void {
   const lock = takeFileLock(`${file}.lock`, { waitMs: 5000 })
-  if (!lock) throw new Error('Another process is changing secret-keys.json; try again')
+  if (!lock) throw new Error('Another process is changing secret-keys.json. Try again.')
   try {
-    const draft = writeDraft(file, [randomBytes(keyBytes), ...(readKeyFile(file) ?? [])])
-    renameSync(draft, file)
+    const temporaryFile = writeTemporaryFile(file, [randomBytes(keyBytes), ...(readKeyFile(file) ?? [])])
+    renameSync(temporaryFile, file)
     syncFolder(dirname(file))
   } finally {
     lock.release()
   }
 }
 
-/** Null where there is no file. A damaged one stops the start: a new key in its place would make every secret unreadable. */
+/** Null if the file does not exist. Throws if it is damaged: a new key would make every secret unreadable. */
 function readKeyFile(file: string): Buffer[] | null {
   let text: string
   try {
@@ -108,21 +108,21 @@ function readKeyFile(file: string): Buffer[] | null {
     const keys = (JSON.parse(text) as { keys: string[] }).keys.map((key) => Buffer.from(key, 'base64url'))
     if (keys.length > 0 && keys.every((key) => key.length === keyBytes)) return keys
   } catch {
-    // Told below, without the text: it may hold parts of keys.
+    // The error below omits the text, which may contain parts of keys.
   }
   throw new Error(`${file} is damaged. Restore a copy of it, or set BERTH_SECRET_KEY and delete the file.`)
 }
 
-function writeDraft(file: string, keys: Buffer[]): string {
-  const draft = `${file}.${randomBytes(6).toString('hex')}.tmp`
-  const handle = openSync(draft, 'wx', 0o600)
+function writeTemporaryFile(file: string, keys: Buffer[]): string {
+  const temporaryFile = `${file}.${randomBytes(6).toString('hex')}.tmp`
+  const handle = openSync(temporaryFile, 'wx', 0o600)
   try {
     writeSync(handle, `${JSON.stringify({ newestFirst: true, keys: keys.map((key) => key.toString('base64url')) }, null, 2)}\n`)
     fsyncSync(handle)
   } finally {
     closeSync(handle)
   }
-  return draft
+  return temporaryFile
 }
 
 function syncFolder(folder: string): void {

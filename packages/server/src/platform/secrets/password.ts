@@ -20,8 +20,8 @@ export async function hashPassword(password: string, work: PasswordWork = standa
 /** `stored` is null for an unknown user: the same work is done, so that the response time reveals nothing. */
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
   const { work, salt, hash } = parse(stored ?? unknownUserHash)
-  const same = timingSafeEqual(hash, await derive(password, salt, work))
-  return same && stored !== null
+  const isEqual = timingSafeEqual(hash, await derive(password, salt, work))
+  return isEqual && stored !== null
 }
 
 /** True if the hash has other parameters than the current ones: hash again at the next successful sign-in. */
@@ -45,12 +45,12 @@ function parse(stored: string): { work: PasswordWork; salt: Buffer; hash: Buffer
 }
 
 /** Concurrent hashes: the thread pool also reads files and resolves names, and must not wait behind many sign-ins. */
-const atOnce = 2
+const maxConcurrent = 2
 let running = 0
 const waiting: (() => void)[] = []
 
 async function derive(password: string, salt: Buffer, work: PasswordWork): Promise<Buffer> {
-  if (running >= atOnce) await new Promise<void>((resolve) => waiting.push(resolve))
+  if (running >= maxConcurrent) await new Promise<void>((resolve) => waiting.push(resolve))
   else running++
   try {
     return await runScrypt(password.normalize('NFKC'), salt, work)

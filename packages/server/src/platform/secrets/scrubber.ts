@@ -31,7 +31,7 @@ export function createScrubber({ maxValues = 20_000, maxCharacters = 1_000_000 }
   }
 }
 
-export const shortestSecret = 6
+export const minSecretLength = 6
 /** Long values are searched in pieces, so that a value truncated in a log is still found, except for its last piece. */
 export const pieceLength = 64
 
@@ -45,9 +45,9 @@ interface Tier {
  * text is scanned by few automata.
  */
 class ScrubberState {
-  #known = new Map<string, number>()
+  #costs = new Map<string, number>()
   #characters = 0
-  #fresh: string[] = []
+  #pendingValues: string[] = []
   #tiers: Tier[] = []
   readonly #maxValues: number
   readonly #maxCharacters: number
@@ -58,48 +58,48 @@ class ScrubberState {
   }
 
   register(value: string): void {
-    if (value.length < shortestSecret) return
-    const size = this.#known.get(value)
+    if (value.length < minSecretLength) return
+    const size = this.#costs.get(value)
     if (size !== undefined) {
-      this.#known.delete(value)
-      this.#known.set(value, size)
+      this.#costs.delete(value)
+      this.#costs.set(value, size)
       return
     }
     const cost = patternsOf(value).reduce((sum, pattern) => sum + pattern.length, 0)
-    this.#known.set(value, cost)
+    this.#costs.set(value, cost)
     this.#characters += cost
-    this.#fresh.push(value)
-    this.#forgetOldest()
+    this.#pendingValues.push(value)
+    this.#evictOldest()
   }
 
   spansIn(text: string): Span[] {
-    if (text.length < shortestSecret || this.#known.size === 0) return []
-    this.#absorbFresh()
+    if (text.length < minSecretLength || this.#costs.size === 0) return []
+    this.#addPendingValues()
     const spans: Span[] = []
     for (const { automaton } of this.#tiers) automaton.scan(text, (start, end) => spans.push({ start, end }))
     return spans
   }
 
-  #absorbFresh(): void {
-    if (this.#fresh.length === 0) return
-    let values = this.#fresh
-    this.#fresh = []
+  #addPendingValues(): void {
+    if (this.#pendingValues.length === 0) return
+    let values = this.#pendingValues
+    this.#pendingValues = []
     while (this.#tiers.length > 0 && this.#tiers.at(-1)!.values.length <= values.length * 2) {
       values = [...this.#tiers.pop()!.values, ...values]
     }
-    values = values.filter((value) => this.#known.has(value))
+    values = values.filter((value) => this.#costs.has(value))
     this.#tiers.push({ values, automaton: buildAutomaton(values.flatMap(patternsOf)) })
   }
 
   /** Forgets a quarter at once and rebuilds everything: one by one, each new value would cost a whole rebuild. */
-  #forgetOldest(): void {
-    if (this.#known.size <= this.#maxValues && this.#characters <= this.#maxCharacters) return
-    for (const [value, cost] of this.#known) {
-      if (this.#known.size <= this.#maxValues * 0.75 && this.#characters <= this.#maxCharacters * 0.75) break
-      this.#known.delete(value)
+  #evictOldest(): void {
+    if (this.#costs.size <= this.#maxValues && this.#characters <= this.#maxCharacters) return
+    for (const [value, cost] of this.#costs) {
+      if (this.#costs.size <= this.#maxValues * 0.75 && this.#characters <= this.#maxCharacters * 0.75) break
+      this.#costs.delete(value)
       this.#characters -= cost
     }
-    this.#fresh = [...this.#known.keys()]
+    this.#pendingValues = [...this.#costs.keys()]
     this.#tiers = []
   }
 }
@@ -129,16 +129,16 @@ export function replaceSpans(text: string, spans: Span[]): string {
   if (spans.length === 0) return text
   spans.sort((left, right) => left.start - right.start)
   let result = ''
-  let done = 0
+  let copiedTo = 0
   let at = 0
   while (at < spans.length) {
     const { start } = spans[at]!
     let { end } = spans[at]!
     while (++at < spans.length && spans[at]!.start <= end) end = Math.max(end, spans[at]!.end)
-    result += `${text.slice(done, start)}[secret]`
-    done = end
+    result += `${text.slice(copiedTo, start)}[secret]`
+    copiedTo = end
   }
-  return result + text.slice(done)
+  return result + text.slice(copiedTo)
 }
 
 function scrubParsed(line: string, scrub: (text: string) => string): string {

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 
-/** A value that prints as `[secret]` wherever it is printed; only the place that needs it opens it. */
+/** A value that prints as `[secret]`; only the code that needs it calls `reveal`. */
 export class Secret {
   readonly #value: string
 

@@ -2,9 +2,9 @@ import { createHmac, hkdfSync } from 'node:crypto'
 import { findKey, type KeyRing, type SecretKey } from './key-ring.ts'
 import { constantTimeEqual } from './token.ts'
 
-/** HMAC-SHA-256; `<key id>.<base64url>`. It names its key, so that it stays good when a newer key is added. */
+/** HMAC-SHA-256; `<key id>.<base64url>`. It contains its key id, so that it stays valid after a newer key is added. */
 export function sign({ id, key }: SecretKey, message: string, purpose: string): string {
-  // Never the key that seals: a signature shown to the world must say nothing about that one.
+  // A derived key: a public signature must reveal nothing about the key that encrypts secrets.
   const derived = hkdfSync('sha256', key, '', `berth:v1:sign:${purpose}`, 32)
   return `${id}.${createHmac('sha256', Buffer.from(derived)).update(message).digest('base64url')}`
 }

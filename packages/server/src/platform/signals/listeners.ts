@@ -12,11 +12,11 @@ export class Listeners {
 
   add(topic: string, listener: Listener<never>): () => void {
     // One wrapper per subscription, so that the same function may subscribe twice.
-    const own: Listener<object> = (event) => listener(event as never)
+    const wrapper: Listener<object> = (event) => listener(event as never)
     const set = this.#byTopic.get(topic) ?? new Set()
-    this.#byTopic.set(topic, set.add(own))
+    this.#byTopic.set(topic, set.add(wrapper))
     return () => {
-      set.delete(own)
+      set.delete(wrapper)
       if (set.size === 0 && this.#byTopic.get(topic) === set) this.#byTopic.delete(topic)
     }
   }

@@ -12,17 +12,17 @@ const maxPauseMs = 10_000
 
 /** Signals between control planes that share a PostgreSQL. Listeners of this process are called directly, without a round trip. */
 export async function postgresSignals(url: string, log: Log, options: { pingMs?: number } = {}): Promise<Signals> {
-  const link = new Link(url, log, options.pingMs ?? 15_000)
-  await link.open()
+  const connection = new SignalConnection(url, log, options.pingMs ?? 15_000)
+  await connection.open()
   return {
-    publish: (topic, event) => link.publish(topic, event),
-    subscribe: (topic, listener) => link.listeners.add(topic, listener),
-    close: () => link.close(),
+    publish: (topic, event) => connection.publish(topic, event),
+    subscribe: (topic, listener) => connection.listeners.add(topic, listener),
+    close: () => connection.close(),
   }
 }
 
 /** A connection that listens and notifies; reconnects when it is lost. */
-class Link {
+class SignalConnection {
   readonly listeners: Listeners
   readonly #url: string
   readonly #log: Log
@@ -30,10 +30,10 @@ class Link {
   readonly #origin = randomUUID()
   readonly #batcher = new NotifyBatcher()
   #client: pg.Client | undefined
-  #closed = false
+  #isClosed = false
   #pauseMs = firstPauseMs
   #retry: NodeJS.Timeout | undefined
-  #sending = false
+  #isSending = false
 
   constructor(url: string, log: Log, pingMs: number) {
     this.#url = url
@@ -44,8 +44,8 @@ class Link {
 
   async open(): Promise<void> {
     const client = new pg.Client({ ...connectionSettings(this.#url), connectionTimeoutMillis: 10_000, query_timeout: 10_000 })
-    client.on('error', (error) => this.#lost(client, error))
-    client.on('end', () => this.#lost(client, new Error('PostgreSQL closed the connection')))
+    client.on('error', (error) => this.#onLost(client, error))
+    client.on('end', () => this.#onLost(client, new Error('PostgreSQL closed the connection')))
     client.on('notification', ({ payload }) => this.#receive(payload ?? ''))
     try {
       await client.connect()
@@ -54,7 +54,7 @@ class Link {
       await client.end().catch(() => {})
       throw error
     }
-    if (this.#closed) return await client.end()
+    if (this.#isClosed) return await client.end()
     this.#client = client
     this.#pauseMs = firstPauseMs
     this.#ping(client)
@@ -68,7 +68,7 @@ class Link {
   }
 
   async close(): Promise<void> {
-    this.#closed = true
+    this.#isClosed = true
     clearTimeout(this.#retry)
     this.listeners.clear()
     const client = this.#client
@@ -78,8 +78,8 @@ class Link {
 
   /** Sends one notification at a time; events that arrive meanwhile are sent together in the next. */
   async #send(): Promise<void> {
-    if (this.#sending) return
-    this.#sending = true
+    if (this.#isSending) return
+    this.#isSending = true
     try {
       while (this.#client && !this.#batcher.isEmpty) {
         const client = this.#client
@@ -89,11 +89,11 @@ class Link {
         } catch (error) {
           // It is unknown whether the batch arrived; asking the others to read again is correct in both cases.
           for (const { topic } of batch) this.#batcher.addReread(topic)
-          this.#lost(client, error as Error)
+          this.#onLost(client, error as Error)
         }
       }
     } finally {
-      this.#sending = false
+      this.#isSending = false
     }
   }
 
@@ -103,11 +103,11 @@ class Link {
     for (const { topic, event } of messages) this.listeners.deliver(topic, event ?? { reread: true })
   }
 
-  #lost(client: pg.Client, error: Error): void {
+  #onLost(client: pg.Client, error: Error): void {
     if (this.#client !== client) return
     this.#client = undefined
     client.end().catch(() => {})
-    if (this.#closed) return
+    if (this.#isClosed) return
     this.#log.warn({ err: error }, 'signals: PostgreSQL connection lost')
     this.#reconnectLater()
   }
@@ -119,7 +119,7 @@ class Link {
       try {
         await this.open()
       } catch {
-        if (!this.#closed) this.#reconnectLater()
+        if (!this.#isClosed) this.#reconnectLater()
         return
       }
       this.#log.info({}, 'signals: PostgreSQL connection restored')
@@ -131,7 +131,7 @@ class Link {
   #ping(client: pg.Client): void {
     const timer = setInterval(() => {
       if (this.#client !== client) return clearInterval(timer)
-      client.query('select 1').catch((error: Error) => this.#lost(client, error))
+      client.query('select 1').catch((error: Error) => this.#onLost(client, error))
     }, this.#pingMs)
     timer.unref()
   }

@@ -14,9 +14,9 @@ export function matchSteps(pattern: readonly PatternStep[], path: readonly strin
       captured[name] = path.slice(at)
       return captured
     }
-    const word = path[at]
-    if (word === undefined || (step.startsWith('=') && word !== name)) return undefined
-    if (step.startsWith(':')) captured[name] = [word]
+    const segment = path[at]
+    if (segment === undefined || (step.startsWith('=') && segment !== name)) return undefined
+    if (step.startsWith(':')) captured[name] = [segment]
   }
   return path.length === pattern.length ? captured : undefined
 }
@@ -31,7 +31,7 @@ export interface Redirection {
 export function redirectionFor({ redirects }: SiteRules, path: readonly string[]): Redirection | undefined {
   for (const rule of redirects) {
     const captured = matchSteps(rule.from, path)
-    const to = captured && filled(rule.to, captured)
+    const to = captured && fillPlaceholders(rule.to, captured)
     if (to && !(rule.status >= 300 && rule.status < 400 && isSamePath(to, path))) return { rule, to }
   }
   return undefined
@@ -56,16 +56,16 @@ function isSamePath(to: string, path: readonly string[]): boolean {
   }
 }
 
-const names = /:([A-Za-z_]\w*)\*?|\$1/g
+const placeholders = /:([A-Za-z_]\w*)\*?|\$1/g
 
 /**
  * Captured values are encoded as path segments, and a target on the site stays on the site: leading slashes and backslashes that a
  * visitor put into the path are removed.
  */
-function filled(to: string, captured: Captured): string {
-  const text = to.replace(names, (written, name: string | undefined) => {
+function fillPlaceholders(to: string, captured: Captured): string {
+  const text = to.replace(placeholders, (placeholder, name: string | undefined) => {
     const steps = captured[name ?? '1']
-    return steps ? steps.map(encodeURIComponent).join('/') : written
+    return steps ? steps.map(encodeURIComponent).join('/') : placeholder
   })
   return to.startsWith('/') ? `/${text.replace(/^[/\\]+/, '')}` : text
 }

@@ -17,7 +17,7 @@ export interface EngineCopy {
   loadImages(tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void>
   readVolume(id: string, abort: AbortSignal): AsyncIterable<Uint8Array>
   /** Writes a volume. Returns false and writes nothing if the engine has data of that volume, which is newer than any archive. */
-  bringVolume(volume: VolumeRef, tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<boolean>
+  restoreVolume(volume: VolumeRef, tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<boolean>
 }
 
 /** Opens the engine. `folder` is that of the docker runtime. Rejects with `EngineUnreachable` if no engine responds. */
@@ -58,7 +58,7 @@ export async function openEngineCopy({ socketPath, folder }: { socketPath: strin
       )
     },
     readVolume: (id, abort) => volumes.read(id, abort),
-    async bringVolume(volume, tar, abort) {
+    async restoreVolume(volume, tar, abort) {
       if (await volumes.adoptExisting(volume.id)) return false
       await volumes.create(volume)
       await volumes.write(volume.id, tar, abort)

@@ -2,7 +2,7 @@ import { type Agent, request } from 'node:http'
 import { setImmediate as letOthers } from 'node:timers/promises'
 import { Mutex } from '../../../platform/keyed-mutex.ts'
 import { parseInSlices } from '../../../platform/sliced-json.ts'
-import { collectingYoung } from '../../../platform/steady-memory.ts'
+import { createYoungCollector } from '../../../platform/steady-memory.ts'
 
 /** The engine's response is longer than allowed. `head` is its beginning. */
 export class AnswerTooLong extends Error {
@@ -76,7 +76,7 @@ export function boundedGet<T>(
   abort: AbortSignal,
 ): Promise<T> {
   const clock = AbortSignal.timeout(requestTimeoutMs)
-  const collect = collectingYoung()
+  const collect = createYoungCollector()
   return new Promise((resolve, reject) => {
     const requesting = request({ agent, path, host: 'docker', signal: AbortSignal.any([abort, clock]) })
     const fail = (error: unknown) => {

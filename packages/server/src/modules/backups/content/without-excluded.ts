@@ -1,6 +1,6 @@
 import { rewriteTar } from '../../../drivers/tar/rewrite-tar.ts'
 import { asText } from '../../../drivers/tar/tar-header.ts'
-import { FairShare } from '../../../platform/fair-share.ts'
+import { Throttle } from '../../../platform/throttle.ts'
 import { IgnoreRules } from '../../../source/ignore/git-ignore.ts'
 
 /** Compared characters of a path, as many as Linux allows; a longer path is excluded only by a folder within them. */
@@ -26,7 +26,7 @@ export function withoutExcluded(
 }
 
 class ComparingTime {
-  readonly #share = new FairShare()
+  readonly #share = new Throttle()
   #leftMs: number
   #since = 0
 

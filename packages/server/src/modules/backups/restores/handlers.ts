@@ -1,7 +1,7 @@
 import { type contract, terminalRestore } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
 import { streamRow } from '../../../http/row-stream.ts'
-import { listed } from '../../../platform/db/pages.ts'
+import { listResponse } from '../../../platform/db/pages.ts'
 import { findBySubject } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { applyWithToken, cancelRestore } from './apply.ts'
@@ -30,7 +30,7 @@ export function restoreHandlers(deps: BackupsDeps): Pick<Handlers<typeof contrac
       return { data, ...(data.status === 'cancelled' ? {} : { warnings: [undoingWarning] }) }
     },
     listRestores: async ({ query }, { savedProject, caller: { organizationId } }) =>
-      listed(await listRestores(deps.database.db, { organizationId, projectId: savedProject.id }, query), showRestore),
+      listResponse(await listRestores(deps.database.db, { organizationId, projectId: savedProject.id }, query), showRestore),
     getRestore: (_, { backupRestore }) => ({ data: showRestore(backupRestore) }),
     streamRestore: async (_, { backupRestore, stream }) => {
       await streamRow(stream, deps.database.signals, {

@@ -4,9 +4,9 @@ import { digestIn, registryOf } from '../../../drivers/runtime/image-name.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { ImageCheckRow } from '../../../platform/db/tables/deployments.ts'
 import { Failure } from '../../../platform/failure.ts'
-import { inTurns } from '../../../platform/in-turns.ts'
 import { job } from '../../../platform/jobs/declare.ts'
 import type { Schedule } from '../../../platform/jobs/schedules.ts'
+import { roundRobin } from '../../../platform/round-robin.ts'
 import { type ImageProject, imageProjects } from '../../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { storedArtifacts } from '../plan/deployed.ts'
@@ -105,7 +105,7 @@ async function queryRegistries(
   abort: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
   const requested = new Map(due.map(({ project }) => [keyOf(project), project]))
-  const questions = inTurns(requested.values(), ({ organizationId }) => organizationId)
+  const questions = roundRobin(requested.values(), ({ organizationId }) => organizationId)
   const digests = new Map<string, string>()
   const away = new Set<string>()
   const request = async () => {

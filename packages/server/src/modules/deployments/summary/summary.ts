@@ -1,6 +1,6 @@
 import { type Awaitable, thenSync } from '../../../platform/awaitable.ts'
 import { liveEnvironmentJson } from '../../../platform/db/json-columns/deployments.ts'
-import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
+import { memoizeByRows } from '../../../platform/db/memoize-rows.ts'
 import { preparedQuery } from '../../../platform/db/prepared.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { DeploymentRow, LiveEnvironmentRow } from '../../../platform/db/tables/deployments.ts'

@@ -2,7 +2,7 @@ import type { GitHostProvider, Repository } from '@berth/contract'
 import type { HostRepository } from '../../../drivers/git-host/git-host.ts'
 import { GitHostError } from '../../../drivers/git-host/git-host-error.ts'
 import type { Caller } from '../../../http/handler.ts'
-import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
+import { memoizeByRows } from '../../../platform/db/memoize-rows.ts'
 import type { GitConnectionRow } from '../../../platform/db/tables/git-host.ts'
 import { fail } from '../../../platform/failure.ts'
 import {

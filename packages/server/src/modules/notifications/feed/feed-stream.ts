@@ -17,7 +17,7 @@ export async function streamFeed(stream: FeedStream, reader: feed.Reader, deps: 
   const relay = new Relay(stream, reader, deps)
   await streamEntity<number, FeedSignal>(signals, stream.abort, {
     topic: feedTopic(reader.organizationId),
-    concerns: (signal) => 'announced' in signal || signal.userId === reader.userId,
+    isRelevant: (signal) => 'announced' in signal || signal.userId === reader.userId,
     read: () => feed.countUnseen(db, reader),
     async open(count) {
       await stream.send('snapshot', { count })

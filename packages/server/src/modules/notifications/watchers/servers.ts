@@ -1,6 +1,6 @@
 import type { Database } from '../../../platform/database.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
-import { inTurns } from '../../../platform/in-turns.ts'
+import { roundRobin } from '../../../platform/round-robin.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import type { WatchedServer, WatchedServers } from './watched.ts'
 
@@ -12,7 +12,7 @@ const atOnce = 8
 export async function watchServers(servers: WatchedServers, database: Database, now: Date, abort: AbortSignal): Promise<void> {
   const listed = await servers.list()
   await forgetOthers(database, listed)
-  const waiting = inTurns(listed, ({ organizationId }) => organizationId)
+  const waiting = roundRobin(listed, ({ organizationId }) => organizationId)
   const checkOne = async () => {
     for (let server = waiting.shift(); server; server = waiting.shift()) await poll(server, servers, { database, now, abort })
   }

@@ -1,9 +1,9 @@
 import { DnsUnanswered } from '../../../drivers/dns/dns.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
-import { inTurns } from '../../../platform/in-turns.ts'
 import { type JobKind, job } from '../../../platform/jobs/declare.ts'
 import type { Schedule } from '../../../platform/jobs/schedules.ts'
+import { roundRobin } from '../../../platform/round-robin.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { moveHookAt } from '../hostnames/delivery-address.ts'
@@ -74,7 +74,7 @@ async function dueNames({ database: { db }, ...deps }: ProjectsDeps): Promise<st
     .orderBy('nextCheckAt')
     .limit(maxInOneRun)
     .execute()
-  return [...new Set(inTurns(due, ({ organizationId }) => organizationId).map(({ hostname }) => hostname))]
+  return [...new Set(roundRobin(due, ({ organizationId }) => organizationId).map(({ hostname }) => hostname))]
 }
 
 /** Looks up the TXT records of one host name. False: no name server answered. */

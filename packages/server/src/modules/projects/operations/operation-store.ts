@@ -1,5 +1,5 @@
 import { type Awaitable, thenSync } from '../../../platform/awaitable.ts'
-import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
+import { memoizeByRows } from '../../../platform/db/memoize-rows.ts'
 import { preparedQuery } from '../../../platform/db/prepared.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { OperationPhase, ProjectOperationRow } from '../../../platform/db/tables/projects.ts'

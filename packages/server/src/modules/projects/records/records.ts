@@ -2,7 +2,7 @@ import type { Project, ProjectConfig, ProjectInfo, ProjectRoute, ServiceStatus }
 import { type Awaitable, allSync, thenSync } from '../../../platform/awaitable.ts'
 import { iso } from '../../../platform/db/columns.ts'
 import { projectJson } from '../../../platform/db/json-columns/projects.ts'
-import { memoizeByRows } from '../../../platform/db/kept-rows.ts'
+import { memoizeByRows } from '../../../platform/db/memoize-rows.ts'
 import type { Page } from '../../../platform/db/pages.ts'
 import type { DomainRow, ProjectOperationRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'

@@ -54,6 +54,6 @@ describe('what is refused, by name', () => {
       failure = error
     }
     expect(failure).toBeInstanceOf(Failure)
-    expect((failure as Failure).particulars.field).toBe(field)
+    expect((failure as Failure).options.field).toBe(field)
   })
 })

@@ -70,7 +70,7 @@ async function packAll(packing: Packing): Promise<Omit<BundleBody, 'contentKey'>
       ? []
       : existing.map(({ name }) => `Volume ${name} was not transferred: at the target it is empty or unchanged`)),
     ...described.uploadsLeftBehind.map(uploadLeftBehind),
-    ...(await deps.leftBehind(row.projectId)),
+    ...(await deps.untransferredParts(row.projectId)),
   ]
   await updateSide(deps.database.db, row.id, { warnings: JSON.stringify(warnings) })
   return { project, source, volumes, history: await deps.history.read(row.projectId) }

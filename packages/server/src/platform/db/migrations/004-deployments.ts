@@ -40,7 +40,7 @@ export const migration = {
       .addUniqueConstraint('deploymentNumber', ['projectId', 'number'])
       .execute()
     await schema.createIndex('deploymentsByStatus').on('deployments').columns(['status', 'createdAt']).execute()
-    // One deployment of an environment at a time: the database itself refuses a second one.
+    // The database rejects a second running deployment of an environment.
     await sql`create unique index "deploymentUnderWay" on deployments ("projectId", environment) where status in ('building', 'deploying')`.execute(
       db,
     )
@@ -77,7 +77,7 @@ export const migration = {
     await schema
       .createTable('volumes')
       .addColumn('id', 'text', (column) => column.primaryKey())
-      // Not cascading: deleting a project keeps its volumes unless that was asked for.
+      // Not cascading: deleting a project keeps its volumes unless the user requests their deletion.
       .addColumn('projectId', 'text', (column) => column.notNull())
       .addColumn('environment', 'text', (column) => column.notNull())
       .addColumn('service', 'text', (column) => column.notNull())

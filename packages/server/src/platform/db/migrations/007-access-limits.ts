@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Tokens end with the one they were made with, a stream token with its credential; an upload can be for one project alone. */
+/** Tokens end with the token that created them, stream tokens with their credential. An upload can be limited to one project. */
 export const migration = {
   name: '007-access-limits',
   async up(db: Kysely<unknown>): Promise<void> {
@@ -10,7 +10,7 @@ export const migration = {
       .addColumn('parentId', 'text', (column) => column.references('tokens.id').onDelete('cascade'))
       .execute()
     await schema.createIndex('tokensOfParent').on('tokens').column('parentId').execute()
-    // None of them lives longer than a minute.
+    // Stream tokens expire after a minute.
     await sql`delete from "streamTokens"`.execute(db)
     await schema
       .alterTable('streamTokens')
@@ -23,7 +23,7 @@ export const migration = {
     await schema.alterTable('streamTokens').dropColumn('scopes').execute()
     await schema.alterTable('streamTokens').dropColumn('projectIds').execute()
     await schema.alterTable('uploadSessions').addColumn('projectId', 'text').execute()
-    // An instance that is set up already: its first organisation is the one that set-up made.
+    // On an existing instance, the first organisation is the one created at set-up.
     await sql`insert into instance (key, value)
       select 'setupOrganizationId', id from organizations order by "createdAt", id limit 1`.execute(db)
   },

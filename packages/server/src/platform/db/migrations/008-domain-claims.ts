@@ -6,8 +6,8 @@ interface Tables {
 }
 
 /**
- * A host name is no longer the first one's for good: each organisation may claim it, and one of them has proven it. SQLite
- * cannot drop a constraint, so that the table is made anew.
+ * Several organisations may claim a host name; at most one of them has proven it. SQLite cannot drop a constraint, so the table
+ * is rebuilt.
  */
 export const migration = {
   name: '008-domain-claims',

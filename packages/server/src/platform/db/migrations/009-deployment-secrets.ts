@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 export const migration = {
   name: '009-deployment-secrets',
   async up(db: Kysely<unknown>): Promise<void> {
-    // Of older deployments it is not known; there, what is secret today counts.
+    // Null for older deployments: the variables that are secret now are used instead.
     await db.schema.alterTable('deployments').addColumn('envSecretKeys', 'text').execute()
   },
 }

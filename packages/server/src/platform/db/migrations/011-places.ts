@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** Where it was built, where it runs, where its bytes are; null is this machine. */
+/** The server of a deployment, an instance or a volume; null is this machine. */
 export const migration = {
   name: '011-places',
   async up({ schema }: Kysely<unknown>): Promise<void> {

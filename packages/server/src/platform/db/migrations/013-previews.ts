@@ -23,7 +23,7 @@ export const migration = {
       .addColumn('fromFork', 'integer', (column) => column.notNull().defaultTo(0))
       .execute()
     await schema.alterTable('deployments').addColumn('requestKey', 'text').execute()
-    // Hosts compare names without case.
+    // Git hosts compare names case-insensitively.
     await sql`create index "projectsByRepository" on projects (lower("gitOwner"), lower("gitRepo"))`.execute(db)
     await schema
       .createTable('gitDeliveries')

@@ -61,7 +61,7 @@ async function createPolicies({ schema }: Kysely<unknown>): Promise<void> {
   await schema.createIndex('backupPoliciesOfDestination').on('backupPolicies').column('destinationId').execute()
 }
 
-/** Bound to no project: what was saved of one that is deleted brings it back. */
+/** Runs have no foreign key to the project: a backup can restore a deleted project. */
 async function createRuns(db: Kysely<unknown>): Promise<void> {
   const { schema } = db
   await schema
@@ -95,7 +95,7 @@ async function createRuns(db: Kysely<unknown>): Promise<void> {
     .execute()
   await schema.createIndex('backupRunsOfProject').on('backupRuns').columns(['projectId', 'createdAt', 'id']).execute()
   await schema.createIndex('backupRunsOfPolicy').on('backupRuns').columns(['policyId', 'createdAt', 'id']).execute()
-  // One run of a policy at a time: the database itself refuses a second one.
+  // The database rejects a second active run of a policy.
   await sql`create unique index "backupRunUnderWay" on "backupRuns" ("policyId") where status in ('queued', 'preparing', 'dumping', 'uploading', 'verifying') and trigger not in ('pre_restore', 'pre_deploy')`.execute(
     db,
   )
@@ -146,6 +146,6 @@ async function createRestores(db: Kysely<unknown>): Promise<void> {
     .addColumn('finishedAt', 'bigint')
     .execute()
   await schema.createIndex('backupRestoresOfRun').on('backupRestores').column('runId').execute()
-  // Two restores never write one project at the same time.
+  // The database rejects a second restore that writes the same project.
   await sql`create unique index "backupRestoreApplying" on "backupRestores" ("projectId") where status = 'applying'`.execute(db)
 }

@@ -12,7 +12,7 @@ export const migration = {
       .addColumn('id', 'text', (column) => column.primaryKey())
       .addColumn('side', 'text', (column) => column.notNull())
       .addColumn('organizationId', 'text', (column) => column.notNull().references('organizations.id').onDelete('cascade'))
-      // No reference: an arrival is there before its project, and a departure tells of one that is gone.
+      // No foreign key: the row of an import exists before its project, and that of an export outlives the project.
       .addColumn('projectId', 'text', (column) => column.notNull())
       .addColumn('state', 'text', (column) => column.notNull())
       .addColumn('withData', 'integer', (column) => column.notNull())

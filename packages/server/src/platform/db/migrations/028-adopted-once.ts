@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** A machine may be known as two servers; what runs there is adopted once all the same. */
+/** A machine may be registered as two servers; each of its containers can be adopted only once. */
 export const migration = {
   name: '028-adopted-once',
   async up(db: Kysely<unknown>): Promise<void> {
@@ -12,7 +12,7 @@ export const migration = {
     await sql`update "adoptedContainers" set "organizationId" = (select "organizationId" from "projects" where "projects"."id" = "projectId")`.execute(
       db,
     )
-    // Of two that were adopted through two servers the project that had it first keeps it.
+    // If a container was adopted through two servers, the project that adopted it first keeps it.
     await sql`delete from "adoptedContainers" where exists (select 1 from "adoptedContainers" as "earlier"
       where "earlier"."containerId" = "adoptedContainers"."containerId" and "earlier"."organizationId" = "adoptedContainers"."organizationId"
       and "earlier"."serverId" <> "adoptedContainers"."serverId"

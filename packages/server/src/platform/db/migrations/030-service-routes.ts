@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** More than one service of a project can be reached: what the settings say of it, and what is served. */
+/** The services of a project that have their own address: as configured, and as served. */
 export const migration = {
   name: '030-service-routes',
   async up(db: Kysely<unknown>): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** An upload may be sent straight to an object store; what was said of it when its session was opened is held to. */
+/** An upload may be sent directly to an object store. It must match the size and hash declared when its session was opened. */
 export const migration = {
   name: '032-upload-places',
   async up({ schema }: Kysely<unknown>): Promise<void> {

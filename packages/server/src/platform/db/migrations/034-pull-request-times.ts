@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** When a pull request was last changed, as its host says: a report of an earlier state is told by it. */
+/** The time of the last change of a pull request, as reported by its git host; it identifies outdated reports. */
 export const migration = {
   name: '034-pull-request-times',
   async up(db: Kysely<unknown>): Promise<void> {

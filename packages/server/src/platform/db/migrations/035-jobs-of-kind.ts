@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** The most urgent job of a kind is the first of its part of this index, however many wait behind it. */
+/** An index in which the most urgent queued job of a kind is the first entry of that kind. */
 export const migration = {
   name: '035-jobs-of-kind',
   async up(db: Kysely<unknown>): Promise<void> {

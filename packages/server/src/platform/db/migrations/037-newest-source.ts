@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** The time that `projects/uploads/upload-claim.ts` gives to a session that is in use. */
+/** The expiry that `projects/uploads/upload-claim.ts` sets for a session in use. */
 const never = 8_640_000_000_000_000
 
 interface Tables {
@@ -20,9 +20,9 @@ interface Tables {
 }
 
 /**
- * An environment's own upload, the uploads that deployments keep, and the settings that a deployment was made with, so that
- * changes since then can be told. Uploads that deployments of the rollback window were made of are claimed, and an upload
- * project whose newest deployment has a newer upload gets that one as its source.
+ * Adds the upload of an environment, the upload of a deployment, and the hashes of a deployment's settings, which show later
+ * changes. Claims the uploads of deployments in the rollback window. A project whose newest deployment has a newer upload than
+ * the project gets that upload as its source.
  */
 export const migration = {
   name: '037-newest-source',
@@ -39,11 +39,11 @@ export const migration = {
       .execute()
     for (const table of ['projects', 'environments', 'deployments'])
       await schema.createIndex(`${table}ByUpload`).on(table).column('uploadSessionId').execute()
-    await keepUploads(db as Kysely<Tables>)
+    await claimUploads(db as Kysely<Tables>)
   },
 }
 
-async function keepUploads(db: Kysely<Tables>): Promise<void> {
+async function claimUploads(db: Kysely<Tables>): Promise<void> {
   const rows = await db
     .selectFrom('deployments')
     .select(['id', 'projectId', 'environment', 'number', 'status', 'source', 'artifacts'])
@@ -68,15 +68,15 @@ async function keepUploads(db: Kysely<Tables>): Promise<void> {
     await db.updateTable('uploadSessions').set({ expiresAt: never }).where('id', '=', sessionId).execute()
   }
   for (const [projectId, session] of newest) {
-    const before = sql<number>`coalesce((select "createdAt" from "uploadSessions" where "id" = "projects"."uploadSessionId"), 0)`
-    const pointed = await db
+    const currentUploadTime = sql<number>`coalesce((select "createdAt" from "uploadSessions" where "id" = "projects"."uploadSessionId"), 0)`
+    const updated = await db
       .updateTable('projects')
       .set({ uploadSessionId: session.id })
       .where('id', '=', projectId)
       .where('gitProvider', '=', 'upload')
-      .where(before, '<', session.createdAt)
+      .where(currentUploadTime, '<', session.createdAt)
       .returning('id')
       .executeTakeFirst()
-    if (pointed) await db.updateTable('uploadSessions').set({ expiresAt: never }).where('id', '=', session.id).execute()
+    if (updated) await db.updateTable('uploadSessions').set({ expiresAt: never }).where('id', '=', session.id).execute()
   }
 }

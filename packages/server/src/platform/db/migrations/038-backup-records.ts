@@ -2,7 +2,7 @@ import { type ColumnDefinitionBuilder, type Kysely, sql } from 'kysely'
 
 const required = (column: ColumnDefinitionBuilder) => column.notNull()
 
-/** Copies are told apart from a project's own volumes, policies outlive their deleted project, and one run may wait behind another. */
+/** Marks restored copies among the volumes, keeps the policies of deleted projects, and allows a run to wait for another. */
 export const migration = {
   name: '038-backup-records',
   async up(db: Kysely<unknown>): Promise<void> {
@@ -13,7 +13,7 @@ export const migration = {
     await schema.alterTable('volumes').addColumn('restoredFrom', 'text').execute()
     await markCopies(db)
     await createRetiredPolicies(db)
-    // A run that is asked for during another one waits; runs of one project never work at the same time (their jobs share a group).
+    // A run requested during another one waits: runs of one project never run concurrently (their jobs share a group).
     await schema.dropIndex('backupRunUnderWay').execute()
     await sql`create unique index "backupRunQueued" on "backupRuns" ("policyId") where status = 'queued' and trigger not in ('pre_restore', 'pre_deploy')`.execute(
       db,
@@ -23,7 +23,7 @@ export const migration = {
   },
 }
 
-/** The policies of deleted projects: a restore brings them back with the project. */
+/** The policies of deleted projects: restoring the project restores them too. */
 const createRetiredPolicies = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema
     .createTable('retiredPolicies')
@@ -36,7 +36,7 @@ const createRetiredPolicies = async ({ schema }: Kysely<unknown>): Promise<void>
   await schema.createIndex('retiredPoliciesOfProject').on('retiredPolicies').column('projectId').execute()
 }
 
-/** Earlier copies are known by the end of their name, which is that of their restore's id. */
+/** Earlier copies are identified by the suffix of their name, which is the end of their restore's id. */
 async function markCopies(db: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ id: string; runId: string; projectId: string }>`
     select id, "runId", "projectId" from "backupRestores" where target = 'copy'`.execute(db)

@@ -50,8 +50,8 @@ async function recordMoved(db: Kysely<Tables>): Promise<void> {
   for (const move of new Map(moves.map((one) => [one.projectId, one])).values()) {
     if (move.direction !== 'to_cloud') continue
     const { projectId, organizationId, cloud } = move
-    const kept = await db.selectFrom('projects').select('localPath').where('id', '=', projectId).executeTakeFirst()
-    const localPath = kept?.localPath ?? null
+    const project = await db.selectFrom('projects').select('localPath').where('id', '=', projectId).executeTakeFirst()
+    const localPath = project?.localPath ?? null
     const row = { projectId, organizationId, cloud, localPath, movedAt: move.finishedAt ?? move.createdAt, missingSince: null }
     await db.insertInto('cloudProjects').values(row).execute()
   }

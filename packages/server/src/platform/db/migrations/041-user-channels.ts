@@ -36,14 +36,14 @@ interface Tables {
 
 /**
  * A channel belongs to its user, in every organisation; the organisation is part of the subscription. SQLite cannot drop a
- * constraint, so both tables are rebuilt. Channels of one user that lead to the same place become one.
+ * constraint, so both tables are rebuilt. Channels of one user with the same target are merged.
  */
 export const migration = {
   name: '041-user-channels',
   async up(root: Kysely<unknown>): Promise<void> {
     const db = root as Kysely<Tables>
     const channels = await db.selectFrom('notificationChannels').selectAll().orderBy('createdAt').orderBy('id').execute()
-    const groups = [...Map.groupBy(channels, keyOf).values()].map((members) => ({ kept: keptOf(members), members }))
+    const groups = [...Map.groupBy(channels, keyOf).values()].map((members) => ({ kept: chooseKept(members), members }))
     await createTables(db)
     for (const { kept } of groups) {
       const { organizationId: _, ...row } = kept
@@ -64,12 +64,12 @@ interface Group {
   members: readonly ChannelRow[]
 }
 
-/** Kinds that a default reaches are merged, or a user would get each alert once per organisation that they joined. */
+/** Channels of kinds with default subscriptions are merged: otherwise a user would get each alert once per organisation. */
 const keyOf = ({ id, userId, kind, config }: ChannelRow): string =>
   kind === 'in_app' || kind === 'email' ? JSON.stringify([userId, kind, config]) : id
 
 /** `members` oldest first. */
-const keptOf = (members: readonly ChannelRow[]): ChannelRow =>
+const chooseKept = (members: readonly ChannelRow[]): ChannelRow =>
   members.find(({ enabled, verified }) => enabled && verified) ??
   members.find(({ enabled }) => enabled) ??
   (members[0] as ChannelRow)
@@ -131,10 +131,10 @@ async function copySubscriptions(db: Kysely<Tables>, groups: readonly Group[]): 
 
 function optOutsOf({ kept, members }: Group): SubscriptionRow[] {
   if (!kept.enabled) return []
-  const silent = [...Map.groupBy(members, ({ organizationId }) => organizationId)].filter(([, own]) =>
-    own.every(({ enabled }) => !enabled),
+  const disabledOrganizations = [...Map.groupBy(members, ({ organizationId }) => organizationId)].filter(([, channels]) =>
+    channels.every(({ enabled }) => !enabled),
   )
-  return silent.flatMap(([organizationId, [first]]) =>
+  return disabledOrganizations.flatMap(([organizationId, [first]]) =>
     categories.map((category) => ({
       id: newId('nsb'),
       organizationId,

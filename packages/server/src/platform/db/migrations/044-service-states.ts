@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** How each service of an environment is doing, which instances have completed their work, and how often services ended by themselves. */
+/** The status of each service of an environment, completed instances, and the number of restarts of services. */
 export const migration = {
   name: '044-service-states',
   async up(db: Kysely<unknown>): Promise<void> {

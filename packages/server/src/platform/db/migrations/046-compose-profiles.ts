@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** Profiles of a project's Compose file, and which of several instances of a service an instance is. */
+/** Profiles of a project's Compose file, and the replica number of an instance. */
 export const migration = {
   name: '046-compose-profiles',
   async up(db: Kysely<unknown>): Promise<void> {

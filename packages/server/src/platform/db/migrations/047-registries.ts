@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** Logins at image registries, and the image of a project that is made of one. */
+/** Logins at image registries, and the image of a project that runs an image. */
 export const migration = {
   name: '047-registries',
   async up({ schema }: Kysely<unknown>): Promise<void> {

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** When the image of a project is compared with its registry next, and addresses that deploy a project. */
+/** The next registry check of a project's image, and deploy hooks. */
 export const migration = {
   name: '048-image-checks',
   async up(db: Kysely<unknown>): Promise<void> {

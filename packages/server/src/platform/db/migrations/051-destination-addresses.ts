@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Destinations on this machine are for operators. Those of the organisation made at set-up stay as they are; others are believed when an
- * operator saves them.
+ * Only operators may use destinations on this machine. Existing destinations of the organisation created at set-up are allowed;
+ * others are allowed when an operator saves them.
  */
 export const migration = {
   name: '051-destination-addresses',

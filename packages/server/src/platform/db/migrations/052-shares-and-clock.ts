@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * The organisation whose slots a job uses: its most urgent job is the first of its part of the index. And the times at which
- * the clock was looked at, to notice when it jumps.
+ * Adds the organisation whose slots a job uses, with an index in which the most urgent job of each organisation comes first. Adds
+ * the times of the clock checks, which detect clock jumps.
  */
 export const migration = {
   name: '052-shares-and-clock',

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** Mails of invitations, counted: a mailbox gets few of them, and an organisation sends not too many. */
+/** Invitation mails, for the limits per mailbox and per organisation. */
 export const migration = {
   name: '053-invitation-mails',
   async up(db: Kysely<unknown>): Promise<void> {

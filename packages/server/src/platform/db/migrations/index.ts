@@ -47,7 +47,7 @@ import { migration as invitationMails } from './053-invitation-mails.ts'
 import { migration as assignedHostnames } from './054-assigned-hostnames.ts'
 
 export interface Migration {
-  /** `NNN-what`: the number orders the migrations, the whole name is recorded. Never changed once released. */
+  /** `NNN-topic`: the number orders the migrations, and the whole name is recorded. Never changed after a release. */
   name: string
   up(db: Kysely<unknown>): Promise<void>
 }

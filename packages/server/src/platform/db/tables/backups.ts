@@ -44,7 +44,7 @@ export interface BackupPoliciesTable {
   postCommand: string | null
   webhookEnabled: Flag
   webhookTokenHash: string | null
-  /** How often its newest run is restored into a temporary location as a test; null: never. */
+  /** Interval of the test restore of its newest run into a temporary location; null: never. */
   proveEveryDays: number | null
   /** Every deployment of the project runs this policy first. */
   beforeDeploy: Flag
@@ -83,7 +83,7 @@ export interface BackupRunsTable {
   warning: string | null
   /** `due` from before the pre-command until the post-command has run. */
   postCommandState: 'none' | 'due' | 'done'
-  /** Names the newest attempt of a run under way; of a succeeded run it is what a restore reads. */
+  /** The manifest of the newest attempt; after success, a restore reads this manifest. */
   manifestName: string | null
   manifestSha256: string | null
   /** The policy it belonged to, after that policy was deleted, and the policy's retention. */

@@ -32,7 +32,7 @@ export interface PullRequestsTable {
   /** The slug of its environment, current or former. */
   environment: string
   approvedBy: string | null
-  /** An approval covers one commit, not what a fork pushes afterwards. */
+  /** An approval covers one commit, not later pushes of the fork. */
   approvedCommit: string | null
   /** Last change according to the git host; null if the host does not report it. */
   changedAt: Millis | null

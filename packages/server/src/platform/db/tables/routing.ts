@@ -10,7 +10,7 @@ export interface CertificatesTable {
   privateKey: string
   expiresAt: Millis
   issuedAt: Millis
-  /** When the certificate that the edge serves was last compared with this one, and what was wrong. */
+  /** The last check that the edge serves this certificate, and the problem found. */
   checkedAt: Millis | null
   problem: string | null
 }
@@ -43,7 +43,7 @@ export interface AcmeAccountsTable {
   accountUrl: string | null
 }
 
-/** Answers that the authority asks for while an order is under way. */
+/** Responses to the challenges of running certificate orders. */
 export interface AcmeChallengesTable {
   token: string
   keyAuthorization: string

@@ -16,7 +16,7 @@ export interface ServersTable {
   /** The fingerprint pinned at the first contact, and the kind of that key. */
   hostKey: string | null
   hostKeyType: string | null
-  /** An operator said where it is: it may be this machine itself. */
+  /** An operator set the address, so it may be this machine itself. */
   mayBeHere: Flag
   status: 'unknown' | 'reachable' | 'unreachable'
   statusReason: string | null

@@ -41,7 +41,7 @@ export interface CloudTransfersTable {
   projectId: string
   projectName: string
   direction: 'to_cloud' | 'to_self_hosted'
-  /** Account and cloud of this transfer: a link that was changed later says nothing about it. */
+  /** Account and cloud of this transfer; a later change of the link does not affect it. */
   cloud: string
   withData: Flag
   phase: TransferPhase

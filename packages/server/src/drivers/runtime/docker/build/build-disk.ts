@@ -1,4 +1,4 @@
-import { restsUntil } from '../../../../platform/rests-until.ts'
+import { pauseEnd } from '../../../../platform/pause-end.ts'
 
 const megabyte = 1024 * 1024
 /** Highest share of the time spent on measuring. */
@@ -11,7 +11,7 @@ export class BuildDisk {
   readonly #measure: () => Promise<number>
   readonly #onOver: () => void
   #isMeasuring = false
-  #restsUntil = 0
+  #pauseEnd = 0
 
   constructor(limitMb: number, measure: () => Promise<number>, onOver: () => void) {
     this.#limitMb = limitMb
@@ -22,10 +22,10 @@ export class BuildDisk {
   /** Called often. Measures when a measurement is due. A failed measurement is repeated. */
   async check(): Promise<void> {
     const began = performance.now()
-    if (this.#isMeasuring || began < this.#restsUntil) return
+    if (this.#isMeasuring || began < this.#pauseEnd) return
     this.#isMeasuring = true
     const bytes = await this.#measure().catch(() => 0)
-    this.#restsUntil = Math.max(restsUntil(began, shareOfTime), began + shortestPauseMs)
+    this.#pauseEnd = Math.max(pauseEnd(began, shareOfTime), began + shortestPauseMs)
     this.#isMeasuring = false
     if (bytes > this.#limitMb * megabyte) this.#onOver()
   }

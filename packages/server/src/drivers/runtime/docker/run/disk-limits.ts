@@ -71,7 +71,7 @@ export class DiskLimits {
       const room = await this.#currentRoom()
       const isFilling = room !== null && this.#isFilledBy(room)
       const began = performance.now()
-      if (began < this.#restsUntil(isFilling) || !(isFilling || began >= this.#nextAt)) return
+      if (began < this.#pauseEnd(isFilling) || !(isFilling || began >= this.#nextAt)) return
       this.#nextAt = began + (this.#parts.pollMs ?? usualPollMs)
       this.#room = room
       await this.#measure().finally(() => {
@@ -82,7 +82,7 @@ export class DiskLimits {
     }
   }
 
-  #restsUntil(isFilling: boolean): number {
+  #pauseEnd(isFilling: boolean): number {
     const { began, ended } = this.#last
     return ended + (ended - began) * (1 / (isFilling ? shareOfTime.filling : shareOfTime.quiet) - 1)
   }

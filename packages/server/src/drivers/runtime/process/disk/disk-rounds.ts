@@ -1,4 +1,4 @@
-import { restsUntil } from '../../../../platform/rests-until.ts'
+import { pauseEnd } from '../../../../platform/pause-end.ts'
 import type { Room } from './disk-room.ts'
 import type { Suspicion } from './disk-use.ts'
 
@@ -20,7 +20,7 @@ interface OnDisk {
  */
 export class DiskRounds {
   #isChecking = false
-  #restsUntil = 0
+  #pauseEnd = 0
 
   async go(all: readonly OnDisk[], room: Room): Promise<void> {
     let next: OnDisk | undefined
@@ -30,12 +30,12 @@ export class DiskRounds {
       if (suspicion === 'writes') void one.checkDisk()
       else if (suspicion === 'maybe' && (!next || one.diskLookedAt < next.diskLookedAt)) next = one
     }
-    if (!next || this.#isChecking || performance.now() < this.#restsUntil) return
+    if (!next || this.#isChecking || performance.now() < this.#pauseEnd) return
     const began = performance.now()
     this.#isChecking = true
     await next.checkDisk().finally(() => {
       this.#isChecking = false
-      this.#restsUntil = restsUntil(began, shareOfTime)
+      this.#pauseEnd = pauseEnd(began, shareOfTime)
     })
   }
 }

@@ -1,5 +1,5 @@
 import { readdir, stat } from 'node:fs/promises'
-import { restsUntil } from '../../../../platform/rests-until.ts'
+import { pauseEnd } from '../../../../platform/pause-end.ts'
 import { bytesOfAName } from '../../../folder/folder-size.ts'
 import { measureFolders } from '../../../folder/measure-folder.ts'
 import { type Room, roomAt } from './disk-room.ts'
@@ -38,7 +38,7 @@ export class DiskMeasurement {
   /** Highest free space since the cause of a drop was last checked. */
   #room: Room = { bytes: 0, names: 0 }
   #lookedAt = 0
-  #restsUntil = 0
+  #pauseEnd = 0
   #pauseMs = firstPauseMs
   /** Bytes that the program had written at the last measurement. */
   #writtenBytes = 0
@@ -66,7 +66,7 @@ export class DiskMeasurement {
   isDue(room: Room): boolean {
     this.#room = { bytes: Math.max(this.#room.bytes, room.bytes), names: Math.max(this.#room.names, room.names) }
     this.#hasFilled ||= this.#isFilledBy(room)
-    if (performance.now() < this.#restsUntil) return false
+    if (performance.now() < this.#pauseEnd) return false
     return this.#hasFilled || Date.now() - this.#lookedAt > this.#pauseMs
   }
 
@@ -96,7 +96,7 @@ export class DiskMeasurement {
     this.#writtenBytes = byNow ?? 0
     const began = performance.now()
     const [own, ...others] = await measureFolders([grows, ...written], (this.#before ?? Number.POSITIVE_INFINITY) + limit)
-    this.#restsUntil = restsUntil(began, shareOfTime)
+    this.#pauseEnd = pauseEnd(began, shareOfTime)
     this.#before ??= own!.diskBytes
     const kept = [own!, ...others].reduce((sum, { diskBytes }) => sum + diskBytes, 0)
     return kept + (await namelessBytes(pids ?? [], (await stat(grows)).dev)) - this.#before > limit

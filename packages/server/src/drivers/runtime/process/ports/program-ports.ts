@@ -1,5 +1,5 @@
 import type { ListeningSockets } from '../../../../platform/listener/listening-sockets.ts'
-import { restsUntil } from '../../../../platform/rests-until.ts'
+import { pauseEnd } from '../../../../platform/pause-end.ts'
 import { lengthOf, writtenSince } from '../processes/detached.ts'
 import type { InstanceRecord, InstanceRecords } from '../processes/instance-record.ts'
 import { isAlive } from '../processes/process-table.ts'
@@ -20,7 +20,7 @@ export class ProgramPorts {
   /** Addresses that its processes listen on, as of the last search. */
   listensOn: readonly string[] = []
   #checking: Promise<void> | null = null
-  #restsUntil = 0
+  #pauseEnd = 0
 
   constructor(record: InstanceRecord, records: InstanceRecords, otherPortMs: number) {
     this.#record = record
@@ -33,13 +33,13 @@ export class ProgramPorts {
     for (const stream of streams) this.#before[stream] = lengthOf(this.#file(stream))
     this.listensOn = []
     this.#own.reset()
-    this.#restsUntil = 0
+    this.#pauseEnd = 0
   }
 
   /** Finds the port that its processes listen on. Once that is PORT, there is no further search. */
   check(sockets: ListeningSockets): Promise<void> {
     const { port, listensAt } = this.#record
-    if (port === null || listensAt === port || performance.now() < this.#restsUntil) return this.#checking ?? Promise.resolve()
+    if (port === null || listensAt === port || performance.now() < this.#pauseEnd) return this.#checking ?? Promise.resolve()
     this.#checking ??= this.#checkNow(sockets).finally(() => {
       this.#checking = null
     })
@@ -51,7 +51,7 @@ export class ProgramPorts {
     if (port === null || !identity) return
     const began = performance.now()
     const { at, listensOn, shared } = await this.#own.check({ process: identity, given: port, hinted: hintedPort }, sockets)
-    this.#restsUntil = restsUntil(began, checkShare)
+    this.#pauseEnd = pauseEnd(began, checkShare)
     // The program has ended meanwhile, or another run has begun.
     if (this.#record.process !== identity || !isAlive(identity)) return
     this.listensOn = listensOn

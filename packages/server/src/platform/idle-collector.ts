@@ -3,10 +3,10 @@ import { getHeapStatistics } from 'node:v8'
 import { collectAll } from './steady-memory.ts'
 
 /** Delay of the first collection: an eighth of the memory is garbage left by the start-up. */
-const settledAfterMs = 3_000
+const startupDelayMs = 3_000
 const checkIntervalMs = 30_000
 /** Event-loop utilization above which a collection would delay requests. */
-const quiet = 0.1
+const maxUtilization = 0.1
 const worthwhileBytes = 12 * 1024 * 1024
 const maxAttempts = 5
 
@@ -14,34 +14,34 @@ const maxAttempts = 5
  * V8 runs a full collection only after many new allocations, so a process that was busy (many projects starting, a series of
  * deployments) and is then idle would keep that memory for ever. Returns a function that stops the checks.
  */
-export function collectWhenQuiet(): () => void {
-  const memory = new RestingMemory()
-  const settled = setTimeout(() => memory.collect(), settledAfterMs).unref()
+export function collectWhenIdle(): () => void {
+  const memory = new IdleCollector()
+  const startupTimer = setTimeout(() => memory.collect(), startupDelayMs).unref()
   const checking = setInterval(() => memory.check(), checkIntervalMs).unref()
   return () => {
-    clearTimeout(settled)
+    clearTimeout(startupTimer)
     clearInterval(checking)
   }
 }
 
-export class RestingMemory {
+export class IdleCollector {
   #lastCheck: EventLoopUtilization = performance.eventLoopUtilization()
-  #enoughBytes = 0
-  #inVain = 0
+  #thresholdBytes = 0
+  #failedAttempts = 0
 
   check(): void {
     const { utilization } = performance.eventLoopUtilization(this.#lastCheck)
     this.#lastCheck = performance.eventLoopUtilization()
-    if (utilization <= quiet && heldBytes() > this.#enoughBytes) this.collect()
+    if (utilization <= maxUtilization && heapBytes() > this.#thresholdBytes) this.collect()
   }
 
   collect(): void {
     collectAll()
-    const wantedBytes = getHeapStatistics().used_heap_size + worthwhileBytes
+    const targetBytes = getHeapStatistics().used_heap_size + worthwhileBytes
     // V8 releases the space reserved for young objects only after some seconds with few allocations, so not at the first attempt.
-    this.#inVain = heldBytes() > wantedBytes ? this.#inVain + 1 : 0
-    this.#enoughBytes = this.#inVain < maxAttempts ? wantedBytes : heldBytes() + worthwhileBytes
+    this.#failedAttempts = heapBytes() > targetBytes ? this.#failedAttempts + 1 : 0
+    this.#thresholdBytes = this.#failedAttempts < maxAttempts ? targetBytes : heapBytes() + worthwhileBytes
   }
 }
 
-const heldBytes = (): number => getHeapStatistics().total_physical_size
+const heapBytes = (): number => getHeapStatistics().total_physical_size

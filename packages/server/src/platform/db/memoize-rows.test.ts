@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { memoizeByRows } from './kept-rows.ts'
+import { memoizeByRows } from './memoize-rows.ts'
 
 const row = (value: string) => Object.freeze({ value })
 

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8'
 import { expect, test, vi } from 'vitest'
-import { RestingMemory } from './resting-memory.ts'
+import { IdleCollector } from './idle-collector.ts'
 
 const youngBytes = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')!.physical_space_size
 
@@ -15,7 +15,7 @@ function beBusy(): void {
 }
 
 test('room that a busy time took is given back once it is quiet', async () => {
-  const memory = new RestingMemory()
+  const memory = new IdleCollector()
   memory.collect()
   beBusy()
   const busy = youngBytes()
@@ -38,7 +38,7 @@ function leaveOldOnes(): void {
 
 /** Bytes that one check frees at the given event-loop utilization. */
 function freedAt(utilization: number): number {
-  const memory = new RestingMemory()
+  const memory = new IdleCollector()
   const loop = vi.spyOn(performance, 'eventLoopUtilization').mockReturnValue({ utilization, idle: 0, active: 0 })
   try {
     leaveOldOnes()

@@ -1,16 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { FairShare } from './fair-share.ts'
+import { Throttle } from './throttle.ts'
 
 test('work that keeps the event loop busy leaves others their share before its next piece', async () => {
-  const share = new FairShare()
+  const share = new Throttle()
   await share.next()
   work(300)
   expect(await isAtOnce(share.next())).toBe(false)
 })
 
 test('work that begins after a quiet time waits for nothing, however much was done before', async () => {
-  const share = new FairShare()
+  const share = new Throttle()
   work(200)
   await pause(600)
   expect(await isAtOnce(share.next())).toBe(true)

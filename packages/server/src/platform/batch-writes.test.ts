@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { writeTogether } from './write-together.ts'
+import { batchWrites } from './batch-writes.ts'
 
 /** Notes what is written together; 13 cannot be written. */
 function noting() {
   const writes: number[][] = []
-  const put = writeTogether(3, async (items: readonly number[]) => {
+  const put = batchWrites(3, async (items: readonly number[]) => {
     writes.push([...items])
     await new Promise(setImmediate)
     if (items.includes(13)) throw new Error('thirteen')

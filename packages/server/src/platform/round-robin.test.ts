@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inTurns } from './in-turns.ts'
+import { roundRobin } from './round-robin.ts'
 
 test.each([
   [[], []],
@@ -12,5 +12,5 @@ test.each([
     ['a1', 'b1', 'c1', 'a2', 'b2', 'a3'],
   ],
 ])('%j are taken as %j', (items, expected) => {
-  expect(inTurns(items, (item) => item[0]!)).toEqual(expected)
+  expect(roundRobin(items, (item) => item[0]!)).toEqual(expected)
 })

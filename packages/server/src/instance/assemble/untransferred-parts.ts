@@ -7,16 +7,16 @@ import type { Database } from '../../platform/database.ts'
 import { projectJson } from '../../platform/db/json-columns/projects.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 
-interface LeftBehindDeps {
+interface UntransferredPartsDeps {
   database: Pick<Database, 'db'>
   backups: Pick<ReturnType<typeof createBackups>, 'policiesOf'>
   registries: Pick<ReturnType<typeof createRegistries>, 'hostsOf'>
 }
 
-/** Parts of a project that stay on this instance when it moves: each is bound to the instance, or created again on the other. */
-export async function leftBehind(
+/** Messages about parts of a project that a transfer does not include: they belong to this instance, or are created at the target. */
+export async function untransferredParts(
   projectId: string,
-  { database: { db }, backups, registries }: LeftBehindDeps,
+  { database: { db }, backups, registries }: UntransferredPartsDeps,
 ): Promise<string[]> {
   const project = await findAnyProject(db, projectId)
   const environments = (await allEnvironments(db, projectId)).filter(({ slug }) => slug !== 'production')
@@ -44,10 +44,10 @@ export async function leftBehind(
 }
 
 /** Logins for registries that the project names in its settings. A Dockerfile or Compose file may name more. */
-async function loginsFor(project: ProjectRow | undefined, registries: LeftBehindDeps['registries']) {
+async function loginsFor(project: ProjectRow | undefined, registries: UntransferredPartsDeps['registries']) {
   if (!project) return []
   const services = projectJson.services(project)
   const images = [project.image, project.buildImage, ...services.map(({ image }) => image)].filter((image) => image != null)
-  const named = new Set(images.map(registryOf))
-  return (await registries.hostsOf(project.organizationId)).filter(({ host }) => named.has(host))
+  const usedRegistries = new Set(images.map(registryOf))
+  return (await registries.hostsOf(project.organizationId)).filter(({ host }) => usedRegistries.has(host))
 }
