@@ -65,7 +65,7 @@ export class Threads<Task> {
   }
 }
 
-/** In a bundle the thread's program is next to the server's; from sources the program runs directly. */
+/** The URL of the thread's program: next to the server in a bundle, the source file in a checkout. */
 function programUrl(program: URL): URL {
   const name = basename(fileURLToPath(program)).replace(/\.ts$/, '.js')
   const locations = [new URL(name, import.meta.url), new URL(`../${name}`, import.meta.url)]

@@ -62,7 +62,7 @@ export interface UpstreamsTarget {
   upstreams: EdgeUpstream[]
 }
 
-/** One replica. Its `id` never changes; its address changes with a restart. */
+/** A replica: its `id` never changes, its address changes with a restart. */
 export interface EdgeUpstream {
   id: string
   host: string

@@ -7,7 +7,7 @@ import type { Db } from '../db/schema.ts'
 export const jumpMs = 10 * 60_000
 /** The clock counts as steady again after this long without a jump. */
 export const steadyMs = 24 * 3_600_000
-/** After a longer downtime, an instance cannot distinguish the downtime from a wrong clock. */
+/** Maximum downtime: a longer one cannot be distinguished from a wrong clock. */
 const downtimeMs = 24 * 3_600_000
 const markIntervalMs = 60_000
 const markId = 'clock'

@@ -18,7 +18,7 @@ export interface JobsSettings<Deps> {
   deps: Deps
   /** Every kind that this control plane runs. Jobs of other kinds wait for one that does. */
   jobs: readonly Job<unknown, Deps>[]
-  /** On PostgreSQL: how long a job of a dead process waits until another process claims it. Default 30 s. */
+  /** Lease of a job on PostgreSQL: another process claims the job of a dead process after it. Default 30 s. */
   leaseMs?: number
   /** The maximum interval between checks of the table, in case a signal was lost. */
   pollMs?: number

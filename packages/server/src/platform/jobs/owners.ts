@@ -10,7 +10,7 @@ export function ownerIdOf(owner: JobOwner | undefined) {
   return sql<string>`coalesce((select "organizationId" from projects where id = ${owner.projectId}), '')`
 }
 
-/** With a single organisation, no slot is reserved: no other organisation can wait for it. */
+/** False with a single organisation, which uses all slots: no other organisation can wait for them. */
 export async function hasSeveralOrganizations(db: Db): Promise<boolean> {
   return (await db.selectFrom('organizations').select('id').limit(2).execute()).length > 1
 }
