@@ -244,6 +244,25 @@ describe('with a DNS provider', () => {
   })
 })
 
+describe('a wildcard that is not issued yet', () => {
+  test('is waited for by the names that it will cover; after it failed, each gets a certificate of its own', async () => {
+    const held = Promise.withResolvers<void>()
+    const dnsChallenge: DnsChallenge = { present: () => held.promise, remove: async () => {} }
+    await start({ BERTH_DNS_WAIT_SECONDS: '0' }, { dnsChallenge })
+    const shop = await deployed('shop')
+    expect(hostOf(`shop.${base}`)).toMatchObject({ requestCertificate: true })
+    drivers.edge.use(`shop.${base}`)
+    await previewed(shop, 'pr-7')
+    expect(authority.orders).toEqual([`*.${base}`])
+    authority.refusal = 'no TXT record found'
+    held.resolve()
+    await scene.jobs.whenIdle()
+    authority.refusal = undefined
+    await use(`shop.${base}`)
+    expect(authority.orders).toEqual([`*.${base}`, `shop.${base}`])
+  })
+})
+
 describe('the certificate that is served', () => {
   const good = (): ServedCertificate => ({
     fingerprint256: 'other',

@@ -1,8 +1,9 @@
+import { findCertificate } from '../../edge-proxy/protocol/find-certificate.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import { type JobKind, job } from '../../platform/jobs/declare.ts'
 import type { TransactionContext } from '../../platform/transaction.ts'
 import { claimedHostnames, judgeAll, transitionTls } from '../projects/index.ts'
-import { findAssigned, isAssigned, ownHostnames, requestAssigned } from './assigned-hostnames.ts'
+import { findAssigned, isAssigned, ownHostnames, requestAssigned, wildcardHostname } from './assigned-hostnames.ts'
 import { certifyKind, isDue, orderKeys, orderOwner } from './certificates.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 import { forgetOldOrders } from './order-limits.ts'
@@ -104,10 +105,17 @@ export async function askOnFirstUse(hostname: string, deps: EdgeDeps, { hostname
   if (deps.settings.edgeTlsPort === null || !hostnames.has(hostname) || !isAssigned(hostname, deps) || covered(hostname)) return
   await deps.database.transaction(async ({ db, enqueue }) => {
     const known = await findAssigned(db, hostname)
-    if ((known?.nextOrderAt ?? 0) > nowOf(deps)) return
+    if ((known?.nextOrderAt ?? 0) > nowOf(deps) || (await isWildcardPending(db, hostname, deps))) return
     await requestAssigned(db, hostname, nowOf(deps))
     await enqueue(certifyKind.of(orderOwner(hostnames.get(hostname))), { hostname }, orderKeys(hostname))
   })
+}
+
+/** Whether the ordered wildcard will cover the host name: its handshakes wait for it. One that failed is not waited for. */
+async function isWildcardPending(db: Db, hostname: string, deps: EdgeDeps): Promise<boolean> {
+  const wildcard = wildcardHostname(deps)
+  if (wildcard === null || findCertificate(new Set([wildcard]), hostname) !== wildcard) return false
+  return (await findAssigned(db, wildcard))?.tls === 'pending'
 }
 
 /** A certificate that becomes unusable sooner than this after its issue is not replaced at once, but by the next renewal run. */
