@@ -7,7 +7,7 @@ import { serve } from '../../../tests/kit/http-server.ts'
 import { addCommands } from './commands/commands.ts'
 import { newProgram, runProgram } from './program.ts'
 
-export interface Requested {
+export interface RecordedRequest {
   method: string
   /** The path below `/api`, with its query. */
   path: string
@@ -26,21 +26,21 @@ export interface CliFixture extends AsyncDisposable {
   url: string
   /** An empty folder, which is also the current one. */
   folder: string
-  requests: Requested[]
+  requests: RecordedRequest[]
   berth(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }>
 }
 
-/** The commands in this process, with their own home, against an instance on loopback that gives the answers of `answer`. */
-export async function cliFixture(answer: (requested: Requested) => Answer = () => ({})): Promise<CliFixture> {
-  const asked: Requested[] = []
+/** Runs the commands in this process, with their own home folder. `answer` answers their requests on a loopback port. */
+export async function cliFixture(answer: (request: RecordedRequest) => Answer = () => ({})): Promise<CliFixture> {
+  const requests: RecordedRequest[] = []
   const server = await serve(async (request, response) => {
     const bytes = Buffer.concat(await request.toArray())
     const text = bytes.toString('utf8')
     const isJson = request.headers['content-type'] === 'application/json'
     const { method = '', url = '', headers } = request
-    const one = { method, path: url.replace(/^\/api/, ''), headers, body: isJson ? JSON.parse(text) : text, bytes }
-    asked.push(one)
-    const { status = 200, body = { data: {} } } = answer(one)
+    const recorded = { method, path: url.replace(/^\/api/, ''), headers, body: isJson ? JSON.parse(text) : text, bytes }
+    requests.push(recorded)
+    const { status = 200, body = { data: {} } } = answer(recorded)
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
   const location = mkdtempSync(join(tmpdir(), 'berth-cli-'))
@@ -52,7 +52,7 @@ export async function cliFixture(answer: (requested: Requested) => Answer = () =
   return {
     url: server.url,
     folder: location,
-    requests: asked,
+    requests,
     async berth(...args) {
       const written = { stdout: '', stderr: '' }
       const spies = (['stdout', 'stderr'] as const).map((name) =>

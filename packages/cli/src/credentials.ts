@@ -31,18 +31,18 @@ export function saveToken(url: string, token: string): string {
 }
 
 /** Removes and returns the stored token of the instance; `null` if there was none. */
-export function forgetToken(url: string): string | null {
+export function removeToken(url: string): string | null {
   const { current, tokens } = read()
   const { [url]: token, ...others } = tokens
   if (token) write({ current: current === url ? null : current, tokens: others })
   return token ?? null
 }
 
-function write(changed: Credentials): string {
+function write(credentials: Credentials): string {
   mkdirSync(environment.configFolder(), { recursive: true, mode: 0o700 })
-  const draft = `${file()}.${process.pid}`
-  writeFileSync(draft, `${JSON.stringify(changed, null, 2)}\n`, { mode: 0o600 })
-  renameSync(draft, file())
+  const temporaryFile = `${file()}.${process.pid}`
+  writeFileSync(temporaryFile, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 })
+  renameSync(temporaryFile, file())
   return file()
 }
 
@@ -50,22 +50,25 @@ function write(changed: Credentials): string {
 export function instanceUrl(command: Command, folder = '.'): string {
   const { url, project } = command.optsWithGlobals() as { url?: string; project?: string }
   const linked = project ? null : findLink(folder)?.url
-  const given = url ?? environment.url() ?? linked ?? read().current ?? defaultUrl
-  if (!URL.canParse(given)) throw new CliError(`${given} is not a URL. Write it like ${defaultUrl}.`, 2)
-  return new URL(given).origin
+  const address = url ?? environment.url() ?? linked ?? read().current ?? defaultUrl
+  if (!URL.canParse(address)) throw new CliError(`${address} is not a URL. Write it like ${defaultUrl}.`, 2)
+  return new URL(address).origin
 }
 
 /** An API client with the caller's token. */
 export function connect(command: Command, folder = '.') {
   const url = instanceUrl(command, folder)
-  const given = givenToken(url, command)
-  const token = given ?? read().tokens[url]
+  const environmentToken = tokenFromEnvironment(url, command)
+  const token = environmentToken ?? read().tokens[url]
   if (!token) throw new NotSignedIn(url)
   const organizationId = environment.organizationId()
   const onWarnings = (warnings: readonly string[]) => {
     for (const warning of warnings) output(command).warning(warning)
   }
-  const context = { url, ...(given ? tokenOfVariable : { tokenSource: file(), tokenRemedy: 'Sign in again with: berth login' }) }
+  const context = {
+    url,
+    ...(environmentToken ? variableContext : { tokenSource: file(), tokenRemedy: 'Sign in again with: berth login' }),
+  }
   const client = createClient({ baseUrl: url, token, onWarnings, ...(organizationId ? { organizationId } : {}) })
   return {
     url,
@@ -77,7 +80,7 @@ export function connect(command: Command, folder = '.') {
   }
 }
 
-const tokenOfVariable = {
+const variableContext = {
   tokenSource: 'the variable BERTH_TOKEN',
   tokenRemedy: 'Set it to a valid token, or unset it to use the token of berth login.',
 }
@@ -86,12 +89,12 @@ const tokenOfVariable = {
  * BERTH_TOKEN is sent only to an instance that the user named or signed in to: the link file of an untrusted folder may name any
  * URL.
  */
-function givenToken(url: string, command: Command): string | null {
+function tokenFromEnvironment(url: string, command: Command): string | null {
   const token = environment.token()
   if (token === null) return null
   const { current, tokens } = read()
-  const isNamed = Boolean(command.optsWithGlobals().url ?? environment.url())
-  if (isNamed || url === (current ?? defaultUrl) || Object.hasOwn(tokens, url)) return token
+  const isConfirmed = Boolean(command.optsWithGlobals().url ?? environment.url())
+  if (isConfirmed || url === (current ?? defaultUrl) || Object.hasOwn(tokens, url)) return token
   throw new CliError(
     `BERTH_TOKEN was not sent: ${url} comes from this folder's .berth/project.json only. Set BERTH_URL or --url to confirm it.`,
     3,

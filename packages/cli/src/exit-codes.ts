@@ -46,11 +46,11 @@ export const exitCodes = [
   { code: 7, means: 'the instance is unreachable' },
 ] as const
 
-const ofStatus: Record<number, number> = { 400: 2, 401: 3, 403: 4, 404: 5, 409: 6 }
+const exitCodeByStatus: Record<number, number> = { 400: 2, 401: 3, 403: 4, 404: 5, 409: 6 }
 
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CliError) return error.exitCode
-  if (error instanceof ApiError) return ofStatus[error.status] ?? 1
+  if (error instanceof ApiError) return exitCodeByStatus[error.status] ?? 1
   return isUnreachable(error) ? 7 : 1
 }
 

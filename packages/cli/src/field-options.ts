@@ -3,7 +3,7 @@ import type { explain } from './exit-codes.ts'
 
 type Problem = ReturnType<typeof explain>
 
-/** Fields of the API whose option is called otherwise. */
+/** API fields whose command-line option has another name. */
 const otherNames: Record<string, string> = {
   q: 'search',
   expiresInDays: 'days',
@@ -13,8 +13,8 @@ const otherNames: Record<string, string> = {
   healthCheck: 'healthPath',
 }
 
-/** The field that the API names, as the option of the command that set it; a field without one stays as it is. */
-export function inOptions(problem: Problem, command: Command): Problem {
+/** Replaces the API field of a problem by the command's option for it; a field without an option is unchanged. */
+export function withOptionName(problem: Problem, command: Command): Problem {
   return problem.field ? { ...problem, field: optionOf(problem.field, command) } : problem
 }
 

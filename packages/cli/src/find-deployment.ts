@@ -14,21 +14,24 @@ export async function listDeployments(client: Connection, command: Command): Pro
 }
 
 /**
- * Finds a deployment by its number or id; without one, the newest that satisfies `holds`. Throws `none` if there is no such
+ * Finds a deployment by its number or id; without one, the newest that `matches` accepts. Throws `noneMessage` if there is no such
  * deployment.
  */
 export async function findDeployment(
   client: Connection,
   command: Command,
-  wanted: string | undefined,
-  holds: (deployment: Deployment) => boolean = () => true,
-  none = 'Nothing is deployed. Run berth deploy.',
+  deploymentRef: string | undefined,
+  matches: (deployment: Deployment) => boolean = () => true,
+  noneMessage = 'Nothing is deployed. Run berth deploy.',
 ): Promise<Deployment> {
   const deployments = await listDeployments(client, command)
-  const found = wanted
-    ? deployments.find(({ id, number }) => id === wanted || String(number) === wanted)
-    : deployments.find(holds)
+  const found = deploymentRef
+    ? deployments.find(({ id, number }) => id === deploymentRef || String(number) === deploymentRef)
+    : deployments.find(matches)
   if (!found)
-    throw new CliError(wanted ? `Deployment ${wanted} does not exist. List deployments with berth deployments.` : none, 5)
+    throw new CliError(
+      deploymentRef ? `Deployment ${deploymentRef} does not exist. List deployments with berth deployments.` : noneMessage,
+      5,
+    )
   return found
 }

@@ -3,7 +3,7 @@ import { newProgram, runProgram } from './program.ts'
 
 const program = newProgram()
 addUp(program)
-// The service needs none of the others, and would hold them in memory for as long as it runs.
+// `berth up` runs for a long time and does not need the other commands, so they are not loaded.
 if (process.argv[2] !== 'up') (await import('./commands/commands.ts')).addCommands(program)
 
 // A reader such as `head` that closes the pipe early is not an error.

@@ -9,22 +9,22 @@ interface Problem {
 }
 
 export interface Output {
-  /** Whether remarks are shown. */
-  isForPeople: boolean
-  /** The result: as it is with `--json`, else as `text` tells it. */
+  /** Whether notes are shown. */
+  showsNotes: boolean
+  /** Prints the result: as JSON with `--json`, otherwise as text. */
   result(value: unknown, text: () => string): void
-  /** A remark for people; nothing with `--json`. */
+  /** Prints a note for the user; nothing with `--json`. */
   note(message: string): void
   /** A warning of the server, on standard error, with `--json` too. */
-  warning(errorText: string): void
+  warning(message: string): void
   problem(problem: Problem): void
 }
 
-/** How a command speaks: results on standard output, everything else on standard error. All of it may quote what strangers wrote. */
+/** The output of a command: results on standard output, everything else on standard error. Untrusted text is stripped of control sequences. */
 export function output(command: Command): Output {
   const json = command.optsWithGlobals().json === true
   return {
-    isForPeople: !json,
+    showsNotes: !json,
     result: (value, text) =>
       process.stdout.write(`${json ? JSON.stringify(value, null, 2) : plainText(text(), process.stdout)}\n`),
     note: (message) => void (json || process.stderr.write(`${plainText(message, process.stderr)}\n`)),
@@ -34,12 +34,12 @@ export function output(command: Command): Output {
       ),
     problem: ({ message, ...rest }) =>
       process.stderr.write(
-        `${json ? JSON.stringify({ error: message, ...rest }) : plainText(`error: ${message}${trail(rest)}`, process.stderr)}\n`,
+        `${json ? JSON.stringify({ error: message, ...rest }) : plainText(`error: ${message}${detailsText(rest)}`, process.stderr)}\n`,
       ),
   }
 }
 
-const trail = ({ field, requestId }: Omit<Problem, 'message'>) =>
+const detailsText = ({ field, requestId }: Omit<Problem, 'message'>) =>
   [field ? `\n  field: ${field}` : '', requestId ? `\n  request: ${requestId}` : ''].join('')
 
 /** Columns wide enough for their content. */

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { exitCodeOf, exitCodes, explain, unreachableFirst } from './exit-codes.ts'
-import { inOptions } from './field-options.ts'
+import { withOptionName } from './field-options.ts'
 import { output } from './output.ts'
 
 /** The program with its global options, without commands. */
@@ -27,7 +27,7 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     const reported = await unreachableFirst(error)
-    output(program).problem(inOptions(explain(reported), running))
+    output(program).problem(withOptionName(explain(reported), running))
     return exitCodeOf(reported)
   }
 }

@@ -6,37 +6,37 @@ export interface Progress {
   end(text: string): void
 }
 
-/** How much of an upload has gone out, on a terminal; before that the folder is packed. */
+/** Shows the progress of an upload on a terminal: first packing, then the bytes sent. */
 export function uploadProgress(isQuiet: boolean): Progress {
   if (isQuiet || !process.stderr.isTTY) return { sent: () => {}, end: () => {} }
-  const shown = spinner({ output: process.stderr })
-  let gone = 0
-  shown.start('packing')
+  const progress = spinner({ output: process.stderr })
+  let sentBytes = 0
+  progress.start('packing')
   return {
     sent(bytes, total) {
-      gone += bytes
-      shown.message(`uploading ${byteSize(gone)} of ${byteSize(total)}`)
+      sentBytes += bytes
+      progress.message(`uploading ${byteSize(sentBytes)} of ${byteSize(total)}`)
     },
-    end: (message) => shown.stop(`${message} (${byteSize(gone)})`),
+    end: (message) => progress.stop(`${message} (${byteSize(sentBytes)})`),
   }
 }
 
-/** A bar of what was done of a whole that is known, on a terminal. */
-export function bytesProgress(doing: string, isQuiet: boolean) {
+/** Shows a progress bar on a terminal, for a known total. */
+export function bytesProgress(label: string, isQuiet: boolean) {
   const width = 24
   const isShown = !isQuiet && process.stderr.isTTY
-  let last = 0
+  let lastShownAt = 0
   return {
     show(bytes: number, total: number): void {
       const now = Date.now()
-      if (!isShown || (now - last < 100 && bytes < total)) return
-      last = now
+      if (!isShown || (now - lastShownAt < 100 && bytes < total)) return
+      lastShownAt = now
       const share = total > 0 ? Math.min(1, bytes / total) : 0
       const bar = '█'.repeat(Math.round(share * width)).padEnd(width, '░')
-      process.stderr.write(`\r${doing} ${bar} ${Math.floor(share * 100)} % (${byteSize(bytes)})`)
+      process.stderr.write(`\r${label} ${bar} ${Math.floor(share * 100)} % (${byteSize(bytes)})`)
     },
     end(message: string): void {
-      if (isShown && last > 0) process.stderr.write(`\n${message}\n`)
+      if (isShown && lastShownAt > 0) process.stderr.write(`\n${message}\n`)
     },
   }
 }

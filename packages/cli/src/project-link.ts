@@ -22,9 +22,9 @@ export function readLink(folder: string): ProjectLink | null {
 
 export function writeLink(folder: string, link: ProjectLink): void {
   mkdirSync(join(folder, '.berth'), { recursive: true })
-  const draft = `${file(folder)}.${process.pid}`
-  writeFileSync(draft, `${JSON.stringify(link, null, 2)}\n`)
-  renameSync(draft, file(folder))
+  const temporaryFile = `${file(folder)}.${process.pid}`
+  writeFileSync(temporaryFile, `${JSON.stringify(link, null, 2)}\n`)
+  renameSync(temporaryFile, file(folder))
 }
 
 /** The folder itself or its nearest linked parent; `null` if there is none. */
@@ -52,8 +52,8 @@ export const projectOption = [
 
 /** The id from `--project` (see `resolveProjectOption`), or of the project that the folder or a parent of it is linked to. `next` is the command that links it. */
 export function projectIdOf(command: Command, next = 'berth deploy'): string {
-  const given = command.opts().project as string | undefined
-  const linked = given ?? findLink('.')?.projectId
+  const option = command.opts().project as string | undefined
+  const linked = option ?? findLink('.')?.projectId
   if (!linked)
     throw new CliError(`This folder is not linked to a project. Run ${next} first, or name a project with --project.`, 2)
   return linked

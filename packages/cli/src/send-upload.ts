@@ -24,12 +24,12 @@ export async function sendUpload(
   if (sizeBytes !== undefined) headers['content-length'] = String(sizeBytes)
   const init: RequestInit & { duplex: 'half' } = { method, headers, body: bytes, duplex: 'half' }
   const response = await fetch(upload.url, init)
-  if (!response.ok) throw await refusalOf(response, upload.url)
+  if (!response.ok) throw await uploadError(response, upload.url)
   await response.body?.cancel()
 }
 
-/** An object store answers in words of its own. */
-async function refusalOf(response: Response, url: string): Promise<Error> {
+/** The error of a rejected upload. An object store's own error format is replaced by a short message. */
+async function uploadError(response: Response, url: string): Promise<Error> {
   const error = await errorOf(response)
   if (error.code !== 'unreadable_reply') return error
   return new CliError(`${new URL(url).host} rejected the upload (${response.status}). Try again.`)

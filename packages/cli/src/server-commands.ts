@@ -1,7 +1,7 @@
 import type * as Server from '@berth/server'
 import { CliError } from './exit-codes.ts'
 
-/** The server is a package of its own, so that the command line installs without it. */
+/** Loads the server, a separate package, so that the CLI can be installed without it. */
 export async function loadServer(): Promise<typeof Server> {
   try {
     return await import('@berth/server')
@@ -11,7 +11,7 @@ export async function loadServer(): Promise<typeof Server> {
   }
 }
 
-/** Reads the settings; a wrong one is one line that names it. */
+/** Reads the settings; an invalid setting is reported as one line. */
 export function readSettings(server: typeof Server, env: Record<string, string | undefined>): Server.Config {
   try {
     return server.readConfig(env)

@@ -7,7 +7,7 @@ import { byteSize } from './quantities.ts'
 
 type Client = ReturnType<typeof connect>
 
-/** Shows a run as it proceeds, with a bar on a terminal. Resolves when it has succeeded; else ends the command with why. */
+/** Shows the progress of a run, with a bar on a terminal. Resolves when it succeeds; otherwise throws the reason. */
 export async function watchRun(client: Client, runId: string, print: Output, isQuiet = false): Promise<BackupRun> {
   const run = await watch<BackupRun>(() => client.stream(contract.backups.streamRun, { params: { runId } }), print, isQuiet)
   if (run.status !== 'succeeded')
@@ -30,30 +30,30 @@ async function watch<Row extends BackupRun | BackupRestore>(
   print: Output,
   isQuiet: boolean,
 ): Promise<Row> {
-  const shown = isQuiet || !process.stderr.isTTY ? undefined : bar({ max: 1000, output: process.stderr })
+  const progress = isQuiet || !process.stderr.isTTY ? undefined : bar({ max: 1000, output: process.stderr })
   let last: Row | undefined
   let at = 0
-  shown?.start('waiting')
+  progress?.start('waiting')
   try {
-    for (let attempt = 0; attempt < 5 && !isOver(last); attempt++)
+    for (let attempt = 0; attempt < 5 && !hasEnded(last); attempt++)
       for await (const { event, data } of open()) {
         if (event === 'snapshot' || event === 'complete') last = data as Row
         if (event === 'transition') {
           const text = transitionText(data as Transition)
-          if (shown) shown.message(text)
+          if (progress) progress.message(text)
           else print.note(`▸ ${text}`)
         }
         if (event === 'progress') {
           const { bytesDone, bytesTotal, bytesPerSecond } = data as Progress
           const next = bytesTotal ? Math.round((1000 * bytesDone) / bytesTotal) : at
-          shown?.advance(Math.max(0, next - at), `${byteSize(bytesDone)} at ${byteSize(bytesPerSecond)}/s`)
+          progress?.advance(Math.max(0, next - at), `${byteSize(bytesDone)} at ${byteSize(bytesPerSecond)}/s`)
           at = Math.max(at, next)
         }
       }
   } finally {
-    shown?.stop(last?.status ?? 'over')
+    progress?.stop(last?.status ?? 'ended')
   }
-  if (!last || !isOver(last)) throw new CliError('The connection was lost. Continue with berth backups watch.')
+  if (!last || !hasEnded(last)) throw new CliError('The connection was lost. Continue with berth backups watch.')
   return last
 }
 
@@ -62,9 +62,9 @@ interface Transition {
   verification?: BackupRestore['verification']
 }
 
-/** A restore that waits is told of again when the check of its archive has come further. */
+/** The status; for a staged restore also the progress of its verification. */
 const transitionText = ({ status, verification }: Transition): string =>
   status === 'staged' && verification ? `staged, verification ${verification.status}` : status
 
-const isOver = (row: { status: string } | undefined) =>
+const hasEnded = (row: { status: string } | undefined) =>
   row !== undefined && (terminalStatuses as readonly string[]).includes(row.status)

@@ -4,9 +4,9 @@ import type { Output } from './output.ts'
 import { liveText, watchDeployment } from './watch-deployment.ts'
 
 /** A deployment that failed, as its stream tells it. */
-function watched(lines: string[], logTail: string[], isForPeople = true) {
+function watched(lines: string[], logTail: string[], showsNotes = true) {
   const notes: string[] = []
-  const print = { isForPeople, note: (text: string) => notes.push(text) } as unknown as Output
+  const print = { showsNotes, note: (text: string) => notes.push(text) } as unknown as Output
   const over = { id: 'dep_1', number: 3, status: 'failed', steps: [], error: { code: 'x', message: 'It failed', logTail } }
   async function* stream() {
     for (const message of lines) yield { event: 'log', data: { step: 'build', time: '1', message } }

@@ -8,12 +8,12 @@ type Client = ReturnType<typeof connect>
 
 /** Shows the progress of a deployment. Resolves when it is live; if it fails, the command ends with the reason. */
 export async function watchDeployment(client: Client, deploymentId: string, print: Output): Promise<Deployment> {
-  using _leaving = printOnInterrupt(deploymentId, print)
+  using _interruptHandler = printOnInterrupt(deploymentId, print)
   let last: Deployment | undefined
   let lastEventId: string | undefined
-  const { step, line, hasSaid: hasPrinted } = headings(print)
-  let later: NodeJS.Timeout | undefined
-  for (let attempt = 0; attempt < 5 && !isOver(last); attempt++) {
+  const { step, line, hasPrinted } = createStepPrinter(print)
+  let stepTimer: NodeJS.Timeout | undefined
+  for (let attempt = 0; attempt < 5 && !hasEnded(last); attempt++) {
     const events = client.stream(contract.deployments.stream, {
       params: { id: deploymentId },
       ...(lastEventId ? { lastEventId } : {}),
@@ -25,14 +25,14 @@ export async function watchDeployment(client: Client, deploymentId: string, prin
       if (event === 'snapshot' || event === 'complete') last = data as Deployment
       if (event === 'snapshot') {
         // The log lines of earlier steps arrive now, each with its step; a running step may have no lines yet.
-        const underWay = (data as Deployment).steps.filter(({ status }) => status === 'running')
-        clearTimeout(later)
-        later = setTimeout(() => underWay.forEach(step), 1_000)
+        const runningSteps = (data as Deployment).steps.filter(({ status }) => status === 'running')
+        clearTimeout(stepTimer)
+        stepTimer = setTimeout(() => runningSteps.forEach(step), 1_000)
       }
     }
   }
-  clearTimeout(later)
-  if (!last || !isOver(last)) throw new CliError('The connection was lost. See the state with berth deployments.')
+  clearTimeout(stepTimer)
+  if (!last || !hasEnded(last)) throw new CliError('The connection was lost. See the state with berth deployments.')
   if (last.status !== 'live' && last.status !== 'superseded')
     throw new CliError(failureOf(last, hasPrinted) + (await stillServing(client, last).catch(() => '')))
   return last
@@ -40,32 +40,32 @@ export async function watchDeployment(client: Client, deploymentId: string, prin
 
 /** The end of a deployment that succeeded: its address, unless it is a worker, and how long it took. */
 export function liveText({ url, createdAt, finishedAt }: Deployment, event = 'live'): string {
-  const took = finishedAt ? ` after ${durationText(Date.parse(finishedAt) - Date.parse(createdAt))}` : ''
-  return `${event}${url ? ` at ${url}` : ''}${took}`
+  const duration = finishedAt ? ` after ${durationText(Date.parse(finishedAt) - Date.parse(createdAt))}` : ''
+  return `${event}${url ? ` at ${url}` : ''}${duration}`
 }
 
 /** Prints each step's name before its lines, even if a line arrives before the event that the step has begun. */
-function headings(print: Output) {
-  const shown = new Set<string>()
-  const reported = new Set<string>()
+function createStepPrinter(print: Output) {
+  const printedSteps = new Set<string>()
+  const printedLines = new Set<string>()
   let lastLine = ''
-  const head = (name: string) => {
-    if (!shown.has(name)) print.note(`▸ ${name}`)
-    shown.add(name)
+  const printHeading = (name: string) => {
+    if (!printedSteps.has(name)) print.note(`▸ ${name}`)
+    printedSteps.add(name)
   }
   return {
     step({ name, status, startedAt }: DeploymentStep) {
       // The clean-up after the switch is shown only if it writes a line.
-      const isPast = shown.has('switch') || (startedAt ?? '') < lastLine
-      if (status !== 'skipped' && !isPast) head(name)
+      const isPast = printedSteps.has('switch') || (startedAt ?? '') < lastLine
+      if (status !== 'skipped' && !isPast) printHeading(name)
     },
     line({ step, time, message }: DeploymentLogLine) {
       lastLine = time
-      if (print.isForPeople) reported.add(message)
-      if (step) head(step)
+      if (print.showsNotes) printedLines.add(message)
+      if (step) printHeading(step)
       print.note(step ? `  ${message}` : message)
     },
-    hasSaid: (message: string) => reported.has(message),
+    hasPrinted: (message: string) => printedLines.has(message),
   }
 }
 
@@ -77,15 +77,15 @@ async function stillServing(client: Client, { projectId, environment }: Deployme
 
 /** Ctrl-C stops watching, not the deployment. */
 function printOnInterrupt(deploymentId: string, print: Output): Disposable {
-  const leave = () => {
+  const onInterrupt = () => {
     print.note(`\nthe deployment continues; cancel it with: berth cancel ${deploymentId}`)
     process.exit(130)
   }
-  process.once('SIGINT', leave)
-  return { [Symbol.dispose]: () => void process.off('SIGINT', leave) }
+  process.once('SIGINT', onInterrupt)
+  return { [Symbol.dispose]: () => void process.off('SIGINT', onInterrupt) }
 }
 
-const isOver = (deployment: Deployment | undefined) =>
+const hasEnded = (deployment: Deployment | undefined) =>
   deployment !== undefined && !['queued', 'building', 'deploying'].includes(deployment.status)
 
 /** The error with the project's last log lines, unless they were just shown. */

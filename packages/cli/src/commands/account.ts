@@ -1,12 +1,12 @@
 import { contract } from '@berth/contract'
 import { createClient } from '@berth/contract/client'
 import type { Command } from 'commander'
-import { connect, forgetToken, instanceUrl } from '../credentials.ts'
+import { connect, instanceUrl, removeToken } from '../credentials.ts'
 import { CliError } from '../exit-codes.ts'
 import { output } from '../output.ts'
 import { linkedFolder, removeLink } from '../project-link.ts'
 
-/** `berth whoami`, `logout` and `unlink`: who and what this machine and this folder stand for. */
+/** `berth whoami`, `logout` and `unlink`: the signed-in user of this machine and the project of this folder. */
 export function addAccount(program: Command): void {
   program
     .command('whoami')
@@ -24,9 +24,9 @@ export function addAccount(program: Command): void {
     .description('sign out: revoke the token of this machine and delete it here')
     .action(async (_options, command: Command) => {
       const url = instanceUrl(command)
-      const token = forgetToken(url)
+      const token = removeToken(url)
       if (!token) throw new CliError(`You are not signed in to ${url}`, 3)
-      const ended = await endToken(url, token)
+      const ended = await revokeToken(url, token)
       output(command).result({ url, ended }, () =>
         ended
           ? `signed out of ${url}`
@@ -46,7 +46,7 @@ export function addAccount(program: Command): void {
 }
 
 /** Revokes the token with itself, which needs no scope. */
-async function endToken(url: string, token: string): Promise<boolean> {
+async function revokeToken(url: string, token: string): Promise<boolean> {
   const client = createClient({ baseUrl: url, token })
   try {
     const { data } = await client.call(contract.access.session)

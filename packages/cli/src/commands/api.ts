@@ -13,13 +13,13 @@ export function addApi(program: Command): void {
     .command('api <method> <path> [body]')
     .description('call an API route, for example: berth api POST /projects \'{ "name": "shop" }\'')
     .option('-d, --data <json>', 'the body, as an option')
-    .action(async (method: string, path: string, given: string | undefined, { data }: Options, command: Command) => {
-      if (given !== undefined && data !== undefined)
+    .action(async (method: string, path: string, argument: string | undefined, { data }: Options, command: Command) => {
+      if (argument !== undefined && data !== undefined)
         throw new CliError('The body is given twice. Pass it as an argument or with --data.', 2)
-      const body = checked(given ?? data)
-      const answer = await send(connect(command), method, path, body)
-      if (answer.headers.get('content-type')?.startsWith('text/event-stream')) return print(answer)
-      const text = await answer.text()
+      const body = checkJson(argument ?? data)
+      const response = await send(connect(command), method, path, body)
+      if (response.headers.get('content-type')?.startsWith('text/event-stream')) return print(response)
+      const text = await response.text()
       if (text) output(command).result(JSON.parse(text), () => JSON.stringify(JSON.parse(text), null, 2))
     })
 }
@@ -37,15 +37,15 @@ async function send(
   }
   const address = new URL(`${url}/api/${path.replace(/^\/?(api\/)?/, '')}`)
   try {
-    const answer = await fetch(address, { method: method.toUpperCase(), headers, ...(body === undefined ? {} : { body }) })
-    if (!answer.ok) throw await errorOf(answer)
-    return answer
+    const response = await fetch(address, { method: method.toUpperCase(), headers, ...(body === undefined ? {} : { body }) })
+    if (!response.ok) throw await errorOf(response)
+    return response
   } catch (error) {
     throw withContext(error)
   }
 }
 
-function checked(body: string | undefined): string | undefined {
+function checkJson(body: string | undefined): string | undefined {
   try {
     if (body !== undefined) JSON.parse(body)
   } catch (error) {
@@ -54,6 +54,6 @@ function checked(body: string | undefined): string | undefined {
   return body
 }
 
-async function print(answer: Response): Promise<void> {
-  for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) process.stdout.write(chunk)
+async function print(response: Response): Promise<void> {
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) process.stdout.write(chunk)
 }

@@ -36,7 +36,7 @@ import { addTokenList } from './token/list.ts'
 import { addTokenRevoke } from './token/revoke.ts'
 import { addVolumes } from './volumes.ts'
 
-/** Every command but `up`; the help lists them by subject. */
+/** Adds every command except `up`; the help lists them by subject. */
 export function addCommands(program: Command): void {
   program.hook('preAction', (_, action) => resolveProjectOption(action))
   addLogin(program)

@@ -6,31 +6,31 @@ export function addCompletion(program: Command): void {
     .command('completion')
     .description('print shell completion, for example: berth completion bash > /etc/bash_completion.d/berth')
     .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
-    .action((shell: keyof typeof scripts) => void process.stdout.write(scripts[shell](messageOf(program))))
+    .action((shell: keyof typeof scripts) => void process.stdout.write(scripts[shell](completionsOf(program))))
 }
 
-interface Words {
+interface Completions {
   /** The parent commands, joined by spaces; '' at the top level. */
   after: string
   commands: { name: string; description: string }[]
   options: string[]
 }
 
-function messageOf(command: Command, after = ''): Words[] {
-  const own = {
+function completionsOf(command: Command, after = ''): Completions[] {
+  const current = {
     after,
     commands: command.commands.map((one) => ({ name: one.name(), description: one.description() })),
     options: [...command.options.map(({ long }) => long).filter((long) => long != null), '--help'],
   }
-  return [own, ...command.commands.flatMap((one) => messageOf(one, [after, one.name()].filter(Boolean).join(' ')))]
+  return [current, ...command.commands.flatMap((one) => completionsOf(one, [after, one.name()].filter(Boolean).join(' ')))]
 }
 
-const candidates = ({ commands, options }: Words) => [...commands.map(({ name }) => name), ...options].join(' ')
+const candidates = ({ commands, options }: Completions) => [...commands.map(({ name }) => name), ...options].join(' ')
 
 /** Selects the candidates by the commands before the cursor. */
-const cases = (all: Words[]) => all.map((words) => `    '${words.after}') words='${candidates(words)}' ;;`).join('\n')
+const cases = (all: Completions[]) => all.map((words) => `    '${words.after}') words='${candidates(words)}' ;;`).join('\n')
 
-const choose = (all: Words[]) => `  local path='' word words=''
+const selectByPath = (all: Completions[]) => `  local path='' word words=''
   for word in "\${before[@]}"; do
     case "$path $word" in
 ${all
@@ -44,31 +44,31 @@ ${cases(all)}
   esac`
 
 const scripts = {
-  bash: (all: Words[]) => `# completion of berth for bash
+  bash: (all: Completions[]) => `# completion of berth for bash
 _berth() {
   local before=("\${COMP_WORDS[@]:1:COMP_CWORD-1}")
-${choose(all)}
+${selectByPath(all)}
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _berth berth
 `,
-  zsh: (all: Words[]) => `#compdef berth
+  zsh: (all: Completions[]) => `#compdef berth
 _berth() {
   local before=("\${words[@]:1:CURRENT-2}") line
   _berth_words
   compadd -- \${=line}
 }
 _berth_words() {
-${choose(all)}
+${selectByPath(all)}
   line="$words"
 }
 compdef _berth berth
 `,
-  fish: (all: Words[]) =>
+  fish: (all: Completions[]) =>
     `# completion of berth for fish\ncomplete -c berth -f\n${all.flatMap((words) => fishLines(words)).join('\n')}\n`,
 }
 
-function fishLines({ after, commands, options }: Words): string[] {
+function fishLines({ after, commands, options }: Completions): string[] {
   const path = after === '' ? [] : after.split(' ')
   const seen = path.map((word) => `__fish_seen_subcommand_from ${word}`)
   const condition = path.length === 0 ? '__fish_use_subcommand' : seen.join('; and ')

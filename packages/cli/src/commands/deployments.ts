@@ -44,9 +44,9 @@ function addRedeploy(program: Command): void {
     .command('redeploy [deployment]')
     .description('build and deploy the same source again with the current environment variables (default: newest deployment)')
     .option(...projectOption)
-    .action(async (wanted: string | undefined, _options, command: Command) => {
+    .action(async (deploymentRef: string | undefined, _options, command: Command) => {
       const client = connect(command)
-      const target = await findDeployment(client, command, wanted)
+      const target = await findDeployment(client, command, deploymentRef)
       const { data } = await client.call(contract.deployments.redeploy, { params: { id: target.id } })
       const deployment = await watchDeployment(client, data.deploymentId, output(command))
       output(command).result(deployment, () => liveText(deployment))
@@ -75,11 +75,13 @@ function addCancel(program: Command): void {
     .command('cancel [deployment]')
     .description('cancel a running deployment (default: the newest one)')
     .option(...projectOption)
-    .action(async (wanted: string | undefined, _options, command: Command) => {
+    .action(async (deploymentRef: string | undefined, _options, command: Command) => {
       const client = connect(command)
-      const isUnderWay = ({ status }: Deployment) => ['queued', 'building', 'deploying'].includes(status)
-      const none = 'No deployment is running. List deployments with berth deployments.'
-      const id = wanted?.startsWith('dep_') ? wanted : (await findDeployment(client, command, wanted, isUnderWay, none)).id
+      const isActive = ({ status }: Deployment) => ['queued', 'building', 'deploying'].includes(status)
+      const noneMessage = 'No deployment is running. List deployments with berth deployments.'
+      const id = deploymentRef?.startsWith('dep_')
+        ? deploymentRef
+        : (await findDeployment(client, command, deploymentRef, isActive, noneMessage)).id
       const { data } = await client.call(contract.deployments.cancel, { params: { id } })
       output(command).result(data, () => `deployment ${data.number} is ${data.status}`)
     })

@@ -1,6 +1,6 @@
 import type { ProjectDomain } from '@berth/contract'
 import { describe, expect, test } from 'vitest'
-import { cliFixture, type Requested } from '../cli-fixture.ts'
+import { cliFixture, type RecordedRequest } from '../cli-fixture.ts'
 
 const id = `prj_${'a'.repeat(20)}`
 const shop = 'shop.example.com'
@@ -20,7 +20,7 @@ const routes = [route(free), { ...admin, tls: 'none', state: 'synced' }, route(w
 
 /** Runs `berth domains …` against an instance that answers every call with `data`. */
 async function run(words: string[], data: unknown, status = 200) {
-  await using cli = await cliFixture(({ method, path }: Requested) =>
+  await using cli = await cliFixture(({ method, path }: RecordedRequest) =>
     method === 'GET' && !path.includes('/domains') ? { body: { data: { id, routes } } } : { status, body: { data } },
   )
   const result = await cli.berth('domains', ...words, '--project', id)

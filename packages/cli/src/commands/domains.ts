@@ -71,11 +71,11 @@ function listText(domains: readonly ProjectDomain[], { routes }: Pick<Project, '
     tls,
     reason ?? '',
   ])
-  const ofServices = routes.flatMap(({ url, service, state, tls, reason }) =>
+  const serviceRows = routes.flatMap(({ url, service, state, tls, reason }) =>
     service === undefined ? [] : [[url, service, state === 'synced' ? 'active' : state, tls, reason ?? '']],
   )
   return [
-    columns([['ADDRESS', 'KIND', 'STATE', 'CERTIFICATE', ''], ...rows, ...ofServices]),
+    columns([['ADDRESS', 'KIND', 'STATE', 'CERTIFICATE', ''], ...rows, ...serviceRows]),
     ...domains.filter(({ verified }) => !verified).map(({ hostname, records }) => `\n${recordsText(hostname, records)}`),
   ].join('\n')
 }

@@ -15,12 +15,12 @@ export function addInstanceBackup(program: Command): void {
     .action(async (file: string, { withoutDocker }: Options, command: Command) => {
       const server = await loadServer()
       const config = readSettings(server, { BERTH_LOG_LEVEL: 'warn', ...environment.all() })
-      const done = await server.backupInstance(config, file, { withEngine: !withoutDocker }).catch(refused(server))
-      const volumes = done.volumes > 0 ? `, ${counted(done.volumes)} of Docker included` : ''
+      const result = await server.backupInstance(config, file, { withEngine: !withoutDocker }).catch(rethrowRefusal(server))
+      const volumes = result.volumes > 0 ? `, ${volumeCount(result.volumes)} of Docker included` : ''
       output(command).result(
-        done,
+        result,
         () =>
-          `${done.file} contains the instance${volumes}. It cannot be restored without its key: keep a copy of ${done.keyFile} on another machine.`,
+          `${result.file} contains the instance${volumes}. It cannot be restored without its key: keep a copy of ${result.keyFile} on another machine.`,
       )
     })
   program
@@ -33,13 +33,13 @@ export function addInstanceBackup(program: Command): void {
     .action(async (file: string, { key, withoutDocker }: Options & { key: string }, command: Command) => {
       const server = await loadServer()
       const config = readSettings(server, { BERTH_LOG_LEVEL: 'warn', ...environment.all() })
-      const done = await server.restoreInstance(config, file, key, { withEngine: !withoutDocker }).catch(refused(server))
+      const result = await server.restoreInstance(config, file, key, { withEngine: !withoutDocker }).catch(rethrowRefusal(server))
       const lines = [
-        `${done.dataDir} is restored. Start the instance with berth up.`,
-        ...(done.volumes > 0 ? [`${counted(done.volumes)} restored to Docker`] : []),
-        ...(done.kept.length > 0 ? [`Docker already had these volumes; they were not changed: ${done.kept.join(', ')}`] : []),
+        `${result.dataDir} is restored. Start the instance with berth up.`,
+        ...(result.volumes > 0 ? [`${volumeCount(result.volumes)} restored to Docker`] : []),
+        ...(result.kept.length > 0 ? [`Docker already had these volumes; they were not changed: ${result.kept.join(', ')}`] : []),
       ]
-      output(command).result(done, () => lines.join('\n'))
+      output(command).result(result, () => lines.join('\n'))
     })
 }
 
@@ -47,9 +47,9 @@ interface Options {
   withoutDocker?: boolean
 }
 
-const counted = (volumes: number) => `${volumes} ${volumes === 1 ? 'volume' : 'volumes'}`
+const volumeCount = (volumes: number) => `${volumes} ${volumes === 1 ? 'volume' : 'volumes'}`
 
-const refused =
+const rethrowRefusal =
   (server: Awaited<ReturnType<typeof loadServer>>) =>
   (error: unknown): never => {
     throw error instanceof server.InstanceBackupRefused ? new CliError(error.message) : error

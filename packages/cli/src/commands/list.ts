@@ -20,6 +20,6 @@ export function addList(program: Command): void {
     })
 }
 
-/** The address that works now. A linked cloud of an earlier release tells only the routes. */
+/** The current address. A linked cloud of an earlier release sends only the routes. */
 export const addressOf = ({ url, routes }: Pick<Project, 'url' | 'routes'>): string =>
   url ?? (routes.find(({ primary }) => primary) ?? routes[0])?.url ?? '-'

@@ -62,14 +62,14 @@ function setupOf(link: string): { url: string; code: string } {
 }
 
 /** Uses fetch, because the session is in the response's cookie, which the typed client does not expose. */
-async function openSession(url: string, how: 'login' | 'setup', body: object): Promise<string> {
-  const answer = await fetch(`${url}/api/auth/${how}`, {
+async function openSession(url: string, route: 'login' | 'setup', body: object): Promise<string> {
+  const response = await fetch(`${url}/api/auth/${route}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
-  if (!answer.ok) throw await errorOf(answer)
-  const cookie = answer.headers.getSetCookie()[0]?.split(';')[0]
+  if (!response.ok) throw await errorOf(response)
+  const cookie = response.headers.getSetCookie()[0]?.split(';')[0]
   if (!cookie) throw new CliError(`${url} is not a Berth instance`)
   return cookie
 }

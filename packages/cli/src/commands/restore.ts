@@ -25,10 +25,10 @@ export function addRestore(program: Command): void {
       const onSignal = () => stop.abort(new CliError('Stopped. The files restored so far are in the folder.'))
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, onSignal)
       try {
-        const done = await restoreFile({ file, keyFile: key, to, onProgress: progress.show, abort: stop.signal })
+        const result = await restoreFile({ file, keyFile: key, to, onProgress: progress.show, abort: stop.signal })
         progress.end('restored')
-        const excluded = done.leftOut > 0 ? `; ${done.leftOut} devices or pipes skipped` : ''
-        print.result(done, () => `${done.files} files, ${byteSize(done.bytes)}, in ${to}${excluded}`)
+        const excluded = result.leftOut > 0 ? `; ${result.leftOut} devices or pipes skipped` : ''
+        print.result(result, () => `${result.files} files, ${byteSize(result.bytes)}, in ${to}${excluded}`)
       } catch (error) {
         progress.end('not restored')
         throw asCliError(error)

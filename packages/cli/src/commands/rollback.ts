@@ -12,9 +12,11 @@ export function addRollback(program: Command): void {
     .command('rollback [deployment]')
     .description('roll back to a deployment by number or id (default: the one before the live deployment)')
     .option(...projectOption)
-    .action(async (wanted: string | undefined, _options, command: Command) => {
+    .action(async (deploymentRef: string | undefined, _options, command: Command) => {
       const client = connect(command)
-      const target = wanted ? await findDeployment(client, command, wanted) : await deployedBefore(client, command)
+      const target = deploymentRef
+        ? await findDeployment(client, command, deploymentRef)
+        : await previousDeployment(client, command)
       const started = await client.call(contract.deployments.rollback, { params: { id: target.id } })
       const deployment = await watchDeployment(client, started.data.deploymentId, output(command))
       output(command).result(deployment, () =>
@@ -23,11 +25,11 @@ export function addRollback(program: Command): void {
     })
 }
 
-/** The one before the live one, in its environment. */
-async function deployedBefore(client: Connection, command: Command): Promise<Deployment> {
+/** The deployment before the live one, in the same environment. */
+async function previousDeployment(client: Connection, command: Command): Promise<Deployment> {
   const deployments = await listDeployments(client, command)
   const environment = deployments.find(({ status }) => status === 'live')?.environment ?? 'production'
-  const before = deployments.find((one) => one.status === 'superseded' && one.environment === environment)
-  if (!before) throw new CliError('There is no earlier deployment to roll back to', 5)
-  return before
+  const previous = deployments.find((one) => one.status === 'superseded' && one.environment === environment)
+  if (!previous) throw new CliError('There is no earlier deployment to roll back to', 5)
+  return previous
 }

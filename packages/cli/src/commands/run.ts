@@ -26,13 +26,13 @@ export function addRun(program: Command): void {
     .action(async (argv: string[], options: Options, command: Command) => {
       const client = connect(command)
       const id = projectIdOf(command)
-      const gone = new AbortController()
-      process.once('SIGINT', () => gone.abort()).once('SIGTERM', () => gone.abort())
+      const interrupted = new AbortController()
+      process.once('SIGINT', () => interrupted.abort()).once('SIGTERM', () => interrupted.abort())
       const hasInput = options.interactive === true || process.stdin.isTTY !== true
       try {
-        process.exitCode = codeOf(await follow(client, id, { ...bodyOf(argv, options), input: hasInput }, gone.signal))
+        process.exitCode = codeOf(await runCommand(client, id, { ...bodyOf(argv, options), input: hasInput }, interrupted.signal))
       } catch (error) {
-        if (!gone.signal.aborted) throw error
+        if (!interrupted.signal.aborted) throw error
         process.exitCode = 130
       }
       // Standard input may never end, and is no longer read.
@@ -57,16 +57,16 @@ function bodyOf(argv: string[], { environment, service, env }: Options) {
 type Body = ReturnType<typeof bodyOf> & { input: boolean }
 
 /** Copies the program's output unchanged until it ends. */
-async function follow(client: Connection, id: string, body: Body, abort: AbortSignal): Promise<ExecExit> {
-  let feeding: Promise<unknown> | undefined
+async function runCommand(client: Connection, id: string, body: Body, abort: AbortSignal): Promise<ExecExit> {
+  let sendingInput: Promise<unknown> | undefined
   for await (const { event, data } of client.stream(contract.deployments.exec, { params: { id }, body, abort })) {
-    if (event === 'started' && body.input) feeding = feed(client, { id, execId: data.execId }, abort)
+    if (event === 'started' && body.input) sendingInput = sendInput(client, { id, execId: data.execId }, abort)
     if (event === 'output')
       await write(data.stream === 'stdout' ? process.stdout : process.stderr, Buffer.from(data.data, 'base64'))
     if (event === 'exit') return data
     if ((event as string) === 'closed') throw new CliError((data as unknown as { error: string }).error)
   }
-  await feeding
+  await sendingInput
   throw new CliError('The connection was lost, and the command was stopped')
 }
 
@@ -74,7 +74,7 @@ async function follow(client: Connection, id: string, body: Body, abort: AbortSi
  * Sends standard input. Errors are ignored: the stream reports how the program ended, and the program need not read all of its
  * input.
  */
-function feed(client: Connection, params: { id: string; execId: string }, abort: AbortSignal): Promise<unknown> {
+function sendInput(client: Connection, params: { id: string; execId: string }, abort: AbortSignal): Promise<unknown> {
   const upload = ReadableStream.from(process.stdin) as unknown as BodyInit
   return client.call(contract.deployments.execInput, { params, upload, abort }).catch(() => undefined)
 }

@@ -22,7 +22,7 @@ export function addStatus(program: Command): void {
         }),
       ])
       const [last] = newest
-      const waiting = waitingFor(project)
+      const pending = pendingText(project)
       const lines = [
         ['project', `${project.name} (${project.id})`],
         ['status', project.status + (project.statusReason ? `: ${project.statusReason}` : '')],
@@ -31,20 +31,20 @@ export function addStatus(program: Command): void {
         ['source', sourceOf(project.source)],
         ['deployed', last ? `number ${last.number}, ${last.status}, ${minute(last.createdAt)}` : 'never'],
         ...(serving[0]?.plan ? [['running', planOf(serving[0].plan)]] : []),
-        ...(waiting ? [['waiting', waiting]] : []),
+        ...(pending ? [['waiting', pending]] : []),
       ]
       output(command).result({ ...project, lastDeployment: last ?? null }, () => columns(lines))
     })
 }
 
 function serviceOf({ name, status, restarts, lastExit }: ServiceStatus): string {
-  const times = restarts === 0 ? null : restarts === 1 ? '1 restart' : `${restarts} restarts`
-  return `${name}: ${[status, times, lastExit && exitOf(lastExit)].filter(Boolean).join(', ')}`
+  const restartText = restarts === 0 ? null : restarts === 1 ? '1 restart' : `${restarts} restarts`
+  return `${name}: ${[status, restartText, lastExit && exitOf(lastExit)].filter(Boolean).join(', ')}`
 }
 
 function exitOf({ code, reason, at }: NonNullable<ServiceStatus['lastExit']>): string {
-  const why = reason === 'exit' ? '' : ` (${reason.replaceAll('_', ' ')})`
-  return `last exit ${code === null ? '' : `code ${code}`}${why} at ${minute(at)}`.replace('  ', ' ')
+  const reasonText = reason === 'exit' ? '' : ` (${reason.replaceAll('_', ' ')})`
+  return `last exit ${code === null ? '' : `code ${code}`}${reasonText} at ${minute(at)}`.replace('  ', ' ')
 }
 
 /** How the live deployment was built and runs. */
@@ -53,12 +53,12 @@ function planOf({ type, framework, startCommand, port }: DeploymentPlan): string
   return [kind, startCommand, port === null ? null : `port ${port}`].filter(Boolean).join(', ')
 }
 
-function waitingFor({ pendingChanges = [], type }: Project): string | null {
+function pendingText({ pendingChanges = [], type }: Project): string | null {
   if (pendingChanges.length === 0) return null
   const needsBuild = pendingChanges.includes('source') || pendingChanges.includes('config') || type === 'static'
   const build = pendingChanges.includes('source') ? 'deploy to apply it' : 'apply it with berth redeploy'
-  const how = needsBuild ? build : 'apply it with berth restart'
-  return `${pendingChanges.join(', ')} changed since the live deployment was made: ${how}`
+  const remedy = needsBuild ? build : 'apply it with berth restart'
+  return `${pendingChanges.join(', ')} changed since the live deployment was made: ${remedy}`
 }
 
 function sourceOf({
@@ -76,6 +76,6 @@ function sourceOf({
   url: string | null
   path: string | null
 }): string {
-  const from = owner && repo ? `${owner}/${repo}` : (url ?? path)
-  return [kind, from, branch].filter(Boolean).join(' ')
+  const origin = owner && repo ? `${owner}/${repo}` : (url ?? path)
+  return [kind, origin, branch].filter(Boolean).join(' ')
 }

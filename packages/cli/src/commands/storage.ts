@@ -12,23 +12,23 @@ export function addStorage(program: Command): void {
     .description('disk use of builds, here and on servers')
     .action(async (_options, command: Command) => {
       const { data } = await connect(command).call(contract.deployments.storage, {})
-      output(command).result(data, () => data.places.map(shown).join('\n\n'))
+      output(command).result(data, () => data.places.map(locationText).join('\n\n'))
     })
   storage
     .command('clean-up')
     .description('remove unused artifacts and the build cache')
     .action(async (_options, command: Command) => {
       const { data } = await connect(command).call(contract.deployments.cleanUpStorage, {})
-      output(command).result(data, () => `${byteSize(data.freedBytes)} freed\n\n${data.places.map(shown).join('\n\n')}`)
+      output(command).result(data, () => `${byteSize(data.freedBytes)} freed\n\n${data.places.map(locationText).join('\n\n')}`)
     })
 }
 
-function shown({ serverId, error, artifactsBytes, cacheBytes, cacheMaxBytes, disk, projects }: StoragePlace): string {
+function locationText({ serverId, error, artifactsBytes, cacheBytes, cacheMaxBytes, disk, projects }: StoragePlace): string {
   const name = serverId === null ? 'This machine' : `Server ${serverId}`
   if (error !== null) return `${name}: ${printable(error)}`
   const free = disk ? `, ${byteSize(disk.freeBytes)} of ${byteSize(disk.totalBytes)} free` : ''
-  const most = cacheMaxBytes === null ? '' : ` of at most ${byteSize(cacheMaxBytes)}`
-  const head = `${name}: artifacts ${byteSize(artifactsBytes)}, build cache ${byteSize(cacheBytes)}${most}${free}`
+  const maxText = cacheMaxBytes === null ? '' : ` of at most ${byteSize(cacheMaxBytes)}`
+  const head = `${name}: artifacts ${byteSize(artifactsBytes)}, build cache ${byteSize(cacheBytes)}${maxText}${free}`
   if (projects.length === 0) return head
   const rows = projects.map((project) => [
     printable(project.name ?? `${project.projectId} (deleted)`),

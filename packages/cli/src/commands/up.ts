@@ -48,10 +48,10 @@ function startProblem(error: unknown, server: Awaited<ReturnType<typeof loadServ
 
 function stopOnSignal(stop: () => Promise<void>, note: (message: string) => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    let stopping = false
+    let isStopping = false
     const onSignal = () => {
-      if (stopping) return
-      stopping = true
+      if (isStopping) return
+      isStopping = true
       note('stopping…')
       setTimeout(() => process.exit(1), maxStopMs).unref()
       stop().then(resolve, reject)

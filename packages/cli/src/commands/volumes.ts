@@ -6,7 +6,7 @@ import { columns, output } from '../output.ts'
 import { projectIdOf, projectOption } from '../project-link.ts'
 import { byteSize } from '../quantities.ts'
 
-/** `berth volumes …`: the data of a project, with the copies that restores made. */
+/** `berth volumes …`: the volumes of a project, including copies created by restores. */
 export function addVolumes(program: Command): void {
   const volumes = program.command('volumes').description('list and remove volumes of a project')
   volumes
@@ -29,15 +29,15 @@ export function addVolumes(program: Command): void {
     .command('remove <volume>')
     .description('delete an unmounted volume and its data')
     .option(...projectOption)
-    .option('-y, --yes', 'delete without asking')
-    .action(async (given: string, { yes }: { yes?: boolean }, command: Command) => {
+    .option('-y, --yes', 'skip the confirmation')
+    .action(async (volumeRef: string, { yes }: { yes?: boolean }, command: Command) => {
       const client = connect(command)
       const id = projectIdOf(command)
       const { data } = await client.call(contract.deployments.listVolumes, { params: { id }, query: { limit: 500 } })
-      const found = data.filter((volume) => volume.id === given || volume.name === given)
+      const found = data.filter((volume) => volume.id === volumeRef || volume.name === volumeRef)
       const [volume] = found
-      if (!volume) throw new CliError(`The project has no volume ${given}. List its volumes with berth volumes list.`, 5)
-      if (found.length > 1) throw new CliError(`Several environments have a volume ${given}. Use its id instead.`, 2)
+      if (!volume) throw new CliError(`The project has no volume ${volumeRef}. List its volumes with berth volumes list.`, 5)
+      if (found.length > 1) throw new CliError(`Several environments have a volume ${volumeRef}. Use its id instead.`, 2)
       if (!yes) throw new CliError(`This deletes ${volume.name} with its data. Add --yes to confirm`, 2)
       await client.call(contract.deployments.removeVolume, { params: { id, volumeId: volume.id } })
       output(command).result(volume, () => `${volume.name} (${volume.id}) is deleted`)

@@ -17,7 +17,7 @@ export function addAdminCreate(admin: Command): void {
   admin
     .command('create')
     .description('create an owner or reset the password of an owner; works on the data folder, also while the instance runs')
-    .requiredOption('--email <address>', 'who')
+    .requiredOption('--email <address>', 'e-mail address of the owner')
     .option('--organization <name>', 'name of the organisation, if none exists yet', 'Home')
     .option('--password-stdin', 'read the password from standard input')
     .action(async (options: Options, command: Command) => {
@@ -28,7 +28,7 @@ export function addAdminCreate(admin: Command): void {
         ? await readStandardInput()
         : await askFor(() => askPassword({ message: 'Password' }), '--password-stdin')
       if (password.length < 8) throw new CliError('The password needs at least 8 characters', 2)
-      const made = await server.createAdminHere(config, { email: options.email, organization: options.organization, password })
-      output(command).result(made, () => `${options.email} is an owner and can sign in`)
+      const created = await server.createAdminHere(config, { email: options.email, organization: options.organization, password })
+      output(command).result(created, () => `${options.email} is an owner and can sign in`)
     })
 }

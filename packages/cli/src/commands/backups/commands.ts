@@ -8,7 +8,7 @@ import { projectIdOf, projectOption } from '../../project-link.ts'
 import { byteSize } from '../../quantities.ts'
 import { watchRestore, watchRun } from '../../watch-backup.ts'
 
-/** `berth backups …`: what was saved, saving now, and bringing back. */
+/** `berth backups …`: lists, runs and restores backups. */
 export function addBackups(program: Command): void {
   const backups = program.command('backups').description('back up and restore projects')
   addList(backups)
@@ -73,16 +73,16 @@ function addRun(backups: Command): void {
     .command('run [policy]')
     .description('run a backup now with this policy (default: the only policy of the project)')
     .option(...projectOption)
-    .action(async (given: string | undefined, _options, command: Command) => {
+    .action(async (policy: string | undefined, _options, command: Command) => {
       const client = connect(command)
-      const policyId = given ?? (await onlyPolicy(command))
+      const policyId = policy ?? (await onlyPolicy(command))
       const { data } = await client.call(contract.backups.startRun, { params: { policyId } })
       const run = await watchRun(client, data.runId, output(command), isQuiet(command))
-      const unchanged = run.artifacts.filter(({ reused }) => reused).length
+      const unchangedCount = run.artifacts.filter(({ reused }) => reused).length
       output(command).result(
         run,
         () =>
-          `${run.id}: ${run.artifacts.length} stored and read back (${byteSize(run.sizeBytes ?? 0)}), ${unchanged} unchanged${run.warning ? `\nWarning: ${run.warning}` : ''}`,
+          `${run.id}: ${run.artifacts.length} stored and read back (${byteSize(run.sizeBytes ?? 0)}), ${unchangedCount} unchanged${run.warning ? `\nWarning: ${run.warning}` : ''}`,
       )
     })
 }
@@ -104,8 +104,8 @@ function addWatch(backups: Command): void {
     .description('watch a backup run or a restore until it ends')
     .action(async (id: string, _options, command: Command) => {
       const client = connect(command)
-      const follow = id.startsWith('rst_') ? watchRestore : watchRun
-      const row = await follow(client, id, output(command), isQuiet(command))
+      const watch = id.startsWith('rst_') ? watchRestore : watchRun
+      const row = await watch(client, id, output(command), isQuiet(command))
       output(command).result(row, () => `${row.id} ${row.status}`)
     })
 }
@@ -177,4 +177,4 @@ async function confirmFirst(restoreId: string, command: Command): Promise<void> 
 const resultOf = ({ id, target, preRestoreRunId, volumes }: BackupRestore) =>
   target === 'copy'
     ? `${id}: written into ${volumes.map(({ name }) => name).join(', ') || 'no volume: the backup contains no data'}`
-    : `${id}: restored${preRestoreRunId ? `; what was there before is ${preRestoreRunId} (berth backups undo ${id})` : ''}`
+    : `${id}: restored${preRestoreRunId ? `. The previous data is in ${preRestoreRunId} (undo with berth backups undo ${id})` : ''}`

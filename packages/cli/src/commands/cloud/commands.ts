@@ -4,7 +4,7 @@ import { connect } from '../../credentials.ts'
 import { output } from '../../output.ts'
 import { readStandardInput } from '../../standard-input.ts'
 
-/** `berth cloud`: the account in a cloud where other projects of the organisation live. */
+/** `berth cloud`: the link to a cloud account with further projects of the organisation. */
 export function addCloud(program: Command): void {
   const cloud = program.command('cloud').description('link this instance to a cloud account; invite users to a cloud')
   cloud
@@ -13,14 +13,14 @@ export function addCloud(program: Command): void {
     .action(async (url: string, _options, command: Command) => {
       const token = await readStandardInput()
       const { data } = await connect(command).call(contract.cloud.link, { body: { url, token } })
-      output(command).result(data, () => described(data))
+      output(command).result(data, () => linkText(data))
     })
   cloud
     .command('status')
     .description('show the link and whether the cloud is reachable')
     .action(async (_options, command: Command) => {
       const { data } = await connect(command).call(contract.cloud.getLink, {})
-      output(command).result(data, () => described(data))
+      output(command).result(data, () => linkText(data))
     })
   cloud
     .command('unlink')
@@ -47,16 +47,16 @@ export function addCloud(program: Command): void {
     .option('--builds <number>', 'concurrent deployments')
     .action(async (organizationId: string, options: Record<string, string>, command: Command) => {
       const params = { organizationId }
-      const given = Object.entries(options).map(([name, value]) => [name, value === 'default' ? null : Number(value)])
+      const limits = Object.entries(options).map(([name, value]) => [name, value === 'default' ? null : Number(value)])
       const { data } =
-        given.length > 0
-          ? await connect(command).call(contract.access.setQuotas, { params, body: Object.fromEntries(given) })
+        limits.length > 0
+          ? await connect(command).call(contract.access.setQuotas, { params, body: Object.fromEntries(limits) })
           : await connect(command).call(contract.access.getQuotas, { params })
-      output(command).result(data ?? {}, () => describedQuotas(data))
+      output(command).result(data ?? {}, () => quotasText(data))
     })
 }
 
-function describedQuotas(quotas: Quotas | null): string {
+function quotasText(quotas: Quotas | null): string {
   if (!quotas) return 'No quotas are set for this instance or this organisation.'
   const lines = Object.entries(quotas).map(
     ([name, { limit, used }]) => `${name}: ${used} ${limit === null ? '(no limit)' : `of ${limit}`}`,
@@ -64,7 +64,7 @@ function describedQuotas(quotas: Quotas | null): string {
   return lines.join('\n')
 }
 
-function described({ linked, url, reachable, organizationId, tokenExpiresAt }: CloudLink): string {
+function linkText({ linked, url, reachable, organizationId, tokenExpiresAt }: CloudLink): string {
   if (!linked) return 'Not linked to a cloud. Create a token there (berth token create), then run: berth cloud link <address>'
   const lines = [
     `Linked to ${url}, organisation ${organizationId}`,

@@ -39,12 +39,12 @@ export function addDeploy(program: Command): void {
     // The project's whole folder is uploaded, also if the command runs in a subfolder.
     const location = folder === undefined && !options.project ? (linkedFolder(requested) ?? requested) : requested
     const linked = options.project ?? readLink(location)?.projectId
-    if (options.name !== undefined) refuseLinked(options, location, requested, linked)
+    if (options.name !== undefined) refuseNameIfLinked(options, location, requested, linked)
     const settings = { ...settingsOf(location, command), ...(options.name === undefined ? {} : { name: options.name }) }
     const client = connect(command, requested)
     const { projectId, source } = options.git
       ? await fromGit(client, linked, options)
-      : (await isOfImage(client, linked, settings))
+      : (await usesImage(client, linked, settings))
         ? await fromImage(client, location, linked, settings, options, print)
         : await fromFolder(client, location, linked, { ...options, ...settings }, print, command)
     await applySettings(client, projectId, settings)
@@ -58,7 +58,7 @@ export function addDeploy(program: Command): void {
 }
 
 /** `--name` asks for a new project; the folder must not be deployed over the project that it is linked to. */
-function refuseLinked({ project, name }: Options, location: string, requested: string, linked: string | undefined): void {
+function refuseNameIfLinked({ project, name }: Options, location: string, requested: string, linked: string | undefined): void {
   if (project) throw new CliError('--name is for a new project. Use either --name or --project.', 2)
   if (!linked) return
   const next = location === requested ? 'run berth unlink in the folder first' : `name the folder: berth deploy . --name ${name}`
@@ -68,8 +68,8 @@ function refuseLinked({ project, name }: Options, location: string, requested: s
   )
 }
 
-/** A linked project that runs an image keeps it until another source is given. */
-async function isOfImage(client: Connection, linked: string | undefined, { image }: ProjectFile): Promise<boolean> {
+/** Whether the deployment runs an image: one from the settings, or that of the linked project. */
+async function usesImage(client: Connection, linked: string | undefined, { image }: ProjectFile): Promise<boolean> {
   if (image !== undefined || !linked) return Boolean(image)
   return Boolean((await client.call(contract.projects.get, { params: { id: linked } })).data.config.image)
 }
@@ -105,8 +105,8 @@ async function fromGit(client: Connection, linked: string | undefined, { branch,
       'This folder is not linked to a project. Run berth init and berth git link first, or name a project with --project.',
       2,
     )
-  const wanted = branch ?? (commit ? undefined : await linkedBranch(client, linked))
-  return { projectId: linked, source: { ...(wanted ? { branch: wanted } : {}), ...(commit ? { commit } : {}) } }
+  const gitBranch = branch ?? (commit ? undefined : await linkedBranch(client, linked))
+  return { projectId: linked, source: { ...(gitBranch ? { branch: gitBranch } : {}), ...(commit ? { commit } : {}) } }
 }
 
 async function linkedBranch(client: Connection, id: string): Promise<string | undefined> {
@@ -126,7 +126,7 @@ async function fromFolder(
 ) {
   if (options.branch || options.commit) throw new CliError('--branch and --commit need --git: a folder has neither', 2)
   const uploadSessionId = await uploadFolder(client, location, linked, print, command)
-  const projectId = linked ?? (await makeProject(client, location, uploadSessionId, options, print))
+  const projectId = linked ?? (await createProject(client, location, uploadSessionId, options, print))
   return { projectId, source: { uploadSessionId } }
 }
 
@@ -141,21 +141,21 @@ function existingFolder(folder: string): string {
 }
 
 /** Creates the project with the detected settings; the deployment shows the warnings of the detection. */
-async function makeProject(
+async function createProject(
   client: Connection,
   folder: string,
   sessionId: string,
   options: Options,
   print: Output,
 ): Promise<string> {
-  const { data: found } = await client.call(contract.projects.scanUpload, { params: { sessionId } })
+  const { data: scan } = await client.call(contract.projects.scanUpload, { params: { sessionId } })
   const { data } = await client.call(contract.projects.ensure, {
     body: {
-      name: options.name ?? found.name ?? basename(folder),
+      name: options.name ?? scan.name ?? basename(folder),
       gitProvider: 'upload',
       uploadSessionId: sessionId,
-      type: found.type,
-      framework: found.framework,
+      type: scan.type,
+      framework: scan.framework,
     },
   })
   writeLink(folder, { projectId: data.id, url: client.url })

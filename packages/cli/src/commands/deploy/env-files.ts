@@ -1,6 +1,6 @@
 import type { PackOptions } from '@berth/server/pack-folder'
 
-/** Files with secrets of the user's machine, by convention. Templates of them hold none. */
+/** Files that usually contain secrets of the user's machine. Their templates contain none. */
 const envFiles = ['.env', '.env.*']
 const templates = ['example', 'sample', 'template', 'dist', 'defaults', 'vault'].map((ending) => `!.env*.${ending}`)
 
@@ -10,10 +10,10 @@ export function envFileRules(isIncluded: boolean): Pick<PackOptions, 'ignore' | 
   return { ignoreByDefault: [...envFiles, ...templates] }
 }
 
-const named = 5
+const maxNamed = 5
 
 /** The warning names at most five files. */
 export function envFileWarning(paths: readonly string[]): string {
-  const more = paths.length > named ? ` and ${paths.length - named} more` : ''
-  return `Not uploaded: ${paths.slice(0, named).join(', ')}${more}. Set the variables with berth env push, or upload .env files with --include-env-files.`
+  const more = paths.length > maxNamed ? ` and ${paths.length - maxNamed} more` : ''
+  return `Not uploaded: ${paths.slice(0, maxNamed).join(', ')}${more}. Set the variables with berth env push, or upload .env files with --include-env-files.`
 }

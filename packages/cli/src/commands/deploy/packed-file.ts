@@ -3,7 +3,7 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A folder that was packed before it is sent, so that its size and its hash are known; it goes when it is disposed of. */
+/** A packed folder in a temporary file, so that its size and hash are known before it is sent. Disposing removes the file. */
 export interface PackedFile extends AsyncDisposable {
   sizeBytes: number
   sha256: string
@@ -13,16 +13,16 @@ export interface PackedFile extends AsyncDisposable {
 export async function packToFile(chunks: AsyncIterable<Uint8Array>): Promise<PackedFile> {
   const folder = await mkdtemp(join(tmpdir(), 'berth-upload-'))
   const file = await open(join(folder, 'folder.tar.gz'), 'wx+', 0o600)
-  // Without a name it is gone with this process, however that ends; where a file that is open keeps its name it goes afterwards.
-  const forget = () => rm(folder, { recursive: true, force: true })
-  await forget().catch(() => undefined)
+  // The open file is unlinked at once, so that it disappears with this process. If that is impossible, it is removed afterwards.
+  const removeFolder = () => rm(folder, { recursive: true, force: true })
+  await removeFolder().catch(() => undefined)
   const end = async () => {
     await file.close()
-    await forget()
+    await removeFolder()
   }
   try {
-    const facts = await write(chunks, file)
-    return { ...facts, read: () => file.createReadStream({ start: 0, autoClose: false }), [Symbol.asyncDispose]: end }
+    const sizeAndHash = await write(chunks, file)
+    return { ...sizeAndHash, read: () => file.createReadStream({ start: 0, autoClose: false }), [Symbol.asyncDispose]: end }
   } catch (error) {
     await end()
     throw error

@@ -32,15 +32,15 @@ export function addSettingOptions(command: Command): Command {
 
 /** Settings of `berth.json` in the folder, overridden by those of the command line. */
 export function settingsOf(folder: string, command: Command): ProjectFile {
-  const given = ofCommandLine(command.opts())
-  refuseInvalid(given, (field) => optionOf(field, command))
-  return { ...readProjectFile(folder), ...given }
+  const overrides = settingsFromOptions(command.opts())
+  refuseInvalid(overrides, (field) => optionOf(field, command))
+  return { ...readProjectFile(folder), ...overrides }
 }
 
 export function readProjectFile(folder: string): ProjectFile {
   const file = join(folder, 'berth.json')
   if (!existsSync(file)) return {}
-  const content = parsed(file)
+  const content = parseObject(file)
   const unknown = Object.keys(content).filter((key) => !Object.hasOwn(ProjectFile.properties, key))
   if (unknown.length > 0)
     throw new CliError(`berth.json: unknown setting ${unknown.join(', ')}. GET /api/berth.schema.json lists all settings.`, 2)
@@ -55,7 +55,7 @@ function refuseInvalid(settings: object, nameOfField: (field: string) => string)
   throw new CliError(problems.map(({ field, message }) => `${nameOfField(field)} ${message}`).join('\n  '), 2)
 }
 
-function parsed(file: string): object {
+function parseObject(file: string): object {
   let content: unknown
   try {
     content = JSON.parse(readFileSync(file, 'utf8'))
@@ -67,9 +67,9 @@ function parsed(file: string): object {
   return content
 }
 
-function ofCommandLine(given: Record<string, string | undefined>): ProjectFile {
-  const names = options.map(([flags]) => nameOf(flags)).filter((name) => given[name] !== undefined)
-  const fields = Object.fromEntries(names.map((name) => [name, given[name] === '' ? null : given[name]]))
+function settingsFromOptions(values: Record<string, string | undefined>): ProjectFile {
+  const names = options.map(([flags]) => nameOf(flags)).filter((name) => values[name] !== undefined)
+  const fields = Object.fromEntries(names.map((name) => [name, values[name] === '' ? null : values[name]]))
   const { port, healthPath, composeProfiles, ...texts } = fields
   return {
     ...texts,
@@ -92,7 +92,7 @@ const nameOf = (flags: string) =>
     .slice(2)
     .replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-/** Sets only the given settings; a setting that is no longer given keeps its last value. */
+/** Updates only the specified settings; all others keep their values. */
 export async function applySettings(client: Connection, id: string, settings: ProjectFile): Promise<void> {
   const { $schema: _schema, ...fields } = settings
   if (Object.keys(fields).length > 0) await client.call(contract.projects.update, { params: { id }, body: fields })

@@ -13,8 +13,9 @@ import { envFileRules, envFileWarning } from './env-files.ts'
 import { packToFile } from './packed-file.ts'
 
 /**
- * Gives the session. For the project where there is one: a token that is limited to projects may upload for them alone. The folder is
- * packed first: what is too large is known before anything is sent, and an object store must be told the size.
+ * Uploads a folder and returns the session. The session is opened for the project, if there is one, because a token limited to
+ * projects may upload only for them. The folder is packed first, so that its size is checked before the upload starts; an object
+ * store also requires the size.
  */
 export async function uploadFolder(
   client: Connection,
@@ -39,7 +40,7 @@ export async function uploadFolder(
     const { data } = await client.call(contract.projects.openUpload, {
       body: { name: basename(folder), ...(projectId ? { projectId } : {}), sizeBytes, sha256 },
     })
-    const bytes = counted(file.read(), (count) => progress.sent(count, sizeBytes))
+    const bytes = countBytes(file.read(), (onBytes) => progress.sent(onBytes, sizeBytes))
     await sendUpload(client, data, ReadableStream.from(bytes) as never, sizeBytes)
     progress.end('uploaded')
     if (envFiles.length > 0) print.warning(envFileWarning(envFiles))
@@ -50,20 +51,20 @@ export async function uploadFolder(
   }
 }
 
-/** More than an instance takes is told as soon as it is known, without waiting for its answer. */
+/** Throws as soon as the packed folder is larger than an instance accepts. */
 export async function* withinLimit(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let packed = 0
+  let packedBytes = 0
   for await (const chunk of chunks) {
-    packed += chunk.length
-    if (packed > limits.tarballBytes)
+    packedBytes += chunk.length
+    if (packedBytes > limits.tarballBytes)
       throw new CliError(`The folder is larger than ${limits.tarballBytes / 1e6} MB packed. Exclude files with .gitignore.`)
     yield chunk
   }
 }
 
-async function* counted(chunks: AsyncIterable<Uint8Array>, count: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+async function* countBytes(chunks: AsyncIterable<Uint8Array>, onBytes: (bytes: number) => void): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
-    count(chunk.length)
+    onBytes(chunk.length)
     yield chunk
   }
 }

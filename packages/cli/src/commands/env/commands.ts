@@ -17,7 +17,7 @@ export function addEnv(program: Command): void {
     .command('env')
     .description('environment variables of a project; a change takes effect after berth restart or the next deployment')
   const common = (command: Command) =>
-    command.option(...projectOption).option('--environment <slug>', 'which environment', 'production')
+    command.option(...projectOption).option('--environment <slug>', 'environment', 'production')
 
   common(env.command('list').description('list variables; secret values are masked')).action(
     async ({ environment }: Options, command: Command) => {
@@ -84,7 +84,7 @@ async function change(
   output(command).result(names, () => [...changed, 'takes effect after a restart: berth restart'].join('\n'))
 }
 
-/** A key that is not there is a typing error, not a wish that is already fulfilled. */
+/** Rejects unknown keys, which are probably typos. */
 async function refuseUnknown(command: Command, environment: string, keys: readonly string[]): Promise<void> {
   const { data } = await connect(command).call(contract.projects.listEnv, {
     params: { id: projectIdOf(command) },

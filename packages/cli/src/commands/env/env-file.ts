@@ -22,25 +22,25 @@ export function readEnvFile(file: string): { key: string; value: string }[] {
  * yet.
  */
 export function writeEnvFile(file: string, variables: readonly Variable[], force: boolean): void {
-  const isThere = lstatSync(file, { throwIfNoEntry: false }) !== undefined
-  if (isThere && !force) throw new CliError(`${file} already exists. Use --force to overwrite it.`, 6)
-  const lines = variables.map(({ key, value, isSecret }) => (isSecret ? `# ${key}= (secret)` : `${key}=${quoted(value)}`))
+  const exists = lstatSync(file, { throwIfNoEntry: false }) !== undefined
+  if (exists && !force) throw new CliError(`${file} already exists. Use --force to overwrite it.`, 6)
+  const lines = variables.map(({ key, value, isSecret }) => (isSecret ? `# ${key}= (secret)` : `${key}=${quote(value)}`))
   const text = `${lines.join('\n')}\n`
-  const there = statSync(file, { throwIfNoEntry: false })
+  const existing = statSync(file, { throwIfNoEntry: false })
   // Special files such as `/dev/stdout` must not be replaced.
-  if (there && !there.isFile()) {
+  if (existing && !existing.isFile()) {
     writeFileSync(file, text)
     return
   }
-  const draft = `${file}.${process.pid}`
-  writeFileSync(draft, text, { mode: 0o600, flag: 'wx' })
-  renameSync(draft, file)
+  const temporaryFile = `${file}.${process.pid}`
+  writeFileSync(temporaryFile, text, { mode: 0o600, flag: 'wx' })
+  renameSync(temporaryFile, file)
 }
 
 /** Quotes the value with a kind of quote that it does not contain; throws if it contains all of them. */
-function quoted(value: string): string {
+function quote(value: string): string {
   if (/^[\w./:@%+,-]*$/.test(value)) return value
-  const quote = ["'", '"', '`'].find((one) => !value.includes(one) && !(one === '"' && /\\n/.test(value)))
-  if (!quote) throw new CliError('A value contains all three kinds of quotes and cannot be written to a .env file', 1)
-  return quote + value + quote
+  const quoteMark = ["'", '"', '`'].find((one) => !value.includes(one) && !(one === '"' && /\\n/.test(value)))
+  if (!quoteMark) throw new CliError('A value contains all three kinds of quotes and cannot be written to a .env file', 1)
+  return quoteMark + value + quoteMark
 }

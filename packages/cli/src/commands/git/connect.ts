@@ -14,7 +14,7 @@ interface Options {
 type Client = ReturnType<typeof connect>
 
 /** Lifetime of a link or a code. */
-const patienceMs = 10 * 60_000
+const maxWaitMs = 10 * 60_000
 
 export function addGitConnect(git: Command): void {
   git
@@ -31,23 +31,23 @@ export function addGitConnect(git: Command): void {
       const next = nextStep(reply)
       if (!wait || reply.flow === 'terminal') return print.result(reply, () => next)
       print.note(next)
-      await until(reply, client, query)
+      await waitUntilConnected(reply, client, query)
       const status = await client.call(contract.gitHost.status, { query })
       print.result(status, () => `connected: ${status.accounts.map(({ login }) => login).join(', ')}`)
     })
 }
 
-type Waiting = Exclude<ConnectReply, { connected: true }>
+type PendingConnect = Exclude<ConnectReply, { connected: true }>
 
-function nextStep(reply: Waiting): string {
+function nextStep(reply: PendingConnect): string {
   if (reply.flow === 'terminal') return `${reply.message}:\n\n  ${reply.command}`
   if (reply.flow === 'redirect') return `Open this in your browser within ten minutes:\n\n  ${reply.url}\n`
   return `Open ${reply.verificationUri} and type this code:\n\n  ${reply.userCode}\n`
 }
 
 /** Both flows end in the browser; polls the instance until it is connected. */
-async function until(reply: Waiting, client: Client, query: { provider?: GitHostProvider }): Promise<void> {
-  const end = reply.flow === 'device_code' ? Date.parse(reply.expiresAt) : Date.now() + patienceMs
+async function waitUntilConnected(reply: PendingConnect, client: Client, query: { provider?: GitHostProvider }): Promise<void> {
+  const end = reply.flow === 'device_code' ? Date.parse(reply.expiresAt) : Date.now() + maxWaitMs
   while (Date.now() < end) {
     if (reply.flow === 'device_code') {
       const { data } = await client.call(contract.gitHost.pollConnect, { query })

@@ -28,7 +28,7 @@ export function addGitLink(git: Command): void {
     .addHelpText('after', '\nrepository is owner/name (default: the remote "origin" of this folder).')
     .action(async (repository: string | undefined, { branch }: { branch?: string }, command: Command) => {
       const projectId = projectIdOf(command, 'berth init')
-      const name = repository ? named(repository) : await originOf(resolve('.'))
+      const name = repository ? parseRepository(repository) : await originOf(resolve('.'))
       if (!name) throw new CliError('This folder has no git remote "origin". Name the repository, for example acme/shop.', 2)
       const linking = { projectId, ...name, ...(branch ? { branch } : {}), query: providerOf(command) }
       const linked = await link(connect(command), linking)
@@ -36,23 +36,23 @@ export function addGitLink(git: Command): void {
     })
 }
 
-function named(repository: string): { owner: string; repo: string } {
-  const cut = repository.lastIndexOf('/')
-  if (cut < 1) throw new CliError(`${repository} is not a repository name. Write it as owner/name.`, 2)
-  return { owner: repository.slice(0, cut), repo: repository.slice(cut + 1) }
+function parseRepository(repository: string): { owner: string; repo: string } {
+  const slash = repository.lastIndexOf('/')
+  if (slash < 1) throw new CliError(`${repository} is not a repository name. Write it as owner/name.`, 2)
+  return { owner: repository.slice(0, slash), repo: repository.slice(slash + 1) }
 }
 
-/** The repository becomes the project's source; its hook tells of pushes. */
+/** Sets the repository as the project's source, registers its webhook and enables automatic deployments. */
 export async function link(client: Client, { projectId, owner, repo, branch, query }: Linking) {
-  const { data: found } = await client.call(contract.gitHost.getRepository, { params: { owner, repo }, query })
-  const gitBranch = branch ?? found.defaultBranch
+  const { data: repository } = await client.call(contract.gitHost.getRepository, { params: { owner, repo }, query })
+  const gitBranch = branch ?? repository.defaultBranch
   const source = {
-    gitUrl: found.cloneUrl,
+    gitUrl: repository.cloneUrl,
     ...(gitBranch ? { gitBranch } : {}),
     ...(query.provider ? { gitProvider: query.provider } : {}),
   }
   await client.call(contract.projects.update, { params: { id: projectId }, body: source })
   const { data: hook } = await client.call(contract.gitHost.registerWebhook, { params: { owner, repo }, query })
   await client.call(contract.projects.setAutoDeploy, { params: { id: projectId }, body: { enabled: true } })
-  return { projectId, repository: found.fullName, branch: gitBranch, webhook: hook.url }
+  return { projectId, repository: repository.fullName, branch: gitBranch, webhook: hook.url }
 }

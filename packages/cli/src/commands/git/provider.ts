@@ -4,7 +4,7 @@ import { CliError } from '../../exit-codes.ts'
 
 const providers: readonly string[] = ['github', 'gitlab', 'gitea'] satisfies GitHostProvider[]
 
-/** `--provider`, as the routes take it. */
+/** The query parameter for `--provider`. */
 export function providerOf(command: Command): { provider?: GitHostProvider } {
   const { provider } = command.opts() as { provider?: string }
   if (provider === undefined) return {}

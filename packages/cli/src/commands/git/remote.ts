@@ -16,9 +16,9 @@ export function remoteOf(address: string): Remote | null {
   const short = /^(?:[\w.-]+@)?([\w.-]+):([^:]+)$/.exec(address.trim())
   const host = url ? (url.protocol === 'ssh:' ? url.hostname : url.host) : short?.[1]
   const path = (url?.pathname ?? short?.[2] ?? '').replace(/^\/+|\/+$/g, '').replace(/\.git$/, '')
-  const cut = path.lastIndexOf('/')
-  if (!host || cut < 1 || !/^[\w./-]+$/.test(path) || path.split('/').some((step) => /^(\.{0,2}|-.*)$/.test(step))) return null
-  return { host, owner: path.slice(0, cut), repo: path.slice(cut + 1) }
+  const slash = path.lastIndexOf('/')
+  if (!host || slash < 1 || !/^[\w./-]+$/.test(path) || path.split('/').some((step) => /^(\.{0,2}|-.*)$/.test(step))) return null
+  return { host, owner: path.slice(0, slash), repo: path.slice(slash + 1) }
 }
 
 /** The remote `origin` of the folder; null if it is not a repository or has no such remote. */

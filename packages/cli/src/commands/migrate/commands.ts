@@ -9,27 +9,27 @@ interface AdoptOptions {
   plan?: boolean
 }
 
-/** `berth migrate`: takes over what already runs on a server. */
+/** `berth migrate`: adopts services that already run on a server. */
 export function addMigrate(program: Command): void {
   const migrate = program.command('migrate').description('adopt services that already run on a server')
   migrate
     .command('scan <server>')
     .description('list the services on a server (name or id); changes nothing')
-    .action(async (wanted: string, _options, command: Command) => {
-      const { id: serverId } = await findServer(wanted, command)
-      const answer = await connect(command).call(contract.migration.scan, { body: { serverId } })
-      output(command).result(answer, () => tableOf(answer.stack))
+    .action(async (server: string, _options, command: Command) => {
+      const { id: serverId } = await findServer(server, command)
+      const reply = await connect(command).call(contract.migration.scan, { body: { serverId } })
+      output(command).result(reply, () => tableOf(reply.stack))
     })
   migrate
     .command('adopt <server> <service...>')
     .description('create a project from services; nothing on the server changes until it is deployed')
     .requiredOption('--name <name>', 'name of the project')
     .option('--plan', 'dry run: show what a deployment would do')
-    .action(async (wanted: string, serviceNames: string[], { name, plan }: AdoptOptions, command: Command) => {
-      const { id: serverId } = await findServer(wanted, command)
+    .action(async (server: string, serviceNames: string[], { name, plan }: AdoptOptions, command: Command) => {
+      const { id: serverId } = await findServer(server, command)
       const body = { serverId, projectName: name, serviceNames }
-      const answer = await connect(command).call(contract.migration.adopt, { body, ...(plan ? { query: { plan: true } } : {}) })
-      output(command).result(answer, () => adoptionOf(answer))
+      const reply = await connect(command).call(contract.migration.adopt, { body, ...(plan ? { query: { plan: true } } : {}) })
+      output(command).result(reply, () => adoptionOf(reply))
     })
 }
 
@@ -74,7 +74,7 @@ function adoptionOf({ project, adopted, renamed, warnings, plan }: AdoptReply): 
   const names = adopted.map(({ name }) => name).join(', ')
   return [
     project ? `Created project ${project.slug} (${project.id}) from ${names}. Deploy it to take over.` : `Would record ${names}.`,
-    ...Object.entries(renamed).map(([before, name]) => `${before} is called ${name} in the project`),
+    ...Object.entries(renamed).map(([oldName, name]) => `${oldName} is called ${name} in the project`),
     ...warnings.map((warning) => `Warning: ${warning}`),
     '',
     'A deployment will:',

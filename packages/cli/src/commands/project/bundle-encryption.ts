@@ -16,7 +16,7 @@ export async function encryptionOf({
   if (recipient && !/^age1[a-z0-9]{58}$/.test(recipient))
     throw new CliError(`${recipient} is not an age recipient. A recipient starts with age1.`, 2)
   if (recipient) return { recipient }
-  const passphrase = passphraseStdin ? await readStandardInput() : await requested('Passphrase for the bundle')
+  const passphrase = passphraseStdin ? await readStandardInput() : await promptPassphrase('Passphrase for the bundle')
   if (passphrase.length < 8)
     throw new CliError('Choose a passphrase of at least 8 characters: the bundle holds the secrets of the project', 2)
   return { passphrase }
@@ -31,15 +31,16 @@ export async function decryptionOf({
   key,
   passphraseStdin,
 }: DecryptionOptions): Promise<{ identity: string } | { passphrase: string }> {
-  if (!key) return { passphrase: passphraseStdin ? await readStandardInput() : await requested('Passphrase of the bundle') }
+  if (!key)
+    return { passphrase: passphraseStdin ? await readStandardInput() : await promptPassphrase('Passphrase of the bundle') }
   const lines = (await readFile(key, 'utf8')).split('\n').map((line) => line.trim())
   const identity = lines.find((line) => line.startsWith('AGE-SECRET-KEY-1'))
-  return identity ? { identity } : failed(`${key} contains no age key`)
+  return identity ? { identity } : fail(`${key} contains no age key`)
 }
 
-const requested = async (message: string): Promise<string> =>
-  (await ask(() => askPassword({ message }), '--passphrase-stdin')) ?? failed('Cancelled. Nothing was changed.')
+const promptPassphrase = async (message: string): Promise<string> =>
+  (await ask(() => askPassword({ message }), '--passphrase-stdin')) ?? fail('Cancelled. Nothing was changed.')
 
-function failed(message: string): never {
+function fail(message: string): never {
   throw new CliError(message, 2)
 }

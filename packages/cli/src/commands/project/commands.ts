@@ -4,7 +4,7 @@ import { addImport } from './import.ts'
 import { addTransfer } from './transfer.ts'
 import { addTransfers } from './transfers.ts'
 
-/** `berth project`: what is done with a project as a whole. */
+/** `berth project`: transfers, exports and imports of projects. */
 export function addProject(program: Command): void {
   const project = program
     .command('project')

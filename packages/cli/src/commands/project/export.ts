@@ -22,8 +22,8 @@ interface Options extends EncryptionOptions {
 }
 
 /** `berth project export`: a project as one encrypted file. */
-export function addExport(project: Command): void {
-  project
+export function addExport(parent: Command): void {
+  parent
     .command('export [project]')
     .description(
       'export a project into one encrypted file: config, variables, domains, rules, grants, source, volumes and history',
@@ -34,16 +34,16 @@ export function addExport(project: Command): void {
     .option('--recipient <age1…>', 'encrypt to this age key instead of a passphrase')
     .option('--passphrase-stdin', 'read the passphrase from standard input')
     .addHelpText('after', helpText)
-    .action(async (given: string | undefined, options: Options, command: Command) => {
+    .action(async (project: string | undefined, options: Options, command: Command) => {
       const client = connect(command)
-      const id = await namedProject(client, given)
+      const id = await namedProject(client, project)
       const encryption = await encryptionOf(options)
       const key = await newBundleKey()
       const transfer = newId('trf')
       const body = { transfer, recipient: key.recipient, withData: !options.withoutData }
       await client.call(contract.transfers.depart, { params: { id }, body })
       try {
-        const packed = await untilPacked(client, transfer)
+        const packed = await waitUntilPacked(client, transfer)
         const sizeBytes = packed.files.reduce((sum, file) => sum + file.sizeBytes, 0)
         await write(options.output, packed, await encryptBundleKey(key.identity, encryption), client)
         output(command).result(
@@ -62,9 +62,9 @@ const helpText = `
 The project keeps running and is not changed. The file is encrypted in the age format, with a passphrase unless
 --recipient names a key; anyone with the file and its passphrase or key can read all secrets of the project. Volumes are
 read while the project writes to them: for a consistent copy disable the project first (dashboard: Settings), or use
-backups. Bring it back with: berth project import <file>`
+backups. Import it with: berth project import <file>`
 
-async function untilPacked(client: Connection, id: string): Promise<TransferExport> {
+async function waitUntilPacked(client: Connection, id: string): Promise<TransferExport> {
   for (;;) {
     const { data } = await client.call(contract.transfers.getDeparture, { params: { id } })
     if (data.state === 'packed') return data
@@ -80,7 +80,7 @@ async function write(
   key: Uint8Array,
   client: Connection,
 ): Promise<void> {
-  const draft = `${file}.${process.pid}.draft`
+  const temporaryFile = `${file}.${process.pid}.draft`
   const head: BundleHead = { format: 'berth-bundle/1', transfer, project: projectId, signer, files }
   const tar = pack()
   const filling = (async () => {
@@ -94,10 +94,10 @@ async function write(
   })()
   filling.catch((error: Error) => tar.destroy(error))
   try {
-    await Promise.all([filling, pipeline(tar, createWriteStream(draft, { mode: 0o600 }))])
-    await rename(draft, file)
+    await Promise.all([filling, pipeline(tar, createWriteStream(temporaryFile, { mode: 0o600 }))])
+    await rename(temporaryFile, file)
   } catch (error) {
-    await rm(draft, { force: true })
+    await rm(temporaryFile, { force: true })
     throw error
   }
 }

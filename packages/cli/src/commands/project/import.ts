@@ -11,7 +11,7 @@ import { output } from '../../output.ts'
 import { type DecryptionOptions, decryptionOf } from './bundle-encryption.ts'
 import { type BundleHead, headName, keyName, maxHeadBytes, readHead } from './bundle-file.ts'
 
-/** `berth project import`: a project out of a file that `berth project export` wrote. */
+/** `berth project import`: imports a file that `berth project export` wrote. */
 export function addImport(project: Command): void {
   project
     .command('import <file>')
@@ -29,32 +29,32 @@ export function addImport(project: Command): void {
         for (const state of ['staged', 'landed'] as const) {
           output(command).note(state === 'staged' ? '▸ building' : '▸ starting')
           await change(state)
-          await until(state, id, client)
+          await waitForState(state, id, client)
         }
         const { data } = await change('active')
         for (const warning of data.warnings) output(command).note(`warning: ${warning}`)
         output(command).result({ project: head.project, warnings: data.warnings }, () => `imported ${head.project}`)
       } catch (error) {
-        await callOff(id, client)
+        await abortImport(id, client)
         throw error
       }
     })
 }
 
-const callOff = (id: string, client: Connection) =>
+const abortImport = (id: string, client: Connection) =>
   client.call(contract.transfers.changeArrival, { params: { id }, body: { state: 'aborted' } }).catch(() => undefined)
 
-async function until(wanted: TransferImport['state'], id: string, client: Connection): Promise<void> {
+async function waitForState(expected: TransferImport['state'], id: string, client: Connection): Promise<void> {
   for (;;) {
     const { data } = await client.call(contract.transfers.getArrival, { params: { id } })
-    if (data.state === wanted) return
+    if (data.state === expected) return
     if (data.state === 'failed' || data.state === 'aborted')
       throw new CliError(`The import failed: ${data.error?.message ?? data.state}. Nothing was kept.`)
     await pause(200)
   }
 }
 
-/** Reads the file once, from its beginning to its end, and sends each part as it comes. */
+/** Reads the file once and sends each part immediately. */
 async function sendBundle(
   file: string,
   decryption: Parameters<typeof decryptBundleKey>[1],
@@ -66,19 +66,19 @@ async function sendBundle(
   try {
     for await (const entry of entries) {
       const { name } = entry.header
-      if (name === headName) head = readHead((await whole(entry)).toString('utf8'))
+      if (name === headName) head = readHead((await readWhole(entry)).toString('utf8'))
       else if (!head) throw new CliError(`${file} is not a project bundle`)
       else if (name === keyName) {
-        const identity = await decryptBundleKey(await whole(entry), decryption).catch(() => wrongKey())
+        const identity = await decryptBundleKey(await readWhole(entry), decryption).catch(() => failDecryption())
         await client.call(contract.transfers.arrive, { params: { id: head.transfer }, body: { project: head.project, identity } })
         isOpen = true
       } else await sendFile(name.replace(/^files\//, ''), entry, head, client)
     }
   } catch (error) {
-    if (head && isOpen) await callOff(head.transfer, client)
+    if (head && isOpen) await abortImport(head.transfer, client)
     throw error
   }
-  return head ?? notABundle(file)
+  return head ?? failNotABundle(file)
 }
 
 async function sendFile(name: string, entry: AsyncIterable<unknown>, { transfer, files }: BundleHead, client: Connection) {
@@ -89,7 +89,7 @@ async function sendFile(name: string, entry: AsyncIterable<unknown>, { transfer,
   await client.call(contract.transfers.writeFile, input)
 }
 
-async function whole(entry: AsyncIterable<unknown>): Promise<Buffer> {
+async function readWhole(entry: AsyncIterable<unknown>): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of entry as AsyncIterable<Uint8Array>) {
@@ -100,9 +100,9 @@ async function whole(entry: AsyncIterable<unknown>): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-const wrongKey = (): never => {
+const failDecryption = (): never => {
   throw new CliError('The bundle cannot be decrypted: the passphrase or key is wrong, or the file was changed', 2)
 }
-const notABundle = (file: string): never => {
+const failNotABundle = (file: string): never => {
   throw new CliError(`${file} is not a project bundle`)
 }

@@ -6,7 +6,7 @@ import { output } from '../../output.ts'
 import { byteSize } from '../../quantities.ts'
 import { namedProject } from './named-project.ts'
 
-/** `berth project transfer`: to the cloud that this instance is linked to, or back. */
+/** `berth project transfer`: transfers a project to the linked cloud, or back. */
 export function addTransfer(project: Command): void {
   project
     .command('transfer [project]')
@@ -17,15 +17,15 @@ export function addTransfer(project: Command): void {
     .addHelpText('after', helpText)
     .action(
       async (
-        given: string | undefined,
+        nameOrId: string | undefined,
         { to, withoutData }: { to: 'cloud' | 'here'; withoutData: boolean },
         command: Command,
       ) => {
         const client = connect(command)
-        const id = await namedProject(client, given)
+        const id = await namedProject(client, nameOrId)
         const row = to === 'cloud' ? contract.projects.transferToCloud : contract.projects.transferToSelfHosted
         const moving = client.call(row, { params: { id }, body: { withData: !withoutData } })
-        await watched(moving, async () => (await client.call(contract.cloud.transfer, { params: { id } })).data, command)
+        await watchTransfer(moving, async () => (await client.call(contract.cloud.transfer, { params: { id } })).data, command)
         const { data, warnings } = await moving
         for (const warning of warnings ?? []) output(command).warning(warning)
         const position = data.location === 'cloud' ? 'the cloud' : 'this instance'
@@ -35,11 +35,11 @@ export function addTransfer(project: Command): void {
 }
 
 const helpText = `
-It goes on serving until the other side has everything, has checked it and has built it; then it stops for as long as it
-takes to send what changed, to start and to get healthy. A failure changes nothing: it serves where it was.
-Stopping this command does not stop the move: run it again to watch it, or call it off with berth project transfers.`
+The project keeps serving until the target has received, checked and built it. Then it stops while recent changes are sent
+and the project starts at the target. After a failure it keeps running at the source.
+Stopping this command does not stop the transfer: run it again to watch it, or cancel it with berth project transfers.`
 
-const words: Record<Transfer['phase'], string> = {
+const phaseTexts: Record<Transfer['phase'], string> = {
   packing: 'packing',
   sending: 'sending',
   staging: 'building there',
@@ -55,28 +55,28 @@ const words: Record<Transfer['phase'], string> = {
 
 const pollIntervalMs = 500
 
-/** Says what is being done until it is over, on a terminal in one line. What cannot be asked for is no failure of the move. */
-async function watched(moving: Promise<unknown>, check: () => Promise<Transfer | null>, command: Command): Promise<void> {
-  const shown = process.stderr.isTTY && !command.optsWithGlobals().json ? spinner({ output: process.stderr }) : undefined
-  let isOver = false
+/** Shows the progress until the transfer ends, on a terminal in one line. A failed poll does not fail the transfer. */
+async function watchTransfer(moving: Promise<unknown>, check: () => Promise<Transfer | null>, command: Command): Promise<void> {
+  const progress = process.stderr.isTTY && !command.optsWithGlobals().json ? spinner({ output: process.stderr }) : undefined
+  let hasEnded = false
   const end = () => {
-    isOver = true
+    hasEnded = true
   }
-  const over = moving.then(end, end)
-  let reported = ''
-  shown?.start('asking')
-  while (!isOver) {
+  const ended = moving.then(end, end)
+  let lastText = ''
+  progress?.start('starting')
+  while (!hasEnded) {
     const transfer = await check().catch(() => null)
-    const text = transfer ? describe(transfer) : reported
-    if (text !== reported && shown) shown.message(text)
-    else if (text.split(',')[0] !== reported.split(',')[0]) output(command).note(`▸ ${text.split(',')[0]}`)
-    reported = text
-    await Promise.race([over, new Promise((resolve) => setTimeout(resolve, pollIntervalMs))])
+    const text = transfer ? describe(transfer) : lastText
+    if (text !== lastText && progress) progress.message(text)
+    else if (text.split(',')[0] !== lastText.split(',')[0]) output(command).note(`▸ ${text.split(',')[0]}`)
+    lastText = text
+    await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, pollIntervalMs))])
   }
-  shown?.stop(reported || 'over')
+  progress?.stop(lastText || 'ended')
 }
 
 function describe({ phase, bytesDone, bytesTotal }: Transfer): string {
   const isSending = phase === 'sending' || phase === 'catching_up'
-  return isSending && bytesTotal ? `${words[phase]}, ${byteSize(bytesDone)} of ${byteSize(bytesTotal)}` : words[phase]
+  return isSending && bytesTotal ? `${phaseTexts[phase]}, ${byteSize(bytesDone)} of ${byteSize(bytesTotal)}` : phaseTexts[phase]
 }

@@ -34,9 +34,9 @@ export function addRegistries(program: Command): void {
   registries
     .command('remove <login>')
     .description('remove a login; running projects are not affected')
-    .action(async (wanted: string, _options, command: Command) => {
-      const found = (await allLogins(command)).find(({ id, host }) => id === wanted || host === wanted.toLowerCase())
-      if (!found) throw new CliError(`Login ${wanted} does not exist. List logins with \`berth registries list\`.`, 2)
+    .action(async (login: string, _options, command: Command) => {
+      const found = (await allLogins(command)).find(({ id, host }) => id === login || host === login.toLowerCase())
+      if (!found) throw new CliError(`Login ${login} does not exist. List logins with \`berth registries list\`.`, 2)
       await connect(command).call(contract.registries.remove, { params: { registryId: found.id } })
       output(command).result({ removed: found.id }, () => `removed the login for ${found.host} (${found.id})`)
     })

@@ -9,7 +9,7 @@ export function addSecretsRotate(secrets: Command): void {
     .description('create a new key and re-encrypt every secret; run it again if it was interrupted')
     .action(async (_options, command: Command) => {
       const server = await loadServer()
-      const done = await server.rotateSecrets(readSettings(server, { BERTH_LOG_LEVEL: 'warn', ...environment.all() }))
-      output(command).result(done, () => `a new key is in use; ${done.resealed} stored secrets were re-encrypted`)
+      const result = await server.rotateSecrets(readSettings(server, { BERTH_LOG_LEVEL: 'warn', ...environment.all() }))
+      output(command).result(result, () => `a new key is in use; ${result.resealed} stored secrets were re-encrypted`)
     })
 }

@@ -57,7 +57,7 @@ function addAdd(servers: Command): void {
       const { data: server } = await client.call(contract.servers.create, { body })
       output(command).note(`added ${server.id}; checking it`)
       const { data: check } = await client.call(contract.servers.check, { params: { id: server.id } })
-      output(command).result({ ...server, ...check }, () => checked(server, check))
+      output(command).result({ ...server, ...check }, () => checkText(server, check))
     })
 }
 
@@ -65,10 +65,10 @@ function addCheck(servers: Command): void {
   servers
     .command('check <server>')
     .description('check the SSH login and Docker')
-    .action(async (wanted: string, _options, command: Command) => {
-      const server = await findServer(wanted, command)
+    .action(async (nameOrId: string, _options, command: Command) => {
+      const server = await findServer(nameOrId, command)
       const { data: check } = await connect(command).call(contract.servers.check, { params: { id: server.id } })
-      output(command).result(check, () => checked(server, check))
+      output(command).result(check, () => checkText(server, check))
     })
 }
 
@@ -76,10 +76,10 @@ function addRemove(servers: Command): void {
   servers
     .command('remove <server>')
     .description('remove a server that no project uses; nothing on the server changes')
-    .action(async (wanted: string, _options, command: Command) => {
-      const { id, name } = await findServer(wanted, command)
+    .action(async (nameOrId: string, _options, command: Command) => {
+      const { id, name } = await findServer(nameOrId, command)
       await connect(command).call(contract.servers.remove, { params: { id } })
-      output(command).result({ removed: id }, () => `removed ${shown(name)} (${id})`)
+      output(command).result({ removed: id }, () => `removed ${printable(name)} (${id})`)
     })
 }
 
@@ -94,11 +94,11 @@ async function credential({ key, passwordStdin }: AddOptions): Promise<{ private
 }
 
 /** Finds a server by its id or its name. */
-export async function findServer(wanted: string, command: Command): Promise<Server> {
+export async function findServer(nameOrId: string, command: Command): Promise<Server> {
   const { data } = await connect(command).call(contract.servers.list, { query: { limit: 500 } })
-  const found = data.filter(({ id, name }) => id === wanted || name === wanted)
-  if (found.length > 1) throw new CliError(`${found.length} servers are named ${wanted}. Use the id instead.`, 2)
-  return found[0] ?? fail(`Server ${wanted} does not exist. List servers with \`berth servers list\`.`)
+  const found = data.filter(({ id, name }) => id === nameOrId || name === nameOrId)
+  if (found.length > 1) throw new CliError(`${found.length} servers are named ${nameOrId}. Use the id instead.`, 2)
+  return found[0] ?? fail(`Server ${nameOrId} does not exist. List servers with \`berth servers list\`.`)
 }
 
 const fail = (message: string): never => {
@@ -108,14 +108,14 @@ const fail = (message: string): never => {
 const table = (all: readonly Server[]) => [rows(all), ...all.flatMap(reason)].join('\n')
 
 const reason = ({ name, status, statusReason }: Server) =>
-  status === 'unreachable' && statusReason ? [`\n${shown(name)}: ${shown(statusReason)}`] : []
+  status === 'unreachable' && statusReason ? [`\n${printable(name)}: ${printable(statusReason)}`] : []
 
 const rows = (all: readonly Server[]) =>
   columns([
     ['ID', 'NAME', 'ADDRESS', 'LOGIN', 'STATUS', 'CHECKED', 'HOST KEY'],
     ...all.map(({ id, name, host, port, user, authentication, status, checkedAt, hostKey }) => [
       id,
-      shown(name),
+      printable(name),
       `${user}@${host}:${port}`,
       authentication === 'privateKey' ? 'key' : authentication,
       status,
@@ -124,11 +124,11 @@ const rows = (all: readonly Server[]) =>
     ]),
   ])
 
-const checked = ({ name }: Server, check: { hostKey: string; docker: { version: string } | null; latencyMs: number }) =>
-  `${shown(name)} is reachable: Docker ${shown(check.docker?.version ?? 'does not run')}, ${check.latencyMs} ms, host key ${check.hostKey}`
+const checkText = ({ name }: Server, check: { hostKey: string; docker: { version: string } | null; latencyMs: number }) =>
+  `${printable(name)} is reachable: Docker ${printable(check.docker?.version ?? 'does not run')}, ${check.latencyMs} ms, host key ${check.hostKey}`
 
 /** Removes control characters, which a terminal would interpret, from text that others wrote. */
-const shown = (text: string) => text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '')
+const printable = (text: string) => text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '')
 
 function port(value: string): number {
   const number = Number(value)
