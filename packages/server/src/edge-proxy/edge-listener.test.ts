@@ -48,7 +48,7 @@ async function run(argv: string[], options: { uid?: number } = {}): Promise<{ ch
   children.push(child)
   const port = await new Promise<number>((resolve, reject) => {
     child.stdout!.once('data', (line: Buffer) => resolve(Number(line.toString())))
-    child.once('exit', (code) => reject(new Error(`the program hasEnded with ${code}`)))
+    child.once('exit', (code) => reject(new Error(`the program ended with ${code}`)))
   })
   return { child, port }
 }

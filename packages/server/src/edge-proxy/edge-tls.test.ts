@@ -133,7 +133,7 @@ describe('TLS on the edge', () => {
       { challenges: { t: 't.x' }, trustedProxies: ['127.0.0.1'] },
     )
     const answer = await edge.request('secure.test', '/a?b')
-    expect([answer.status, answer.headers.location]).toEqual([308, `https://isSecure.test:${edge.tlsPort}/a?b`])
+    expect([answer.status, answer.headers.location]).toEqual([308, `https://secure.test:${edge.tlsPort}/a?b`])
     await edge.route({}, { publicHttpsPort: 443 })
     expect((await edge.request('secure.test', '/a')).headers.location).toBe('https://secure.test/a')
     expect((await edge.request('secure.test', '/.well-known/acme-challenge/t')).body).toBe('t.x')

@@ -120,7 +120,7 @@ function serveReference(app: FastifyInstance, version: string, mode: MountDeps['
   })
 }
 
-/** Unique among all processes by its first half, and within this one by the second; a random one each time costs more than routing. */
+/** Creates unique request ids: a random id of this process and a counter. A random id per request would cost more than routing. */
 function createRequestIds(): () => string {
   const process = randomBytes(12).toString('base64url')
   let count = 0

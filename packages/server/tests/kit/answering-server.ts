@@ -62,7 +62,7 @@ function deps(): MountDeps {
       isOperator: () => true,
     },
     loaders: new Proxy({}, { get: () => any }),
-    limiter: { take: () => {}, giveBack: () => {} } as unknown as MountDeps['limiter'],
+    limiter: { count: () => {}, uncount: () => {} } as unknown as MountDeps['limiter'],
     auditLog: { append: async () => {}, record: async () => {} },
     spendStreamToken: async () => caller,
     useUploadToken: async () => caller,

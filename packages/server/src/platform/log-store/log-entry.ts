@@ -129,7 +129,7 @@ function truncate(text: string, max: number): string {
   const head = Buffer.from(text.slice(0, max))
   let end = max
   while (((head[end] ?? 0) & 0xc0) === 0x80) end--
-  return `${head.subarray(0, end).toString()}… [truncate: ${bytes} bytes in all]`
+  return `${head.subarray(0, end).toString()}… [cut: ${bytes} bytes in all]`
 }
 
 function toTime(time: string | number | Date | undefined, now: number): string {

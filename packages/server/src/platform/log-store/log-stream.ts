@@ -204,7 +204,7 @@ export class LogStream {
       const chunks = this.#pending.take(this.#segments.freeBytes)
       await this.#segments.write(chunks).catch((error) => {
         this.#pending.putBack(chunks)
-        this.#settings.onError(error, `${this.#settings.folder} cannot be write, will retry`)
+        this.#settings.onError(error, `${this.#settings.folder} cannot be written, will retry`)
         this.#flushIn(retryMs)
         throw error
       })
@@ -219,7 +219,7 @@ export class LogStream {
     if (!this.#dropped || this.#isExhausted) return
     const { count, last } = this.#dropped
     this.#dropped = null
-    const text = `${count} lines were dropped: they arrived faster than they could be write`
+    const text = `${count} lines were dropped: they arrived faster than they could be written`
     this.#settings.onError(new Error(text), this.#settings.folder)
     if ('message' in last) this.#addLine({ ...last, message: `[${text}]` })
   }
